@@ -1,0 +1,175 @@
+"""The typed documents: what a run leaves behind, and the schema it is written in.
+
+Times are nanoseconds (``unit`` "ns") net of clock overhead, or instructions in an emulated lab;
+unknown is ``None``, never NaN or a sentinel.  Members are only ever added; a change of meaning
+changes ``SCHEMA``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA = "rtstone.run/1"
+
+Status = Literal["ok", "unsupported", "failed", "incomplete"]
+Value = str | int | float | bool | list[Any] | None
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A single number of a case that is not a distribution."""
+
+    value: float | int | None
+    unit: str
+
+
+class Worst(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the largest samples: net value, its index, seconds since the section began."""
+
+    value: float
+    index: int
+    at_s: float
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """Extremes over time: rows of (start in s, n, min, mean, max), net; windows of width_s."""
+
+    width_s: float
+    rows: list[tuple[float, int, float, float, float]]
+
+
+class Blocks(msgspec.Struct, frozen=True, kw_only=True):
+    """Maxima, net, of successive blocks of equally many samples (for extreme-value analysis)."""
+
+    samples: int
+    max: list[float]
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
+
+    n: int
+    min: float | None
+    mean: float | None
+    sd: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    p999: float | None
+    p9999: float | None
+    max: float | None
+    histogram: list[tuple[float, int]]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The distribution of one case under one load, with its conditions and flags.
+
+    ``series`` tells apart several distributions of one case (one per CPU, say), else "".
+    ``corrected`` counts the omitted activations of a periodic case as well (coordinated omission).
+    ``ci95`` holds [low, high] of p50 and p99 by order statistics, or None.
+    """
+
+    case: int
+    bench: str
+    params: dict[str, Value]
+    load: str
+    series: str = ""
+    status: Status
+    reason: str | None = None
+    unit: str = "ns"
+    n: int = 0
+    warmup: int = 0
+    batch: int = 1
+    min: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    p9999: float | None = None
+    max: float | None = None
+    raw_min: float | None = None
+    raw_max: float | None = None
+    ci95: dict[str, tuple[float, float] | None] = {}
+    histogram: list[tuple[float, int]] = []
+    worst: list[Worst] = []
+    negative: int = 0
+    overflow: int = 0
+    missed: int | None = None
+    corrected: Distribution | None = None
+    trace: Trace | None = None
+    blocks: Blocks | None = None
+    figures: dict[str, Figure] = {}
+    evidence: dict[str, Value] = {}
+    ended: str | None = None
+    flags: list[str] = []
+
+
+class Slope(msgspec.Struct, frozen=True, kw_only=True):
+    """Least-squares slope of the mean over a parameter, per unit of it, with its 95% interval.
+
+    ``constant`` is True if the interval contains 0 (benchmarks 4.1).
+    """
+
+    bench: str
+    load: str
+    over: str
+    params: dict[str, Value]
+    points: list[tuple[float, float]]
+    slope: float
+    ci95: tuple[float, float]
+    unit: str
+    constant: bool
+
+
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock that took the stamps; ``overhead_ns`` is what two consecutive reads cost."""
+
+    source: str
+    hz: int
+    resolution_ns: float
+    overhead_ns: float
+    unit: str = "ns"
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """The program that took the samples."""
+
+    version: str
+    source: str
+    port: str
+    os: str
+    arch: str
+    compiler: str
+    flags: str
+    caps: list[str] = []
+    binary: str | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it ran."""
+
+    name: str
+    detail: dict[str, Value] = {}
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One execution of a suite on a target."""
+
+    schema: str = SCHEMA
+    run_id: str
+    created: str
+    status: Literal["complete", "incomplete"]
+    reason: str | None = None
+    command: list[str] = []
+    suite: str | None = None
+    target: Target
+    agent: Agent | None = None
+    clock: Clock | None = None
+    conditions: dict[str, Value] = {}
+    results: list[Result] = []
+    slopes: list[Slope] = []
+    notes: list[str] = []
+    duration_s: float | None = None
