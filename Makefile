@@ -1,0 +1,102 @@
+# What a person types.  Each of run, test, bench and lint sets up all it needs.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+AGENT := rtstone/_agent/rtstone-agent
+CHARTS := rtstone/report/assets/charts.js
+TEST_ARGS ?=
+GENERATOR := Unix Makefiles
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+
+.PHONY: run test bench lint format agent charts check-tools clean lock
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:
+	@echo "make run     measure this machine with suite quick, and show the result"
+	@echo "make test    run all tests"
+	@echo "make bench   compare with cyclictest and perf, side by side"
+	@echo "make lint    check style, types and warnings"
+
+run: $(VENV)/run.stamp agent charts
+	$(BIN)/rtstone run quick
+	$(BIN)/rtstone report last -o report.html
+
+test: $(VENV)/dev.stamp agent charts build/sanitized/Makefile
+	cmake --build build/sanitized
+	$(BIN)/pytest $(TEST_ARGS)
+
+bench: $(VENV)/run.stamp agent
+	$(BIN)/python -m tests.bench
+
+lint: $(VENV)/dev.stamp build/agent/Makefile
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	git ls-files 'agent/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
+	cmake --build build/agent
+	git ls-files 'agent/*.c' | grep -v /template/ | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files 'agent/*.[ch]' | xargs $(BIN)/clang-format -i
+
+# ---- what is built --------------------------------------------------------------------------
+
+agent: build/agent/Makefile
+	cmake --build build/agent
+	@mkdir -p $(dir $(AGENT))
+	@cmp -s build/agent/rtstone-agent $(AGENT) || install build/agent/rtstone-agent $(AGENT)
+
+build/agent/Makefile: | check-tools
+	cmake -S agent -B build/agent -G "$(GENERATOR)"
+
+build/sanitized/Makefile: | check-tools
+	cmake -S agent -B build/sanitized -G "$(GENERATOR)" -DRTS_SANITIZE=ON
+
+charts: $(CHARTS)
+
+$(CHARTS): package-lock.json $(wildcard rtstone/report/charts/*) | check-tools
+	npm ci --no-audit --no-fund --loglevel=error
+	npm run --silent build
+
+$(VENV)/bin/python: | check-tools
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@touch $@
+
+# ---- what has to be there -------------------------------------------------------------------
+
+check-tools:
+	@missing=; \
+	command -v gcc >/dev/null || missing="$$missing gcc"; \
+	command -v cmake >/dev/null || missing="$$missing cmake"; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
+	command -v npm >/dev/null || missing="$$missing npm"; \
+	command -v $(PYTHON) >/dev/null || missing="$$missing python3"; \
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
+	if [ -n "$$missing" ]; then \
+	    echo "make: not installed:$$missing" >&2; \
+	    echo "make: install it with: apt-get install$$missing" >&2; \
+	    exit 1; \
+	fi
+
+# The versions that the lock files pin, from pyproject.toml.
+lock: $(VENV)/dev.stamp
+	$(BIN)/pip-compile $(LOCK) --all-build-deps -o requirements/run.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK) --extra dev -o requirements/dev.lock pyproject.toml
+
+LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host \
+	--no-emit-find-links --no-header --no-annotate --allow-unsafe
+
+clean:
+	rm -rf build node_modules $(VENV) $(dir $(AGENT)) $(CHARTS)

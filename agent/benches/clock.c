@@ -1,0 +1,223 @@
+/* null, clk.*, det.bintime: what the clock itself costs, and what it sees the system take away. */
+#include "bench.h"
+
+#define READS 1000000
+#define SECOND_NS INT64_C(1000000000)
+
+/* ---- null -------------------------------------------------------------------------------- */
+
+/* The loop of every other bench with nothing in it: what is left is the instrument's error. */
+static int run_null(rts_case *c)
+{
+    RTS_SAMPLES(c) {
+        rts_tick a = rts_now();
+        rts_tick b = rts_now();
+        rts_rec_add(c->rec, b - a, b);
+    }
+    return 0;
+}
+
+/* ---- clk.* ------------------------------------------------------------------------------- */
+
+enum { COUNTER, TIME };
+
+typedef struct clock_params {
+    int64_t clock;
+} clock_params;
+
+static const rts_param clock_param[] = {
+    RTS_CHOICE(clock_params, clock, "counter|time", COUNTER,
+               "the counter that times all samples, or the clock that sleeps follow"),
+    RTS_PARAMS_END,
+};
+
+static bool uses_counter(const rts_case *c)
+{
+    const clock_params *p = rts_params(c);
+    return p->clock == COUNTER;
+}
+
+/* The series of a bench that reads one of the two clocks; nothing is subtracted from it. */
+static rts_rec *clock_series(rts_case *c)
+{
+    return rts_series(c, "", uses_counter(c) ? rts_the_clock.hz : RTS_TIME_HZ, 0, false, NULL);
+}
+
+static int run_overhead(rts_case *c)
+{
+    rts_rec *r = clock_series(c);
+    if (!r)
+        return -1;
+    if (uses_counter(c)) {
+        for (rts_rec_start(r, rts_now()); r->running;) {
+            rts_tick a = rts_now();
+            rts_tick b = rts_now();
+            rts_rec_add(r, b - a, b);
+        }
+    } else {
+        for (rts_rec_start(r, rts_time()); r->running;) {
+            rts_tick a = rts_time();
+            rts_tick b = rts_time();
+            rts_rec_add(r, b - a, b);
+        }
+    }
+    rts_end(c, r);
+    if (uses_counter(c))
+        rts_figure_add(c, "subtracted from samples",
+                       (double)rts_the_clock.overhead * 1e9 / (double)rts_the_clock.hz, "ns");
+    return 0;
+}
+
+static rts_tick read_counter(void)
+{
+    return rts_now();
+}
+
+static rts_tick read_time(void)
+{
+    return rts_time();
+}
+
+/* Every difference between readings that follow each other; equal readings are counted apart. */
+static int run_resolution(rts_case *c)
+{
+    rts_tick (*reading)(void) = uses_counter(c) ? read_counter : read_time;
+    uint64_t hz = uses_counter(c) ? rts_the_clock.hz : RTS_TIME_HZ;
+    rts_rec *r = clock_series(c);
+    if (!r)
+        return -1;
+    uint64_t backwards = 0, equal = 0;
+    rts_tick last = reading();
+    for (rts_rec_start(r, last); r->running;) {
+        rts_tick now = reading();
+        if (now > last)
+            rts_rec_add(r, now - last, now);
+        else if (now == last)
+            equal++;
+        else
+            backwards++;
+        last = now;
+        /* A clock coarser than the loop still has to end by its time. */
+        if (equal > 1000000000 || backwards > 1000)
+            break;
+    }
+    rts_end(c, r);
+    double tick_ns = 1e9 / (double)hz;
+    rts_figure_add(c, "nominal resolution", tick_ns, "ns");
+    rts_figure_add(c, "smallest step", (double)r->hist.min * tick_ns, "ns");
+    rts_figure_add(c, "granule", (double)rts_clock_granule(reading) * tick_ns, "ns");
+    rts_figure_add(c, "equal readings", (double)equal, "readings");
+    rts_figure_add(c, "backward steps", (double)backwards, "steps");
+    if (backwards)
+        return rts_failed(c, "the clock went backwards %llu times", (unsigned long long)backwards);
+    return 0;
+}
+
+/* ---- det.bintime -------------------------------------------------------------------------- */
+
+enum { LIBRARY, SYSCALL, CYCLES };
+
+typedef struct bintime_params {
+    int64_t clock;
+} bintime_params;
+
+static const rts_param bintime_param[] = {
+    RTS_CHOICE(bintime_params, clock, "library|syscall|counter", LIBRARY,
+               "library call, call forced into the kernel, or counter"),
+    RTS_PARAMS_END,
+};
+
+/*
+ * Each reading ends one interval and begins the next, so that no stolen time falls between two
+ * samples; keeping the sample is part of the next interval.  A rest starts a new chain.
+ */
+#define BINTIME(read)                                                                              \
+    do {                                                                                           \
+        uint64_t rests = 0;                                                                        \
+        rts_tick last = read();                                                                    \
+        for (rts_rec_start(r, last); r->running;) {                                                \
+            rts_tick now = read();                                                                 \
+            rts_rec_add(r, now - last, now);                                                       \
+            last = now;                                                                            \
+            if (r->rests != rests) {                                                               \
+                rests = r->rests;                                                                  \
+                last = read();                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static int run_bintime(rts_case *c)
+{
+    const bintime_params *p = rts_params(c);
+    uint32_t caps = rts_port_caps();
+    if (p->clock == LIBRARY && !(caps & RTS_CAP_CLOCK_LIBRARY))
+        return rts_unsupported(c, "no clock but the counter");
+    if (p->clock == SYSCALL && !(caps & RTS_CAP_CLOCK_SYSCALL))
+        return rts_unsupported(c, "no system call that reads the clock");
+    rts_rec *r =
+        rts_series(c, "", p->clock == CYCLES ? rts_the_clock.hz : RTS_TIME_HZ, 0, false, NULL);
+    if (!r)
+        return -1;
+    if (p->clock == LIBRARY)
+        BINTIME(rts_time);
+    else if (p->clock == SYSCALL)
+        BINTIME(rts_time_syscall);
+    else
+        BINTIME(rts_now);
+    rts_end(c, r);
+    double mean = (double)r->hist.sum / (double)(r->hist.n ? r->hist.n : 1);
+    double tick_ns = 1e9 / (double)(p->clock == CYCLES ? rts_the_clock.hz : RTS_TIME_HZ);
+    rts_figure_add(c, "blocking (max - mean)", ((double)r->hist.max - mean) * tick_ns, "ns");
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "null",
+     .title = "Nothing between two stamps",
+     .source = "rtstone",
+     .help = "Two reads of the clock and nothing between them, net of the clock's overhead: the "
+             "error of the instrument itself.",
+     .traits = RTS_RESTS,
+     .samples = 100000,
+     .warmup = 1000,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_null},
+    {.id = "clk.overhead",
+     .title = "Cost of reading the clock",
+     .source = "Gutsalov, figures 2-4",
+     .help = "Two reads of the clock back to back. The minimum is what is subtracted from every "
+             "sample of the other benches (where the clock's granule is too coarse for that, the "
+             "minimum of a chain of 64 reads, divided); the maximum shows how long something else "
+             "had the CPU.",
+     .params = clock_param,
+     .traits = RTS_RESTS | RTS_GROSS | RTS_OWN_SERIES,
+     .samples = READS,
+     .warmup = 1000,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_overhead},
+    {.id = "clk.resolution",
+     .title = "Resolution of the clock",
+     .source = "rtstone, after Sjöblom's rule that no interval is shorter than the clock resolves",
+     .help = "Differences of consecutive readings: nominal resolution, smallest step, the granule "
+             "the clock advances by, and steps backwards, of which there must be none.",
+     .params = clock_param,
+     .traits = RTS_RESTS | RTS_GROSS | RTS_OWN_SERIES,
+     .samples = READS,
+     .warmup = 1000,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_resolution},
+    {.id = "det.bintime",
+     .title = "Longest blocking seen by a busy top-priority task",
+     .source = "Obenland, determinism, figure 6",
+     .help = "A task of the highest priority reads a clock without pause; an interval is the call "
+             "and whatever was stolen from the task. Maximum less mean estimates the longest "
+             "blocking by the kernel, interrupts or the hypervisor. In kind equal to oslat.",
+     .params = bintime_param,
+     .traits = RTS_RESTS | RTS_GROSS | RTS_OWN_SERIES,
+     .samples = 0,
+     .warmup = 1000,
+     .time_ns = 60 * SECOND_NS,
+     .run = run_bintime},
+};
+
+RTS_BENCHES(benches);

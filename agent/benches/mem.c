@@ -1,0 +1,390 @@
+/* mem.*: heap and block operations (Sjöblom, operating-system primitives; template TA). */
+#include <string.h>
+
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define SMALL_MAX 19584 /* 16 * 1224, the source's boundary between heap and main memory */
+#define LARGE_MAX 1000000
+#define PAGE 4096
+
+/*
+ * Park-Miller "minimal standard", x <- 16807 x mod (2^31 - 1), seed 123: the source names seed but
+ * not generator, so every system gets the same sequence this way.
+ */
+static uint32_t next_random(uint32_t *x)
+{
+    *x = (uint32_t)((uint64_t)*x * 16807 % 2147483647);
+    return *x;
+}
+
+static size_t random_size(uint32_t *x, size_t low, size_t high)
+{
+    return low + next_random(x) % (high - low + 1);
+}
+
+/* ---- malloc and free ----------------------------------------------------------------------- */
+
+typedef struct heap_params {
+    int64_t budget, touch, order;
+} heap_params;
+
+enum { FIFO, LIFO, RANDOM };
+
+static const rts_param malloc_param[] = {
+    RTS_SIZE(heap_params, budget, RTS_BUDGET_DEFAULT, 1 << 20, INT64_C(1) << 34,
+             "bytes kept allocated before all is freed, untimed"),
+    RTS_BOOL(heap_params, touch, 0, "write to each page of the new block within the interval"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param free_param[] = {
+    RTS_SIZE(heap_params, budget, RTS_BUDGET_DEFAULT, 1 << 20, INT64_C(1) << 34,
+             "bytes allocated, untimed, before each free is timed"),
+    RTS_CHOICE(heap_params, order, "fifo|lifo|random", FIFO, "order in which blocks are freed"),
+    RTS_PARAMS_END,
+};
+
+/* Blocks that are kept: as many as the budget can hold of the smallest average. */
+typedef struct kept {
+    void **block;
+    size_t n, room, bytes;
+} kept;
+
+static int keep_init(rts_case *c, kept *k, size_t budget, size_t mean)
+{
+    k->room = 2 * budget / mean + 64;
+    k->n = k->bytes = 0;
+    k->block = rts_malloc(k->room * sizeof *k->block);
+    if (!k->block) {
+        rts_failed(c, "no memory for a list of %zu blocks", k->room);
+        return -1;
+    }
+    memset(k->block, 0, k->room * sizeof *k->block); /* touched before, not within, an interval */
+    return 0;
+}
+
+static bool is_full(const kept *k, size_t budget)
+{
+    return k->n == k->room || k->bytes >= budget;
+}
+
+static void free_all(kept *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        rts_free(k->block[i]);
+    k->n = k->bytes = 0;
+}
+
+static void *malloc_touched(size_t size)
+{
+    volatile char *p = rts_malloc(size);
+    for (size_t i = 0; p && i < size; i += PAGE)
+        p[i] = 1;
+    return (void *)p;
+}
+
+static int run_malloc(rts_case *c, size_t low, size_t high)
+{
+    const heap_params *p = rts_params(c);
+    uint32_t random = 123;
+    uint64_t failures = 0;
+    kept k;
+    if (keep_init(c, &k, (size_t)p->budget, (low + high) / 2))
+        return -1;
+    RTS_SAMPLES(c) {
+        if (is_full(&k, (size_t)p->budget))
+            free_all(&k);
+        size_t size = random_size(&random, low, high);
+        void *block;
+        rts_tick a, b;
+        if (p->touch) {
+            a = rts_now();
+            block = malloc_touched(size);
+            b = rts_now();
+        } else {
+            a = rts_now();
+            block = rts_malloc(size);
+            b = rts_now();
+        }
+        rts_rec_add(c->rec, b - a, b);
+        failures += !block;
+        k.block[k.n++] = block;
+        k.bytes += size;
+    }
+    free_all(&k);
+    rts_free(k.block);
+    rts_figure_add(c, "failed allocations", (double)failures, "calls");
+    return 0;
+}
+
+static int run_malloc_small(rts_case *c)
+{
+    return run_malloc(c, 1, SMALL_MAX);
+}
+
+static int run_malloc_large(rts_case *c)
+{
+    return run_malloc(c, SMALL_MAX, LARGE_MAX);
+}
+
+/* The block to free next: moved to the end of those that are left. */
+static void *pick(kept *k, size_t i, int64_t order, uint32_t *random)
+{
+    size_t left = k->n - i;
+    if (order == FIFO)
+        return k->block[i];
+    size_t at = order == LIFO ? left - 1 : next_random(random) % left;
+    void *block = k->block[at];
+    k->block[at] = k->block[left - 1];
+    return block;
+}
+
+static int run_free(rts_case *c)
+{
+    const heap_params *p = rts_params(c);
+    uint32_t sizes = 123, choice = 123;
+    uint64_t failures = 0;
+    kept k;
+    if (keep_init(c, &k, (size_t)p->budget, LARGE_MAX / 2))
+        return -1;
+    size_t next = 0;
+    RTS_SAMPLES(c) {
+        if (next == k.n) {
+            k.n = k.bytes = next = 0;
+            do {
+                size_t size = random_size(&sizes, 1, LARGE_MAX);
+                void *block = rts_malloc(size);
+                failures += !block;
+                k.block[k.n++] = block;
+                k.bytes += size;
+            } while (!is_full(&k, (size_t)p->budget));
+        }
+        void *block = pick(&k, next++, p->order, &choice);
+        rts_tick a = rts_now();
+        rts_free(block);
+        rts_tick b = rts_now();
+        rts_rec_add(c->rec, b - a, b);
+    }
+    while (next < k.n)
+        rts_free(pick(&k, next++, p->order, &choice));
+    rts_free(k.block);
+    rts_figure_add(c, "failed allocations", (double)failures, "calls");
+    return 0;
+}
+
+/* ---- copy and set --------------------------------------------------------------------------- */
+
+typedef struct block_params {
+    int64_t size;
+} block_params;
+
+static const rts_param block_param[] = {
+    RTS_SIZE(block_params, size, 1024, 2, 1 << 28, "bytes per call"),
+    RTS_PARAMS_END,
+};
+
+/*
+ * A buffer, and a template of contents that tell every position apart within PATTERN bytes.  The
+ * buffer is filled from another place of the template each time, so that what an operation left
+ * out cannot pass for right.  Filling and checking lie outside the interval (Sjöblom).
+ */
+#define PATTERN 251
+
+typedef struct contents {
+    unsigned char *buffer, *template;
+    size_t size;
+    unsigned shift;
+} contents;
+
+static int contents_init(rts_case *c, contents *k, size_t size)
+{
+    *k = (contents){.size = size};
+    k->buffer = rts_malloc(size);
+    k->template = rts_malloc(size + PATTERN);
+    if (!k->buffer || !k->template) {
+        rts_free(k->buffer);
+        rts_free(k->template);
+        rts_unsupported(c, "no memory for 2 * %zu bytes", size);
+        return -1;
+    }
+    for (size_t i = 0; i < size + PATTERN; i++)
+        k->template[i] = (unsigned char)(i % PATTERN);
+    memset(k->buffer, 0, size);
+    return 0;
+}
+
+static void contents_free(contents *k)
+{
+    rts_free(k->buffer);
+    rts_free(k->template);
+}
+
+/* Renews n bytes at p of the buffer. */
+static void refill(contents *k, unsigned char *p, size_t n)
+{
+    k->shift = (k->shift + 1) % PATTERN;
+    memcpy(p, k->template + k->shift, n);
+    RTS_BARRIER();
+}
+
+/* True if p holds the n bytes that refill() put `from` bytes behind its start. */
+static bool holds(const contents *k, const unsigned char *p, size_t n, size_t from)
+{
+    return !memcmp(p, k->template + k->shift + from, n);
+}
+
+static int finish(rts_case *c, contents *k, bool right)
+{
+    contents_free(k);
+    if (!right)
+        return rts_failed(c, "wrong contents after the operation");
+    return 0;
+}
+
+static int run_memcpy(rts_case *c, bool reverse)
+{
+    const block_params *p = rts_params(c);
+    size_t n = (size_t)p->size;
+    contents k;
+    bool right = true;
+    if (contents_init(c, &k, 2 * n))
+        return -1;
+    unsigned char *from = k.buffer + (reverse ? n : 0), *to = k.buffer + (reverse ? 0 : n);
+    RTS_SAMPLES(c) {
+        refill(&k, from, n);
+        RTS_TIMED(c, memcpy(to, from, n); RTS_BARRIER());
+        right = right && holds(&k, to, n, 0);
+    }
+    return finish(c, &k, right);
+}
+
+static int run_memcpy_fwd(rts_case *c)
+{
+    return run_memcpy(c, false);
+}
+
+static int run_memcpy_rev(rts_case *c)
+{
+    return run_memcpy(c, true);
+}
+
+/*
+ * The source overlaps the target by half of its size.  Moved several times between two stamps, the
+ * outer half of the source spreads over the whole target.
+ */
+static int run_memmove(rts_case *c, bool up)
+{
+    const block_params *p = rts_params(c);
+    size_t half = (size_t)p->size / 2, n = 2 * half;
+    contents k;
+    bool right = true;
+    if (contents_init(c, &k, 3 * half))
+        return -1;
+    unsigned char *from = k.buffer + (up ? 0 : half), *to = k.buffer + (up ? half : 0);
+    size_t outer = up ? 0 : 2 * half;
+    RTS_SAMPLES(c) {
+        refill(&k, k.buffer, 3 * half);
+        RTS_TIMED(c, memmove(to, from, n); RTS_BARRIER());
+        if (c->batch == 1)
+            right = right && holds(&k, to, n, up ? 0 : half);
+        else
+            right = right && holds(&k, to, half, outer) && holds(&k, to + half, half, outer);
+    }
+    return finish(c, &k, right);
+}
+
+static int run_memmove_up(rts_case *c)
+{
+    return run_memmove(c, true);
+}
+
+static int run_memmove_down(rts_case *c)
+{
+    return run_memmove(c, false);
+}
+
+/* Every byte equals the first one, and that is the fill value. */
+static bool is_set(const unsigned char *p, size_t n)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): reads p[0] to p[n - 1] */
+    return n > 1 && p[0] == 123 && !memcmp(p, p + 1, n - 1);
+}
+
+static int run_memset(rts_case *c)
+{
+    const block_params *p = rts_params(c);
+    size_t n = (size_t)p->size;
+    contents k;
+    bool right = true;
+    if (contents_init(c, &k, n))
+        return -1;
+    RTS_SAMPLES(c) {
+        refill(&k, k.buffer, n);
+        RTS_TIMED(c, memset(k.buffer, 123, n); RTS_BARRIER());
+        right = right && is_set(k.buffer, n);
+    }
+    return finish(c, &k, right);
+}
+
+#define HEAP_BENCH(name, what, how, p, fn)                                                         \
+    {.id = name,                                                                                   \
+     .title = what,                                                                                \
+     .source = "Sjöblom, operating-system primitives",                                             \
+     .help = how,                                                                                  \
+     .params = p,                                                                                  \
+     .needs = RTS_CAP_HEAP,                                                                        \
+     .traits = RTS_RESTS,                                                                          \
+     .samples = RTS_SAMPLES_DEFAULT,                                                               \
+     .warmup = 10,                                                                                 \
+     .time_ns = 10 * SECOND_NS,                                                                    \
+     .run = fn}
+
+#define BLOCK_BENCH(name, what, how, fn)                                                           \
+    {.id = name,                                                                                   \
+     .title = what,                                                                                \
+     .source = "Sjöblom, operating-system primitives",                                             \
+     .help = how,                                                                                  \
+     .params = block_param,                                                                        \
+     .needs = RTS_CAP_HEAP,                                                                        \
+     .traits = RTS_RESTS | RTS_BATCHES,                                                            \
+     .slope_over = "size",                                                                         \
+     .samples = RTS_SAMPLES_DEFAULT,                                                               \
+     .warmup = 10,                                                                                 \
+     .time_ns = 10 * SECOND_NS,                                                                    \
+     .run = fn}
+
+static const rts_bench benches[] = {
+    HEAP_BENCH("mem.malloc.small", "malloc of up to 19,584 bytes",
+               "One malloc of a random size from 1 to 19,584 bytes. Blocks are kept until the "
+               "budget is used and then freed, untimed.",
+               malloc_param, run_malloc_small),
+    HEAP_BENCH("mem.malloc.large", "malloc of up to 1,000,000 bytes",
+               "One malloc of a random size from 19,584 to 1,000,000 bytes. The boundary is OSE's; "
+               "glibc by default goes to mmap at 128 KiB, and with all memory locked the kernel "
+               "fills those pages within the call.",
+               malloc_param, run_malloc_large),
+    HEAP_BENCH("mem.free", "free",
+               "One free of a block of 1 to 1,000,000 bytes out of a budget of blocks that was "
+               "allocated before; freeing what was just allocated would be an unreal load.",
+               free_param, run_free),
+    BLOCK_BENCH("mem.memcpy.fwd", "memcpy, first half of a buffer to the second",
+                "One memcpy of `size` bytes; contents are checked outside the interval.",
+                run_memcpy_fwd),
+    BLOCK_BENCH("mem.memcpy.rev", "memcpy, second half of a buffer to the first",
+                "One memcpy of `size` bytes; contents are checked outside the interval.",
+                run_memcpy_rev),
+    BLOCK_BENCH("mem.memmove.up", "memmove to a higher, overlapping address",
+                "One memmove of `size` bytes by half of its size upwards; contents are checked "
+                "outside the interval.",
+                run_memmove_up),
+    BLOCK_BENCH("mem.memmove.down", "memmove to a lower, overlapping address",
+                "One memmove of `size` bytes by half of its size downwards; contents are checked "
+                "outside the interval.",
+                run_memmove_down),
+    BLOCK_BENCH("mem.memset", "memset",
+                "One memset of `size` bytes to 123; contents are checked outside the interval.",
+                run_memset),
+};
+
+RTS_BENCHES(benches);

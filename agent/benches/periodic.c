@@ -1,0 +1,132 @@
+/* dk.periodic: absolute periodic wake-up (Dankwardt, part 3; cyclictest is its modern relative). */
+#include <stdio.h>
+
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define LEAD_NS 10000000 /* first release, after all tasks have been started */
+
+typedef struct periodic_params {
+    int64_t period, distance, align;
+} periodic_params;
+
+static const rts_param periodic_param[] = {
+    RTS_DURATION(periodic_params, period, 1000000, 10000, 3600 * SECOND_NS,
+                 "time between two releases"),
+    RTS_DURATION(periodic_params, distance, 0, 0, 3600 * SECOND_NS,
+                 "by how much the releases of each further CPU lie behind the one before; 0: "
+                 "spread evenly over a period"),
+    RTS_DURATION(periodic_params, align, -1, -1, 3600 * SECOND_NS,
+                 "releases lie so long after multiples of the period of the system's clock; -1: "
+                 "where they fall"),
+    RTS_PARAMS_END,
+};
+
+/* One periodic task. */
+typedef struct periodic {
+    rts_case *c;
+    rts_rec *rec;
+    rts_hist *omitted;
+    rts_tick first, period;
+} periodic;
+
+/* Counts the activations from the one after `release` that `late` kept from happening. */
+static rts_tick count_missed(const periodic *t, rts_tick late)
+{
+    rts_tick missed = late / t->period;
+    if (!t->rec->warm) {
+        for (rts_tick i = 1; i <= missed; i++)
+            rts_hist_add(t->omitted, late - i * t->period);
+        t->rec->missed += missed;
+    }
+    return missed;
+}
+
+/*
+ * Lateness of each wake-up against its release.  A wake-up later than a period has swallowed
+ * others: they are counted as missed, with the lateness each would have had, and the next release
+ * is the first that lies ahead.
+ */
+static void periodic_task(void *arg)
+{
+    periodic *t = arg;
+    rts_tick release = t->first;
+    for (rts_rec_start(t->rec, t->first); t->rec->running; release += t->period) {
+        rts_sleep_until(release);
+        rts_tick now = rts_time();
+        rts_tick late = now - release;
+        if (late >= t->period)
+            release += count_missed(t, late) * t->period;
+        rts_rec_add(t->rec, late, now);
+    }
+}
+
+/* The first release: soon, and where the parameters want it. */
+static rts_tick first_release(const periodic_params *p)
+{
+    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
+    rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
+    if (p->align < 0)
+        return first;
+    rts_tick align = rts_ns_to_ticks((uint64_t)p->align, RTS_TIME_HZ) % period;
+    return first - first % period + period + align;
+}
+
+static unsigned cpus_of(const rts_case *c)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < RTS_CPUS / 64; i++)
+        n += (unsigned)__builtin_popcountll(c->common.cpus.word[i]);
+    return n;
+}
+
+static int run_periodic(rts_case *c)
+{
+    const periodic_params *p = rts_params(c);
+    unsigned n = cpus_of(c), started = 0;
+    periodic *task = rts_alloc(c, n * sizeof *task);
+    if (!task)
+        return rts_failed(c, "no memory for %u tasks", n);
+    rts_tick first = first_release(p);
+    int64_t distance = p->distance ? p->distance : p->period / n;
+    if ((uint64_t)p->period * 3 > c->patience_ns)
+        c->patience_ns = (uint64_t)p->period * 3;
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
+        if (!(c->common.cpus.word[cpu / 64] >> cpu % 64 & 1))
+            continue;
+        periodic *t = &task[started];
+        char name[16] = "";
+        if (n > 1)
+            snprintf(name, sizeof name, "cpu%u", cpu);
+        *t = (periodic){.c = c,
+                        .first = first + rts_ns_to_ticks((uint64_t)distance * started, RTS_TIME_HZ),
+                        .period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ)};
+        t->rec = rts_series(c, name, RTS_TIME_HZ, 0, true, &t->omitted);
+        if (!t->rec)
+            return -1;
+        /* The measuring task itself is the first of them. */
+        if (started++ > 0 && rts_task_start_on(c, periodic_task, t, (int)cpu))
+            return -1;
+    }
+    periodic_task(&task[0]);
+    rts_end(c, task[0].rec);
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "dk.periodic",
+     .title = "Periodic wake-up at an absolute time",
+     .source = "Dankwardt, part 3; as cyclictest does",
+     .help = "A task per CPU sleeps until absolute times a period apart; the sample is how late it "
+             "runs. Missed activations are counted, and the corrected distribution holds the "
+             "lateness they would have had.",
+     .params = periodic_param,
+     .traits = RTS_OWN_SERIES,
+     .samples = 100000,
+     .warmup = 2,
+     .time_ns = 0,
+     .series = cpus_of,
+     .run = run_periodic},
+};
+
+RTS_BENCHES(benches);

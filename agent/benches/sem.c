@@ -1,0 +1,364 @@
+/*
+ * sem.*: seven POSIX metrics of semaphores, creation and deletion (Gutsalov, table 3).
+ *
+ * The measuring task is A, one level below the case's priority; H is above it, W and B below.
+ */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+enum { LEVEL_H, LEVEL_A, LEVEL_B, LEVEL_W };
+_Static_assert(LEVEL_W < RTS_LEVELS, "the task that tells when all others are blocked is lower");
+
+enum { THREAD, PROCESS };
+enum { LOWER, EQUAL };
+
+typedef struct sem_params {
+    int64_t type, entity, waiters, rank;
+} sem_params;
+
+#define TYPE                                                                                       \
+    RTS_CHOICE(sem_params, type, "unnamed|named|pshared", RTS_SEM_UNNAMED,                         \
+               "unnamed within a process, named, or unnamed and shared between processes")
+#define ENTITY                                                                                     \
+    RTS_CHOICE(sem_params, entity, "thread|process", THREAD,                                       \
+               "what the other tasks are; processes need type named or pshared")
+
+static const rts_param alone_param[] = {TYPE, RTS_PARAMS_END};
+static const rts_param other_param[] = {TYPE, ENTITY, RTS_PARAMS_END};
+static const rts_param busy_param[] = {
+    TYPE,
+    ENTITY,
+    RTS_INT(sem_params, waiters, "waiter", 0, 0, 1024, "tasks that wait on the semaphore already"),
+    RTS_CHOICE(sem_params, rank, "lower|equal", LOWER,
+               "priority of the waiters against the measuring task"),
+    RTS_PARAMS_END,
+};
+
+static rts_sem_kind kind_of(const rts_case *c)
+{
+    const sem_params *p = rts_params(c);
+    return (rts_sem_kind)p->type;
+}
+
+static bool between_processes(const rts_case *c)
+{
+    const sem_params *p = rts_params(c);
+    return p->entity == PROCESS;
+}
+
+/* What the parameters ask of the system beyond the table's needs. */
+static int check(rts_case *c)
+{
+    uint32_t caps = rts_port_caps();
+    if (kind_of(c) == RTS_SEM_NAMED && !(caps & RTS_CAP_SEM_NAMED))
+        return rts_unsupported(c, "this system has no named semaphores");
+    if (kind_of(c) == RTS_SEM_PSHARED && !(caps & RTS_CAP_SEM_PSHARED))
+        return rts_unsupported(c, "this system has no semaphores shared between processes");
+    if (between_processes(c) && !(caps & RTS_CAP_PROCESS))
+        return rts_unsupported(c, "this system has no processes");
+    if (between_processes(c) && kind_of(c) == RTS_SEM_UNNAMED)
+        return rts_unsupported(c, "an unnamed semaphore that is not shared works within one "
+                                  "process only: use type=named or type=pshared");
+    return 0;
+}
+
+/* The semaphore that is measured. */
+static rts_sem *measured_sem(rts_case *c, unsigned value)
+{
+    return check(c) ? NULL : rts_sem_make(c, kind_of(c), value);
+}
+
+/* ---- without another task (template TA) ------------------------------------------------------ */
+
+static int run_post_nowait(rts_case *c)
+{
+    rts_sem *s = measured_sem(c, 0);
+    if (!s)
+        return -1;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, rts_sem_give(s));
+        for (uint64_t i = 0; i < c->batch; i++)
+            rts_sem_take(s);
+    }
+    return 0;
+}
+
+static int run_wait_free(rts_case *c)
+{
+    rts_sem *s = measured_sem(c, 0);
+    if (!s)
+        return -1;
+    RTS_SAMPLES(c) {
+        for (uint64_t i = 0; i < c->batch; i++)
+            rts_sem_give(s);
+        RTS_TIMED(c, rts_sem_take(s));
+    }
+    return 0;
+}
+
+static int run_try_free(rts_case *c)
+{
+    rts_sem *s = measured_sem(c, 0);
+    if (!s)
+        return -1;
+    RTS_SAMPLES(c) {
+        for (uint64_t i = 0; i < c->batch; i++)
+            rts_sem_give(s);
+        RTS_TIMED(c, rts_sem_try(s));
+        if (!rts_sem_try(s)) /* every one of them must have been taken */
+            return rts_failed(c, "the semaphore was still available");
+    }
+    return 0;
+}
+
+static int run_try_busy(rts_case *c)
+{
+    rts_sem *s = measured_sem(c, 0);
+    uint64_t taken = 0;
+    if (!s)
+        return -1;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, taken += !rts_sem_try(s));
+    }
+    return taken ? rts_failed(c, "a semaphore that was not available could be taken") : 0;
+}
+
+/* ---- creation and deletion ------------------------------------------------------------------- */
+
+/* A row of semaphores, as many as one sample needs. */
+static rts_sem *sem_row(rts_case *c)
+{
+    if (check(c))
+        return NULL;
+    rts_sem *row = rts_malloc(c->batch * sizeof *row);
+    for (uint64_t i = 0; row && i < c->batch; i++)
+        rts_sem_prepare(&row[i], kind_of(c), c->slot + (unsigned)i);
+    if (!row)
+        rts_failed(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
+    return row;
+}
+
+static int run_create(rts_case *c)
+{
+    rts_sem *row = sem_row(c);
+    int err = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        rts_sem *s = row;
+        RTS_TIMED(c, err |= rts_sem_create(s++, 0));
+        if (err)
+            break;
+        for (uint64_t i = 0; i < c->batch; i++)
+            rts_sem_destroy(&row[i]);
+    }
+    rts_free(row);
+    return err ? rts_port_failed(c, "cannot create a semaphore", err) : 0;
+}
+
+static int run_delete(rts_case *c)
+{
+    rts_sem *row = sem_row(c);
+    int err = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        uint64_t made = 0;
+        while (made < c->batch && !(err = rts_sem_create(&row[made], 0)))
+            made++;
+        if (err) {
+            while (made > 0)
+                rts_sem_destroy(&row[--made]);
+            break;
+        }
+        rts_sem *s = row;
+        RTS_TIMED(c, rts_sem_destroy(s++));
+    }
+    rts_free(row);
+    return err ? rts_port_failed(c, "cannot create a semaphore", err) : 0;
+}
+
+/* ---- with another task ----------------------------------------------------------------------- */
+
+typedef struct shared {
+    rts_case *c;
+    rts_sem *sem, *gate;
+    volatile rts_tick start, end;
+    volatile uint64_t round;
+} shared;
+
+static shared *share(rts_case *c)
+{
+    shared *s = rts_alloc(c, sizeof *s);
+    rts_sem *sem = measured_sem(c, 0);
+    if (!s || !sem)
+        return NULL;
+    s->c = c;
+    s->sem = sem;
+    s->gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    return s->gate ? s : NULL;
+}
+
+/* Takes whatever is given, and says when it came. */
+static void taker(void *arg)
+{
+    shared *s = arg;
+    for (;;) {
+        rts_sem_take(s->sem);
+        s->end = rts_now();
+        if (s->c->stop)
+            return;
+        s->round++;
+    }
+}
+
+/* TA: W is less urgent than A, so A keeps the CPU; W waits again before the next sample. */
+static int run_post_lower(rts_case *c)
+{
+    shared *s = share(c);
+    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_settle(c))
+        return -1;
+    uint64_t early = 0;
+    RTS_SAMPLES(c) {
+        uint64_t round = s->round;
+        rts_tick a = rts_now();
+        rts_sem_give(s->sem);
+        rts_tick b = rts_now();
+        early += s->round != round;
+        rts_rec_add(c->rec, b - a, b);
+        rts_settle(c);
+    }
+    rts_figure_add(c, "waiter ran within the interval", (double)early, "samples");
+    return 0;
+}
+
+/* TB: H waits and is more urgent; from A's stamp before the post to H's first statement. */
+static int run_post_higher(rts_case *c)
+{
+    shared *s = share(c);
+    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_settle(c))
+        return -1;
+    uint64_t late = 0;
+    RTS_SAMPLES(c) {
+        uint64_t round = s->round;
+        rts_tick a = rts_now();
+        rts_sem_give(s->sem);
+        if (s->round == round) { /* H did not run at once */
+            late++;
+            while (s->round == round)
+                rts_yield();
+        }
+        rts_rec_add(c->rec, s->end - a, s->end);
+    }
+    rts_figure_add(c, "waiter did not preempt", (double)late, "samples");
+    return 0;
+}
+
+/*
+ * Waits like all others; hands on what it gets, so that A's turn comes whatever the order.  Without
+ * the yield it would take back at once what it gave.
+ */
+static void bystander(void *arg)
+{
+    shared *s = arg;
+    while (!s->c->stop) {
+        rts_sem_take(s->sem);
+        rts_sem_give(s->sem);
+        rts_yield();
+    }
+}
+
+/* B of sem.wait.busy: lets A in, notes when it has the CPU back, and gives A what it waits for. */
+static void releaser(void *arg)
+{
+    shared *s = arg;
+    while (!s->c->stop) {
+        rts_sem_give(s->gate);
+        s->end = rts_now();
+        s->round++;
+        rts_sem_give(s->sem);
+    }
+}
+
+/*
+ * TB: B releases A from a gate; A preempts B, stamps, and waits on S, where nothing is to be had.
+ * Control returns to B, whose first statement is the second stamp.  B then posts S; A, the most
+ * urgent waiter, gets it, records, and returns to the gate.
+ */
+static int run_wait_busy(rts_case *c)
+{
+    const sem_params *p = rts_params(c);
+    shared *s = share(c);
+    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO))
+        return -1;
+    int level = p->rank == LOWER ? LEVEL_W : LEVEL_A;
+    for (int64_t i = 0; i < p->waiters; i++)
+        if (rts_task_start(c, bystander, s, level, RTS_FIFO, between_processes(c)))
+            return -1;
+    if (rts_settle(c) || rts_task_start(c, releaser, s, LEVEL_B, RTS_FIFO, between_processes(c)))
+        return -1;
+    uint64_t early = 0;
+    RTS_SAMPLES(c) {
+        rts_sem_take(s->gate);
+        uint64_t round = s->round;
+        rts_tick a = rts_now();
+        rts_sem_take(s->sem);
+        if (s->round == round) /* A did not have to wait: not what is measured */
+            early++;
+        else
+            rts_rec_add(c->rec, s->end - a, s->end);
+    }
+    rts_figure_add(c, "did not have to wait", (double)early, "samples");
+    return 0;
+}
+
+#define SEM_BENCH(name, what, how, p, more_needs, more_traits, slope, fn)                          \
+    {.id = name,                                                                                   \
+     .title = what,                                                                                \
+     .source = "Gutsalov, table 3",                                                                \
+     .help = how,                                                                                  \
+     .params = p,                                                                                  \
+     .needs = more_needs,                                                                          \
+     .traits = more_traits,                                                                        \
+     .slope_over = slope,                                                                          \
+     .samples = RTS_SAMPLES_DEFAULT,                                                               \
+     .warmup = 10,                                                                                 \
+     .time_ns = 10 * SECOND_NS,                                                                    \
+     .run = fn}
+
+#define ALONE (RTS_RESTS | RTS_BATCHES)
+
+static const rts_bench benches[] = {
+    SEM_BENCH("sem.post.nowait", "Post, nobody waits",
+              "Duration of a post to a semaphore that no task waits for.", alone_param, 0, ALONE,
+              NULL, run_post_nowait),
+    SEM_BENCH("sem.post.lower", "Post, a less urgent task waits",
+              "Duration of a post that makes a less urgent task ready: no switch.", other_param,
+              RTS_CAP_PRIORITIES, 0, NULL, run_post_lower),
+    SEM_BENCH("sem.post.higher", "Post, a more urgent task waits",
+              "From the stamp before the post to the first statement of the more urgent task that "
+              "waited.",
+              other_param, RTS_CAP_PRIORITIES, 0, NULL, run_post_higher),
+    SEM_BENCH("sem.wait.free", "Wait, semaphore available",
+              "Duration of a wait that is granted at once.", alone_param, 0, ALONE, NULL,
+              run_wait_free),
+    SEM_BENCH("sem.wait.busy", "Wait, semaphore not available",
+              "From the stamp before the wait that blocks to the first statement of the task that "
+              "takes over, with 0, 1, 33, 65 or 129 tasks waiting already.",
+              busy_param, RTS_CAP_PRIORITIES, 0, "waiters", run_wait_busy),
+    SEM_BENCH("sem.try.free", "Try, semaphore available", "Duration of a trywait that succeeds.",
+              alone_param, 0, ALONE, NULL, run_try_free),
+    SEM_BENCH("sem.try.busy", "Try, semaphore not available",
+              "Duration of a trywait that is refused.", alone_param, 0, ALONE, NULL, run_try_busy),
+    SEM_BENCH("sem.create", "Create a semaphore",
+              "Duration of sem_init, or of sem_open of a new name.", alone_param, 0, ALONE, NULL,
+              run_create),
+    SEM_BENCH("sem.delete", "Delete a semaphore",
+              "Duration of sem_destroy, or of sem_unlink and sem_close.", alone_param, 0, ALONE,
+              NULL, run_delete),
+};
+
+RTS_BENCHES(benches);

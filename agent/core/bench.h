@@ -1,0 +1,233 @@
+/*
+ * What a bench is made of, and what it may use while it runs.
+ *
+ * A family of benches is one file: a struct of parameters, a procedure per bench, and one table,
+ * announced with RTS_BENCHES().  The table is the only place where anything is said about a bench:
+ * parser, help, `rtstone list` and the docs are made from it.
+ */
+#ifndef RTS_BENCH_H
+#define RTS_BENCH_H
+
+#include "clock.h"
+#include "port.h"
+#include "recorder.h"
+
+typedef struct rts_case rts_case;
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+typedef enum rts_type {
+    RTS_T_END, /* terminates a table of parameters */
+    RTS_T_INT,
+    RTS_T_DURATION, /* ns */
+    RTS_T_SIZE,     /* bytes */
+    RTS_T_BOOL,
+    RTS_T_CHOICE, /* index into choices */
+    RTS_T_CPUS,   /* an rts_cpuset; the others are int64_t */
+} rts_type;
+
+typedef struct rts_param {
+    const char *name;
+    rts_type type;
+    size_t offset; /* within the family's struct of parameters */
+    const char *unit;
+    int64_t def, min, max; /* limits are inclusive */
+    const char *choices;   /* "fifo|rr" */
+    const char *help;
+} rts_param;
+
+/* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
+#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, offsetof(S, f), u, d, lo, hi, NULL, h}
+#define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
+    {#f, RTS_T_DURATION, offsetof(S, f), "ns", d, lo, hi, NULL, h}
+#define RTS_SIZE(S, f, d, lo, hi, h) {#f, RTS_T_SIZE, offsetof(S, f), "B", d, lo, hi, NULL, h}
+#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, offsetof(S, f), NULL, d, 0, 1, NULL, h}
+#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, offsetof(S, f), NULL, d, 0, 0, c, h}
+#define RTS_PARAMS_END {NULL, RTS_T_END, 0, NULL, 0, 0, 0, NULL, NULL}
+
+enum {
+    RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
+    RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
+    RTS_GROSS = 1 << 2,   /* the clock's own cost is what is measured: it is not subtracted */
+    RTS_OWN_SERIES = 1 << 3, /* the bench opens its series itself, with rts_series() */
+};
+
+typedef struct rts_bench {
+    const char *id; /* group.name[.variant] of benchmarks.md */
+    const char *title;
+    const char *source; /* publication, section */
+    const char *help;   /* what is timed, between which stamps */
+    const rts_param *params;
+    uint32_t needs;         /* RTS_CAP_... */
+    uint32_t traits;        /* RTS_BATCHES ... */
+    const char *slope_over; /* parameter over which the mean is expected to grow, or NULL */
+    int64_t samples, warmup, time_ns;      /* defaults; samples or time 0: not limited by it */
+    unsigned (*series)(const rts_case *c); /* how many series; NULL: one */
+    int (*run)(rts_case *c);
+} rts_bench;
+
+typedef struct rts_family {
+    const rts_bench *bench;
+    unsigned n;
+} rts_family;
+
+/* Announces a table; whatever is linked is there, nothing has to be listed twice. */
+#define RTS_BENCHES(table)                                                                         \
+    static const rts_family rts_family_here                                                        \
+        __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
+            table, sizeof table / sizeof table[0]}
+
+/* Parameters that every case has. */
+typedef struct rts_common {
+    int64_t samples, warmup, time_ns, prio, batch, raw;
+    rts_cpuset cpus; /* empty: the default CPU */
+} rts_common;
+
+extern const rts_param rts_common_params[];
+
+/* ---- a case ------------------------------------------------------------------------------ */
+
+#define RTS_PARAM_BYTES 256
+#define RTS_FIGURES 16
+#define RTS_REASON 256
+
+typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
+
+typedef struct rts_figure {
+    const char *name, *unit;
+    double value;
+} rts_figure;
+
+/* One distribution of a case. */
+typedef struct rts_series_out {
+    char name[16];
+    uint64_t hz, overhead;
+    rts_rec *rec;
+    rts_hist *omitted; /* lateness of missed activations, or NULL */
+    bool periodic;     /* rec->missed means something */
+} rts_series_out;
+
+/* What happened around the timed section; -1: not known (docs/wire.md). */
+typedef struct rts_evidence {
+    int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
+    const char *sched; /* "fifo", "rr", "other" */
+    bool locked, shared;
+} rts_evidence;
+
+struct rts_case {
+    const rts_bench *bench;
+    uint64_t id;
+    rts_common common;
+    _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
+
+    rts_rec *rec;             /* recorder of the only series, when there is only one */
+    uint64_t batch;           /* operations per sample */
+    int cpu;                  /* the measured CPU, or the first of several */
+    uint64_t busy_ns;         /* longest a lonely measuring task may keep a CPU... */
+    uint64_t rest_ns;         /* ...before it rests so long */
+    unsigned slot;            /* next number for a named object */
+    volatile bool stop;       /* helper tasks end */
+    volatile bool stop_asked; /* the host wants the case to end early */
+    volatile uint64_t beat;   /* changes while the case makes progress */
+    uint64_t patience_ns;     /* a case without progress for so long is hung */
+
+    rts_status status;
+    char reason[RTS_REASON];
+    rts_evidence evidence;
+    unsigned figures;
+    rts_figure figure[RTS_FIGURES];
+    unsigned n_series;
+    rts_series_out *series;
+
+    /* tasks and semaphores of the case, ended and destroyed by the runner */
+    unsigned n_tasks, n_sems, peak_tasks;
+    rts_task *task;
+    rts_sem **sem;
+    rts_sem *idle_gate, *idle_done;
+
+    unsigned char *arena; /* shared memory of the case */
+    size_t arena_size, arena_used;
+    unsigned progress_ms;
+};
+
+#define RTS_TASKS_MAX 1200
+#define RTS_SEMS_MAX 1200
+
+/* The parameters of the case, as the family's struct. */
+static inline const void *rts_params(const rts_case *c)
+{
+    return c->params;
+}
+
+/* Memory for the state of a bench: zeroed, shared by all its tasks, gone after the case. */
+void *rts_alloc(rts_case *c, size_t size);
+
+/* Ends the case as unsupported or failed with a reason (printf); returns -1, for `return`. */
+int rts_unsupported(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int rts_failed(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for an error of the port: limits of the system are `unsupported`, the rest `failed`. */
+int rts_port_failed(rts_case *c, const char *what, int error);
+
+/* Reports a number that is not a distribution. */
+void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
+
+/*
+ * Starts a task `below` levels below the case's priority, on its CPU, with c as the argument of
+ * run.  It has to return once c->stop is set and what it waits for is given to it.
+ */
+int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_policy policy,
+                   bool process);
+
+/* The same for a task on another CPU, at the case's priority. */
+int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu);
+
+/* Puts the calling task `below` levels below the case's priority. */
+int rts_own_level(rts_case *c, int below, rts_policy policy);
+
+/* A semaphore that the runner destroys after the case; NULL: the case has failed. */
+rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
+
+/*
+ * Waits until every task of the case that has a higher priority than level RTS_LEVELS is blocked:
+ * a task at that lowest level tells.  Exact under fixed priorities on one CPU.
+ */
+int rts_settle(rts_case *c);
+#define RTS_LEVELS                                                                                 \
+    4 /* the lowest level below the case's priority that a bench may use is this - 1 */
+
+/* Opens a series of its own: `hz` and `overhead` of its clock; more than one CPU or clock. */
+rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
+                    rts_hist **omitted);
+
+/* Ends the timed section that rts_rec_start() began. */
+void rts_end(rts_case *c, rts_rec *r);
+
+/* ---- taking samples ---------------------------------------------------------------------- */
+
+/* Repeats its body until the samples are taken, the time is up or the host says stop. */
+#define RTS_SAMPLES(c) for (rts_rec_start((c)->rec, rts_now()); (c)->rec->running;)
+
+/* Keeps the compiler from moving or removing accesses to memory. */
+#define RTS_BARRIER() __asm__ volatile("" ::: "memory")
+
+/* Times `op` between two stamps: once, or c->batch times where one is too short for the clock. */
+#define RTS_TIMED(c, op)                                                                           \
+    do {                                                                                           \
+        uint64_t k_ = (c)->batch;                                                                  \
+        rts_tick a_, b_;                                                                           \
+        if (k_ == 1) {                                                                             \
+            a_ = rts_now();                                                                        \
+            op;                                                                                    \
+            b_ = rts_now();                                                                        \
+        } else {                                                                                   \
+            a_ = rts_now();                                                                        \
+            do {                                                                                   \
+                op;                                                                                \
+            } while (--k_);                                                                        \
+            b_ = rts_now();                                                                        \
+        }                                                                                          \
+        rts_rec_add((c)->rec, b_ - a_, b_);                                                        \
+    } while (0)
+
+#endif

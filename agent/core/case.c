@@ -1,0 +1,235 @@
+/* What a bench may call while it runs (bench.h). */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+
+const char *const rts_cap_names[] = {
+    "priorities", "round_robin", "process",       "sem_named",     "sem_pshared",
+    "heap",       "affinity",    "clock_library", "clock_syscall", NULL,
+};
+
+/* ---- what a bench may call --------------------------------------------------------------- */
+
+void *rts_alloc(rts_case *c, size_t size)
+{
+    size = (size + 63) & ~(size_t)63; /* objects of different tasks share no cache line */
+    if (size > c->arena_size - c->arena_used)
+        return NULL;
+    void *block = c->arena + c->arena_used;
+    c->arena_used += size;
+    return block;
+}
+
+static int vgive_up(rts_case *c, rts_status status, const char *format, va_list args)
+{
+    if (c->status == RTS_S_OK) { /* the first reason is the true one */
+        c->status = status;
+        vsnprintf(c->reason, sizeof c->reason, format, args);
+    }
+    return -1;
+}
+
+int rts_unsupported(rts_case *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vgive_up(c, RTS_S_UNSUPPORTED, format, args);
+    va_end(args);
+    return -1;
+}
+
+int rts_failed(rts_case *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vgive_up(c, RTS_S_FAILED, format, args);
+    va_end(args);
+    return -1;
+}
+
+int rts_port_failed(rts_case *c, const char *what, int error)
+{
+    if (rts_port_is_limit(error))
+        return rts_unsupported(c, "%s: %s", what, rts_port_strerror(error));
+    return rts_failed(c, "%s: %s", what, rts_port_strerror(error));
+}
+
+void rts_figure_add(rts_case *c, const char *name, double value, const char *unit)
+{
+    if (c->figures < RTS_FIGURES)
+        c->figure[c->figures++] = (rts_figure){name, unit, value};
+    else
+        rts_failed(c, "more than %d figures", RTS_FIGURES);
+}
+
+static int start_task(rts_case *c, const rts_task_attr *attr)
+{
+    if (!c->task)
+        c->task = rts_alloc(c, RTS_TASKS_MAX * sizeof *c->task);
+    if (!c->task || c->n_tasks == RTS_TASKS_MAX)
+        return rts_failed(c, "more than %d tasks", RTS_TASKS_MAX);
+    int err = rts_task_create(&c->task[c->n_tasks], attr);
+    if (err) {
+        char what[48];
+        snprintf(what, sizeof what, "cannot create task %u of the case", c->n_tasks + 1);
+        return rts_port_failed(c, what, err);
+    }
+    c->n_tasks++;
+    c->peak_tasks = c->n_tasks > c->peak_tasks ? c->n_tasks : c->peak_tasks;
+    return 0;
+}
+
+int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_policy policy,
+                   bool process)
+{
+    rts_task_attr attr = {.run = run,
+                          .arg = arg,
+                          .prio = (int)c->common.prio - below,
+                          .policy = policy,
+                          .cpu = c->cpu,
+                          .process = process};
+    return start_task(c, &attr);
+}
+
+int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu)
+{
+    rts_task_attr attr = {
+        .run = run, .arg = arg, .prio = (int)c->common.prio, .policy = RTS_FIFO, .cpu = cpu};
+    return start_task(c, &attr);
+}
+
+int rts_own_level(rts_case *c, int below, rts_policy policy)
+{
+    int err = rts_task_set_own_prio((int)c->common.prio - below, policy);
+    return err ? rts_port_failed(c, "cannot set the priority", err) : 0;
+}
+
+rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
+{
+    if (!c->sem)
+        c->sem = rts_alloc(c, RTS_SEMS_MAX * sizeof *c->sem);
+    rts_sem *sem = rts_alloc(c, sizeof *sem);
+    if (!sem || !c->sem || c->n_sems == RTS_SEMS_MAX) {
+        rts_failed(c, "more than %d semaphores", RTS_SEMS_MAX);
+        return NULL;
+    }
+    rts_sem_prepare(sem, kind, c->slot++);
+    int err = rts_sem_create(sem, value);
+    if (err) {
+        rts_port_failed(c, "cannot create a semaphore", err);
+        return NULL;
+    }
+    rts_sem_hide(sem);
+    c->sem[c->n_sems++] = sem;
+    return sem;
+}
+
+static void idle_task(void *arg)
+{
+    rts_case *c = arg;
+    for (;;) {
+        rts_sem_take(c->idle_gate);
+        if (c->stop)
+            return;
+        rts_sem_give(c->idle_done);
+    }
+}
+
+int rts_settle(rts_case *c)
+{
+    if (!c->idle_gate) {
+        c->idle_gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+        c->idle_done = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+        if (!c->idle_gate || !c->idle_done ||
+            rts_task_start(c, idle_task, c, RTS_LEVELS, RTS_FIFO, false))
+            return -1;
+    }
+    rts_sem_give(c->idle_gate);
+    rts_sem_take(c->idle_done);
+    return 0;
+}
+
+void rts_case_clean_up(rts_case *c)
+{
+    c->stop = true;
+    for (unsigned i = 0; i < c->n_sems; i++)
+        for (unsigned k = 0; k < c->n_tasks; k++)
+            rts_sem_give(c->sem[i]);
+    for (unsigned i = 0; i < c->n_tasks; i++)
+        rts_task_join(&c->task[i]);
+    for (unsigned i = 0; i < c->n_sems; i++)
+        rts_sem_destroy(c->sem[i]);
+    c->stop = false;
+    c->n_tasks = c->n_sems = 0;
+    c->idle_gate = c->idle_done = NULL;
+}
+
+/* ---- series ------------------------------------------------------------------------------ */
+
+static void on_section(void *arg)
+{
+    rts_port_section_start(arg);
+}
+
+static void on_rest(void *arg)
+{
+    const rts_case *c = arg;
+    rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
+}
+
+void rts_series_setup(rts_case *c, rts_series_out *s, int64_t samples, int64_t warmup)
+{
+    bool rests = (c->bench->traits & RTS_RESTS) != 0;
+    rts_rec_setup setup = {
+        .hz = s->hz,
+        .overhead = s->overhead,
+        .samples = (uint64_t)samples,
+        .time = rts_ns_to_ticks((uint64_t)c->common.time_ns, s->hz),
+        .warmup = (uint64_t)warmup,
+        .busy = rests ? rts_ns_to_ticks(c->busy_ns, s->hz) : 0,
+        .stop = &c->stop_asked,
+        .raw = s->rec->setup.raw,
+    };
+    rts_rec_init(s->rec, &setup);
+    s->rec->on_section = on_section;
+    s->rec->on_rest = on_rest;
+    s->rec->hook_arg = c;
+}
+
+size_t rts_series_raw_room(const rts_case *c)
+{
+    return c->common.raw ? (size_t)c->common.samples * sizeof(uint64_t) : 0;
+}
+
+rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
+                    rts_hist **omitted)
+{
+    rts_series_out *s = &c->series[c->n_series];
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->hz = hz;
+    s->overhead = overhead;
+    s->periodic = periodic;
+    s->rec = rts_alloc(c, sizeof *s->rec);
+    uint64_t *raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
+    s->omitted = omitted ? rts_alloc(c, sizeof *s->omitted) : NULL;
+    if (!s->rec || (c->common.raw && !raw) || (omitted && !s->omitted)) {
+        rts_failed(c, "no memory for the samples");
+        return NULL;
+    }
+    s->rec->setup.raw = raw;
+    rts_series_setup(c, s, c->common.samples, c->common.warmup);
+    if (omitted) {
+        rts_hist_init(s->omitted);
+        *omitted = s->omitted;
+    }
+    c->n_series++;
+    return s->rec;
+}
+
+void rts_end(rts_case *c, rts_rec *r)
+{
+    rts_rec_finish(r);
+    rts_port_section_end(c);
+}

@@ -1,0 +1,79 @@
+#include "clock.h"
+
+rts_clock rts_the_clock;
+
+uint64_t rts_clock_overhead(unsigned reads)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < reads; i++) {
+        rts_tick a = rts_now();
+        rts_tick b = rts_now();
+        least = b - a < least ? b - a : least;
+    }
+    return least;
+}
+
+/*
+ * Where two reads take less than 10 granules, their difference tells the cost to a granule at best.
+ * The rule for such intervals (benchmarks 1.1) holds here too: several reads between two stamps,
+ * divided; and the minimum of that.
+ */
+static uint64_t overhead_of_chain(unsigned chains)
+{
+    enum { READS = 64 };
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < chains; i++) {
+        rts_tick first = rts_now(), last = first;
+#pragma GCC unroll 64
+        for (int k = 0; k < READS; k++)
+            last = rts_now();
+        least = last - first < least ? last - first : least;
+    }
+    return (least + READS / 2) / READS;
+}
+
+/* Number of differences in d that are not multiples of g. */
+static unsigned misfits(const uint64_t *d, unsigned n, uint64_t g)
+{
+    unsigned bad = 0;
+    for (unsigned i = 0; i < n; i++)
+        bad += d[i] % g != 0;
+    return bad;
+}
+
+uint64_t rts_clock_granule(rts_tick (*reading)(void))
+{
+    enum { N = 512 };
+    uint64_t d[N];
+    uint64_t least = UINT64_MAX;
+    /* Waits of different length, so that equal distances are not taken for the granule. */
+    for (unsigned i = 0; i < N; i++) {
+        rts_tick a = reading();
+        rts_tick b = reading();
+        for (unsigned wait = 0; wait < i % 61 || b == a; wait++)
+            b = reading();
+        d[i] = b - a;
+        least = d[i] < least ? d[i] : least;
+    }
+    uint64_t g = least;
+    while (g > 1 && misfits(d, N, g) > N / 100)
+        g--;
+    return g;
+}
+
+static rts_tick now(void)
+{
+    return rts_now();
+}
+
+int rts_clock_start(void)
+{
+    int err = rts_port_clock_init(&rts_the_clock);
+    if (err)
+        return err;
+    rts_the_clock.granule = rts_clock_granule(now);
+    rts_the_clock.overhead = rts_clock_overhead(RTS_OVERHEAD_READS);
+    if (rts_the_clock.granule > 1 && rts_the_clock.overhead < 10 * rts_the_clock.granule)
+        rts_the_clock.overhead = overhead_of_chain(RTS_OVERHEAD_READS / 64);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* The clock of the samples: which one, its frequency, its granule, and what reading it costs. */
+#ifndef RTS_CLOCK_H
+#define RTS_CLOCK_H
+
+#include "port.h"
+
+extern rts_clock rts_the_clock;
+
+/* Number of consecutive reads behind the overhead (benchmarks 1.1). */
+#define RTS_OVERHEAD_READS 1000000u
+
+/* Chooses and measures the clock of this agent; once, before the first case. */
+int rts_clock_start(void);
+
+/* Minimum difference of two consecutive reads over `reads` pairs, in ticks (Gutsalov, figures 2-4).
+ */
+uint64_t rts_clock_overhead(unsigned reads);
+
+/*
+ * The largest step g, in units of `reading`, such that 99 of 100 differences between readings are
+ * multiples of g: the granule of a clock that advances in steps larger than its unit.
+ */
+uint64_t rts_clock_granule(rts_tick (*reading)(void));
+
+/* Converts nanoseconds to ticks of a clock of hz, without overflow for up to 100 years. */
+static inline uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
+{
+    return ns / 1000000000u * hz + ns % 1000000000u * hz / 1000000000u;
+}
+
+static inline uint64_t rts_ticks_to_ns(uint64_t ticks, uint64_t hz)
+{
+    return ticks / hz * 1000000000u + ticks % hz * 1000000000u / hz;
+}
+
+#endif

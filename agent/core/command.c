@@ -1,0 +1,337 @@
+/* The host's commands: parameters from text, and back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent.h"
+
+#define CENTURY_NS 3155760000000000000
+
+const rts_param rts_common_params[] = {
+    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, 0, 0, INT64_MAX / 2, NULL,
+     "samples to take; 0: until the time is up"},
+    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", 0, 0, CENTURY_NS, NULL,
+     "longest duration of the timed section; 0: until the samples are taken"},
+    {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000, NULL,
+     "samples discarded first"},
+    {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_LEVELS + 1,
+     RTS_PRIO_MAX, NULL, "highest priority of the case's tasks"},
+    {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1, NULL,
+     "CPUs to measure on; without it an isolated CPU, or else the last one"},
+    {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1, NULL,
+     "keep every sample; needs a number of samples"},
+    {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096, NULL,
+     "operations between two stamps; 0: as many as the clock's granule needs"},
+    RTS_PARAMS_END,
+};
+
+bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu)
+{
+    return cpu < RTS_CPUS && (set->word[cpu / 64] >> cpu % 64 & 1);
+}
+
+void rts_cpuset_add(rts_cpuset *set, unsigned cpu)
+{
+    if (cpu < RTS_CPUS)
+        set->word[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+unsigned rts_cpuset_count(const rts_cpuset *set)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < RTS_CPUS / 64; i++)
+        n += (unsigned)__builtin_popcountll(set->word[i]);
+    return n;
+}
+
+int rts_cpuset_first(const rts_cpuset *set)
+{
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(set, cpu))
+            return (int)cpu;
+    return -1;
+}
+
+/* A common parameter that this bench has. */
+static bool applies(const rts_bench *bench, const rts_param *p)
+{
+    return strcmp(p->name, "batch") || bench->traits & RTS_BATCHES;
+}
+
+/* What a parameter is when nobody says anything: a bench has its own limits and warm-up. */
+static int64_t default_of(const rts_bench *bench, const rts_param *p)
+{
+    if (!strcmp(p->name, "samples"))
+        return bench->samples;
+    if (!strcmp(p->name, "time"))
+        return bench->time_ns;
+    if (!strcmp(p->name, "warmup"))
+        return bench->warmup;
+    return p->def;
+}
+
+/* Where the value of p lies in c: common parameters first, then the family's own. */
+static const rts_param *find_param(rts_case *c, const char *name, void **where)
+{
+    for (const rts_param *p = rts_common_params; p->name; p++)
+        if (!strcmp(p->name, name) && applies(c->bench, p)) {
+            *where = (unsigned char *)&c->common + p->offset;
+            return p;
+        }
+    for (const rts_param *p = c->bench->params; p && p->name; p++)
+        if (!strcmp(p->name, name)) {
+            *where = c->params + p->offset;
+            return p;
+        }
+    return NULL;
+}
+
+static int reject(rts_case *c, const rts_param *p, const char *value, const char *why)
+{
+    snprintf(c->reason, sizeof c->reason, "parameter %s: '%s' %s", p->name, value, why);
+    return -1;
+}
+
+/* Whole decimal number from *s, which moves behind it; false: there is none, or it is too large. */
+static bool number(const char **s, int64_t *value)
+{
+    bool negative = **s == '-';
+    const char *p = *s + negative;
+    int64_t v = 0;
+    if (*p < '0' || *p > '9')
+        return false;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v))
+            return false;
+    *value = negative ? -v : v;
+    *s = p;
+    return true;
+}
+
+/* "0-2,4" */
+static bool parse_cpus(const char *text, rts_cpuset *set)
+{
+    memset(set, 0, sizeof *set);
+    for (const char *s = text;; s++) {
+        int64_t first, last;
+        if (!number(&s, &first))
+            return false;
+        last = first;
+        if (*s == '-') {
+            s++;
+            if (!number(&s, &last))
+                return false;
+        }
+        if (first < 0 || last < first || last >= RTS_CPUS)
+            return false;
+        for (; first <= last; first++)
+            rts_cpuset_add(set, (unsigned)first);
+        if (*s != ',')
+            return *s == '\0';
+    }
+}
+
+/* The index of `value` in "one|two|three", or -1. */
+static int64_t choice_index(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    for (int64_t i = 0;; i++) {
+        const char *end = strchrnul(choices, '|');
+        if ((size_t)(end - choices) == length && !memcmp(choices, value, length))
+            return i;
+        if (!*end)
+            return -1;
+        choices = end + 1;
+    }
+}
+
+static int set_param(rts_case *c, const char *name, const char *value)
+{
+    void *where;
+    const rts_param *p = find_param(c, name, &where);
+    if (!p) {
+        snprintf(c->reason, sizeof c->reason, "bench %s has no parameter '%s'", c->bench->id, name);
+        return -1;
+    }
+    if (p->type == RTS_T_CPUS)
+        return parse_cpus(value, where) ? 0 : reject(c, p, value, "is not a list of CPUs (0-2,4)");
+    int64_t v;
+    if (p->type == RTS_T_CHOICE) {
+        v = choice_index(p->choices, value);
+        if (v < 0)
+            return reject(c, p, value, "is none of its choices");
+    } else {
+        const char *s = value;
+        if (!number(&s, &v) || *s)
+            return reject(c, p, value, "is not a whole number");
+        if (v < p->min || v > p->max)
+            return reject(c, p, value,
+                          v < p->min ? "is below the minimum" : "is above the maximum");
+    }
+    *(int64_t *)where = v;
+    return 0;
+}
+
+static void set_defaults(rts_case *c)
+{
+    for (const rts_param *p = rts_common_params; p->name; p++)
+        if (p->type != RTS_T_CPUS)
+            *(int64_t *)((unsigned char *)&c->common + p->offset) = default_of(c->bench, p);
+    if (!(c->bench->traits & RTS_BATCHES))
+        c->common.batch = 1;
+    for (const rts_param *p = c->bench->params; p && p->name; p++)
+        *(int64_t *)(c->params + p->offset) = p->def;
+}
+
+static int check(rts_case *c)
+{
+    const char *wrong = NULL;
+    if (!c->common.samples && !c->common.time_ns)
+        wrong = "samples and time are both 0: the case would never end";
+    else if (c->common.raw && !c->common.samples)
+        wrong = "raw=1 needs a number of samples";
+    if (wrong)
+        snprintf(c->reason, sizeof c->reason, "%s", wrong);
+    return wrong ? -1 : 0;
+}
+
+int rts_command_parse(rts_case *c, char *words)
+{
+    char *save = NULL;
+    const char *id = strtok_r(words, " ", &save);
+    const char *bench = strtok_r(NULL, " ", &save);
+    int64_t number_of_case = 0;
+    if (!id || !bench || !number(&id, &number_of_case) || *id) {
+        snprintf(c->reason, sizeof c->reason, "a case needs a number and a bench");
+        return -1;
+    }
+    c->id = (uint64_t)number_of_case;
+    c->bench = rts_registry_find(bench);
+    if (!c->bench) {
+        snprintf(c->reason, sizeof c->reason, "this agent has no bench '%s'", bench);
+        return -1;
+    }
+    set_defaults(c);
+    for (char *word; (word = strtok_r(NULL, " ", &save));) {
+        char *value = strchr(word, '=');
+        if (!value) {
+            snprintf(c->reason, sizeof c->reason, "'%s' is not of the form NAME=VALUE", word);
+            return -1;
+        }
+        *value++ = '\0';
+        if (set_param(c, word, value))
+            return -1;
+    }
+    return check(c);
+}
+
+/* ---- and back ---------------------------------------------------------------------------- */
+
+static void put_cpus(rts_wire *w, const char *key, const rts_cpuset *set)
+{
+    char text[256];
+    size_t used = 0;
+    text[0] = '\0';
+    for (unsigned cpu = 0; cpu < RTS_CPUS && used < sizeof text - 16; cpu++) {
+        if (!rts_cpuset_has(set, cpu))
+            continue;
+        unsigned last = cpu;
+        while (rts_cpuset_has(set, last + 1))
+            last++;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", used ? "," : "", cpu);
+        if (last > cpu)
+            used += (size_t)snprintf(text + used, sizeof text - used, "-%u", last);
+        cpu = last;
+    }
+    rts_wire_str(w, key, text);
+}
+
+static void put_choice(rts_wire *w, const char *key, const char *choices, int64_t index)
+{
+    while (index-- > 0)
+        choices = strchr(choices, '|') + 1;
+    rts_wire_strn(w, key, choices, (unsigned)(strchrnul(choices, '|') - choices));
+}
+
+static void put_value(rts_wire *w, const char *key, const rts_param *p, const void *value)
+{
+    switch (p->type) {
+    case RTS_T_CPUS:
+        put_cpus(w, key, value);
+        break;
+    case RTS_T_CHOICE:
+        put_choice(w, key, p->choices, *(const int64_t *)value);
+        break;
+    case RTS_T_BOOL:
+        rts_wire_bool(w, key, *(const int64_t *)value != 0);
+        break;
+    default:
+        rts_wire_int(w, key, *(const int64_t *)value);
+    }
+}
+
+void rts_command_params(rts_wire *w, const rts_case *c)
+{
+    for (const rts_param *p = c->bench->params; p && p->name; p++)
+        put_value(w, p->name, p, c->params + p->offset);
+    for (const rts_param *p = rts_common_params; p->name; p++)
+        if (applies(c->bench, p))
+            put_value(w, p->name, p, (const unsigned char *)&c->common + p->offset);
+}
+
+static void describe_param(rts_wire *w, const rts_bench *bench, const rts_param *p)
+{
+    static const char *const types[] = {
+        [RTS_T_INT] = "int",   [RTS_T_DURATION] = "duration", [RTS_T_SIZE] = "size",
+        [RTS_T_BOOL] = "bool", [RTS_T_CHOICE] = "choice",     [RTS_T_CPUS] = "cpus",
+    };
+    int64_t def = default_of(bench, p);
+    rts_wire_open(w, NULL, '{');
+    rts_wire_str(w, "name", p->name);
+    rts_wire_str(w, "type", types[p->type]);
+    rts_wire_str(w, "unit", p->unit);
+    if (p->type == RTS_T_CPUS)
+        rts_wire_null(w, "default");
+    else
+        put_value(w, "default", p, &def);
+    bool number = p->type == RTS_T_INT || p->type == RTS_T_DURATION || p->type == RTS_T_SIZE;
+    if (number) {
+        rts_wire_int(w, "min", p->min);
+        rts_wire_int(w, "max", p->max);
+    } else {
+        rts_wire_null(w, "min");
+        rts_wire_null(w, "max");
+    }
+    rts_wire_open(w, "choices", '[');
+    for (const char *choice = p->choices; choice;) {
+        const char *end = strchrnul(choice, '|');
+        rts_wire_strn(w, NULL, choice, (unsigned)(end - choice));
+        choice = *end ? end + 1 : NULL;
+    }
+    rts_wire_close(w, ']');
+    rts_wire_str(w, "help", p->help);
+    rts_wire_close(w, '}');
+}
+
+void rts_command_describe(const rts_bench *bench)
+{
+    rts_wire *w = rts_wire_begin("bench");
+    rts_wire_str(w, "id", bench->id);
+    rts_wire_str(w, "title", bench->title);
+    rts_wire_str(w, "source", bench->source);
+    rts_wire_str(w, "help", bench->help);
+    rts_wire_str(w, "slope_over", bench->slope_over);
+    rts_wire_open(w, "needs", '[');
+    for (unsigned i = 0; rts_cap_names[i]; i++)
+        if (bench->needs >> i & 1)
+            rts_wire_str(w, NULL, rts_cap_names[i]);
+    rts_wire_close(w, ']');
+    rts_wire_open(w, "params", '[');
+    for (const rts_param *p = bench->params; p && p->name; p++)
+        describe_param(w, bench, p);
+    for (const rts_param *p = rts_common_params; p->name; p++)
+        if (applies(bench, p))
+            describe_param(w, bench, p);
+    rts_wire_close(w, ']');
+    rts_wire_end(w);
+}

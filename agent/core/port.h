@@ -1,0 +1,199 @@
+/*
+ * What rtstone asks of an operating system.
+ *
+ * Benches are written against this header alone.  A port provides
+ *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task and the RTS_PORT_* constants
+ *   port_inline.h  the hot operations, so that nothing stands between the two clock reads of a
+ *                  sample but the system's own call
+ *   *.c            everything else
+ * in agent/ports/NAME.  What a system lacks is a capability the port does not announce; it is never
+ * imitated under the same name.
+ *
+ * Functions return 0, or a negative error of the port that rts_port_strerror() explains.
+ */
+#ifndef RTS_PORT_H
+#define RTS_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port_types.h"
+
+/* Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs. */
+enum {
+    RTS_CAP_PRIORITIES = 1 << 0,    /* tasks of different priority, strictly obeyed */
+    RTS_CAP_ROUND_ROBIN = 1 << 1,   /* time slicing between tasks of equal priority */
+    RTS_CAP_PROCESS = 1 << 2,       /* tasks with an address space of their own */
+    RTS_CAP_SEM_NAMED = 1 << 3,     /* semaphores with a name in the system */
+    RTS_CAP_SEM_PSHARED = 1 << 4,   /* unnamed semaphores shared between processes */
+    RTS_CAP_HEAP = 1 << 5,          /* malloc and free */
+    RTS_CAP_AFFINITY = 1 << 6,      /* tasks can be bound to a CPU */
+    RTS_CAP_CLOCK_LIBRARY = 1 << 7, /* rts_time() is a library call, distinct from the counter */
+    RTS_CAP_CLOCK_SYSCALL = 1 << 8, /* rts_time_syscall(): the clock read forced into the kernel */
+};
+
+/* Names of the capability bits in order, for the wire; NULL at the end. */
+extern const char *const rts_cap_names[];
+
+/* The capabilities of this system as it is: rights that are missing take their bit away. */
+uint32_t rts_port_caps(void);
+
+/* Why a capability is not among them, and what would bring it. */
+const char *rts_port_why_not(uint32_t cap);
+
+/* ---- clock ------------------------------------------------------------------------------- */
+
+/* A reading of the counter that times samples, in ticks; or of another clock, in its units. */
+typedef uint64_t rts_tick;
+
+typedef struct rts_clock {
+    const char *source; /* "tsc", "cntvct", "vdso", ... */
+    const char *unit;   /* what the host reports: "ns" or "instructions" */
+    uint64_t hz;        /* ticks per second */
+    uint64_t granule;   /* smallest step the counter makes, in ticks */
+    uint64_t overhead;  /* least cost of a read, in ticks: what is subtracted from an interval */
+} rts_clock;
+
+/* The counter: ordered after everything before it in the program. */
+static inline rts_tick rts_now(void);
+
+/* The clock that rts_sleep_until() follows, monotonic, RTS_TIME_HZ per second. */
+static inline rts_tick rts_time(void);
+
+/* The same clock, read in the kernel; called only with RTS_CAP_CLOCK_SYSCALL. */
+static inline rts_tick rts_time_syscall(void);
+
+/* Chooses the counter and finds its frequency; fills source, unit and hz. */
+int rts_port_clock_init(rts_clock *clock);
+
+/* ---- tasks ------------------------------------------------------------------------------- */
+
+typedef enum rts_policy { RTS_FIFO, RTS_RR } rts_policy;
+
+/* A set of CPU numbers. */
+#define RTS_CPUS 1024
+typedef struct rts_cpuset {
+    uint64_t word[RTS_CPUS / 64];
+} rts_cpuset;
+
+typedef struct rts_task_attr {
+    void (*run)(void *arg); /* the task ends when it returns */
+    void *arg;
+    int prio;          /* RTS_PRIO_MIN (least urgent) to RTS_PRIO_MAX */
+    rts_policy policy; /* among tasks of equal priority */
+    int cpu;           /* CPU to run on; -1: any */
+    bool process;      /* needs RTS_CAP_PROCESS; shares memory from rts_port_shared() only */
+    size_t stack;      /* bytes; 0: RTS_STACK_DEFAULT */
+} rts_task_attr;
+
+/* Creates a task that is ready to run at once. */
+int rts_task_create(rts_task *task, const rts_task_attr *attr);
+
+/* Waits until the task has returned and frees what it used. */
+int rts_task_join(rts_task *task);
+
+/* Changes the priority of the calling task. */
+int rts_task_set_own_prio(int prio, rts_policy policy);
+
+/* Gives the CPU to the next ready task of the same priority, if there is one. */
+static inline void rts_yield(void);
+
+/* Sleeps until rts_time() >= time.  A time that has passed returns at once. */
+static inline void rts_sleep_until(rts_tick time);
+
+/* ---- counting semaphores ----------------------------------------------------------------- */
+
+typedef enum rts_sem_kind { RTS_SEM_UNNAMED, RTS_SEM_NAMED, RTS_SEM_PSHARED } rts_sem_kind;
+
+/*
+ * Says what *sem is to become, apart from the timed rts_sem_create().  `slot` tells the named
+ * semaphores of an agent apart.  A semaphore for several processes lies in shared memory.
+ */
+void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot);
+static inline int rts_sem_create(rts_sem *sem, unsigned value);
+static inline int rts_sem_destroy(rts_sem *sem);
+
+/* Takes the name of a named semaphore away, so that a killed agent leaves none behind. */
+void rts_sem_hide(rts_sem *sem);
+
+static inline int rts_sem_give(rts_sem *sem);
+static inline int rts_sem_take(rts_sem *sem);
+
+/* Takes without waiting; not 0 if the semaphore is not available. */
+static inline int rts_sem_try(rts_sem *sem);
+
+/* ---- mutexes and queues ------------------------------------------------------------------ */
+
+typedef enum rts_protocol { RTS_LOCK_NONE, RTS_LOCK_INHERIT } rts_protocol;
+
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol);
+int rts_mutex_destroy(rts_mutex *mutex);
+static inline int rts_mutex_lock(rts_mutex *mutex);
+static inline int rts_mutex_unlock(rts_mutex *mutex);
+
+/* A queue of `length` messages of `size` bytes each; a message is copied in and out. */
+int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot);
+int rts_queue_destroy(rts_queue *queue);
+static inline int rts_queue_send(rts_queue *queue, const void *message);
+static inline int rts_queue_receive(rts_queue *queue, void *message);
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static inline void *rts_malloc(size_t size);
+static inline void rts_free(void *block);
+
+/* Memory of all tasks of a case, processes included; zeroed, locked where possible; NULL: none. */
+void *rts_port_shared(size_t size);
+void rts_port_unshare(void *memory, size_t size);
+
+/* ---- one case ---------------------------------------------------------------------------- */
+
+struct rts_case;
+
+/*
+ * Runs run(c) as the measuring task of case c, on its CPU and at its priority, kept apart from the
+ * agent as well as the system can.  Returns 0 when it came back, else why not, in `why` (say,
+ * "killed by signal 11" or "hung").  Sends progress meanwhile if c->progress_ms is not 0.
+ */
+int rts_port_isolate(struct rts_case *c, void (*run)(struct rts_case *c), char *why, size_t size);
+
+/* Called around the timed section, from the measuring task: notes what happened to the system. */
+void rts_port_section_start(struct rts_case *c);
+void rts_port_section_end(struct rts_case *c);
+
+/* The CPU to measure on when none is named. */
+int rts_port_default_cpu(void);
+
+/*
+ * How long a task may keep a CPU, and how long it has to rest then, to stay clear of the system's
+ * own brake on real-time tasks; ns.  0 and 0: there is no brake.
+ */
+void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns);
+
+/* ---- talking to the host ----------------------------------------------------------------- */
+
+struct rts_wire;
+
+/* Writes bytes of a line; a complete line has reached the host when rts_port_flush() returns. */
+void rts_port_put(const char *bytes, size_t n);
+void rts_port_flush(void);
+
+/* Reads one command line without its end; its length, or -1 at the end of input. */
+int rts_port_getline(char *line, size_t size);
+
+/* True once the user or the system told the agent to end. */
+bool rts_port_stopped(void);
+
+/* Members of the records `hello` (port, os, arch) and `conditions`. */
+void rts_port_hello(struct rts_wire *w);
+void rts_port_conditions(struct rts_wire *w);
+
+const char *rts_port_strerror(int error);
+
+/* True if the error says that the system's limits or rights do not allow it. */
+bool rts_port_is_limit(int error);
+
+#include "port_inline.h"
+
+#endif

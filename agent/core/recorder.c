@@ -1,0 +1,240 @@
+#include "recorder.h"
+
+#include <string.h>
+
+void rts_hist_init(rts_hist *h)
+{
+    memset(h, 0, sizeof *h);
+    h->min = UINT64_MAX;
+}
+
+void rts_hist_add(rts_hist *h, uint64_t value)
+{
+    h->count[rts_bucket(value)]++;
+    h->n++;
+    h->sum += value;
+    h->min = value < h->min ? value : h->min;
+    h->max = value > h->max ? value : h->max;
+}
+
+uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
+{
+    uint64_t seen = 0;
+    unsigned i = 0;
+    while (i < RTS_HIST_BUCKETS && (seen += h->count[i]) * 1000 < h->n * per_thousand)
+        i++;
+    return rts_bucket_start(i);
+}
+
+void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
+{
+    memset(r, 0, sizeof *r); /* touches every page */
+    r->setup = *setup;
+    r->warm = setup->warmup;
+    r->window_ticks = setup->hz;
+    r->block_samples = RTS_CHUNK;
+    rts_hist_init(&r->hist);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets how many samples and until when the next chunk lasts. */
+static void next_chunk(rts_rec *r)
+{
+    uint64_t n = RTS_CHUNK;
+    if (r->warm)
+        /* A turn before the last part of the warm-up, where on_section runs, and one after it. */
+        n = least(n, r->warm - (r->on_section ? r->warm / 2 : 0));
+    else if (r->setup.samples)
+        n = least(n, r->setup.samples - r->hist.n);
+    if (!r->warm)
+        n = least(n, r->block_samples - r->block_n);
+    r->used = 0;
+    r->chunk = n;
+    r->next = r->warm ? UINT64_MAX : least(r->window_end, least(r->deadline, r->rest_at));
+}
+
+/* Takes t as the start of the section: times are counted, and limits set, from here. */
+static void set_start(rts_rec *r, uint64_t t)
+{
+    r->start = t;
+    r->window_end = t + r->window_ticks;
+    r->deadline = r->setup.time ? t + r->setup.time : UINT64_MAX;
+    r->rest_at = r->setup.busy ? t + r->setup.busy : UINT64_MAX;
+}
+
+static void call_on_section(rts_rec *r)
+{
+    void (*call)(void *) = r->on_section;
+    r->on_section = NULL;
+    if (call)
+        call(r->hook_arg);
+}
+
+void rts_rec_start(rts_rec *r, uint64_t t)
+{
+    if (r->warm < 2)
+        call_on_section(r);
+    set_start(r, t);
+    r->running = true;
+    next_chunk(r);
+}
+
+/* Puts a sample into the list of the worst, if it belongs there. */
+static void insert_worst(rts_rec *r, const rts_sample *s)
+{
+    unsigned i = r->worst_n < RTS_WORST ? r->worst_n++ : RTS_WORST - 1;
+    for (; i > 0 && r->worst[i - 1].value < s->value; i--)
+        r->worst[i] = r->worst[i - 1];
+    r->worst[i] = *s;
+    if (r->worst_n == RTS_WORST)
+        r->floor = r->worst[RTS_WORST - 1].value + 1;
+}
+
+static void merge_window(rts_window *a, const rts_window *b)
+{
+    if (!b->n)
+        return;
+    a->min = a->n ? least(a->min, b->min) : b->min;
+    a->max = a->max > b->max ? a->max : b->max;
+    a->n += b->n;
+    a->sum += b->sum;
+}
+
+/* Makes one window of two, so that the trace covers twice the time. */
+static void halve_trace(rts_rec *r)
+{
+    for (unsigned i = 0; i < RTS_TRACE / 2; i++) {
+        rts_window w = r->window[2 * i];
+        merge_window(&w, &r->window[2 * i + 1]);
+        r->window[i] = w;
+    }
+    memset(&r->window[RTS_TRACE / 2], 0, sizeof r->window / 2);
+    r->window_ticks *= 2;
+    r->window_i /= 2;
+}
+
+/* Goes on to the window that t lies in. */
+static void next_window(rts_rec *r, uint64_t t)
+{
+    while ((t - r->start) / r->window_ticks >= RTS_TRACE)
+        halve_trace(r);
+    r->window_i = (unsigned)((t - r->start) / r->window_ticks);
+    r->window_end = r->start + (r->window_i + 1) * r->window_ticks;
+}
+
+static void end_block(rts_rec *r)
+{
+    if (r->blocks == RTS_BLOCKS) {
+        for (unsigned i = 0; i < RTS_BLOCKS / 2; i++) {
+            uint64_t a = r->block[2 * i], b = r->block[2 * i + 1];
+            r->block[i] = a > b ? a : b;
+        }
+        r->blocks = RTS_BLOCKS / 2;
+        r->block_samples *= 2;
+        /* the block just completed is now the first half of one */
+        return;
+    }
+    r->block[r->blocks++] = r->block_max;
+    r->block_n = 0;
+    r->block_max = 0;
+}
+
+/* Count, sum and extremes of the chunk; its samples into histogram, raw values and the worst. */
+static rts_window sort_in(rts_rec *r, uint64_t k)
+{
+    rts_window chunk = {.n = k, .min = UINT64_MAX};
+    for (uint64_t i = 0; i < k; i++) {
+        uint64_t v = r->value[i];
+        r->hist.count[rts_bucket(v)]++;
+        chunk.sum += v;
+        chunk.min = least(chunk.min, v);
+        chunk.max = chunk.max > v ? chunk.max : v;
+        if (v >= r->floor)
+            insert_worst(r, &(rts_sample){v, r->at[i] - r->start, r->hist.n + i});
+    }
+    for (uint64_t i = 0; chunk.min < r->setup.overhead && i < k; i++)
+        r->negative += r->value[i] < r->setup.overhead;
+    for (uint64_t i = 0; r->setup.raw && i < k && r->hist.n + i < r->setup.samples; i++)
+        r->setup.raw[r->hist.n + i] = r->value[i];
+    return chunk;
+}
+
+/* Moves the samples since the last turn into the totals. */
+static void fold(rts_rec *r)
+{
+    uint64_t k = r->used;
+    if (!k)
+        return;
+    rts_window chunk = sort_in(r, k);
+    merge_window(&r->window[r->window_i], &chunk);
+    r->hist.n += k;
+    r->hist.sum += chunk.sum;
+    r->hist.min = least(r->hist.min, chunk.min);
+    r->hist.max = r->hist.max > chunk.max ? r->hist.max : chunk.max;
+    r->block_n += k;
+    r->block_max = r->block_max > chunk.max ? r->block_max : chunk.max;
+    if (r->block_n >= r->block_samples)
+        end_block(r);
+}
+
+/* Discards the warm-up samples since the last turn, which came at t. */
+static void discard(rts_rec *r, uint64_t t)
+{
+    r->warm -= r->used;
+    r->discarded += r->used;
+    call_on_section(r);
+    if (!r->warm)
+        set_start(r, t);
+}
+
+static void check_limits(rts_rec *r, uint64_t t)
+{
+    if (r->setup.samples && r->hist.n >= r->setup.samples)
+        r->ended = RTS_BY_SAMPLES;
+    else if (t >= r->deadline)
+        r->ended = RTS_BY_TIME;
+    else if (r->setup.stop && *r->setup.stop)
+        r->ended = RTS_BY_STOP;
+    else
+        return;
+    r->running = false;
+}
+
+static void rest(rts_rec *r, uint64_t t)
+{
+    r->on_rest(r->hook_arg);
+    r->rests++;
+    r->rest_at = t + r->setup.busy; /* a little early: the rest itself is not known here */
+}
+
+void rts_rec_turn(rts_rec *r, uint64_t t)
+{
+    if (r->warm) {
+        discard(r, t);
+    } else {
+        fold(r);
+        if (t >= r->window_end)
+            next_window(r, t);
+        check_limits(r, t);
+        if (t >= r->rest_at && r->running)
+            rest(r, t);
+    }
+    next_chunk(r);
+    if (!r->running) /* a bench of several tasks may add a few more on its way out */
+        r->chunk = RTS_CHUNK;
+}
+
+void rts_rec_finish(rts_rec *r)
+{
+    if (r->warm)
+        r->discarded += r->used;
+    else
+        fold(r);
+    r->used = 0;
+    r->chunk = RTS_CHUNK;
+    r->running = false;
+}

@@ -1,0 +1,245 @@
+/* What is sent of a case: its start, progress, results and end (docs/wire.md). */
+#include <string.h>
+
+#include "agent.h"
+
+static void put_hist(rts_wire *w, const char *key, const rts_hist *h)
+{
+    rts_wire_open(w, key, '[');
+    for (unsigned i = 0; i < RTS_HIST_BUCKETS; i++) {
+        if (!h->count[i])
+            continue;
+        rts_wire_open(w, NULL, '[');
+        rts_wire_uint(w, NULL, i);
+        rts_wire_uint(w, NULL, h->count[i]);
+        rts_wire_close(w, ']');
+    }
+    rts_wire_close(w, ']');
+}
+
+static void put_moments(rts_wire *w, const rts_hist *h)
+{
+    rts_wire_uint(w, "n", h->n);
+    rts_wire_uint(w, "sum", h->sum);
+    if (h->n) {
+        rts_wire_uint(w, "min", h->min);
+        rts_wire_uint(w, "max", h->max);
+    } else {
+        rts_wire_null(w, "min");
+        rts_wire_null(w, "max");
+    }
+    rts_wire_uint(w, "overflow", h->count[RTS_HIST_BUCKETS]);
+}
+
+static void put_worst(rts_wire *w, const rts_rec *r)
+{
+    rts_wire_open(w, "worst", '[');
+    for (unsigned i = 0; i < r->worst_n; i++) {
+        rts_wire_open(w, NULL, '[');
+        rts_wire_uint(w, NULL, r->worst[i].value);
+        rts_wire_uint(w, NULL, r->worst[i].index);
+        rts_wire_uint(w, NULL, r->worst[i].at);
+        rts_wire_close(w, ']');
+    }
+    rts_wire_close(w, ']');
+}
+
+static void put_trace(rts_wire *w, const rts_rec *r)
+{
+    rts_wire_open(w, "trace", '{');
+    rts_wire_uint(w, "ticks", r->window_ticks);
+    rts_wire_open(w, "rows", '[');
+    for (unsigned i = 0; i < RTS_TRACE; i++) {
+        const rts_window *v = &r->window[i];
+        if (!v->n)
+            continue;
+        rts_wire_open(w, NULL, '[');
+        rts_wire_uint(w, NULL, i);
+        rts_wire_uint(w, NULL, v->n);
+        rts_wire_uint(w, NULL, v->min);
+        rts_wire_uint(w, NULL, v->sum);
+        rts_wire_uint(w, NULL, v->max);
+        rts_wire_close(w, ']');
+    }
+    rts_wire_close(w, ']');
+    rts_wire_close(w, '}');
+}
+
+static void put_blocks(rts_wire *w, const rts_rec *r)
+{
+    rts_wire_open(w, "blocks", '{');
+    rts_wire_uint(w, "samples", r->block_samples);
+    rts_wire_open(w, "max", '[');
+    for (unsigned i = 0; i < r->blocks; i++)
+        rts_wire_uint(w, NULL, r->block[i]);
+    rts_wire_close(w, ']');
+    rts_wire_close(w, '}');
+}
+
+static void put_figures(rts_wire *w, const rts_case *c, bool first)
+{
+    rts_wire_open(w, "figures", '[');
+    for (unsigned i = 0; first && i < c->figures; i++) {
+        rts_wire_open(w, NULL, '[');
+        rts_wire_str(w, NULL, c->figure[i].name);
+        rts_wire_real(w, NULL, c->figure[i].value);
+        rts_wire_str(w, NULL, c->figure[i].unit);
+        rts_wire_close(w, ']');
+    }
+    rts_wire_close(w, ']');
+}
+
+static void send_raw(const rts_case *c, const rts_series_out *s)
+{
+    enum { PER_RECORD = 512 };
+    const uint64_t *v = s->rec->setup.raw;
+    for (uint64_t at = 0; v && at < s->rec->hist.n; at += PER_RECORD) {
+        rts_wire *w = rts_wire_begin("raw");
+        rts_wire_uint(w, "id", c->id);
+        rts_wire_str(w, "series", s->name);
+        rts_wire_uint(w, "at", at);
+        rts_wire_open(w, "v", '[');
+        for (uint64_t i = at; i < at + PER_RECORD && i < s->rec->hist.n; i++)
+            rts_wire_uint(w, NULL, v[i]);
+        rts_wire_close(w, ']');
+        rts_wire_end(w);
+    }
+}
+
+static void put_omitted(rts_wire *w, const rts_hist *omitted)
+{
+    if (!omitted) {
+        rts_wire_null(w, "omitted");
+        return;
+    }
+    rts_wire_open(w, "omitted", '{');
+    put_moments(w, omitted);
+    put_hist(w, "hist", omitted);
+    rts_wire_close(w, '}');
+}
+
+void rts_send_result(const rts_case *c, unsigned i)
+{
+    static const char *const ended[] = {"stopped", "samples", "time", "stopped"};
+    const rts_series_out *s = &c->series[i];
+    const rts_rec *r = s->rec;
+    send_raw(c, s);
+    rts_wire *w = rts_wire_begin("result");
+    rts_wire_uint(w, "id", c->id);
+    rts_wire_str(w, "series", s->name);
+    rts_wire_uint(w, "hz", s->hz);
+    rts_wire_uint(w, "overhead", s->overhead);
+    rts_wire_uint(w, "granule", s->hz == rts_the_clock.hz ? rts_the_clock.granule : 1);
+    rts_wire_uint(w, "batch", c->batch);
+    put_moments(w, &r->hist);
+    rts_wire_uint(w, "warmup", r->discarded);
+    rts_wire_uint(w, "negative", r->negative);
+    rts_wire_uint(w, "bits", RTS_HIST_BITS);
+    put_hist(w, "hist", &r->hist);
+    put_worst(w, r);
+    put_trace(w, r);
+    put_blocks(w, r);
+    if (s->periodic)
+        rts_wire_uint(w, "missed", r->missed);
+    else
+        rts_wire_null(w, "missed");
+    put_omitted(w, s->omitted);
+    put_figures(w, c, i == 0);
+    rts_wire_str(w, "ended", ended[r->ended]);
+    rts_wire_end(w);
+}
+
+static void put_known(rts_wire *w, const char *key, int64_t value)
+{
+    if (value < 0)
+        rts_wire_null(w, key);
+    else
+        rts_wire_int(w, key, value);
+}
+
+static void put_evidence(rts_wire *w, const rts_case *c)
+{
+    const rts_evidence *e = &c->evidence;
+    rts_wire_open(w, "evidence", '{');
+    put_known(w, "section_ns", e->section_ns);
+    put_known(w, "cpu_ns", e->cpu_ns);
+    put_known(w, "minflt", e->minflt);
+    put_known(w, "majflt", e->majflt);
+    put_known(w, "nvcsw", e->nvcsw);
+    put_known(w, "nivcsw", e->nivcsw);
+    put_known(w, "migrations", e->migrations);
+    put_known(w, "steal_ns", e->steal_ns);
+    put_known(w, "smi", e->smi);
+    rts_wire_uint(w, "tasks", c->peak_tasks + 1);
+    rts_wire_str(w, "sched", e->sched);
+    rts_wire_int(w, "prio", c->common.prio);
+    rts_wire_bool(w, "locked", e->locked);
+    rts_wire_open(w, "cpus", '[');
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&c->common.cpus, cpu))
+            rts_wire_uint(w, NULL, cpu);
+    rts_wire_close(w, ']');
+    rts_wire_bool(w, "shared", e->shared);
+    uint64_t rests = 0;
+    for (unsigned i = 0; i < c->n_series; i++)
+        rests += c->series[i].rec->rests;
+    rts_wire_uint(w, "rests", rests);
+    rts_wire_close(w, '}');
+}
+
+void rts_send_case(const rts_case *c)
+{
+    rts_wire *w = rts_wire_begin("case");
+    rts_wire_uint(w, "id", c->id);
+    rts_wire_str(w, "bench", c->bench->id);
+    rts_wire_open(w, "params", '{');
+    rts_command_params(w, c);
+    rts_wire_close(w, '}');
+    rts_wire_end(w);
+}
+
+void rts_send_end(const rts_case *c, bool ran)
+{
+    static const char *const status[] = {"ok", "unsupported", "failed"};
+    rts_wire *w = rts_wire_begin("end");
+    rts_wire_uint(w, "id", c->id);
+    rts_wire_str(w, "status", status[c->status]);
+    rts_wire_str(w, "reason", c->status == RTS_S_OK ? NULL : c->reason);
+    if (ran) {
+        put_evidence(w, c);
+    } else {
+        rts_wire_open(w, "evidence", '{');
+        rts_wire_close(w, '}');
+    }
+    rts_wire_end(w);
+}
+
+/* The recorder is read while it is written: good enough to look at, never for a result. */
+void rts_agent_progress(const rts_case *c)
+{
+    if (!c->n_series || !c->series[0].rec->hist.n)
+        return;
+    const rts_series_out *s = &c->series[0];
+    const rts_rec *r = s->rec;
+    uint64_t n = r->hist.n, last = 0, done = 0;
+    for (unsigned i = 0; i <= r->window_i && i < RTS_TRACE; i++)
+        last = r->window[i].n ? i : last;
+    if (r->setup.samples)
+        done = n * 1000 / r->setup.samples;
+    if (r->setup.time) {
+        uint64_t by_time = last * r->window_ticks * 1000 / r->setup.time;
+        done = by_time > done ? by_time : done;
+    }
+    rts_wire *w = rts_wire_begin("progress");
+    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "n", n);
+    rts_wire_uint(w, "min", r->hist.min);
+    rts_wire_uint(w, "p50", rts_hist_percentile(&r->hist, 500));
+    rts_wire_uint(w, "p99", rts_hist_percentile(&r->hist, 990));
+    rts_wire_uint(w, "max", r->hist.max);
+    rts_wire_uint(w, "hz", s->hz);
+    rts_wire_uint(w, "overhead", s->overhead);
+    rts_wire_uint(w, "batch", c->batch);
+    rts_wire_uint(w, "done", done);
+    rts_wire_end(w);
+}

@@ -1,0 +1,209 @@
+/* The agent's dialogue with the host, and the life of a case from command to result. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "build_info.h" /* from the build system */
+
+#define ARENA_STATE (512u << 10) /* bytes for the benches' own state */
+#define PATIENCE_NS UINT64_C(20000000000)
+
+/* ---- the measuring task ------------------------------------------------------------------ */
+
+/* Median of what was recorded, net, in ticks. */
+static uint64_t median_net(const rts_rec *r)
+{
+    uint64_t median = rts_hist_percentile(&r->hist, 500);
+    return median > r->setup.overhead ? median - r->setup.overhead : 0;
+}
+
+/*
+ * An interval has to last at least 10 granules of the clock (benchmarks 1.1): doubles the number
+ * of operations between two stamps until it does.
+ */
+static void find_batch(rts_case *c)
+{
+    rts_series_out *s = &c->series[0];
+    for (c->batch = 1; c->batch < 4096; c->batch *= 2) {
+        rts_series_setup(c, s, 100, 10);
+        s->rec->on_section = NULL;
+        int err = c->bench->run(c);
+        rts_rec_finish(s->rec);
+        rts_case_clean_up(c);
+        c->figures = 0;
+        if (err || c->stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
+            break;
+    }
+    rts_series_setup(c, s, c->common.samples, c->common.warmup);
+}
+
+static void measure(rts_case *c)
+{
+    if (!(c->bench->traits & RTS_OWN_SERIES)) {
+        uint64_t overhead = c->bench->traits & RTS_GROSS ? 0 : rts_the_clock.overhead;
+        c->rec = rts_series(c, "", rts_the_clock.hz, overhead, false, NULL);
+        if (!c->rec)
+            return;
+    }
+    c->batch = (uint64_t)c->common.batch;
+    if (!c->batch)
+        find_batch(c);
+    if (c->status == RTS_S_OK)
+        c->bench->run(c);
+    if (c->rec)
+        rts_end(c, c->rec);
+    rts_case_clean_up(c);
+    for (unsigned i = 0; i < c->n_series; i++)
+        rts_rec_finish(c->series[i].rec); /* of tasks on other CPUs, which have ended now */
+}
+
+/* ---- the life of a case ------------------------------------------------------------------ */
+
+/* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
+static int check_needs(rts_case *c)
+{
+    uint32_t missing = c->bench->needs & ~rts_port_caps();
+    if (!missing)
+        return 0;
+    unsigned i = (unsigned)__builtin_ctz(missing);
+    snprintf(c->reason, sizeof c->reason, "needs %s: %s", rts_cap_names[i],
+             rts_port_why_not(1u << i));
+    c->status = RTS_S_UNSUPPORTED;
+    return -1;
+}
+
+static int open_arena(rts_case *c)
+{
+    unsigned n = c->bench->series ? c->bench->series(c) : 1;
+    size_t per_series = sizeof(rts_rec) + sizeof(rts_hist) + rts_series_raw_room(c) + 1024;
+    c->arena_size = ARENA_STATE + n * (per_series + sizeof(rts_series_out));
+    c->arena = rts_port_shared(c->arena_size);
+    if (!c->arena)
+        return rts_unsupported(c, "no memory for %u series of samples", n);
+    c->series = rts_alloc(c, n * sizeof *c->series);
+    return 0;
+}
+
+static void run_measured(rts_case *c)
+{
+    char why[96];
+    rts_port_brake(&c->busy_ns, &c->rest_ns);
+    if (rts_port_isolate(c, measure, why, sizeof why)) {
+        c->status = RTS_S_FAILED;
+        snprintf(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
+    } else if (c->status == RTS_S_OK && c->stop_asked) {
+        c->status = RTS_S_FAILED;
+        snprintf(c->reason, sizeof c->reason, "stopped");
+    }
+    bool whole = c->status == RTS_S_OK || !strcmp(c->reason, "stopped");
+    for (unsigned i = 0; whole && i < c->n_series; i++)
+        rts_send_result(c, i);
+}
+
+static void start_measuring(void)
+{
+    static bool started;
+    if (started)
+        return;
+    started = true;
+    int err = rts_clock_start();
+    if (err)
+        rts_log("warn", "clock: %s", rts_port_strerror(err));
+    rts_wire *w = rts_wire_begin("clock");
+    rts_wire_str(w, "source", rts_the_clock.source);
+    rts_wire_str(w, "unit", rts_the_clock.unit);
+    rts_wire_uint(w, "hz", rts_the_clock.hz);
+    rts_wire_uint(w, "granule", rts_the_clock.granule);
+    rts_wire_uint(w, "overhead", rts_the_clock.overhead);
+    rts_wire_end(w);
+    w = rts_wire_begin("conditions");
+    rts_wire_open(w, "values", '{');
+    rts_port_conditions(w);
+    rts_wire_close(w, '}');
+    rts_wire_end(w);
+}
+
+static unsigned the_progress_ms;
+
+static void run_case(char *words)
+{
+    rts_case *c = rts_port_shared(sizeof *c);
+    if (!c) {
+        rts_log("warn", "no memory for a case");
+        return;
+    }
+    c->progress_ms = the_progress_ms;
+    c->patience_ns = PATIENCE_NS;
+    c->batch = 1;
+    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
+    if (rts_command_parse(c, words)) {
+        c->status = RTS_S_FAILED;
+        rts_send_end(c, false);
+    } else {
+        start_measuring();
+        if (rts_cpuset_first(&c->common.cpus) < 0)
+            rts_cpuset_add(&c->common.cpus, (unsigned)rts_port_default_cpu());
+        c->cpu = rts_cpuset_first(&c->common.cpus);
+        rts_send_case(c);
+        bool ran = !check_needs(c) && !open_arena(c);
+        if (ran)
+            run_measured(c);
+        rts_send_end(c, ran);
+    }
+    if (c->arena)
+        rts_port_unshare(c->arena, c->arena_size);
+    rts_port_unshare(c, sizeof *c);
+}
+
+static void send_hello(void)
+{
+    rts_wire *w = rts_wire_begin("hello");
+    rts_wire_int(w, "wire", RTS_WIRE_VERSION);
+    rts_wire_str(w, "agent", RTS_VERSION);
+    rts_wire_str(w, "source", RTS_BUILD_SOURCE);
+    rts_wire_str(w, "compiler", RTS_BUILD_COMPILER);
+    rts_wire_str(w, "flags", RTS_BUILD_FLAGS);
+    rts_port_hello(w);
+    rts_wire_open(w, "caps", '[');
+    uint32_t caps = rts_port_caps();
+    for (unsigned i = 0; rts_cap_names[i]; i++)
+        if (caps >> i & 1)
+            rts_wire_str(w, NULL, rts_cap_names[i]);
+    rts_wire_close(w, ']');
+    rts_wire_end(w);
+}
+
+static void send_bye(uint64_t cases)
+{
+    rts_wire *w = rts_wire_begin("bye");
+    rts_wire_uint(w, "cases", cases);
+    rts_wire_end(w);
+}
+
+void rts_agent_list(void)
+{
+    send_hello();
+    rts_registry_each(rts_command_describe);
+    send_bye(0);
+}
+
+int rts_agent_serve(void)
+{
+    static char line[1024];
+    uint64_t cases = 0;
+    send_hello();
+    while (!rts_port_stopped() && rts_port_getline(line, sizeof line) >= 0) {
+        if (!strncmp(line, "case ", 5)) {
+            run_case(line + 5);
+            cases++;
+        } else if (sscanf(line, "progress %u", &the_progress_ms) == 1) {
+            continue;
+        } else if (!strcmp(line, "bye")) {
+            break;
+        } else if (line[0]) {
+            rts_log("warn", "no such command: %.80s", line);
+        }
+    }
+    send_bye(cases);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Writes records (docs/wire.md): one JSON object a line, streamed, so that no buffer is needed. */
+#ifndef RTS_WIRE_H
+#define RTS_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct rts_wire rts_wire;
+
+/* Starts a record of kind `t`; the one record in progress is returned. */
+rts_wire *rts_wire_begin(const char *t);
+
+/* Ends the record: checksum, end of line, and on its way to the host. */
+void rts_wire_end(rts_wire *w);
+
+/* Members of an object; inside a list the key is NULL. */
+void rts_wire_str(rts_wire *w, const char *key, const char *value); /* NULL value: null */
+void rts_wire_strn(rts_wire *w, const char *key, const char *value, unsigned n);
+void rts_wire_int(rts_wire *w, const char *key, int64_t value);
+void rts_wire_uint(rts_wire *w, const char *key, uint64_t value);
+void rts_wire_real(rts_wire *w, const char *key, double value); /* three decimals */
+void rts_wire_bool(rts_wire *w, const char *key, bool value);
+void rts_wire_null(rts_wire *w, const char *key);
+void rts_wire_open(rts_wire *w, const char *key, char bracket); /* '{' or '[' */
+void rts_wire_close(rts_wire *w, char bracket);                 /* '}' or ']' */
+
+/* CRC-32 (IEEE 802.3, reflected) of n bytes, continuing from crc (0 at first). */
+uint32_t rts_crc32(uint32_t crc, const char *bytes, unsigned n);
+
+/* One `log` record. */
+void rts_log(const char *level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

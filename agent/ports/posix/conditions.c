@@ -1,0 +1,230 @@
+/* The conditions a result was taken under, as POSIX asks (benchmarks 1.2); one table of facts. */
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include "posix.h"
+
+#define CPU "/sys/devices/system/cpu/"
+
+/* Facts that are a line of a file. */
+static const struct {
+    const char *key, *path;
+} lines[] = {
+    {"kernel.version", "/proc/sys/kernel/version"},
+    {"kernel.cmdline", "/proc/cmdline"},
+    {"kernel.realtime", "/sys/kernel/realtime"},
+    {"kernel.preempt_dynamic", "/sys/kernel/debug/sched/preempt"},
+    {"cpu.online", CPU "online"},
+    {"cpu.isolated", CPU "isolated"},
+    {"cpu.nohz_full", CPU "nohz_full"},
+    {"cpu.smt", CPU "smt/control"},
+    {"cpu.governor", CPU "cpu0/cpufreq/scaling_governor"},
+    {"cpu.frequency_driver", CPU "cpu0/cpufreq/scaling_driver"},
+    {"cpu.boost", CPU "cpufreq/boost"},
+    {"cpu.no_turbo", CPU "intel_pstate/no_turbo"},
+    {"cpu.idle_driver", CPU "cpuidle/current_driver"},
+    {"cpu.idle_governor", CPU "cpuidle/current_governor"},
+    {"cpu.microcode", CPU "cpu0/microcode/version"},
+    {"clocksource.current", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+    {"clocksource.available", "/sys/devices/system/clocksource/clocksource0/available_clocksource"},
+    {"sched.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"},
+    {"sched.rt_period_us", "/proc/sys/kernel/sched_rt_period_us"},
+    {"sched.rr_timeslice_ms", "/proc/sys/kernel/sched_rr_timeslice_ms"},
+    {"sched.timer_migration", "/proc/sys/kernel/timer_migration"},
+    {"sched.numa_balancing", "/proc/sys/kernel/numa_balancing"},
+    {"watchdog.nmi", "/proc/sys/kernel/nmi_watchdog"},
+    {"watchdog.soft", "/proc/sys/kernel/soft_watchdog"},
+    {"memory.thp", "/sys/kernel/mm/transparent_hugepage/enabled"},
+    {"memory.swappiness", "/proc/sys/vm/swappiness"},
+    {"mqueue.msg_max", "/proc/sys/fs/mqueue/msg_max"},
+    {"mqueue.msgsize_max", "/proc/sys/fs/mqueue/msgsize_max"},
+    {"machine.vendor", "/sys/class/dmi/id/sys_vendor"},
+    {"machine.product", "/sys/class/dmi/id/product_name"},
+    {"machine.bios", "/sys/class/dmi/id/bios_version"},
+    {"machine.load", "/proc/loadavg"},
+    {"cgroup", "/proc/self/cgroup"},
+};
+
+/* Facts that are a field of /proc/cpuinfo, /proc/meminfo or the kernel's configuration. */
+static const struct {
+    const char *key, *path, *field;
+} fields[] = {
+    {"cpu.model", "/proc/cpuinfo", "model name"},
+    {"cpu.family", "/proc/cpuinfo", "cpu family"},
+    {"cpu.stepping", "/proc/cpuinfo", "stepping"},
+    {"cpu.part", "/proc/cpuinfo", "CPU part"},
+    {"cpu.mhz", "/proc/cpuinfo", "cpu MHz"},
+    {"cpu.siblings", "/proc/cpuinfo", "siblings"},
+    {"cpu.cores", "/proc/cpuinfo", "cpu cores"},
+    {"cpu.cache", "/proc/cpuinfo", "cache size"},
+    {"memory.total", "/proc/meminfo", "MemTotal"},
+    {"memory.available", "/proc/meminfo", "MemAvailable"},
+    {"memory.swap", "/proc/meminfo", "SwapTotal"},
+};
+
+static const struct {
+    const char *key;
+    int resource;
+} limits[] = {
+    {"limit.rtprio", RLIMIT_RTPRIO},
+    {"limit.memlock", RLIMIT_MEMLOCK},
+    {"limit.nproc", RLIMIT_NPROC},
+    {"limit.msgqueue", RLIMIT_MSGQUEUE},
+};
+
+static char text[65536];
+
+/* "Name  : value" in a file; false: it is not there. */
+static bool find_field(const char *path, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name);
+    if (posix_read_file(path, text, sizeof text) < 0)
+        return false;
+    for (char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, name, length))
+            continue;
+        const char *v = line + length + strspn(line + length, " \t");
+        if (*v++ != ':')
+            continue;
+        v += strspn(v, " \t");
+        snprintf(value, size, "%.*s", (int)strcspn(v, "\n"), v);
+        return true;
+    }
+    return false;
+}
+
+static void put_fields(rts_wire *w)
+{
+    char value[1024];
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        rts_wire_str(w, lines[i].key,
+                     posix_read_line(lines[i].path, value, sizeof value) ? value : NULL);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        rts_wire_str(w, fields[i].key,
+                     find_field(fields[i].path, fields[i].field, value, sizeof value) ? value
+                                                                                      : NULL);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct rlimit limit;
+        if (getrlimit(limits[i].resource, &limit))
+            rts_wire_null(w, limits[i].key);
+        else if (limit.rlim_cur == RLIM_INFINITY)
+            rts_wire_str(w, limits[i].key, "unlimited");
+        else
+            rts_wire_uint(w, limits[i].key, limit.rlim_cur);
+    }
+}
+
+/* Idle states of CPU 0 as "POLL C1 C2". */
+static void put_idle_states(rts_wire *w)
+{
+    char path[96], name[32], all[256] = "";
+    for (unsigned i = 0; i < 16; i++) {
+        snprintf(path, sizeof path, CPU "cpu0/cpuidle/state%u/name", i);
+        if (!posix_read_line(path, name, sizeof name))
+            break;
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i ? " " : "", name);
+    }
+    rts_wire_str(w, "cpu.idle_states", all[0] ? all : NULL);
+    rts_wire_str(w, "cpu_dma_latency", posix_idle_state);
+}
+
+static void put_mitigations(rts_wire *w)
+{
+    static const char *const names[] = {
+        "gather_data_sampling",
+        "itlb_multihit",
+        "l1tf",
+        "mds",
+        "meltdown",
+        "mmio_stale_data",
+        "retbleed",
+        "spec_rstack_overflow",
+        "spec_store_bypass",
+        "spectre_v1",
+        "spectre_v2",
+        "srbds",
+        "tsx_async_abort",
+        "reg_file_data_sampling",
+    };
+    rts_wire_open(w, "cpu.mitigations", '[');
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[96], state[160], entry[256];
+        snprintf(path, sizeof path, CPU "vulnerabilities/%s", names[i]);
+        if (!posix_read_line(path, state, sizeof state) || !strcmp(state, "Not affected"))
+            continue;
+        snprintf(entry, sizeof entry, "%s: %s", names[i], state);
+        rts_wire_str(w, NULL, entry);
+    }
+    rts_wire_close(w, ']');
+}
+
+/* "hypervisor" among the CPU's flags, and whose it is. */
+static void put_virtualisation(rts_wire *w)
+{
+    char flags[4096], type[64];
+    bool known = find_field("/proc/cpuinfo", "flags", flags, sizeof flags);
+    bool virtual = known && strstr(flags, " hypervisor");
+    rts_wire_bool(w, "machine.virtual", virtual);
+    rts_wire_str(w, "machine.hypervisor",
+                 posix_read_line("/sys/hypervisor/type", type, sizeof type) ? type : NULL);
+}
+
+/* Configuration of the kernel that matters here, where it can be read. */
+static void put_kernel_config(rts_wire *w)
+{
+    static const char *const wanted[] = {
+        "CONFIG_HZ=",
+        "CONFIG_PREEMPT",
+        "CONFIG_NO_HZ",
+        "CONFIG_RT_GROUP_SCHED",
+        "CONFIG_RCU_NOCB_CPU",
+        "CONFIG_IRQ_FORCED_THREADING",
+        "CONFIG_HIGH_RES_TIMERS",
+    };
+    struct utsname u;
+    char path[128];
+    uname(&u);
+    snprintf(path, sizeof path, "/boot/config-%s", u.release);
+    FILE *file = fopen(path, "re");
+    bool piped = !file;
+    if (piped) /* NOLINTNEXTLINE(cert-env33-c,bugprone-command-processor): a constant command */
+        file = popen("gzip -dc /proc/config.gz 2>/dev/null", "re");
+    rts_wire_open(w, "kernel.config", '[');
+    for (char line[256]; file && fgets(line, sizeof line, file);)
+        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+            if (!strncmp(line, wanted[i], strlen(wanted[i])))
+                rts_wire_strn(w, NULL, line, (unsigned)strcspn(line, "\n"));
+    rts_wire_close(w, ']');
+    if (file && piped)
+        pclose(file);
+    else if (file)
+        fclose(file);
+}
+
+void rts_port_conditions(rts_wire *w)
+{
+    struct utsname u;
+    rts_cpuset allowed;
+    uname(&u);
+    rts_wire_str(w, "kernel.release", u.release);
+    rts_wire_str(w, "kernel.build", u.version);
+    rts_wire_str(w, "machine.arch", u.machine);
+    rts_wire_str(w, "machine.host", u.nodename);
+    char libc[64];
+    snprintf(libc, sizeof libc, "glibc %s, static", gnu_get_libc_version());
+    rts_wire_str(w, "libc", libc);
+    rts_wire_str(w, "heap", "glibc malloc, one arena, default thresholds");
+    posix_allowed_cpus(&allowed);
+    rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
+    rts_wire_bool(w, "rights.realtime", posix_may_realtime());
+    rts_wire_uint(w, "rights.uid", getuid());
+    put_fields(w);
+    put_idle_states(w);
+    put_mitigations(w);
+    put_virtualisation(w);
+    put_kernel_config(w);
+}

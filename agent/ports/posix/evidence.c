@@ -1,0 +1,132 @@
+/* What happened to the system around the timed section. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "posix.h"
+
+typedef struct snapshot {
+    int64_t time_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
+} snapshot;
+
+/* Of the one case this process runs. */
+static struct {
+    int stat_fd, sched_fd, msr_fd;
+    char cpu_name[16]; /* the line of the measured CPU in /proc/stat */
+    snapshot start;
+    int started; /* by the first of several measuring tasks */
+} around = {.stat_fd = -1, .sched_fd = -1, .msr_fd = -1};
+
+static char text[16384]; /* pread of files too large for a task's stack; one task at a time */
+
+void posix_evidence_open(const rts_case *c)
+{
+    char path[48];
+    snprintf(around.cpu_name, sizeof around.cpu_name, "\ncpu%d ", c->cpu);
+    around.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/dev/cpu/%d/msr", c->cpu);
+    around.msr_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) ? -1 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* The eighth number of the CPU's line counts stolen time in clock ticks (10 ms as a rule). */
+static int64_t read_steal_ns(void)
+{
+    ssize_t n = pread(around.stat_fd, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    const char *line = strstr(text, around.cpu_name);
+    unsigned long long steal;
+    if (!line || sscanf(line + 1, "%*s %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
+        return -1;
+    return (int64_t)steal * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+/* Of the measuring task, whose number this thread-relative file gives. */
+static int64_t read_migrations(void)
+{
+    if (around.sched_fd < 0)
+        around.sched_fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+    ssize_t n = pread(around.sched_fd, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    const char *line = strstr(text, "nr_migrations");
+    long long count;
+    if (!line || sscanf(line, "nr_migrations : %lld", &count) != 1)
+        return -1;
+    return count;
+}
+
+/* MSR_SMI_COUNT of Intel processors; others have none at this address. */
+static int64_t read_smi(void)
+{
+    uint64_t count;
+    if (around.msr_fd < 0 || pread(around.msr_fd, &count, sizeof count, 0x34) != sizeof count)
+        return -1;
+    return (int64_t)(count & 0xffffffff);
+}
+
+static void take(snapshot *s)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    s->steal_ns = read_steal_ns();
+    s->migrations = read_migrations();
+    s->smi = read_smi();
+    s->minflt = usage.ru_minflt;
+    s->majflt = usage.ru_majflt;
+    s->nvcsw = usage.ru_nvcsw;
+    s->nivcsw = usage.ru_nivcsw;
+    s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    s->time_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void rts_port_section_start(rts_case *c)
+{
+    (void)c;
+    if (__atomic_exchange_n(&around.started, 1, __ATOMIC_ACQ_REL))
+        return;
+    take(&around.start);
+    /* The files above are large; only now do the counts begin. */
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    around.start.minflt = usage.ru_minflt;
+    around.start.majflt = usage.ru_majflt;
+}
+
+static int64_t since(int64_t end, int64_t start)
+{
+    return end < 0 || start < 0 ? -1 : end - start;
+}
+
+void rts_port_section_end(rts_case *c)
+{
+    rts_evidence *e = &c->evidence;
+    const snapshot *a = &around.start;
+    snapshot b;
+    if (!around.started)
+        return;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage); /* before the reading of files adds to it */
+    take(&b);
+    b.minflt = usage.ru_minflt;
+    b.majflt = usage.ru_majflt;
+    b.nvcsw = usage.ru_nvcsw;
+    b.nivcsw = usage.ru_nivcsw;
+    e->section_ns = since(b.time_ns, a->time_ns);
+    e->cpu_ns = since(b.cpu_ns, a->cpu_ns);
+    e->minflt = since(b.minflt, a->minflt);
+    e->majflt = since(b.majflt, a->majflt);
+    e->nvcsw = since(b.nvcsw, a->nvcsw);
+    e->nivcsw = since(b.nivcsw, a->nivcsw);
+    e->migrations = since(b.migrations, a->migrations);
+    e->steal_ns = since(b.steal_ns, a->steal_ns);
+    e->smi = since(b.smi, a->smi);
+}

@@ -1,0 +1,48 @@
+/* The agent as a program. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "posix.h"
+
+static int usage(const char *word)
+{
+    fprintf(stderr,
+            "rtstone-agent: unknown option '%s'\n"
+            "usage: rtstone-agent [--list] [--sweep] [--keep-idle] [--clock=vdso]\n",
+            word);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    bool list = false, sweep = false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--list"))
+            list = true;
+        else if (!strcmp(argv[i], "--sweep"))
+            sweep = true;
+        else if (!strcmp(argv[i], "--keep-idle"))
+            posix_option.keep_idle = true;
+        else if (!strcmp(argv[i], "--clock=vdso"))
+            posix_option.vdso_clock = true;
+        else
+            return usage(argv[i]);
+    }
+    unsigned swept = posix_sweep();
+    if (sweep)
+        return 0;
+    if (list) {
+        rts_agent_list();
+        return 0;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without a host has nothing to do */
+    posix_block_signals();
+    posix_claim_names();
+    posix_hold_idle();
+    (void)swept;
+    int status = rts_agent_serve();
+    posix_release_names();
+    return status;
+}

@@ -1,0 +1,50 @@
+/* What the files of the POSIX port share. */
+#ifndef RTS_POSIX_H
+#define RTS_POSIX_H
+
+#include <sched.h>
+
+#include "agent.h"
+
+/* How the agent was started. */
+typedef struct posix_options {
+    bool keep_idle;  /* leave the CPUs' idle states alone */
+    bool vdso_clock; /* do not use the cycle counter */
+} posix_options;
+extern posix_options posix_option;
+
+/* True if this process may use real-time scheduling. */
+bool posix_may_realtime(void);
+
+/* Holds the CPUs out of deep idle states while the agent lives, unless told not to. */
+void posix_hold_idle(void);
+extern char posix_idle_state[96]; /* what came of it, for the conditions */
+
+/* Locks all memory of this process, present and future; false: not allowed. */
+bool posix_lock_memory(void);
+
+/* CPUs that this process may use. */
+void posix_allowed_cpus(rts_cpuset *set);
+
+/* Binds the caller to the allowed CPUs outside `measured`; false: there is none. */
+bool posix_leave_cpus(const rts_cpuset *measured);
+
+/* Signals that end the agent are blocked and taken here: true once one has come. */
+void posix_block_signals(void);
+bool posix_take_signal(int timeout_ms, int *signal);
+
+/* Opens what posix evidence is read from; before the timed section. */
+void posix_evidence_open(const rts_case *c);
+
+/* The first line of a file into buffer without its end; false: not readable. */
+bool posix_read_line(const char *path, char *buffer, size_t size);
+/* Up to size - 1 bytes of a file; -1: not readable. */
+int posix_read_file(const char *path, char *buffer, size_t size);
+
+/* Names of kernel objects: "/rtstone-PID.SLOT".  Objects of agents that are gone are removed. */
+void posix_object_name(char *name, size_t size, unsigned slot);
+void posix_claim_names(void);
+void posix_release_names(void);
+unsigned posix_sweep(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* Semaphores, mutexes and queues: what is not timed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "posix.h"
+
+void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
+{
+    sem->kind = (int)kind;
+    sem->name[0] = '\0';
+    if (kind == RTS_SEM_NAMED)
+        posix_object_name(sem->name, sizeof sem->name, slot);
+}
+
+void rts_sem_hide(rts_sem *sem)
+{
+    if (sem->name[0])
+        sem_unlink(sem->name);
+    sem->name[0] = '\0';
+}
+
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    int err = pthread_mutexattr_setprotocol(
+        &attr, protocol == RTS_LOCK_INHERIT ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE);
+    if (!err)
+        err = pthread_mutex_init(&mutex->m, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return -err;
+}
+
+int rts_mutex_destroy(rts_mutex *mutex)
+{
+    return -pthread_mutex_destroy(&mutex->m);
+}
+
+int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot)
+{
+    char name[32];
+    struct mq_attr attr = {.mq_maxmsg = (long)length, .mq_msgsize = (long)size};
+    posix_object_name(name, sizeof name, slot);
+    queue->size = size;
+    queue->q = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+    if (queue->q == (mqd_t)-1)
+        return -errno;
+    mq_unlink(name); /* the descriptor is enough, also for processes that inherit it */
+    return 0;
+}
+
+int rts_queue_destroy(rts_queue *queue)
+{
+    return mq_close(queue->q) ? -errno : 0;
+}

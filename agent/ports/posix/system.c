@@ -1,0 +1,158 @@
+/* What this system is and allows: capabilities, CPUs, brakes, idle states, errors. */
+#include <stdio.h>
+#include <string.h>
+
+#include "posix.h"
+
+posix_options posix_option;
+
+uint32_t rts_port_caps(void)
+{
+    uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_AFFINITY |
+                    RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL;
+    if (posix_may_realtime())
+        caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
+    if (access("/dev/shm", W_OK) == 0)
+        caps |= RTS_CAP_SEM_NAMED;
+    return caps;
+}
+
+const char *rts_port_why_not(uint32_t cap)
+{
+    switch (cap) {
+    case RTS_CAP_PRIORITIES:
+    case RTS_CAP_ROUND_ROBIN:
+        return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO, and with RT group "
+               "scheduling a cpu.rt_runtime_us of the control group)";
+    case RTS_CAP_SEM_NAMED:
+        return "/dev/shm is not there or not writable";
+    default:
+        return "this port does not have it";
+    }
+}
+
+/* What stands behind an error where its text alone would leave the user guessing. */
+static const struct {
+    int error;
+    const char *text;
+} hints[] = {
+    {EPERM, "not permitted (CAP_SYS_NICE, CAP_IPC_LOCK or the limits rtprio and memlock)"},
+    {EAGAIN, "a limit is reached (ulimit -u for tasks, ulimit -l for locked memory, or pids.max of "
+             "the control group)"},
+    {ENOMEM, "no memory, or the limit of locked memory is reached (ulimit -l)"},
+    {EMFILE, "the limit of open files or queues is reached (ulimit -n, ulimit -q)"},
+    {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max is reached"},
+};
+
+const char *rts_port_strerror(int error)
+{
+    if (error < 0)
+        error = -error;
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (hints[i].error == error)
+            return hints[i].text;
+    return strerror(error);
+}
+
+bool rts_port_is_limit(int error)
+{
+    switch (error < 0 ? -error : error) {
+    case EPERM:
+    case EACCES:
+    case EAGAIN:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+    case ENOSYS:
+    case EINVAL: /* what glibc says of attributes that a limit forbids */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- CPUs -------------------------------------------------------------------------------- */
+
+/* What the agent was started with; its own moves do not count. */
+void posix_allowed_cpus(rts_cpuset *set)
+{
+    static cpu_set_t allowed;
+    static bool known;
+    if (!known)
+        sched_getaffinity(0, sizeof allowed, &allowed);
+    known = true;
+    memset(set, 0, sizeof *set);
+    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            rts_cpuset_add(set, cpu);
+}
+
+bool posix_leave_cpus(const rts_cpuset *measured)
+{
+    rts_cpuset allowed;
+    cpu_set_t rest;
+    posix_allowed_cpus(&allowed);
+    CPU_ZERO(&rest);
+    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (rts_cpuset_has(&allowed, cpu) && !rts_cpuset_has(measured, cpu))
+            CPU_SET(cpu, &rest);
+    return CPU_COUNT(&rest) > 0 && sched_setaffinity(0, sizeof rest, &rest) == 0;
+}
+
+/* The last isolated CPU, or else the last allowed one: interrupts prefer the first. */
+int rts_port_default_cpu(void)
+{
+    rts_cpuset allowed;
+    char isolated[256];
+    int last = 0, first, end, used;
+    posix_allowed_cpus(&allowed);
+    for (int cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&allowed, (unsigned)cpu))
+            last = cpu;
+    if (!posix_read_line("/sys/devices/system/cpu/isolated", isolated, sizeof isolated))
+        return last;
+    for (const char *s = isolated; sscanf(s, "%d%n", &first, &used) == 1;) {
+        s += used;
+        end = first;
+        if (*s == '-' && sscanf(s, "-%d%n", &end, &used) == 1)
+            s += used;
+        last = end;
+        if (*s != ',')
+            break;
+        s++;
+    }
+    return last;
+}
+
+/* ---- brakes and idle states -------------------------------------------------------------- */
+
+void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    char runtime[32], period[32];
+    long run_us, period_us;
+    *busy_ns = *rest_ns = 0;
+    if (!posix_read_line("/proc/sys/kernel/sched_rt_runtime_us", runtime, sizeof runtime) ||
+        !posix_read_line("/proc/sys/kernel/sched_rt_period_us", period, sizeof period) ||
+        sscanf(runtime, "%ld", &run_us) != 1 || sscanf(period, "%ld", &period_us) != 1 ||
+        run_us <= 0 || run_us >= period_us)
+        return;
+    /* Half the allowance at a time, and twice the rest that its share of the period asks for. */
+    *busy_ns = (uint64_t)run_us * 500;
+    *rest_ns = (uint64_t)((double)*busy_ns * (double)(period_us - run_us) / (double)run_us * 2);
+}
+
+char posix_idle_state[96] = "left as it is";
+
+void posix_hold_idle(void)
+{
+    const int32_t latency_us = 0;
+    if (posix_option.keep_idle)
+        return;
+    /* The request holds for as long as the file is open. */
+    int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, &latency_us, sizeof latency_us) == sizeof latency_us)
+        snprintf(posix_idle_state, sizeof posix_idle_state, "held at 0 us");
+    else
+        snprintf(posix_idle_state, sizeof posix_idle_state, "not held: %s", strerror(errno));
+}

@@ -1,0 +1,112 @@
+/* Tasks: threads, or processes that share what rts_port_shared() gave out. */
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "posix.h"
+
+bool posix_may_realtime(void)
+{
+    static int may = -1;
+    if (may < 0) {
+        /* Try it: rights, limits and RT group scheduling can all be in the way. */
+        struct sched_param param = {.sched_priority = RTS_PRIO_MAX}, back = {0};
+        may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+        if (may)
+            sched_setscheduler(0, SCHED_OTHER, &back);
+    }
+    return may;
+}
+
+static int posix_policy(rts_policy policy)
+{
+    return policy == RTS_RR ? SCHED_RR : SCHED_FIFO;
+}
+
+static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
+{
+    int err = pthread_attr_setstacksize(attr, a->stack ? a->stack : RTS_STACK_DEFAULT);
+    if (!err && a->cpu >= 0) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        CPU_SET((unsigned)a->cpu, &cpus);
+        err = pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
+    }
+    if (err || !posix_may_realtime())
+        return err;
+    struct sched_param param = {.sched_priority = a->prio};
+    pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+    err = pthread_attr_setschedpolicy(attr, posix_policy(a->policy));
+    return err ? err : pthread_attr_setschedparam(attr, &param);
+}
+
+static void *thread_main(void *arg)
+{
+    const rts_task *task = arg;
+    task->run(task->arg);
+    return NULL;
+}
+
+static int create_thread(rts_task *task, const rts_task_attr *a)
+{
+    pthread_attr_t attr;
+    task->run = a->run;
+    task->arg = a->arg;
+    pthread_attr_init(&attr);
+    int err = set_attributes(&attr, a);
+    if (!err)
+        err = pthread_create(&task->thread, &attr, thread_main, task);
+    pthread_attr_destroy(&attr);
+    return -err;
+}
+
+static int create_process(rts_task *task, const rts_task_attr *a)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return -errno;
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_TIMERSLACK, 1);
+        posix_lock_memory();
+        if (a->cpu >= 0) {
+            cpu_set_t cpus;
+            CPU_ZERO(&cpus);
+            CPU_SET((unsigned)a->cpu, &cpus);
+            sched_setaffinity(0, sizeof cpus, &cpus);
+        }
+        int err = rts_task_set_own_prio(a->prio, a->policy);
+        if (!err)
+            a->run(a->arg);
+        _exit(err ? 1 : 0);
+    }
+    task->process = pid;
+    return 0;
+}
+
+int rts_task_create(rts_task *task, const rts_task_attr *attr)
+{
+    memset(task, 0, sizeof *task);
+    return attr->process ? create_process(task, attr) : create_thread(task, attr);
+}
+
+int rts_task_join(rts_task *task)
+{
+    if (!task->process)
+        return -pthread_join(task->thread, NULL);
+    int status;
+    while (waitpid(task->process, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return status ? -ECHILD : 0;
+}
+
+int rts_task_set_own_prio(int prio, rts_policy policy)
+{
+    struct sched_param param = {.sched_priority = prio};
+    if (!posix_may_realtime())
+        return 0;
+    /* Of the calling thread: on Linux, 0 means the caller's thread. */
+    return sched_setscheduler(0, posix_policy(policy), &param) ? -errno : 0;
+}

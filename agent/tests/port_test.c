@@ -1,0 +1,261 @@
+/*
+ * What every port has to keep to, whatever the operating system: run it first on a new one.
+ * Priorities are checked only where the system grants them.
+ */
+#include <string.h>
+
+#include "bench.h"
+#include "check.h"
+
+static int cpu;
+static char order[32];
+static rts_sem gate, done;
+
+static void start(rts_task *task, void (*run)(void *), void *arg, int prio)
+{
+    rts_task_attr attr = {.run = run, .arg = arg, .prio = prio, .policy = RTS_FIFO, .cpu = cpu};
+    CHECK_EQ(rts_task_create(task, &attr), 0);
+}
+
+static void make(rts_sem *sem, rts_sem_kind kind, unsigned value, unsigned slot)
+{
+    rts_sem_prepare(sem, kind, slot);
+    CHECK_EQ(rts_sem_create(sem, value), 0);
+    rts_sem_hide(sem);
+}
+
+static void append(char what)
+{
+    size_t n = strlen(order);
+    order[n] = what;
+    order[n + 1] = '\0';
+}
+
+static void test_semaphores_count(void)
+{
+    uint32_t caps = rts_port_caps();
+    for (int kind = RTS_SEM_UNNAMED; kind <= RTS_SEM_PSHARED; kind++) {
+        if ((kind == RTS_SEM_NAMED && !(caps & RTS_CAP_SEM_NAMED)) ||
+            (kind == RTS_SEM_PSHARED && !(caps & RTS_CAP_SEM_PSHARED)))
+            continue;
+        rts_sem s;
+        make(&s, (rts_sem_kind)kind, 2, 0);
+        CHECK_EQ(rts_sem_take(&s), 0);
+        CHECK_EQ(rts_sem_try(&s), 0);
+        CHECK(rts_sem_try(&s) != 0);
+        CHECK_EQ(rts_sem_give(&s), 0);
+        CHECK_EQ(rts_sem_take(&s), 0);
+        CHECK_EQ(rts_sem_destroy(&s), 0);
+    }
+}
+
+static void high(void *arg)
+{
+    (void)arg;
+    rts_sem_take(&gate);
+    append('h');
+}
+
+static void low(void *arg)
+{
+    (void)arg;
+    append('l');
+    rts_sem_give(&done);
+}
+
+/* A more urgent task preempts at once; a less urgent one runs when the others wait. */
+static void driver(void *arg)
+{
+    (void)arg;
+    rts_task h, l;
+    start(&h, high, NULL, RTS_PRIO_MIN + 6);
+    start(&l, low, NULL, RTS_PRIO_MIN + 2);
+    append('1');
+    rts_sem_give(&gate);
+    append('2');
+    rts_sem_take(&done);
+    append('3');
+    CHECK_EQ(rts_task_join(&h), 0);
+    CHECK_EQ(rts_task_join(&l), 0);
+}
+
+static void test_the_most_urgent_ready_task_runs(void)
+{
+    rts_task d;
+    if (!(rts_port_caps() & RTS_CAP_PRIORITIES)) {
+        printf("priorities are not granted here: not checked\n");
+        return;
+    }
+    order[0] = '\0';
+    make(&gate, RTS_SEM_UNNAMED, 0, 1);
+    make(&done, RTS_SEM_UNNAMED, 0, 2);
+    start(&d, driver, NULL, RTS_PRIO_MIN + 4);
+    CHECK_EQ(rts_task_join(&d), 0);
+    CHECK_STR(order, "1h2l3");
+    rts_sem_destroy(&gate);
+    rts_sem_destroy(&done);
+}
+
+static char name_a = 'a', name_b = 'b';
+
+static void yielder(void *arg)
+{
+    for (int i = 0; i < 3; i++) {
+        append(*(const char *)arg);
+        rts_yield();
+    }
+}
+
+static void two_yielders(void *arg)
+{
+    rts_task a, b;
+    (void)arg;
+    start(&a, yielder, &name_a, RTS_PRIO_MIN + 2);
+    start(&b, yielder, &name_b, RTS_PRIO_MIN + 2);
+    rts_task_join(&a);
+    rts_task_join(&b);
+}
+
+static void test_yield_goes_round(void)
+{
+    rts_task d;
+    if (!(rts_port_caps() & RTS_CAP_PRIORITIES))
+        return;
+    order[0] = '\0';
+    start(&d, two_yielders, NULL, RTS_PRIO_MIN + 4);
+    rts_task_join(&d);
+    CHECK(!strcmp(order, "ababab") || !strcmp(order, "bababa"));
+}
+
+static void test_sleep_is_never_short_and_clocks_never_go_back(void)
+{
+    for (int i = 0; i < 20; i++) {
+        rts_tick until = rts_time() + rts_ns_to_ticks(1000000, RTS_TIME_HZ);
+        rts_sleep_until(until);
+        CHECK(rts_time() >= until);
+    }
+    rts_sleep_until(0); /* a time that has passed */
+    rts_tick last = rts_now();
+    for (int i = 0; i < 100000; i++) {
+        rts_tick now = rts_now();
+        CHECK(now >= last);
+        last = now;
+    }
+}
+
+/* On one CPU, M would starve L while H waits for L's lock; inheritance lifts L above M. */
+static rts_mutex lock;
+static rts_sem l_has_it;
+
+static void low_owner(void *arg)
+{
+    rts_mutex_lock(&lock);
+    rts_sem_give(&l_has_it); /* wakes the driver, which starts M and H */
+    append('l');
+    rts_mutex_unlock(&lock);
+    (void)arg;
+}
+
+static void middle(void *arg)
+{
+    (void)arg;
+    append('m');
+}
+
+static void high_taker(void *arg)
+{
+    (void)arg;
+    rts_mutex_lock(&lock);
+    append('h');
+    rts_mutex_unlock(&lock);
+}
+
+static void inversion(void *arg)
+{
+    rts_task l, m, h;
+    (void)arg;
+    start(&l, low_owner, NULL, RTS_PRIO_MIN + 1);
+    rts_sem_take(&l_has_it);
+    start(&m, middle, NULL, RTS_PRIO_MIN + 2);
+    start(&h, high_taker, NULL, RTS_PRIO_MIN + 3);
+    rts_task_join(&h);
+    rts_task_join(&m);
+    rts_task_join(&l);
+}
+
+static void test_inheritance(void)
+{
+    rts_task d;
+    if (!(rts_port_caps() & RTS_CAP_PRIORITIES))
+        return;
+    for (int protocol = RTS_LOCK_NONE; protocol <= RTS_LOCK_INHERIT; protocol++) {
+        order[0] = '\0';
+        CHECK_EQ(rts_mutex_create(&lock, (rts_protocol)protocol), 0);
+        make(&l_has_it, RTS_SEM_UNNAMED, 0, 3);
+        start(&d, inversion, NULL, RTS_PRIO_MIN + 5);
+        rts_task_join(&d);
+        CHECK_STR(order, protocol == RTS_LOCK_INHERIT ? "lhm" : "mlh");
+        rts_sem_destroy(&l_has_it);
+        CHECK_EQ(rts_mutex_destroy(&lock), 0);
+    }
+}
+
+static void test_queue_keeps_order(void)
+{
+    rts_queue q;
+    uint32_t out = 0;
+    CHECK_EQ(rts_queue_create(&q, 3, sizeof out, 0), 0);
+    for (uint32_t i = 1; i <= 3; i++)
+        CHECK_EQ(rts_queue_send(&q, &i), 0);
+    for (uint32_t i = 1; i <= 3; i++) {
+        CHECK_EQ(rts_queue_receive(&q, &out), 0);
+        CHECK_EQ(out, i);
+    }
+    CHECK_EQ(rts_queue_destroy(&q), 0);
+}
+
+typedef struct common {
+    volatile uint64_t number;
+    rts_sem answer;
+} common;
+
+static void other_process(void *arg)
+{
+    common *k = arg;
+    k->number++;
+    rts_sem_give(&k->answer);
+}
+
+static void test_processes_share_what_they_should(void)
+{
+    if (!(rts_port_caps() & RTS_CAP_PROCESS))
+        return;
+    common *k = rts_port_shared(sizeof *k);
+    rts_task task;
+    rts_task_attr attr = {.run = other_process,
+                          .arg = k,
+                          .prio = RTS_PRIO_MIN,
+                          .policy = RTS_FIFO,
+                          .cpu = cpu,
+                          .process = true};
+    CHECK(k != NULL);
+    k->number = 41;
+    make(&k->answer, RTS_SEM_PSHARED, 0, 4);
+    CHECK_EQ(rts_task_create(&task, &attr), 0);
+    CHECK_EQ(rts_sem_take(&k->answer), 0);
+    CHECK_EQ(rts_task_join(&task), 0);
+    CHECK_EQ(k->number, 42);
+    rts_port_unshare(k, sizeof *k);
+}
+
+static void choose_cpu(void)
+{
+    cpu = rts_port_default_cpu();
+    CHECK_EQ(rts_clock_start(), 0);
+    CHECK(rts_the_clock.hz >= 1000000);
+    CHECK(rts_the_clock.granule >= 1);
+}
+
+TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
+      test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
+      test_queue_keeps_order, test_processes_share_what_they_should)

@@ -1,0 +1,287 @@
+/* The recorder against what an exact count of the same samples says. */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#define HZ 1000000000u
+
+static rts_rec r;
+static rts_rec_setup setup;
+
+static void start(uint64_t t)
+{
+    rts_rec_init(&r, &setup);
+    rts_rec_start(&r, t);
+}
+
+static void defaults(void)
+{
+    setup = (rts_rec_setup){.hz = HZ, .samples = 1000000};
+}
+
+static void test_buckets_are_contiguous_and_narrow(void)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < RTS_HIST_BUCKETS; i++) {
+        CHECK_EQ(rts_bucket_start(i), v);
+        CHECK_EQ(rts_bucket(v), i);
+        uint64_t next =
+            i + 1 < RTS_HIST_BUCKETS ? rts_bucket_start(i + 1) : UINT64_C(1) << RTS_HIST_RANGE;
+        CHECK_EQ(rts_bucket(next - 1), i);
+        CHECK(next - v == 1 || (next - v) * 128 <= v);
+        v = next;
+    }
+    CHECK_EQ(v, UINT64_C(1) << RTS_HIST_RANGE);
+    CHECK_EQ(rts_bucket(v), RTS_HIST_BUCKETS);
+    CHECK_EQ(rts_bucket(UINT64_MAX), RTS_HIST_BUCKETS);
+}
+
+static void test_count_sum_extremes_and_overflow_are_exact(void)
+{
+    const uint64_t values[] = {5, 0, 1000000, UINT64_C(1) << RTS_HIST_RANGE, 300};
+    defaults();
+    setup.overhead = 6;
+    start(0);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        rts_rec_add(&r, values[i], i);
+        sum += values[i];
+    }
+    rts_rec_finish(&r);
+    rts_rec_finish(&r); /* once more must change nothing */
+    CHECK_EQ(r.hist.n, 5);
+    CHECK_EQ(r.hist.sum, sum);
+    CHECK_EQ(r.hist.min, 0);
+    CHECK_EQ(r.hist.max, UINT64_C(1) << RTS_HIST_RANGE);
+    CHECK_EQ(r.hist.count[RTS_HIST_BUCKETS], 1);
+    CHECK_EQ(r.negative, 2);
+    CHECK_EQ(r.hist.count[5], 1);
+}
+
+static void test_ends_after_exactly_the_samples_asked_for(void)
+{
+    const uint64_t wanted[] = {1, 63, 64, 65, 1000};
+    for (unsigned i = 0; i < 5; i++) {
+        defaults();
+        setup.samples = wanted[i];
+        setup.warmup = 7;
+        start(0);
+        uint64_t added = 0;
+        for (; r.running; added++)
+            rts_rec_add(&r, 1, added);
+        rts_rec_finish(&r);
+        CHECK_EQ(r.hist.n, wanted[i]);
+        CHECK_EQ(added, wanted[i] + 7);
+        CHECK_EQ(r.discarded, 7);
+        CHECK_EQ(r.ended, RTS_BY_SAMPLES);
+    }
+}
+
+static void test_ends_when_the_time_is_up_or_it_is_told_to(void)
+{
+    bool stop = false;
+    defaults();
+    setup.samples = 0;
+    setup.time = 1000;
+    start(5000);
+    for (uint64_t t = 5000; r.running; t += 10)
+        rts_rec_add(&r, 1, t);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.ended, RTS_BY_TIME);
+    CHECK_EQ(r.hist.n, 101); /* the sample that reaches the limit is the last */
+    setup.time = 0;
+    setup.stop = &stop;
+    start(0);
+    for (uint64_t i = 0; r.running && i < 1000; i++) {
+        stop = i >= 100;
+        rts_rec_add(&r, 1, i);
+    }
+    rts_rec_finish(&r);
+    CHECK_EQ(r.ended, RTS_BY_STOP);
+    CHECK(r.hist.n > 100 && r.hist.n <= 100 + RTS_CHUNK);
+}
+
+static void test_warmup_leaves_no_trace(void)
+{
+    for (uint64_t warmup = 0; warmup < 300; warmup += 37) {
+        defaults();
+        setup.warmup = warmup;
+        setup.samples = 100;
+        start(0);
+        for (uint64_t i = 0; r.running; i++)
+            rts_rec_add(&r, i < warmup ? 1000000 + i : 5, i);
+        rts_rec_finish(&r);
+        CHECK_EQ(r.discarded, warmup);
+        CHECK_EQ(r.hist.max, 5);
+        CHECK_EQ(r.hist.sum, 500);
+        CHECK_EQ(r.hist.count[5], 100);
+        CHECK_EQ(r.worst[0].value, 5);
+        uint64_t counted = 0;
+        for (unsigned i = 0; i <= RTS_HIST_BUCKETS; i++)
+            counted += r.hist.count[i];
+        CHECK_EQ(counted, 100);
+    }
+}
+
+static int section_calls;
+static uint64_t section_discarded;
+static void on_section(void *arg)
+{
+    (void)arg;
+    section_calls++;
+    section_discarded = r.discarded;
+}
+
+static void test_section_starts_within_the_warmup(void)
+{
+    const uint64_t warmups[] = {0, 1, 2, 10, 200};
+    for (unsigned i = 0; i < 5; i++) {
+        defaults();
+        setup.warmup = warmups[i];
+        setup.samples = 10;
+        section_calls = 0;
+        section_discarded = UINT64_MAX;
+        rts_rec_init(&r, &setup);
+        r.on_section = on_section;
+        rts_rec_start(&r, 0);
+        for (uint64_t k = 0; r.running; k++)
+            rts_rec_add(&r, 1, k);
+        CHECK_EQ(section_calls, 1);
+        CHECK(section_discarded < warmups[i] || warmups[i] < 2);
+    }
+}
+
+static int descending(const void *a, const void *b)
+{
+    uint64_t x = ((const rts_sample *)a)->value, y = ((const rts_sample *)b)->value;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void test_the_worst_are_the_worst(void)
+{
+    enum { N = 5000 };
+    static rts_sample all[N];
+    srand(1);
+    for (int round = 0; round < 20; round++) {
+        defaults();
+        setup.samples = N;
+        setup.warmup = 3;
+        start(100);
+        for (uint64_t i = 0; i < N + 3; i++) {
+            uint64_t value = (uint64_t)rand() % 100000 + (round == 0 ? i * 100000 : 0);
+            uint64_t t = 100 + 7 * i;
+            rts_rec_add(&r, value, t);
+            if (i >= 3)
+                all[i - 3] = (rts_sample){value, t - (100 + 7 * 2), i - 3};
+        }
+        rts_rec_finish(&r);
+        qsort(all, N, sizeof all[0], descending);
+        CHECK_EQ(r.worst_n, RTS_WORST);
+        for (unsigned i = 0; i < RTS_WORST; i++) {
+            CHECK_EQ(r.worst[i].value, all[i].value);
+            if (i + 1 < RTS_WORST && all[i].value != all[i + 1].value &&
+                (!i || all[i].value != all[i - 1].value)) {
+                CHECK_EQ(r.worst[i].index, all[i].index);
+                CHECK_EQ(r.worst[i].at, all[i].at);
+            }
+        }
+    }
+}
+
+static void test_trace_keeps_extremes_and_halves_when_full(void)
+{
+    defaults();
+    setup.samples = 0;
+    setup.time = UINT64_C(10000) * HZ; /* more windows than there is room for */
+    start(0);
+    uint64_t n = 0;
+    for (uint64_t t = HZ / 2; r.running; t += HZ, n++)
+        rts_rec_add(&r, n, t);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.window_ticks, 4 * (uint64_t)HZ); /* 10,000 s in at most 4096 windows */
+    uint64_t total = 0, sum = 0;
+    for (unsigned i = 0; i < RTS_TRACE; i++) {
+        const rts_window *w = &r.window[i];
+        if (!w->n)
+            continue;
+        total += w->n;
+        sum += w->sum;
+        CHECK(w->max - w->min <= 8);
+        /* a window is closed by the first sample behind it, which it still holds */
+        CHECK(w->min + 5 >= 4 * (uint64_t)i && w->max <= 4 * (uint64_t)i + 9);
+    }
+    CHECK_EQ(total, n);
+    CHECK_EQ(total, r.hist.n);
+    CHECK_EQ(sum, r.hist.sum);
+}
+
+static void test_block_maxima(void)
+{
+    defaults();
+    setup.samples = 64 * 3 + 10;
+    start(0);
+    for (uint64_t i = 0; r.running; i++)
+        rts_rec_add(&r, i % 64 == 13 ? 1000 + i / 64 : 1, i);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.blocks, 3);
+    CHECK_EQ(r.block_samples, 64);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQ(r.block[i], 1000 + i);
+    setup.samples = 64 * (RTS_BLOCKS + 6);
+    start(0);
+    for (uint64_t i = 0; r.running; i++)
+        rts_rec_add(&r, i / 64, i);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.block_samples, 128);
+    CHECK_EQ(r.blocks, RTS_BLOCKS / 2 + 3);
+    for (unsigned i = 0; i < r.blocks; i++)
+        CHECK_EQ(r.block[i], 2 * i + 1);
+}
+
+static void test_raw_keeps_every_sample(void)
+{
+    static uint64_t raw[1000 + RTS_CHUNK];
+    defaults();
+    setup.samples = 1000;
+    setup.warmup = 70;
+    setup.raw = raw;
+    start(0);
+    for (uint64_t i = 0; r.running; i++)
+        rts_rec_add(&r, i * i, i);
+    rts_rec_add(&r, 99, 2000); /* one more on the way out does not write behind the room */
+    rts_rec_finish(&r);
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK_EQ(raw[i], (i + 70) * (i + 70));
+    CHECK_EQ(raw[1000], 0);
+}
+
+static uint64_t rested;
+static void on_rest(void *arg)
+{
+    (void)arg;
+    rested++;
+}
+
+static void test_rests_after_so_long_without_one(void)
+{
+    defaults();
+    setup.samples = 1000;
+    setup.busy = 100;
+    rts_rec_init(&r, &setup);
+    r.on_rest = on_rest;
+    rested = 0;
+    rts_rec_start(&r, 0);
+    for (uint64_t t = 0; r.running; t++)
+        rts_rec_add(&r, 1, t);
+    CHECK_EQ(rested, 9); /* at 100, 200, … 900 */
+    CHECK_EQ(r.rests, rested);
+}
+
+TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overflow_are_exact,
+      test_ends_after_exactly_the_samples_asked_for, test_ends_when_the_time_is_up_or_it_is_told_to,
+      test_warmup_leaves_no_trace, test_section_starts_within_the_warmup,
+      test_the_worst_are_the_worst, test_trace_keeps_extremes_and_halves_when_full,
+      test_block_maxima, test_raw_keeps_every_sample, test_rests_after_so_long_without_one)
