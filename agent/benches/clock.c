@@ -62,9 +62,6 @@ static int run_overhead(rts_case *c)
         }
     }
     rts_end(c, r);
-    if (uses_counter(c))
-        rts_figure_add(c, "subtracted from samples",
-                       (double)rts_the_clock.overhead * 1e9 / (double)rts_the_clock.hz, "ns");
     return 0;
 }
 
@@ -186,9 +183,7 @@ static const rts_bench benches[] = {
      .title = "Cost of reading the clock",
      .source = "Gutsalov, figures 2-4",
      .help = "Two reads of the clock back to back. The minimum is what is subtracted from every "
-             "sample of the other benches (where the clock's granule is too coarse for that, the "
-             "minimum of a chain of 64 reads, divided); the maximum shows how long something else "
-             "had the CPU.",
+             "sample of the other benches; the maximum shows how long something else had the CPU.",
      .params = clock_param,
      .traits = RTS_RESTS | RTS_GROSS | RTS_OWN_SERIES,
      .samples = READS,

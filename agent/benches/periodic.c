@@ -30,10 +30,13 @@ typedef struct periodic {
     rts_tick first, period;
 } periodic;
 
-/* Counts the activations from the one after `release` that `late` kept from happening. */
+/*
+ * Counts the activations after the one that came `late` and before now: they never happened.  One
+ * that is due just now still does.
+ */
 static rts_tick count_missed(const periodic *t, rts_tick late)
 {
-    rts_tick missed = late / t->period;
+    rts_tick missed = late ? (late - 1) / t->period : 0;
     if (!t->rec->warm) {
         for (rts_tick i = 1; i <= missed; i++)
             rts_hist_add(t->omitted, late - i * t->period);
@@ -49,14 +52,13 @@ static rts_tick count_missed(const periodic *t, rts_tick late)
  */
 static void periodic_task(void *arg)
 {
-    periodic *t = arg;
+    const periodic *t = arg;
     rts_tick release = t->first;
     for (rts_rec_start(t->rec, t->first); t->rec->running; release += t->period) {
         rts_sleep_until(release);
         rts_tick now = rts_time();
         rts_tick late = now - release;
-        if (late >= t->period)
-            release += count_missed(t, late) * t->period;
+        release += count_missed(t, late) * t->period;
         rts_rec_add(t->rec, late, now);
     }
 }
@@ -74,10 +76,7 @@ static rts_tick first_release(const periodic_params *p)
 
 static unsigned cpus_of(const rts_case *c)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < RTS_CPUS / 64; i++)
-        n += (unsigned)__builtin_popcountll(c->common.cpus.word[i]);
-    return n;
+    return rts_cpuset_count(&c->common.cpus);
 }
 
 static int run_periodic(rts_case *c)
@@ -92,7 +91,7 @@ static int run_periodic(rts_case *c)
     if ((uint64_t)p->period * 3 > c->patience_ns)
         c->patience_ns = (uint64_t)p->period * 3;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
-        if (!(c->common.cpus.word[cpu / 64] >> cpu % 64 & 1))
+        if (!rts_cpuset_has(&c->common.cpus, cpu))
             continue;
         periodic *t = &task[started];
         char name[16] = "";

@@ -45,9 +45,4 @@ void rts_send_case(const rts_case *c);
 void rts_send_result(const rts_case *c, unsigned i);
 void rts_send_end(const rts_case *c, bool ran);
 
-bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu);
-void rts_cpuset_add(rts_cpuset *set, unsigned cpu);
-unsigned rts_cpuset_count(const rts_cpuset *set);
-int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
-
 #endif

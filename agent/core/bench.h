@@ -203,6 +203,12 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
 /* Ends the timed section that rts_rec_start() began. */
 void rts_end(rts_case *c, rts_rec *r);
 
+/* Sets of CPUs. */
+bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu);
+void rts_cpuset_add(rts_cpuset *set, unsigned cpu);
+unsigned rts_cpuset_count(const rts_cpuset *set);
+int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
+
 /* ---- taking samples ---------------------------------------------------------------------- */
 
 /* Repeats its body until the samples are taken, the time is up or the host says stop. */

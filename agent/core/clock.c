@@ -13,25 +13,6 @@ uint64_t rts_clock_overhead(unsigned reads)
     return least;
 }
 
-/*
- * Where two reads take less than 10 granules, their difference tells the cost to a granule at best.
- * The rule for such intervals (benchmarks 1.1) holds here too: several reads between two stamps,
- * divided; and the minimum of that.
- */
-static uint64_t overhead_of_chain(unsigned chains)
-{
-    enum { READS = 64 };
-    uint64_t least = UINT64_MAX;
-    for (unsigned i = 0; i < chains; i++) {
-        rts_tick first = rts_now(), last = first;
-#pragma GCC unroll 64
-        for (int k = 0; k < READS; k++)
-            last = rts_now();
-        least = last - first < least ? last - first : least;
-    }
-    return (least + READS / 2) / READS;
-}
-
 /* Number of differences in d that are not multiples of g. */
 static unsigned misfits(const uint64_t *d, unsigned n, uint64_t g)
 {
@@ -73,7 +54,5 @@ int rts_clock_start(void)
         return err;
     rts_the_clock.granule = rts_clock_granule(now);
     rts_the_clock.overhead = rts_clock_overhead(RTS_OVERHEAD_READS);
-    if (rts_the_clock.granule > 1 && rts_the_clock.overhead < 10 * rts_the_clock.granule)
-        rts_the_clock.overhead = overhead_of_chain(RTS_OVERHEAD_READS / 64);
     return 0;
 }

@@ -52,7 +52,7 @@ typedef struct rts_clock {
     const char *unit;   /* what the host reports: "ns" or "instructions" */
     uint64_t hz;        /* ticks per second */
     uint64_t granule;   /* smallest step the counter makes, in ticks */
-    uint64_t overhead;  /* least cost of a read, in ticks: what is subtracted from an interval */
+    uint64_t overhead;  /* minimum of two consecutive reads, in ticks */
 } rts_clock;
 
 /* The counter: ordered after everything before it in the program. */

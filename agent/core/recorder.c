@@ -143,7 +143,8 @@ static void end_block(rts_rec *r)
     r->block_max = 0;
 }
 
-/* Count, sum and extremes of the chunk; its samples into histogram, raw values and the worst. */
+/* Count, sum and extremes of a chunk; its k samples into the histogram and the list of the worst.
+ */
 static rts_window sort_in(rts_rec *r, uint64_t k)
 {
     rts_window chunk = {.n = k, .min = UINT64_MAX};
@@ -156,11 +157,16 @@ static rts_window sort_in(rts_rec *r, uint64_t k)
         if (v >= r->floor)
             insert_worst(r, &(rts_sample){v, r->at[i] - r->start, r->hist.n + i});
     }
-    for (uint64_t i = 0; chunk.min < r->setup.overhead && i < k; i++)
-        r->negative += r->value[i] < r->setup.overhead;
-    for (uint64_t i = 0; r->setup.raw && i < k && r->hist.n + i < r->setup.samples; i++)
-        r->setup.raw[r->hist.n + i] = r->value[i];
     return chunk;
+}
+
+/* What few chunks need: raw values kept, and samples below the clock's overhead counted. */
+static void look_closer(rts_rec *r, const rts_window *chunk)
+{
+    for (uint64_t i = 0; chunk->min < r->setup.overhead && i < chunk->n; i++)
+        r->negative += r->value[i] < r->setup.overhead;
+    for (uint64_t i = 0; r->setup.raw && i < chunk->n && r->hist.n + i < r->setup.samples; i++)
+        r->setup.raw[r->hist.n + i] = r->value[i];
 }
 
 /* Moves the samples since the last turn into the totals. */
@@ -170,6 +176,7 @@ static void fold(rts_rec *r)
     if (!k)
         return;
     rts_window chunk = sort_in(r, k);
+    look_closer(r, &chunk);
     merge_window(&r->window[r->window_i], &chunk);
     r->hist.n += k;
     r->hist.sum += chunk.sum;

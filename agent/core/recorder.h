@@ -17,7 +17,7 @@
 
 #define RTS_HIST_BITS 7
 #ifndef RTS_HIST_RANGE
-#define RTS_HIST_RANGE 48 /* values of 2^48 and above are counted as overflow: 26 h at 3 GHz */
+#define RTS_HIST_RANGE 64 /* less saves memory: values of 2^RANGE and above count as overflow */
 #endif
 #define RTS_HIST_BUCKETS ((RTS_HIST_RANGE - RTS_HIST_BITS + 1) << RTS_HIST_BITS)
 
@@ -125,9 +125,10 @@ static inline uint64_t rts_bucket_start(unsigned i)
 
 static inline unsigned rts_bucket(uint64_t v)
 {
-    unsigned s = 63u - RTS_HIST_BITS - (unsigned)__builtin_clzll(v | ((2u << RTS_HIST_BITS) - 1));
+    /* 63 ^ clz is the position of the highest bit set */
+    unsigned s = (63u ^ (unsigned)__builtin_clzll(v | ((2u << RTS_HIST_BITS) - 1))) - RTS_HIST_BITS;
     uint64_t i = ((uint64_t)s << RTS_HIST_BITS) + (v >> s);
-    return i < RTS_HIST_BUCKETS ? (unsigned)i : RTS_HIST_BUCKETS;
+    return RTS_HIST_RANGE == 64 || i < RTS_HIST_BUCKETS ? (unsigned)i : RTS_HIST_BUCKETS;
 }
 
 /* Records one sample: its value in ticks, and the clock at its end. */

@@ -70,20 +70,47 @@ static void put_hex(rts_wire *w, uint32_t value, unsigned digits)
         put(w, &"0123456789abcdef"[value >> 4 * digits & 15], 1);
 }
 
+/* One code point of UTF-8 at s (n bytes left) and its length; a byte that is none stands for
+ * itself. */
+static unsigned decode(const unsigned char *s, unsigned n, uint32_t *point)
+{
+    unsigned length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
+    *point = s[0];
+    if (length == 1 || length > n)
+        return 1;
+    uint32_t value = s[0] & (0x7fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 1;
+        value = value << 6 | (s[i] & 0x3f);
+    }
+    *point = value;
+    return length;
+}
+
+static void put_escape(rts_wire *w, uint32_t unit)
+{
+    puts_(w, "\\u");
+    put_hex(w, unit, 4);
+}
+
 static void put_string(rts_wire *w, const char *s, unsigned n)
 {
     put(w, "\"", 1);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\') {
+    for (unsigned i = 0; i < n;) {
+        uint32_t point;
+        unsigned length = decode((const unsigned char *)s + i, n - i, &point);
+        if (point == '"' || point == '\\')
             put(w, "\\", 1);
+        if (point >= 0x20 && point < 0x7f) {
             put(w, &s[i], 1);
-        } else if (c >= 0x20 && c < 0x7f) {
-            put(w, &s[i], 1);
-        } else { /* bytes that are not ASCII come through as Latin-1 */
-            puts_(w, "\\u00");
-            put_hex(w, c, 2);
+        } else if (point >= 0x10000) { /* a surrogate pair */
+            put_escape(w, 0xd800 + ((point - 0x10000) >> 10));
+            put_escape(w, 0xdc00 + ((point - 0x10000) & 0x3ff));
+        } else {
+            put_escape(w, point);
         }
+        i += length;
     }
     put(w, "\"", 1);
 }

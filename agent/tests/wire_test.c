@@ -53,9 +53,10 @@ static void test_a_record(void)
 static void test_strings_are_ascii_on_one_line(void)
 {
     rts_wire *w = rts_wire_begin("log");
-    rts_wire_str(w, "s", "a\"b\\c\nd\te\x7f\xc3\xa9");
+    rts_wire_str(w, "s", "a\"b\\c\nd\te\x7f|\xc3\xa9|\xe2\x82\xac|\xf0\x9f\x98\x80|\xff|\xc3");
     rts_wire_end(w);
-    CHECK(strstr(out, "\"s\":\"a\\\"b\\\\c\\u000ad\\u0009e\\u007f\\u00c3\\u00a9\"") != NULL);
+    CHECK(strstr(out, "\"s\":\"a\\\"b\\\\c\\u000ad\\u0009e\\u007f|\\u00e9|\\u20ac|\\ud83d\\ude00|"
+                      "\\u00ff|\\u00c3\"") != NULL);
 }
 
 static void test_reals(void)

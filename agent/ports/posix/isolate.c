@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -53,6 +54,17 @@ static void measuring_task(void *arg)
     j->run(j->c);
 }
 
+/*
+ * A /dev/shm that only this case sees, and that is gone with it however it ends: sem_open() works
+ * on a file of a random name first, which nobody could tell from another program's.  It takes
+ * CAP_SYS_ADMIN; without it, posix_sweep() removes what bears the agent's name.
+ */
+static void own_shm(void)
+{
+    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+        (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+}
+
 static void run_child(rts_case *c, void (*run)(rts_case *c))
 {
     job j = {c, run};
@@ -67,6 +79,7 @@ static void run_child(rts_case *c, void (*run)(rts_case *c))
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    own_shm();
     prctl(PR_SET_TIMERSLACK, 1);
     mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
     c->evidence.sched = posix_may_realtime() ? "fifo" : "other";

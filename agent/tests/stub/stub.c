@@ -1,0 +1,201 @@
+/* The rest of the stub port: stub-agent [STALL_START_NS STALL_LENGTH_NS]... */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+
+rts_tick stub_now;
+
+#define STALLS 16
+static struct {
+    rts_tick start, end;
+} stall[STALLS];
+static int stalls;
+
+void stub_advance_to(rts_tick time)
+{
+    stub_now = time;
+    for (int i = 0; i < stalls; i++)
+        if (stub_now >= stall[i].start && stub_now < stall[i].end)
+            stub_now = stall[i].end;
+}
+
+uint32_t rts_port_caps(void)
+{
+    return RTS_CAP_HEAP;
+}
+
+const char *rts_port_why_not(uint32_t cap)
+{
+    (void)cap;
+    return "the stub has one task";
+}
+
+int rts_port_clock_init(rts_clock *clock)
+{
+    clock->source = "stub";
+    clock->unit = "ns";
+    clock->hz = RTS_TIME_HZ;
+    return 0;
+}
+
+int rts_task_create(rts_task *task, const rts_task_attr *attr)
+{
+    (void)task;
+    (void)attr;
+    return -ENOSYS;
+}
+
+int rts_task_join(rts_task *task)
+{
+    (void)task;
+    return -ENOSYS;
+}
+
+int rts_task_set_own_prio(int prio, rts_policy policy)
+{
+    (void)prio;
+    (void)policy;
+    return 0;
+}
+
+void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
+{
+    (void)kind;
+    (void)slot;
+    sem->value = 0;
+}
+
+void rts_sem_hide(rts_sem *sem)
+{
+    (void)sem;
+}
+
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol)
+{
+    (void)protocol;
+    mutex->locked = 0;
+    return 0;
+}
+
+int rts_mutex_destroy(rts_mutex *mutex)
+{
+    (void)mutex;
+    return 0;
+}
+
+int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot)
+{
+    (void)queue;
+    (void)length;
+    (void)size;
+    (void)slot;
+    return -ENOSYS;
+}
+
+int rts_queue_destroy(rts_queue *queue)
+{
+    (void)queue;
+    return -ENOSYS;
+}
+
+void *rts_port_shared(size_t size)
+{
+    return calloc(1, size);
+}
+
+void rts_port_unshare(void *memory, size_t size)
+{
+    (void)size;
+    free(memory);
+}
+
+int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+{
+    (void)why;
+    (void)size;
+    stub_now = 0; /* every case begins at the same time, so that stalls can be placed */
+    c->evidence.sched = "fifo";
+    c->evidence.locked = true;
+    run(c);
+    return 0;
+}
+
+static rts_tick section_start;
+
+void rts_port_section_start(rts_case *c)
+{
+    (void)c;
+    section_start = stub_now;
+}
+
+void rts_port_section_end(rts_case *c)
+{
+    c->evidence.section_ns = (int64_t)(stub_now - section_start);
+}
+
+int rts_port_default_cpu(void)
+{
+    return 0;
+}
+
+void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    *busy_ns = 500000000;
+    *rest_ns = 50000000;
+}
+
+void rts_port_put(const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, stdout);
+}
+
+void rts_port_flush(void)
+{
+    fflush(stdout);
+}
+
+int rts_port_getline(char *line, size_t size)
+{
+    if (!fgets(line, (int)size, stdin))
+        return -1;
+    line[strcspn(line, "\n")] = '\0';
+    return (int)strlen(line);
+}
+
+bool rts_port_stopped(void)
+{
+    return false;
+}
+
+void rts_port_hello(rts_wire *w)
+{
+    rts_wire_str(w, "port", "stub");
+    rts_wire_str(w, "os", "none");
+    rts_wire_str(w, "arch", "none");
+}
+
+void rts_port_conditions(rts_wire *w)
+{
+    (void)w;
+}
+
+const char *rts_port_strerror(int error)
+{
+    return strerror(-error);
+}
+
+bool rts_port_is_limit(int error)
+{
+    return error == -ENOSYS;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc && stalls < STALLS; i += 2, stalls++) {
+        stall[stalls].start = strtoull(argv[i], NULL, 10);
+        stall[stalls].end = stall[stalls].start + strtoull(argv[i + 1], NULL, 10);
+    }
+    return rts_agent_serve();
+}

@@ -1,0 +1,319 @@
+"""The agent on this machine: procedures, rights, limits, ends of every kind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.speak import AGENT, case, figures, may_realtime, records, result, talk
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+SHM = Path("/dev/shm")
+
+
+def leftovers() -> list[str]:
+    """Objects of agents that are gone, and glibc's temporary semaphores."""
+    found = []
+    for path in SHM.iterdir():
+        owner = re.search(r"rtstone-(\d+)\.", path.name)
+        if re.fullmatch(r"sem\.\w{6}", path.name) or (
+            owner and not Path("/proc", owner[1]).exists()
+        ):
+            found.append(path.name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> list[dict[str, Any]]:
+    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
+    return [r for r in records(done.stdout) if r["t"] == "bench"]
+
+
+def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> None:
+    commands = [
+        f"case {i} {bench['id']} samples=200 time=300000000"
+        for i, bench in enumerate(catalogue)
+    ]  # fmt: skip
+    ends = [r for r in talk(commands) if r["t"] == "end"]
+    assert len(ends) == len(catalogue)
+    for bench, end in zip(catalogue, ends, strict=True):
+        assert end["status"] == "ok" or (end["status"] == "unsupported" and end["reason"]), bench
+    assert not leftovers()
+
+
+def test_the_clock_does_not_go_back_and_null_is_within_a_step_of_nothing() -> None:
+    answers = talk(["case 1 null", "case 2 clk.resolution", "case 3 clk.resolution clock=time"])
+    clock = next(r for r in answers if r["t"] == "clock")
+    null, counter, system = (r for r in answers if r["t"] == "result")
+    assert null["min"] - null["overhead"] >= -clock["granule"]
+    assert figures(counter)["backward steps"] == figures(system)["backward steps"] == 0
+
+
+@realtime
+@pytest.mark.parametrize("sharing", ["", "type=named", "type=pshared", "type=named entity=process",
+                                     "type=pshared entity=process"])  # fmt: skip
+def test_who_preempts_whom_at_a_semaphore(sharing: str) -> None:
+    higher = result(f"sem.post.higher samples=300 {sharing}")
+    assert figures(higher)["waiter did not preempt"] == 0
+    lower = result(f"sem.post.lower samples=300 {sharing}")
+    assert figures(lower)["waiter ran within the interval"] == 0
+    for rank in ("lower", "equal"):
+        busy = result(f"sem.wait.busy samples=100 waiters=9 rank={rank} {sharing}")
+        assert figures(busy)["did not have to wait"] == 0
+        assert busy["n"] == 100
+
+
+@realtime
+@pytest.mark.parametrize("state", ["ready", "blocked"])
+@pytest.mark.parametrize("policy", ["fifo", "rr"])
+def test_ballast_is_there_and_never_runs(policy: str, state: str) -> None:
+    results, end = case(f"ctx.ballast ballast=65 policy={policy} state={state} samples=500")
+    assert end["status"] == "ok", end["reason"]  # it fails if ballast got the CPU
+    # A, B, 65 of ballast, and where they have to block first, the one who says that they have
+    assert end["evidence"]["tasks"] == 67 + (state == "blocked")
+    # a switch per sample; FIFO hand-over counts as involuntary
+    switches = end["evidence"]["nivcsw"] + end["evidence"]["nvcsw"]
+    assert switches >= results[0]["n"]
+
+
+def test_processes_cannot_share_an_unnamed_semaphore() -> None:
+    _, end = case("sem.post.higher entity=process")
+    assert end["status"] == "unsupported"
+    if may_realtime():
+        assert "type=named or type=pshared" in end["reason"]
+
+
+def test_one_series_per_cpu() -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    results, end = case(f"dk.periodic samples=50 time=0 cpus={','.join(map(str, cpus))}")
+    assert end["status"] == "ok"
+    if len(cpus) > 1:
+        assert [r["series"] for r in results] == [f"cpu{c}" for c in cpus]
+    assert all(r["n"] == 50 for r in results)
+
+
+def nobody(*capabilities: str) -> list[str]:
+    caps = ",".join(f"+{c}" for c in capabilities)
+    extra = [f"--inh-caps={caps}", f"--ambient-caps={caps}"] if caps else ["--inh-caps=-all"]
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *extra,
+            f"--bounding-set=-all{',' + caps if caps else ''}"]  # fmt: skip
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The agent where anyone may run it."""
+    for parent in [tmp_path, *tmp_path.parents][:3]:
+        with contextlib.suppress(PermissionError):
+            parent.chmod(0o755)
+    path = tmp_path / "agent"
+    shutil.copy(AGENT, path)
+    path.chmod(0o755)
+    return path
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
+
+
+def unprivileged(copy: Path, commands: list[str], capabilities: list[str], **options: Any) -> Any:
+    done = subprocess.run(
+        [*nobody(*capabilities), copy], input="\n".join([*commands, "bye", ""]).encode(),
+        stdout=subprocess.PIPE, timeout=60, check=True, **options,
+    )  # fmt: skip
+    return [r for r in records(done.stdout) if r["t"] == "end"]
+
+
+@as_root
+def test_without_rights_it_goes_on_and_says_so(copy: Path) -> None:
+    alone, pair = unprivileged(
+        copy,
+        ["case 1 sched.yield samples=100", "case 2 sem.post.higher"],
+        [],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536)),
+    )
+    assert alone["status"] == "ok"
+    assert alone["evidence"]["sched"] == "other"
+    assert alone["evidence"]["locked"] is False
+    assert pair["status"] == "unsupported"
+    assert "CAP_SYS_NICE or RLIMIT_RTPRIO" in pair["reason"]
+
+
+@as_root
+@realtime
+def test_two_capabilities_are_enough(copy: Path) -> None:
+    (end,) = unprivileged(copy, ["case 1 sem.post.higher samples=100"], ["sys_nice", "ipc_lock"])
+    assert (end["status"], end["evidence"]["sched"], end["evidence"]["locked"]) == (
+        "ok", "fifo", True,
+    )  # fmt: skip
+
+
+@as_root
+@realtime
+def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
+    few, many = unprivileged(
+        copy,
+        ["case 1 ctx.ballast ballast=1 samples=50", "case 2 ctx.ballast ballast=129"],
+        ["sys_nice", "ipc_lock"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (40, 40)),
+    )
+    assert few["status"] == "ok", few["reason"]
+    assert many["status"] == "unsupported"
+    assert "cannot create task" in many["reason"]
+    assert "ulimit -u" in many["reason"]
+
+
+def start(*args: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [AGENT, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+
+
+def send(agent: subprocess.Popen[bytes], command: str) -> None:
+    assert agent.stdin
+    agent.stdin.write(command.encode() + b"\n")
+
+
+def group_of(pid: int) -> list[int]:
+    """Processes that descend from pid."""
+    found = [pid]
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) in found:
+                found.append(int(stat.parent.name))
+    return found[1:]
+
+
+def gone(pids: list[int]) -> bool:
+    """True once none of them runs any more (a zombie does not)."""
+    for _ in range(100):
+        alive = []
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+                alive += [pid] if state != "Z" else []
+        if not alive:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@realtime
+def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
+    moments = random.Random(7)
+    for _ in range(10):
+        agent = start()
+        for i in range(30):
+            send(agent, f"case {2 * i} sem.create type=named samples=3000")
+            send(agent, f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
+        time.sleep(0.35 + 0.5 * moments.random())
+        family = group_of(agent.pid)
+        agent.kill()
+        out, _ = agent.communicate(timeout=10)
+        assert gone(family)
+        lines = out.splitlines(keepends=True)
+        whole = b"".join(line for line in lines if line.endswith(b"\n"))
+        assert any(r["t"] in {"hello", "end"} for r in records(whole))
+        subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+        assert not leftovers()
+
+
+def test_a_sweep_spares_an_agent_that_lives() -> None:
+    agent = start()
+    try:
+        assert agent.stdout
+        agent.stdout.readline()  # hello
+        lock = SHM / f"rtstone-{agent.pid}.lock"
+        subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+        assert lock.exists()
+    finally:
+        agent.communicate(b"bye\n", timeout=10)
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
+    agent = start()
+    send(agent, "case 1 dk.periodic samples=0 time=60000000000")
+    time.sleep(1.5)
+    agent.send_signal(stop)
+    out, _ = agent.communicate(timeout=20)
+    answers = records(out)
+    found = next(r for r in answers if r["t"] == "result")
+    end = next(r for r in answers if r["t"] == "end")
+    assert found["ended"] == "stopped"
+    assert found["n"] > 100
+    assert (end["status"], end["reason"]) == ("failed", "stopped")
+    assert answers[-1]["t"] == "bye"
+    assert not leftovers()
+
+
+def test_a_crash_costs_one_case() -> None:
+    agent = start()
+    send(agent, "case 1 dk.periodic samples=0 time=60000000000")
+    time.sleep(0.8)
+    for pid in group_of(agent.pid):
+        os.kill(pid, signal.SIGSEGV)
+    send(agent, "case 2 null samples=100")
+    out, _ = agent.communicate(b"bye\n", timeout=20)
+    first, second = (r for r in records(out) if r["t"] == "end")
+    assert first["status"] == "failed"
+    assert "signal 11" in first["reason"]
+    assert second["status"] == "ok"
+
+
+def address_space(pid: int) -> int:
+    """All memory a process has mapped, KiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmSize:")[1].split()[0])
+
+
+def test_memory_is_constant_over_a_run() -> None:
+    agent = start()
+    assert agent.stdout
+    sizes = []
+    for i in range(12):
+        send(agent, f"case {i} {'null' if i % 2 else 'dk.periodic'} samples={100 + 400 * i}")
+        while b'"end"' not in agent.stdout.readline():
+            pass
+        time.sleep(0.02)  # it frees the case's memory after it has said `end`
+        sizes.append(address_space(agent.pid))
+    agent.communicate(b"bye\n", timeout=10)
+    assert len(set(sizes)) == 1, sizes
+
+
+@realtime
+def test_a_stall_of_8_ms_on_this_machine() -> None:
+    """A task above it holds the CPU over a release of a 1 ms task."""
+    period, offset, length = 1_000_000, 500_000, 8_000_000
+    allowed = os.sched_getaffinity(0)
+    cpu = max(allowed)
+    agent = start()
+    send(agent, f"case 1 dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
+    time.sleep(0.6)  # clock and conditions take some 0.3 s
+    release = time.monotonic_ns() // period * period + 20 * period + offset
+    try:
+        os.sched_setaffinity(0, {cpu})
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
+        time.sleep((release - period // 2 - time.monotonic_ns()) / 1e9)
+        while (now := time.monotonic_ns()) < release + length:
+            pass
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, allowed)
+    out, _ = agent.communicate(b"bye\n", timeout=20)
+    found = next(r for r in records(out) if r["t"] == "result")
+    lateness = now - release
+    value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
+    assert value == pytest.approx(lateness, rel=0.01)
+    assert found["missed"] >= (lateness - 1) // period

@@ -1,0 +1,119 @@
+"""Benches on a port whose every time is known: what is measured must be exactly that.
+
+The stub charges 20 ns for a clock read, 1000 ns for any other call and 5000 ns for a wake-up, and
+stalls where it is told to (agent/tests/stub).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rtstone.model.histogram import bounds
+from tests.agent.speak import STUB, case, figures, result
+
+MS = 1_000_000
+
+
+def spread(found: dict[str, object]) -> tuple[object, object]:
+    return found["min"], found["max"]
+
+
+def test_null_is_the_overhead_and_nothing_else() -> None:
+    found = result("null", agent=STUB)
+    assert spread(found) == (found["overhead"], found["overhead"]) == (20, 20)
+    assert found["negative"] == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sem.post.nowait", "sem.wait.free", "sem.try.free", "sem.try.busy", "sem.create",
+     "sem.delete", "sched.yield", "mem.malloc.small", "mem.malloc.large", "mem.free"],
+)  # fmt: skip
+def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(command: str) -> None:
+    assert spread(result(command, agent=STUB)) == (1020, 1020)
+
+
+@pytest.mark.parametrize("batch", [2, 7, 64])
+def test_a_batch_is_so_many_calls(batch: int) -> None:
+    found = result(f"sem.wait.free batch={batch}", agent=STUB)
+    assert spread(found) == (batch * 1000 + 20, batch * 1000 + 20)
+    assert found["batch"] == batch
+
+
+def test_an_interval_too_short_for_the_clock_is_batched() -> None:
+    # Nothing in the stub's memset moves its clock: no batch is ever long enough.
+    assert result("mem.memset size=64", agent=STUB)["batch"] == 4096
+    # 1000 ns are more than 10 granules of 20 ns.
+    assert result("sched.yield", agent=STUB)["batch"] == 1
+
+
+def test_bintime_sees_every_stall_between_two_readings() -> None:
+    stalls = ["100000000", "3000000", "700000000", "5000000"]
+    found = result("det.bintime clock=counter time=900000000", *stalls, agent=STUB)
+    worst = [value for value, _, _ in found["worst"][:3]]
+    assert worst == [5 * MS + 20, 3 * MS + 20, 20]
+    assert found["min"] == 20
+    assert figures(found)["blocking (max - mean)"] == pytest.approx(
+        5 * MS + 20 - found["sum"] / found["n"], abs=0.001
+    )
+
+
+def test_a_rest_lies_between_samples_not_in_them() -> None:
+    # The stub's brake asks for a rest of 50 ms after 500 ms.
+    results, end = case("det.bintime clock=counter time=2000000000", agent=STUB)
+    assert end["evidence"]["rests"] == 3
+    assert spread(results[0]) == (20, 20)
+
+
+def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
+    found = result("dk.periodic samples=1000 time=0 warmup=5", agent=STUB)
+    assert spread(found) == (5000, 5000)
+    assert (found["n"], found["warmup"], found["missed"]) == (1000, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("length", "lateness", "missed"),
+    # the first release is at 10 ms; the stall begins with the one at 30 ms
+    [(8 * MS, 8 * MS, 7), (8 * MS + 1, 8 * MS + 1, 8), (999_999, 999_999, 0), (MS + 1, MS + 1, 1)],
+)
+def test_a_stall_is_one_late_wake_up_and_so_many_missed(
+    length: int, lateness: int, missed: int
+) -> None:
+    found = result("dk.periodic samples=100 time=0 warmup=0", str(30 * MS), str(length), agent=STUB)
+    assert found["max"] == lateness
+    assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
+    assert found["worst"][0][1] == 20  # the 21st activation
+    assert found["missed"] == missed == found["omitted"]["n"]
+    # the lateness the missed ones would have had: a period less each
+    series = [lateness - k * MS for k in range(missed, 0, -1)]
+    assert found["omitted"]["sum"] == sum(series)
+    got = [bounds(i, 7) for i, count in found["omitted"]["hist"] for _ in range(count)]
+    assert all(low <= v < low + width for v, (low, width) in zip(series, got, strict=True))
+
+
+def test_activations_add_up() -> None:
+    """Met, late and missed ones together are all that were due."""
+    stalls = ["30000000", "8000000", "55500000", "2250000", "70000000", "12345678"]
+    results, end = case("dk.periodic samples=200 time=0 warmup=0", *stalls, agent=STUB)
+    # the section begins 10 ms before the first release
+    due = end["evidence"]["section_ns"] // MS - 10 + 1
+    assert results[0]["n"] + results[0]["missed"] == due
+
+
+def test_releases_can_be_aligned() -> None:
+    found = result("dk.periodic align=250000 samples=3 time=0 warmup=0", agent=STUB)
+    assert spread(found) == (5000, 5000)
+
+
+def test_raw_keeps_every_sample_in_order() -> None:
+    from tests.agent.speak import talk
+
+    answers = talk(
+        ["case 1 dk.periodic samples=1000 time=0 warmup=3 raw=1"],
+        str(30 * MS), str(3 * MS), agent=STUB,
+    )  # fmt: skip
+    raw = [v for r in answers if r["t"] == "raw" for v in r["v"]]
+    assert len(raw) == 1000
+    assert raw[17] == 3 * MS  # the release at 30 ms, after 3 of warm-up
+    # the release that is due just when the stall ends is met, later by one reading of the clock
+    assert (set(raw), raw[18]) == ({20, 5000, 3 * MS}, 20)

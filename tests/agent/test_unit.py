@@ -1,0 +1,19 @@
+"""The agent's own unit tests, as built and under AddressSanitizer and UBSan."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.agent.speak import BUILD
+
+PROGRAMS = ["recorder_test", "wire_test", "command_test", "port_test"]
+
+
+@pytest.mark.parametrize("build", ["agent", "sanitized"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_unit(build: str, program: str) -> None:
+    path = BUILD.parent / build / "tests" / program
+    done = subprocess.run([path], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
