@@ -1,0 +1,1 @@
+"""The wire between agent and host: docs/wire.md."""

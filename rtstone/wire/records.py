@@ -1,0 +1,182 @@
+"""The records an agent sends, as docs/wire.md defines them.  Values are ticks unless said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+VERSION = 1
+
+Buckets = list[tuple[int, int]]
+
+
+class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
+    """The agent introduces itself."""
+
+    wire: int
+    agent: str
+    source: str
+    port: str
+    os: str
+    arch: str
+    compiler: str
+    flags: str
+    caps: list[str] = []
+
+
+class Param(msgspec.Struct, frozen=True):
+    """A parameter of a bench; times in ns, sizes in bytes."""
+
+    name: str
+    type: str
+    unit: str | None = None
+    default: int | float | str | bool | None = None
+    min: int | float | None = None
+    max: int | float | None = None
+    choices: list[str] | None = None
+    help: str = ""
+
+
+class Bench(msgspec.Struct, frozen=True, tag_field="t", tag="bench"):
+    """One measuring procedure and its parameters."""
+
+    id: str
+    title: str
+    source: str = ""
+    help: str = ""
+    needs: list[str] = []
+    slope_over: str | None = None
+    params: list[Param] = []
+
+    def param(self, name: str) -> Param | None:
+        """The parameter of that name, or None."""
+        return next((p for p in self.params if p.name == name), None)
+
+
+class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
+    """The clock that takes the stamps."""
+
+    source: str
+    hz: int
+    granule: int
+    overhead: int
+    unit: str = "ns"
+
+
+class Conditions(msgspec.Struct, frozen=True, tag_field="t", tag="conditions"):
+    """What the target found out about itself."""
+
+    values: dict[str, Any]
+
+
+class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
+    """A case starts, with all its parameters."""
+
+    id: int
+    bench: str
+    params: dict[str, Any]
+
+
+class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
+    """Where a case stands; ``done`` in parts per thousand."""
+
+    id: int
+    n: int
+    hz: int
+    min: int | None = None
+    p50: int | None = None
+    p99: int | None = None
+    max: int | None = None
+    overhead: int = 0
+    batch: int = 1
+    done: int | None = None
+
+
+class Raw(msgspec.Struct, frozen=True, tag_field="t", tag="raw"):
+    """Samples ``at``, ``at`` + 1, … of a series."""
+
+    id: int
+    series: str
+    at: int
+    v: list[int]
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """Rows of (window, n, min, sum, max)."""
+
+    ticks: int
+    rows: list[tuple[int, int, int, int, int]]
+
+
+class Blocks(msgspec.Struct, frozen=True):
+    """Maxima of successive blocks of ``samples`` samples."""
+
+    samples: int
+    max: list[int]
+
+
+class Omitted(msgspec.Struct, frozen=True):
+    """Lateness of the activations that never happened."""
+
+    n: int
+    sum: int
+    min: int | None = None
+    max: int | None = None
+    overflow: int = 0
+    hist: Buckets = []
+
+
+class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
+    """One series of a case."""
+
+    id: int
+    series: str
+    hz: int
+    n: int
+    sum: int
+    bits: int
+    overhead: int = 0
+    batch: int = 1
+    warmup: int = 0
+    min: int | None = None
+    max: int | None = None
+    negative: int = 0
+    overflow: int = 0
+    hist: Buckets = []
+    worst: list[tuple[int, int, int]] = []
+    trace: Trace | None = None
+    blocks: Blocks | None = None
+    missed: int | None = None
+    omitted: Omitted | None = None
+    figures: list[tuple[str, int | float | None, str]] = []
+    ended: str | None = None
+
+
+class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
+    """A case ends."""
+
+    id: int
+    status: str
+    reason: str | None = None
+    evidence: dict[str, Any] = {}
+
+
+class Log(msgspec.Struct, frozen=True, tag_field="t", tag="log"):
+    """Something the agent has to say."""
+
+    level: str
+    text: str
+
+
+class Bye(msgspec.Struct, frozen=True, tag_field="t", tag="bye"):
+    """The last record."""
+
+    cases: int | None = None
+
+
+Body = (
+    Hello | Bench | Clock | Conditions | Case | Progress | Raw | Result | End | Log | Bye
+)  # fmt: skip
+
+decode_body = msgspec.json.Decoder(Body).decode
