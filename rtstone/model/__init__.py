@@ -1,0 +1,1 @@
+"""The typed documents and how they come about."""

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rtstone.wire.records import Bench
+
 SCHEMA = "rtstone.run/1"
 
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
@@ -171,5 +173,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     conditions: dict[str, Value] = {}
     results: list[Result] = []
     slopes: list[Slope] = []
+    benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
     notes: list[str] = []
     duration_s: float | None = None

@@ -1,0 +1,61 @@
+"""What can go wrong, and the exit code it ends the program with.
+
+    RtstoneError
+    ├── UsageError     2    unknown name, value out of range, bad file, unwritable place
+    ├── Inconclusive   3    cases failed or were lost, though the target lived
+    ├── TargetError    4    the target did not start, died, or fell silent
+    ├── StoreError     4    results could not be kept while the run was going on
+    └── Interrupted  130    SIGINT or SIGTERM
+
+The text of an error is one line: what, where; what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class RtstoneError(Exception):
+    """Base of all errors that a user is meant to read; never raised itself."""
+
+    exit_code: int
+
+
+class UsageError(RtstoneError):
+    """The request cannot be carried out as it stands; nothing was measured."""
+
+    exit_code = 2
+
+
+class Inconclusive(RtstoneError):  # noqa: N818  the word of the exit code
+    """The run ended, but not every case has a valid result."""
+
+    exit_code = 3
+
+
+class TargetError(RtstoneError):
+    """The target or the agent on it failed."""
+
+    exit_code = 4
+
+
+class StoreError(RtstoneError):
+    """The run directory could not be written in the course of a run."""
+
+    exit_code = 4
+
+
+class Interrupted(RtstoneError):  # noqa: N818  not a fault of anyone
+    """The user ended the run early."""
+
+    exit_code = 130
+
+
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
+    """The error for a name that is not known, with the nearest one that is."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.4)
+    advice = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
+    return UsageError(f"unknown {kind} '{name}'{f', {where}' if where else ''}; {advice}")

@@ -1,0 +1,366 @@
+"""Wire lines to a run document: live, and again from the stored log."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from rtstone.model import slope
+from rtstone.model.documents import (
+    Agent,
+    Blocks,
+    Clock,
+    Distribution,
+    Figure,
+    Result,
+    Run,
+    Slope,
+    Status,
+    Trace,
+    Worst,
+)
+from rtstone.model.flags import Seen, flags
+from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.model.plan import Case, Plan
+from rtstone.wire import records as wire
+from rtstone.wire.reader import Noise, Reader, Record
+
+_STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
+
+
+class Net(NamedTuple):
+    """Conversion of ticks to net units of one operation."""
+
+    overhead: int
+    per_tick: float
+    batch: int = 1
+
+    def value(self, ticks: float | None) -> float | None:
+        """Net value; never clamped.  The tenth of a picosecond is below every clock."""
+        return None if ticks is None else self.exactly(ticks)
+
+    def exactly(self, ticks: float) -> float:
+        """The same where there is a value."""
+        return round((ticks - self.overhead) * self.per_tick / self.batch, 4)
+
+
+class _Seen:
+    """What the wire has told of one case."""
+
+    def __init__(self) -> None:
+        self.params: dict[str, Any] | None = None
+        self.results: list[wire.Result] = []
+        self.end: wire.End | None = None
+
+
+class Assembly:
+    """Gathers the lines of one run; pure, and blind to where they come from."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._seen: dict[int, _Seen] = defaultdict(_Seen)
+        self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
+        self._warnings: list[str] = []
+        self.reader = Reader()
+        self.hello: wire.Hello | None = None
+        self.clock: wire.Clock | None = None
+        self.conditions: dict[str, Any] = {}
+        self.bye: wire.Bye | None = None
+        # The last case that has certainly ended: also if its own end was lost, it did before the
+        # next one started.
+        self.ended = 0
+
+    @property
+    def complete(self) -> int:
+        """How many cases have come to their end with all their records here."""
+        costs = self._costs()
+        states = (_status(seen, costs.get(case), "")[0] for case, seen in self._seen.items())
+        return sum(status != "incomplete" for status in states)
+
+    def feed(self, line: bytes) -> list[wire.Body]:
+        """Takes one raw line; returns the records in it."""
+        bodies = []
+        for event in self.reader.feed(line):
+            if isinstance(event, Noise):
+                continue
+            self._take(event)
+            bodies.append(event.body)
+        return bodies
+
+    def _take(self, record: Record) -> None:
+        match record.body:
+            case wire.Hello() as hello:
+                self.hello = hello
+            case wire.Clock() as clock:
+                self.clock = clock
+            case wire.Conditions(values):
+                self.conditions = values
+            case wire.Log("warn", text):
+                self._warnings.append(text)
+            case wire.Case(id, _, params):
+                self._seen[id].params = params
+                self._at(record.seq, id, "start")
+            case wire.Result() as result:
+                self._seen[result.id].results.append(result)
+                self._at(record.seq, result.id, "mid")
+            case wire.Progress(id) | wire.Raw(id):
+                self._at(record.seq, id, "mid")
+            case wire.End(id) as end:
+                self._seen[id].end = end
+                self._at(record.seq, id, "end")
+            case wire.Bye() as bye:
+                self.bye = bye
+
+    def _at(self, seq: int, case: int, kind: str) -> None:
+        self._place[seq] = (case, kind)
+        self.ended = max(self.ended, case if kind == "end" else case - 1)
+
+    def _costs(self) -> dict[int, str]:
+        """The cases that a defect of the wire may have taken something from, and the defect.
+
+        What a lost record held nobody knows: it costs the cases that were open before and after.
+        """
+        costs: dict[int, str] = {}
+        defects = [defect for defect in self.reader.defects if defect.costs]
+        known = sorted(self._place) if defects else []
+        for defect in defects:
+            before = max((seq for seq in known if seq < defect.first), default=None)
+            after = min((seq for seq in known if seq > defect.last), default=None)
+            first, kind = (0, "end") if before is None else self._place[before]
+            last, next_kind = (first + 1, "start") if after is None else self._place[after]
+            for case in range(first + (kind == "end"), last + (next_kind != "start")):
+                costs.setdefault(case, f"wire: {defect}")
+        return costs
+
+    def case_results(self, case: Case) -> list[Result]:
+        """The results of one case as far as they are known."""
+        return self._case_results(case, self._costs().get(case.id))
+
+    def _case_results(self, case: Case, damage: str | None, unstarted: str = "") -> list[Result]:
+        seen = self._seen[case.id]
+        status, reason = _status(seen, damage, unstarted)
+        known = seen.params if seen.params is not None else case.params
+        evidence = dict(seen.end.evidence) if seen.end else {}
+        blank = Result(
+            case=case.id, bench=case.bench, params=known, load=self._plan.load,
+            status=status, reason=reason, evidence=evidence, unit=self._unit(),
+        )  # fmt: skip
+        return [self._result(blank, result) for result in seen.results] or [blank]
+
+    def _unit(self) -> str:
+        return self.clock.unit if self.clock else "ns"
+
+    def _result(self, blank: Result, raw: wire.Result) -> Result:
+        import msgspec
+
+        net = self._net(raw)
+        histogram = _histogram(raw)
+        measured = _distribution(histogram, net)
+        ranks = Ranks(histogram)
+        seen = Seen(raw, blank.evidence, self.conditions, self.clock.source if self.clock else "")
+        members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
+        result = msgspec.structs.replace(
+            blank,
+            **members,
+            series=raw.series,
+            warmup=raw.warmup,
+            batch=raw.batch,
+            raw_min=_raw(raw.min, net),
+            raw_max=_raw(raw.max, net),
+            ci95={name: _interval(ranks, PERCENTILES[name], net) for name in ("p50", "p99")},
+            negative=raw.negative,
+            overflow=raw.overflow,
+            missed=raw.missed,
+            figures={name: Figure(value=value, unit=unit) for name, value, unit in raw.figures},
+            ended=raw.ended,
+            flags=flags(seen),
+        )
+        return result if raw.batch > 1 else msgspec.structs.replace(result, **_singly(raw, net))
+
+    def _net(self, raw: wire.Result) -> Net:
+        per_tick = 1e9 / raw.hz if self._unit() == "ns" else 1.0
+        return Net(raw.overhead, per_tick, raw.batch)
+
+    def run(self, reason: str | None = None, duration_s: float | None = None) -> Run:
+        """The document.  ``reason``: why the run ended early, None if it did not."""
+        costs = self._costs()
+        unstarted = reason or "the agent never answered"
+        results = [
+            result
+            for case in self._plan.cases
+            for result in self._case_results(case, costs.get(case.id), unstarted)
+        ]
+        lacking = sum(result.status == "incomplete" for result in results)
+        if lacking and not reason:
+            reason = f"{lacking} of {len(results)} results are incomplete"
+        return Run(
+            run_id=self._plan.run_id,
+            created=self._plan.created,
+            status="incomplete" if reason else "complete",
+            reason=reason,
+            command=self._plan.command,
+            suite=self._plan.suite,
+            target=self._plan.target,
+            agent=self._agent(),
+            clock=self._clock(),
+            conditions=self.conditions,
+            results=results,
+            slopes=_slopes(self._plan, results),
+            benches=list(self._plan.benches.values()),
+            notes=self._warnings + self._notes(costs),
+            duration_s=duration_s,
+        )
+
+    def _notes(self, costs: dict[int, str]) -> list[str]:
+        notes = []
+        for defect in self.reader.defects:
+            told = f"wire: {defect}"
+            cases = [str(case) for case, why in costs.items() if why == told]
+            what = f"costs case {', '.join(cases)}" if cases else "costs no case"
+            notes.append(f"{told}; {what}")
+        return notes
+
+    def _agent(self) -> Agent | None:
+        hello = self.hello
+        if hello is None:
+            return None
+        return Agent(
+            version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
+            arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
+            binary=_text(self._plan.target.detail.get("agent_sha256")),
+        )  # fmt: skip
+
+    def _clock(self) -> Clock | None:
+        clock = self.clock
+        if clock is None:
+            return None
+        per_tick = 1e9 / clock.hz if clock.unit == "ns" else 1.0
+        return Clock(
+            source=clock.source,
+            hz=clock.hz,
+            resolution_ns=round(clock.granule * per_tick, 4),
+            overhead_ns=round(clock.overhead * per_tick, 4),
+            unit=clock.unit,
+        )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _status(seen: _Seen, damage: str | None, unstarted: str) -> tuple[Status, str | None]:
+    if damage:
+        return "incomplete", damage
+    if seen.end is None:
+        started = seen.params is not None or seen.results
+        return "incomplete", "did not end" if started else f"not run: {unstarted}"
+    if seen.end.status == "failed" and seen.end.reason == "stopped":
+        return "incomplete", "stopped before its end"
+    return _STATUS.get(seen.end.status, "failed"), seen.end.reason
+
+
+def _histogram(raw: wire.Result) -> Histogram:
+    return Histogram(raw.n, raw.sum, raw.min, raw.max, raw.bits, raw.hist, raw.overflow)
+
+
+def _distribution(histogram: Histogram, net: Net) -> Distribution:
+    ranks = Ranks(histogram)
+    percentiles = {name: net.value(ranks.percentile(q)) for name, q in PERCENTILES.items()}
+    if net.batch > 1:  # the extremes of means are not those of operations
+        percentiles |= {"p999": None, "p9999": None}
+    sd = spread(histogram)
+    return Distribution(
+        n=histogram.n,
+        min=net.value(histogram.min),
+        mean=net.value(histogram.sum / histogram.n) if histogram.n else None,
+        sd=None if sd is None else round(sd * net.per_tick / net.batch, 4),
+        max=net.value(histogram.max) if net.batch == 1 else None,
+        histogram=[(net.exactly(value), count) for value, count in histogram.points()],
+        **percentiles,
+    )
+
+
+def _interval(ranks: Ranks, q: int, net: Net) -> tuple[float, float] | None:
+    interval = ranks.interval95(q)
+    return interval and (net.exactly(interval[0]), net.exactly(interval[1]))
+
+
+def _raw(ticks: int | None, net: Net) -> float | None:
+    """As the clock gave it: overhead and batch still in it."""
+    return None if ticks is None else round(ticks * net.per_tick, 4)
+
+
+def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
+    """The members that make sense only where a sample is a single operation."""
+    per_tick_s = 1 / raw.hz
+    trace, blocks, omitted = raw.trace, raw.blocks, raw.omitted
+    return {
+        "worst": [
+            Worst(value=net.exactly(value), index=index, at_s=round(at * per_tick_s, 9))
+            for value, index, at in raw.worst
+        ],
+        "trace": trace and Trace(
+            width_s=round(trace.ticks * per_tick_s, 9),
+            rows=[
+                (round(window * trace.ticks * per_tick_s, 9), n,
+                 net.exactly(low), net.exactly(total / n), net.exactly(high))
+                for window, n, low, total, high in trace.rows if n
+            ],
+        ),
+        "blocks": blocks and Blocks(
+            samples=blocks.samples, max=[net.exactly(value) for value in blocks.max]
+        ),
+        "corrected": omitted and _distribution(
+            _histogram(raw).plus(
+                Histogram(omitted.n, omitted.sum, omitted.min, omitted.max, raw.bits,
+                          omitted.hist, omitted.overflow)
+            ), net,
+        ),
+    }  # fmt: skip
+
+
+def _slopes(plan: Plan, results: list[Result]) -> list[Slope]:
+    groups: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        over = plan.benches[result.bench].slope_over
+        if over and result.status == "ok" and result.mean is not None and over in result.params:
+            rest = sorted((k, str(v)) for k, v in result.params.items() if k != over)
+            groups[f"{result.bench} {rest} {result.load} {result.series}"].append(result)
+    slopes = (_slope(plan, group) for group in groups.values())
+    return [found for found in slopes if found]
+
+
+def _slope(plan: Plan, group: list[Result]) -> Slope | None:
+    first = group[0]
+    over = plan.benches[first.bench].slope_over
+    assert over is not None
+    points = [
+        (float(result.params[over]), result.mean)  # type: ignore[arg-type]  # a number in the table
+        for result in group
+        if result.mean is not None
+    ]
+    line = slope.fit(points)
+    if line is None:
+        return None
+    param = plan.benches[first.bench].param(over)
+    per = (param.unit if param else None) or over
+    return Slope(
+        bench=first.bench,
+        load=first.load,
+        over=over,
+        params={name: value for name, value in first.params.items() if name != over},
+        points=points,
+        slope=line[0],
+        ci95=line[1],
+        unit=f"{first.unit} per {per.removesuffix('s')}",
+        constant=line[1][0] <= 0 <= line[1][1],
+    )
+
+
+def replay(plan: Plan, log: bytes) -> Run:
+    """The document of a run whose host did not live to write it."""
+    assembly = Assembly(plan)
+    for line in log.splitlines(keepends=True):
+        assembly.feed(line)
+    whole = assembly.bye and assembly.complete == len(plan.cases)
+    return assembly.run(None if whole else "the host ended before the run did")

@@ -1,0 +1,153 @@
+"""The flags of a result: a closed list, each with its cause and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from rtstone.wire.records import Result
+
+
+class Seen(NamedTuple):
+    """What a flag is judged by: one series, the evidence of its case, and the system."""
+
+    result: Result
+    evidence: Mapping[str, Any]
+    conditions: Mapping[str, Any]
+    clock: str
+
+    def total(self, *names: str) -> float:
+        """Sum of counts in the evidence; what is unknown counts 0."""
+        return sum(self.evidence.get(name) or 0 for name in names)
+
+    def condition(self, name: str) -> float:
+        """A condition that is a number, if need be as text; 0 if it is not known."""
+        try:
+            return float(self.conditions.get(name) or 0)
+        except ValueError:
+            return 0
+
+    def rt(self) -> bool:
+        """True if the measuring task ran under a real-time policy."""
+        return self.evidence.get("sched") in {"fifo", "rr"}
+
+
+class Flag(NamedTuple):
+    """A flag, set on a result if ``when`` holds."""
+
+    name: str
+    cause: str
+    advice: str
+    when: Callable[[Seen], bool]
+
+
+def _throttled(seen: Seen) -> bool:
+    """CPU use at the kernel's limit, and a gap as long as the pause that the limit enforces."""
+    runtime, period = (seen.condition(f"sched.rt_{name}_us") for name in ("runtime", "period"))
+    section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
+    if not seen.rt() or not section or not 0 < runtime < period:
+        return False
+    pause_ns = (period - runtime) * 1000
+    longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
+    return cpu / section >= 0.95 * runtime / period and 0.5 < longest_ns / pause_ns < 2
+
+
+FLAGS = (
+    Flag(
+        "no_rt",
+        "ran without real-time scheduling",
+        "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
+        lambda s: s.evidence.get("sched") == "other",
+    ),
+    Flag(
+        "no_mlock",
+        "ran without locked memory",
+        "run as root, or give the agent CAP_IPC_LOCK or a memlock limit",
+        lambda s: s.evidence.get("locked") is False,
+    ),
+    Flag(
+        "page_faults",
+        "the timed section took page faults",
+        "lock memory; part of the work itself only where memory is allocated",
+        lambda s: s.rt() and s.total("minflt", "majflt") > 0,
+    ),
+    Flag(
+        "preempted",
+        "the only task of the case was switched out against its will",
+        "raise -p prio, or keep other real-time tasks and interrupts off the CPU",
+        lambda s: s.total("nivcsw") > 0 and s.evidence.get("tasks") == 1,
+    ),
+    Flag(
+        "migrated",
+        "a task of the case moved to another CPU",
+        "bind it with --cpus",
+        lambda s: s.total("migrations") > 0,
+    ),
+    Flag(
+        "steal",
+        "the hypervisor took the CPU away",
+        "measure on bare metal, or give the guest CPUs of its own",
+        lambda s: s.total("steal_ns") > 0,
+    ),
+    Flag(
+        "smi",
+        "the firmware interrupted the CPU (SMI)",
+        "look for USB legacy support, power and error handling in the firmware's set-up",
+        lambda s: s.total("smi") > 0,
+    ),
+    Flag(
+        "throttled",
+        "the kernel paused real-time tasks at its bandwidth limit",
+        "raise sched_rt_runtime_us, at your own risk set it to -1",
+        _throttled,
+    ),
+    Flag(
+        "shared_cpu",
+        "the agent's own threads ran on the measured CPU",
+        "allow the agent a second CPU",
+        lambda s: s.evidence.get("shared") is True,
+    ),
+    Flag(
+        "missed",
+        "activations never happened because the one before came too late",
+        "read the corrected percentiles, which count them",
+        lambda s: (s.result.missed or 0) > 0,
+    ),
+    Flag(
+        "negative",
+        "samples were shorter than the clock's overhead",
+        "harmless within a tick; larger values of batch make it rarer",
+        lambda s: s.result.negative > 0,
+    ),
+    Flag(
+        "overflow",
+        "samples were too large for the histogram; they are in n, mean and max",
+        "look for a suspended machine or a stopped virtual CPU",
+        lambda s: s.result.overflow > 0,
+    ),
+    Flag(
+        "batched",
+        "several operations per sample: the figures are of their means, without a maximum",
+        "use -p batch=1 for single operations, at the clock's resolution",
+        lambda s: s.result.batch > 1,
+    ),
+    Flag(
+        "vdso_clock",
+        "timed by the system's clock, as no invariant cycle counter was found",
+        "look whether the kernel marked the TSC unstable",
+        lambda s: s.clock == "vdso",
+    ),
+    Flag(
+        "clock_backwards",
+        "the clock stepped backwards",
+        "do not trust this result; bind the case to one CPU, or use another clock source",
+        lambda s: (s.result.max or 0) >= 1 << 63,
+    ),
+)
+
+BY_NAME = {flag.name: flag for flag in FLAGS}
+
+
+def flags(seen: Seen) -> list[str]:
+    """Names of the flags that a series deserves, in the order of the list."""
+    return [flag.name for flag in FLAGS if flag.when(seen)]

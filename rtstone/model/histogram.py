@@ -1,0 +1,123 @@
+"""Exact statistics of sparse histograms (docs/wire.md), in ticks.
+
+A bucket's values are taken at its middle, clipped to the minimum and maximum: at most 1/256 off.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate
+from math import comb, sqrt
+from typing import NamedTuple
+
+from rtstone.wire.records import Buckets
+
+# Percentiles in parts per ten thousand, which keeps ranks exact.
+PERCENTILES = {"p50": 5000, "p90": 9000, "p99": 9900, "p999": 9990, "p9999": 9999}
+WHOLE = 10000
+
+_EXACT_N = 500  # up to here the binomial distribution is summed, above its normal limit serves
+_Z95 = 1.959964
+
+
+def bounds(index: int, bits: int) -> tuple[int, int]:
+    """First value and width of a bucket."""
+    if index < 2 << bits:
+        return index, 1
+    shift = (index >> bits) - 1
+    return ((index & ((1 << bits) - 1)) + (1 << bits)) << shift, 1 << shift
+
+
+class Histogram(NamedTuple):
+    """A set of samples; ``n``, ``sum``, ``min``, ``max`` are exact and include the overflow."""
+
+    n: int
+    sum: int
+    min: int | None
+    max: int | None
+    bits: int
+    buckets: Buckets
+    overflow: int = 0
+
+    def plus(self, other: Histogram) -> Histogram:
+        """Both sets in one.  They must have the same ``bits``."""
+        if self.bits != other.bits:
+            raise ValueError("histograms of different resolution")
+        counts = dict(self.buckets)
+        for index, count in other.buckets:
+            counts[index] = counts.get(index, 0) + count
+        return Histogram(
+            self.n + other.n,
+            self.sum + other.sum,
+            min((v for v in (self.min, other.min) if v is not None), default=None),
+            max((v for v in (self.max, other.max) if v is not None), default=None),
+            self.bits,
+            sorted(counts.items()),
+            self.overflow + other.overflow,
+        )
+
+    def points(self) -> list[tuple[float, int]]:
+        """(value, count) of every bucket, rising; the overflow is left out."""
+        low, high = self.min or 0, self.max or 0
+        return [(_middle(index, self.bits, low, high), count) for index, count in self.buckets]
+
+
+def _middle(index: int, bits: int, low: int, high: int) -> float:
+    first, width = bounds(index, bits)
+    return min(max(first + (width - 1) / 2, low), high)
+
+
+class Ranks:
+    """Values of a histogram by rank, 1 (the smallest) to n."""
+
+    def __init__(self, histogram: Histogram) -> None:
+        self._n = histogram.n
+        self._max = histogram.max
+        self._points = histogram.points()
+        self._upto = list(accumulate(count for _, count in self._points))
+
+    def at(self, rank: int) -> float:
+        """The value of a rank; those that overflowed are all taken for the maximum."""
+        if not 1 <= rank <= self._n or self._max is None:
+            raise IndexError(rank)
+        place = bisect_left(self._upto, rank)
+        return self._points[place][0] if place < len(self._points) else self._max
+
+    def percentile(self, q: int) -> float | None:
+        """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
+        if self._n * (WHOLE - q) < 10 * WHOLE:
+            return None
+        return self.at(-(-self._n * q // WHOLE))
+
+    def interval95(self, q: int) -> tuple[float, float] | None:
+        """Order-statistic 95% interval of a percentile; None where it lies beyond the samples."""
+        if self.percentile(q) is None:
+            return None
+        low, high = _exact_ranks(self._n, q) if self._n <= _EXACT_N else _normal_ranks(self._n, q)
+        return (self.at(low), self.at(high)) if low >= 1 and high <= self._n else None
+
+
+def _normal_ranks(n: int, q: int) -> tuple[int, int]:
+    share = q / WHOLE
+    half = _Z95 * sqrt(n * share * (1 - share))
+    return int(n * share - half), int(n * share + half) + 2
+
+
+def _exact_ranks(n: int, q: int) -> tuple[int, int]:
+    """Ranks l, u with P(X(l) <= quantile < X(u)) >= 95%, each tail at most 2.5%."""
+    weights = [comb(n, k) * q**k * (WHOLE - q) ** (n - k) for k in range(n + 1)]
+    upto = list(accumulate(weights))  # upto[k] / WHOLE**n = P(B <= k)
+    tail = WHOLE**n // 40
+    low = bisect_left(upto, tail + 1)  # the largest l with P(B <= l - 1) <= 2.5%
+    high = bisect_left(upto, WHOLE**n - tail) + 1  # the smallest u with P(B >= u) <= 2.5%
+    return low, high
+
+
+def spread(histogram: Histogram) -> float | None:
+    """Standard deviation of the samples, in ticks, from the buckets; None for fewer than 2."""
+    if histogram.n < 2 or histogram.max is None:
+        return None
+    mean = histogram.sum / histogram.n
+    squares = sum(count * (value - mean) ** 2 for value, count in histogram.points())
+    squares += histogram.overflow * (histogram.max - mean) ** 2
+    return sqrt(squares / (histogram.n - 1))

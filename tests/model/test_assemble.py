@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rtstone.model.assemble import Assembly, replay
+from rtstone.model.documents import Result, Run
+from rtstone.model.plan import Plan
+from rtstone.wire.reader import Writer
+
+HELLO = {
+    "t": "hello", "wire": 1, "agent": "1", "source": "0", "port": "posix", "os": "Linux",
+    "arch": "x", "compiler": "c", "flags": "f", "caps": [],
+}  # fmt: skip
+
+
+def clock(hz: int = 10**9, unit: str = "ns") -> dict[str, Any]:
+    return {"t": "clock", "source": "tsc", "hz": hz, "granule": 1, "overhead": 20, "unit": unit}
+
+
+def result(case: int, **members: Any) -> dict[str, Any]:
+    base = {
+        "t": "result", "id": case, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 100,
+        "warmup": 2, "sum": 10_000, "min": 10, "max": 190, "negative": 5, "overflow": 0, "bits": 7,
+        "hist": [[10, 5], [100, 90], [190, 5]], "worst": [[190, 3, 500]],
+        "trace": {"ticks": 10**9, "rows": [[2, 100, 10, 10_000, 190]]},
+        "blocks": {"samples": 50, "max": [190, 100]}, "missed": None, "omitted": None,
+        "figures": [], "ended": "samples",
+    }  # fmt: skip
+    return base | members
+
+
+def case(number: int, *results: dict[str, Any], **end: Any) -> list[dict[str, Any]]:
+    params = {"ballast": 10 * number, "policy": "fifo"}
+    evidence = {"sched": "fifo", "locked": True, "tasks": 1, "nivcsw": 0}
+    ending = {"t": "end", "id": number, "status": "ok", "reason": None, "evidence": evidence}
+    start = {"t": "case", "id": number, "bench": "ctx.ballast", "params": params}
+    return [start, *(results or [result(number)]), ending | end]
+
+
+def bytes_of(bodies: list[dict[str, Any]]) -> list[bytes]:
+    writer = Writer()
+    return [writer.line(body) for body in bodies]
+
+
+def whole(*cases: list[dict[str, Any]], hz: int = 10**9, unit: str = "ns") -> list[bytes]:
+    conditions = {"t": "conditions", "values": {"sched.rt_runtime_us": "950000"}}
+    start: list[dict[str, Any]] = [HELLO, clock(hz, unit), conditions]
+    bodies = [body for one in cases for body in one]
+    return bytes_of([*start, *bodies, {"t": "bye", "cases": len(cases)}])
+
+
+def run_of(plan: Plan, lines: list[bytes]) -> Run:
+    return replay(plan, b"".join(lines))
+
+
+def only(plan: Plan, **members: Any) -> Result:
+    """The result of a run whose first case had a series of these members."""
+    return run_of(plan, whole(case(1, result(1, **members)), case(2), case(3))).results[0]
+
+
+def test_a_whole_run(plan: Plan) -> None:
+    run = run_of(plan, whole(case(1), case(2), case(3)))
+    assert run.status == "complete"
+    assert run.reason is None
+    assert [r.status for r in run.results] == ["ok"] * 3
+    assert run.clock is not None
+    assert run.clock.overhead_ns == 20
+    first = run.results[0]
+    assert (first.n, first.min, first.mean, first.max) == (100, -10, 80, 170)
+    assert (first.raw_min, first.raw_max) == (10, 190)
+    assert (first.p50, first.p90, first.p99) == (80, 80, None)
+    assert first.params == {"ballast": 10, "policy": "fifo"}
+    assert first.histogram == [(-10, 5), (80, 90), (170, 5)]
+    assert first.worst[0].value == 170
+    assert first.trace is not None
+    assert first.trace.rows == [(2.0, 100, -10, 80, 170)]
+    assert first.blocks is not None
+    assert first.blocks.max == [170, 80]
+    assert "negative" in first.flags
+
+
+def test_the_document_survives_json(plan: Plan) -> None:
+    run = run_of(plan, whole(case(1), case(2), case(3)))
+    assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+
+
+def test_ticks_become_net_nanoseconds(plan: Plan) -> None:
+    # 2.5 GHz: (190 - 20) ticks are 68 ns
+    run = only(plan, hz=2_500_000_000)
+    assert (run.max, run.min, run.raw_max) == (68, -4, 76)
+
+
+def test_instructions_are_not_time(plan: Plan) -> None:
+    run = run_of(plan, whole(case(1), case(2), case(3), hz=10**6, unit="instructions"))
+    assert run.results[0].unit == "instructions"
+    assert run.results[0].max == 170
+
+
+def test_a_batched_result_has_no_maximum_of_single_operations(plan: Plan) -> None:
+    found = only(plan, batch=10, n=10**6, hist=[[100, 10**6]], sum=10**8)
+    assert (found.p50, found.p99) == (8, 8)
+    assert (found.max, found.p999, found.p9999, found.worst, found.blocks) == (
+        None, None, None, [], None,
+    )  # fmt: skip
+    assert found.raw_max == 190
+    assert "batched" in found.flags
+
+
+def test_omitted_activations_are_counted_in_the_corrected_view(plan: Plan) -> None:
+    omitted = {"n": 7, "sum": 700, "min": 100, "max": 100, "overflow": 0, "hist": [[100, 7]]}
+    found = only(plan, missed=7, omitted=omitted)
+    assert found.missed == 7
+    assert found.corrected is not None
+    assert found.corrected.n == 107
+    assert found.corrected.histogram == [(-10, 5), (80, 97), (170, 5)]
+    assert found.corrected.mean == pytest.approx(10_700 / 107 - 20)
+    assert "missed" in found.flags
+    assert found.n == 100
+
+
+def test_an_empty_series(plan: Plan) -> None:
+    found = only(plan, n=0, sum=0, min=None, max=None, hist=[], worst=[], blocks=None, trace=None)
+    assert (found.n, found.min, found.mean, found.sd, found.p50, found.max) == (0, *[None] * 5)
+
+
+def test_unsupported_and_failed_keep_their_reason(plan: Plan) -> None:
+    none = case(1, status="unsupported", reason="no heap")
+    run = run_of(plan, whole([none[0], none[-1]], case(2, status="failed", reason="EIO"), case(3)))
+    assert [(r.status, r.reason) for r in run.results[:2]] == [
+        ("unsupported", "no heap"), ("failed", "EIO"),
+    ]  # fmt: skip
+    assert run.status == "complete"
+
+
+def test_an_agent_that_died_leaves_what_was_complete(plan: Plan) -> None:
+    lines = whole(case(1), case(2), case(3))
+    run = run_of(plan, lines[:7])  # case 2 has only started
+    assert [r.status for r in run.results] == ["ok", "incomplete", "incomplete"]
+    assert run.results[1].reason == "did not end"
+    assert run.results[2].reason is not None
+    assert run.results[2].reason.startswith("not run: the host ended")
+    assert run.status == "incomplete"
+
+
+def test_a_stopped_case_is_incomplete(plan: Plan) -> None:
+    run = run_of(plan, whole(case(1), case(2, status="failed", reason="stopped")))
+    assert run.results[1].status == "incomplete"
+
+
+# Sequence numbers: hello 0, clock 1, conditions 2; case k: 3k, result 3k+1, end 3k+2; bye 12.
+@pytest.mark.parametrize(
+    ("gone", "cost"),
+    [
+        ({3}, {1}),
+        ({4}, {1}),
+        ({5}, {1}),
+        ({7}, {2}),
+        ({6, 7, 8}, {2}),
+        ({5, 6}, {1, 2}),
+        ({4, 10}, {1, 3}),
+        ({4, 5, 6, 7, 8, 9}, {1, 2, 3}),
+        ({1}, set()),
+        ({12}, set()),
+        ({11}, {3}),
+        ({11, 12}, {3}),
+    ],
+)
+def test_a_lost_record_costs_the_cases_it_may_have_been_of(
+    plan: Plan, gone: set[int], cost: set[int]
+) -> None:
+    lines = whole(case(1), case(2), case(3))
+    run = run_of(plan, [line for seq, line in enumerate(lines) if seq not in gone])
+    assert {r.case for r in run.results if r.status == "incomplete"} == cost
+    assert {r.case for r in run.results if r.status == "ok"} == {1, 2, 3} - cost
+    assert (run.status == "incomplete") == bool(cost) or gone == {12}
+    if gone not in ({12}, {11, 12}):
+        assert any(note.startswith("wire: record") for note in run.notes)
+
+
+def test_damage_names_the_case_it_costs(plan: Plan) -> None:
+    lines = whole(case(1), case(2), case(3))
+    lines[7] = lines[7].replace(b'"n":100', b'"n":900')
+    run = run_of(plan, lines)
+    assert run.results[1].reason == "wire: record 7 damaged"
+    assert "wire: record 7 damaged; costs case 2" in run.notes
+
+
+@pytest.mark.parametrize("disorder", ["double", "late", "noise"])
+def test_harmless_disorder_costs_nothing(plan: Plan, disorder: str) -> None:
+    clean = whole(case(1), case(2), case(3))
+    lines = clean.copy()
+    match disorder:
+        case "double":
+            lines.insert(8, lines[7])
+        case "late":
+            lines[6], lines[7] = lines[7], lines[6]
+        case _:
+            lines[7] = b"[ 1.5] usb 1-1: new device\n[ 1.6] " + lines[7]
+    run = run_of(plan, lines)
+    assert run.status == "complete"
+    assert run.results == run_of(plan, clean).results
+    assert bool(run.notes) == (disorder != "noise")
+
+
+def test_slopes_need_three_points_of_one_kind(plan: Plan) -> None:
+    cases = [case(k, result(k, sum=10_000 + 2000 * k)) for k in (1, 2, 3)]
+    (slope,) = run_of(plan, whole(*cases)).slopes
+    assert (slope.over, slope.unit, slope.constant) == ("ballast", "ns per task", False)
+    assert slope.slope == pytest.approx(2)
+    assert slope.points == [(10, 100), (20, 120), (30, 140)]
+    assert run_of(plan, whole(*cases[:2])).slopes == []
+
+
+def test_live_and_replayed_are_the_same(plan: Plan) -> None:
+    lines = whole(case(1), case(2), case(3))
+    live = Assembly(plan)
+    for line in lines:
+        live.feed(line)
+    assert live.complete == live.ended == 3
+    assert live.run() == run_of(plan, lines)
+    assert live.case_results(plan.cases[1]) == [live.run().results[1]]

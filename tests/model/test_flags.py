@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rtstone.model.flags import BY_NAME, FLAGS, Seen, flags
+from rtstone.wire.records import Result
+
+CLEAN: dict[str, Any] = {
+    "sched": "fifo", "locked": True, "tasks": 1, "nivcsw": 0, "minflt": 0, "majflt": 0,
+    "migrations": 0, "steal_ns": 0, "smi": None, "shared": False, "section_ns": 10**9,
+    "cpu_ns": 10**8,
+}  # fmt: skip
+LIMIT = {"sched.rt_runtime_us": "950000", "sched.rt_period_us": "1000000"}
+
+
+def seen(result: dict[str, Any], evidence: dict[str, Any], clock: str = "tsc") -> Seen:
+    base: dict[str, Any] = {
+        "id": 1,
+        "series": "",
+        "hz": 10**9,
+        "n": 1,
+        "sum": 9,
+        "bits": 7,
+        "min": 9,
+        "max": 9,
+    }
+    return Seen(Result(**base | result), CLEAN | evidence, LIMIT, clock)
+
+
+def test_a_clean_result_has_no_flag() -> None:
+    assert flags(seen({}, {})) == []
+
+
+def test_nothing_known_raises_no_flag() -> None:
+    assert flags(seen({}, dict.fromkeys(CLEAN))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "evidence"),
+    [
+        ("no_rt", {}, {"sched": "other"}),
+        ("no_mlock", {}, {"locked": False}),
+        ("page_faults", {}, {"minflt": 1}),
+        ("page_faults", {}, {"majflt": 1, "minflt": None}),
+        ("preempted", {}, {"nivcsw": 1}),
+        ("migrated", {}, {"migrations": 1}),
+        ("steal", {}, {"steal_ns": 10**7}),
+        ("smi", {}, {"smi": 1}),
+        ("throttled", {"max": 50_000_000}, {"cpu_ns": 950_000_000}),
+        ("shared_cpu", {}, {"shared": True}),
+        ("missed", {"missed": 1}, {}),
+        ("negative", {"negative": 1}, {}),
+        ("overflow", {"overflow": 1}, {}),
+        ("batched", {"batch": 2}, {}),
+        ("clock_backwards", {"max": 2**63}, {}),
+    ],
+)
+def test_each_flag_has_its_cause(
+    name: str, result: dict[str, Any], evidence: dict[str, Any]
+) -> None:
+    assert flags(seen(result, evidence)) == [name]
+
+
+def test_the_clock_of_the_system_is_told() -> None:
+    assert flags(seen({}, {}, clock="vdso")) == ["vdso_clock"]
+
+
+@pytest.mark.parametrize(
+    ("result", "evidence"),
+    [
+        ({}, {"nivcsw": 5, "tasks": 2}),
+        ({}, {"sched": "fifo", "cpu_ns": 950_000_000}),
+        ({"max": 50_000_000}, {}),
+    ],
+)
+def test_no_flag_without_its_whole_cause(result: dict[str, Any], evidence: dict[str, Any]) -> None:
+    assert flags(seen(result, evidence)) == []
+
+
+def test_every_flag_says_what_to_do() -> None:
+    assert len(BY_NAME) == len(FLAGS)
+    assert all(flag.cause and flag.advice for flag in FLAGS)
