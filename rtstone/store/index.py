@@ -1,0 +1,124 @@
+"""The index of runs: an SQLite file that only repeats, faster, what the run directories say."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rtstone.errors import UsageError
+from rtstone.store.rundir import PLAN, RUN, home, runs
+
+# A place that cannot be opened or written, or is in use, is no reason to throw the index away.
+_SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
+          sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
+_TABLE = """CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, results INTEGER
+) WITHOUT ROWID"""
+
+
+class Entry(NamedTuple):
+    """One run; ``status`` "unfinished" while it has no document, ``results`` is 0 then."""
+
+    run_id: str
+    created: str
+    suite: str | None
+    target: str
+    status: str
+    results: int
+
+
+def entries() -> list[Entry]:
+    """All runs, oldest first, brought up to date with the directories."""
+    try:
+        return _indexed(home() / "index.db")
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _SOUND:
+            for tail in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    (home() / f"index.db{tail}").unlink()
+            with suppress(sqlite3.Error):
+                return _indexed(home() / "index.db")
+    return _indexed(":memory:")  # a place that cannot be written: slower, not wrong
+
+
+def find(name: str) -> Path:
+    """The directory of a RUN: a directory, a run id, the start of one, `last` or `last~N`.
+
+    Raises UsageError if there is none, or more than one.
+    """
+    if (Path(name) / PLAN).exists() or (Path(name) / RUN).exists():
+        return Path(name)
+    known = [entry.run_id for entry in entries()]
+    if back := re.fullmatch(r"last(?:~(\d{1,9}))?", name):
+        age = int(back[1] or 0)
+        if age >= len(known):
+            raise UsageError(
+                f"no run '{name}', {len(known)} runs in {runs()}; measure with `rtstone run`"
+            )
+        return runs() / known[-1 - age]
+    found = [run_id for run_id in known if run_id == name or run_id.startswith(name)]
+    if name in found:
+        found = [name]
+    if len(found) != 1 or not name:
+        what = f"{len(found)} runs start with" if found and name else "no run"
+        raise UsageError(f"{what} '{name}', in {runs()}; see `rtstone list runs`")
+    return runs() / found[0]
+
+
+def _indexed(path: Path | str) -> list[Entry]:
+    with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as database:
+        if path != ":memory:":
+            database.execute("PRAGMA journal_mode=WAL")
+        if database.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("damaged")
+        database.execute(_TABLE)
+        _refresh(database)
+        rows = database.execute(
+            "SELECT run_id, created, suite, target, status, results FROM runs ORDER BY run_id"
+        )
+        return [Entry(*row) for row in rows]
+
+
+def _refresh(database: sqlite3.Connection) -> None:
+    """Adds new directories, takes out those that have gone, looks again at the unfinished."""
+    there = {path.name for path in runs().glob("*") if (path / PLAN).exists()}
+    known = dict(database.execute("SELECT run_id, status FROM runs"))
+    fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
+    read = [entry for entry in map(_read, fresh) if entry]
+    gone = [(name,) for name in known.keys() - there]
+    if not read and not gone:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", read)
+    database.executemany("DELETE FROM runs WHERE run_id = ?", gone)
+    database.execute("COMMIT")
+
+
+class _Target(msgspec.Struct):
+    name: str
+
+
+class _Head(msgspec.Struct):
+    """The members that plan and document share, and two of the document."""
+
+    created: str
+    target: _Target
+    suite: str | None = None
+    status: str = "unfinished"
+    results: list[msgspec.Raw] = []
+
+
+def _read(name: str) -> Entry | None:
+    path = runs() / name
+    for file in (path / RUN, path / PLAN):
+        with suppress(OSError, msgspec.MsgspecError):
+            head = msgspec.json.decode(file.read_bytes(), type=_Head)
+            return Entry(
+                name, head.created, head.suite, head.target.name, head.status, len(head.results)
+            )
+    return None

@@ -1,0 +1,144 @@
+"""A run directory: everything about one run.
+
+plan.json   what was asked, written first
+wire.log    the agent's lines as they came; on disk at each case end
+run.json    the document, written last and at once; made from the other two if it is missing
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from rtstone.errors import StoreError, UsageError
+from rtstone.model.documents import SCHEMA, Run
+from rtstone.model.plan import Plan
+
+PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
+
+_T = TypeVar("_T")
+
+
+def home() -> Path:
+    """Where runs are kept: $RTSTONE_HOME, else rtstone in the user's data directory."""
+    if named := os.environ.get("RTSTONE_HOME"):
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "rtstone"
+
+
+def runs() -> Path:
+    """The directory of run directories, each named by its run id."""
+    return home() / "runs"
+
+
+class RunDirectory:
+    """The directory of a run that goes on."""
+
+    def __init__(self, plan: Plan, out: Path | None = None) -> None:
+        """Makes the directory: ``out``, which must be empty or new, else one in ``runs()``.
+
+        Raises UsageError if that is impossible: nothing has been measured yet.
+        """
+        self.path = (out or runs() / plan.run_id).absolute()
+        try:
+            self.path.mkdir(parents=True, exist_ok=out is not None)
+            if any(self.path.iterdir()):
+                raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
+            _write(self.path / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+            self._log = (self.path / LOG).open("ab", buffering=0)
+            _sync_directory(self.path)
+        except OSError as error:
+            raise UsageError(
+                f"results cannot be stored, {self.path}: {error.strerror}; "
+                "name a writable place with --out DIR or RTSTONE_HOME"
+            ) from error
+        if out is not None:
+            self._make_known(plan.run_id)
+
+    def _make_known(self, run_id: str) -> None:
+        """Lets `last` and `list runs` find a directory elsewhere; not worth failing for."""
+        try:
+            runs().mkdir(parents=True, exist_ok=True)
+            (runs() / run_id).symlink_to(self.path)
+        except OSError:
+            pass
+
+    def append(self, line: bytes) -> None:
+        """Adds one of the agent's lines.  Raises StoreError."""
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[self._log.write(rest) :]
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def sync(self) -> None:
+        """Returns when all lines so far are on the disk.  Raises StoreError."""
+        try:
+            os.fsync(self._log.fileno())
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def finish(self, run: Run) -> None:
+        """Writes the document, whole or not at all.  Raises StoreError."""
+        self._log.close()
+        try:
+            temporary = self.path / (RUN + ".new")
+            _write(temporary, msgspec.json.encode(run))
+            temporary.replace(self.path / RUN)
+            _sync_directory(self.path)
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"results cannot be stored, {self.path}: {error.strerror}; "
+            "make room there or use --out DIR"
+        )
+
+
+def load(path: Path) -> Run:
+    """The document of a run directory.  Raises UsageError if it holds no run that can be read."""
+    try:
+        if (path / RUN).exists():
+            return _decode(path / RUN, Run, SCHEMA)
+        from rtstone.model.assemble import replay
+
+        plan = _decode(path / PLAN, Plan, None)
+        log = path / LOG
+        return replay(plan, log.read_bytes() if log.exists() else b"")
+    except OSError as error:
+        raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
+
+
+def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
+    data = path.read_bytes()
+    try:
+        if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
+            raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"not a readable {path.name}, {path}: {error}") from error
+
+
+class _Schema(msgspec.Struct):
+    schema: str = ""
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,70 @@
+"""What every target is: a place where an agent can be started and talked to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import NamedTuple
+
+
+class Options(NamedTuple):
+    """How the agent is to be started.
+
+    ``catalogue``: it lists its benches and ends.  ``keep_idle``: it leaves the CPU's idle states
+    as they are.  ``cpus``: the CPUs it will measure, None if that is left to it.
+    """
+
+    catalogue: bool = False
+    keep_idle: bool = False
+    cpus: frozenset[int] | None = None
+
+
+class Link(ABC):
+    """A running agent.  Closing it, as leaving its ``with`` block does, leaves nothing behind."""
+
+    @abstractmethod
+    def send(self, line: str) -> None:
+        """Sends one command line.  An agent that has gone is told by ``read``."""
+
+    @abstractmethod
+    def read(self, timeout: float) -> bytes | None:
+        """One raw line; b"" at the orderly end of output; None if nothing came in ``timeout`` s.
+
+        Raises TargetError if the agent died, with how and its last words.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Asks the agent to end the current case and itself; ``read`` goes on until it has.
+
+        May be called again; an agent that does not obey is killed after a bounded time.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the agent if it still runs and removes what it has left on the target."""
+
+    def __enter__(self) -> Link:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Target(ABC):
+    """A place where an agent runs."""
+
+    name: str
+
+    @abstractmethod
+    def start(self, options: Options) -> Link:
+        """Starts an agent.  Raises TargetError if that is impossible."""
+
+    def detail(self) -> dict[str, str | int | None]:
+        """What the run document should know of the target besides its name."""
+        return {}

@@ -1,0 +1,121 @@
+"""What the tests share: a fake agent, a home of their own, the command line in this process."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rtstone.cli.main import _status
+from rtstone.model.documents import Target
+from rtstone.model.plan import Case, Plan
+from rtstone.wire.records import Bench, Param
+
+FAKE = Path(__file__).parent / "fake_agent.py"
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one document on stdout."""
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+    @property
+    def says(self) -> str:
+        """The one line of an error."""
+        lines = [line for line in self.err.splitlines() if line.startswith("rtstone: ")]
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+Fake = Callable[..., Path]
+Cli = Callable[..., Done]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for runs that is this test's own."""
+    path = tmp_path / "home"
+    monkeypatch.setenv("RTSTONE_HOME", str(path))
+    return path
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Makes the local target start the fake agent; call it again for another scenario.
+
+    Returns the file that traces the agent's starts.
+    """
+    program = tmp_path / "fake-agent"
+    # -S -E: a quick start
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "{FAKE}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("RTSTONE_AGENT", str(program))
+    trace = tmp_path / "trace"
+
+    def scenario(**members: Any) -> Path:
+        monkeypatch.setenv("FAKE_AGENT", json.dumps({"trace": str(trace), **members}))
+        return trace
+
+    scenario()
+    return scenario
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+    """Runs the command line in this process."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def call(*arguments: str | Path) -> Done:
+        capsys.readouterr()
+        status = _status([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return Done(status, out, err)
+
+    yield call
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def ballast() -> Bench:
+    """A bench with a parameter of every type."""
+    return Bench(
+        "ctx.ballast",
+        "Context switch",
+        slope_over="ballast",
+        params=[
+            Param("ballast", "int", "tasks", 0, 0, 1024),
+            Param("policy", "choice", None, "fifo", choices=["fifo", "rr"]),
+            Param("time", "duration", "ns", 0, 0, 10**13),
+            Param("size", "size", "B", 64, 1, 1 << 20),
+            Param("raw", "bool", None, False),
+            Param("cpus", "cpus"),
+            Param("samples", "int", None, 1000, 0, 10**12),
+        ],
+    )
+
+
+@pytest.fixture
+def plan(ballast: Bench) -> Plan:
+    """A plan of three cases."""
+    return Plan(
+        run_id="20261121-031500-quick-ab12",
+        created="2026-11-21T03:15:00+00:00",
+        command=["rtstone", "run"],
+        suite="quick",
+        target=Target(name="local"),
+        load="none",
+        keep_idle=False,
+        cases=[Case(k, "ctx.ballast", {"ballast": 10 * k}) for k in (1, 2, 3)],
+        benches={"ctx.ballast": ballast},
+    )

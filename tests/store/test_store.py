@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from rtstone.errors import StoreError, UsageError
+from rtstone.model.assemble import replay
+from rtstone.model.plan import Plan
+from rtstone.store import index, rundir
+from rtstone.store.rundir import RunDirectory, load
+from rtstone.wire.reader import Writer
+
+
+def stored(plan: Plan, run_id: str, finish: bool = True) -> Path:
+    plan = msgspec.structs.replace(plan, run_id=run_id)
+    directory = RunDirectory(plan)
+    if finish:
+        directory.finish(replay(plan, b""))
+    else:
+        directory._log.close()
+    return directory.path
+
+
+def ids() -> list[str]:
+    return [entry.run_id for entry in index.entries()]
+
+
+def test_a_run_is_read_as_it_was_written(plan: Plan, home: Path) -> None:
+    directory = RunDirectory(plan)
+    run = replay(plan, b"")
+    directory.append(b"boot\n")
+    directory.sync()
+    directory.finish(run)
+    assert directory.path == home / "runs" / plan.run_id
+    assert load(directory.path) == run
+    assert sorted(path.name for path in directory.path.iterdir()) == [
+        "plan.json", "run.json", "wire.log",
+    ]  # fmt: skip
+
+
+def test_a_run_without_document_is_made_from_plan_and_log(plan: Plan) -> None:
+    directory = RunDirectory(plan)
+    writer = Writer()
+    directory.append(writer.line({"t": "case", "id": 1, "bench": "ctx.ballast", "params": {}}))
+    directory.append(writer.line({"t": "end", "id": 1, "status": "ok", "reason": None}))
+    directory.append(b'#rts 2 {"t":"case","id":2,"ben')  # cut off by the host's death
+    directory._log.close()
+    run = load(directory.path)
+    assert [result.status for result in run.results] == ["ok", "incomplete", "incomplete"]
+    assert run.status == "incomplete"
+
+
+def test_out_must_be_new_or_empty(plan: Plan, tmp_path: Path) -> None:
+    out = tmp_path / "a" / "b"
+    RunDirectory(plan, out)._log.close()
+    assert (out / "plan.json").exists()
+    with pytest.raises(UsageError, match="not empty"):
+        RunDirectory(plan, out)
+
+
+def test_a_run_elsewhere_is_found(plan: Plan, tmp_path: Path) -> None:
+    RunDirectory(plan, tmp_path / "out")._log.close()
+    assert index.find("last").resolve() == (tmp_path / "out").resolve()
+    (tmp_path / "out" / "plan.json").unlink()
+    assert ids() == []
+
+
+def test_places_that_cannot_be_written(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "x", Path("/proc/rtstone")):
+        with pytest.raises(UsageError, match=r"cannot be stored.*--out DIR or RTSTONE_HOME"):
+            RunDirectory(plan, place)
+    monkeypatch.setenv("RTSTONE_HOME", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match="cannot be stored"):
+        RunDirectory(plan)
+
+
+def test_a_full_disk_is_told_and_leaves_no_half_document(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = RunDirectory(plan)
+    directory._log.close()
+    directory._log = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115
+    with pytest.raises(StoreError, match="No space left on device"):
+        directory.append(b"x\n")
+
+    def full(path: Path, data: bytes) -> None:
+        path.write_bytes(data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(rundir, "_write", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        directory.finish(replay(plan, b""))
+    assert load(directory.path).status == "incomplete"
+
+
+@pytest.mark.parametrize("size_kib", [64])
+def test_a_disk_that_is_really_full(plan: Plan, tmp_path: Path, size_kib: int) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(place)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a file system")
+    try:
+        directory = RunDirectory(plan, place / "run")
+        with pytest.raises(StoreError, match="No space left"):
+            for _ in range(1000):
+                directory.append(b"x" * 999 + b"\n")
+        with pytest.raises(StoreError, match="No space left"):
+            directory.finish(replay(plan, b""))
+        assert len(load(place / "run").results) == 3
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_documents_of_another_kind_are_refused(plan: Plan) -> None:
+    path = stored(plan, "a")
+    (path / "run.json").write_text('{"schema": "rtstone.run/2"}')
+    with pytest.raises(UsageError, match=r"not of schema rtstone\.run/1"):
+        load(path)
+    (path / "run.json").write_text("{")
+    with pytest.raises(UsageError, match=r"not a readable run\.json"):
+        load(path)
+
+
+def test_runs_are_named_by_id_prefix_age_and_directory(plan: Plan) -> None:
+    for run_id in ("20260101-a", "20260102-b", "20260102-c"):
+        path = stored(plan, run_id)
+    assert index.find("last") == path
+    assert index.find("last~2").name == "20260101-a"
+    assert index.find("20260101").name == "20260101-a"
+    assert index.find("20260102-b").name == "20260102-b"
+    assert index.find(str(path)) == path
+    bad = {"20260102": "2 runs start with", "x": "no run 'x'", "last~3": "3 runs", "": "no run"}
+    for name, told in bad.items():
+        with pytest.raises(UsageError, match=told):
+            index.find(name)
+
+
+def test_the_index_follows_the_directories(plan: Plan) -> None:
+    first = stored(plan, "a", finish=False)
+    assert [(e.run_id, e.status) for e in index.entries()] == [("a", "unfinished")]
+    (first / "run.json").write_bytes(msgspec.json.encode(replay(plan, b"")))
+    stored(plan, "b")
+    assert [(e.status, e.results) for e in index.entries()] == [("incomplete", 3)] * 2
+    (first / "plan.json").unlink()
+    assert ids() == ["b"]
+
+
+@pytest.mark.parametrize("harm", ["delete", "garbage", "other table", "truncate"])
+def test_the_index_is_rebuilt(plan: Plan, home: Path, harm: str) -> None:
+    stored(plan, "a")
+    assert ids() == ["a"]
+    database = home / "index.db"
+    match harm:
+        case "delete":
+            database.unlink()
+        case "garbage":
+            database.write_bytes(b"not a database" * 1000)
+        case "truncate":
+            database.write_bytes(database.read_bytes()[:5000])
+        case _:
+            import sqlite3
+
+            connection = sqlite3.connect(database)
+            connection.execute("DROP TABLE runs")
+            connection.execute("CREATE TABLE runs (something)")
+            connection.close()
+    stored(plan, "b")
+    assert ids() == ["a", "b"]
+    assert ids() == ["a", "b"]
+
+
+def test_an_index_that_cannot_be_written_is_done_without(plan: Plan, home: Path) -> None:
+    stored(plan, "a")
+    (home / "index.db").mkdir()
+    assert ids() == ["a"]
+
+
+def test_the_index_is_in_wal_mode(plan: Plan, home: Path) -> None:
+    import sqlite3
+
+    stored(plan, "a")
+    index.entries()
+    connection = sqlite3.connect(home / "index.db")
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_no_home_yet(home: Path) -> None:
+    assert index.entries() == []
+
+
+def test_where_home_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RTSTONE_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", "/xdg")
+    assert rundir.home() == Path("/xdg/rtstone")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    assert rundir.home() == Path.home() / ".local/share/rtstone"

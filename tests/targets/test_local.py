@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from rtstone.errors import TargetError, UsageError
+from rtstone.targets import find, local
+from rtstone.targets.base import Link, Options
+from tests.conftest import Fake
+
+
+def lines(link: Link) -> list[bytes]:
+    found = []
+    while (line := link.read(5)) != b"":
+        if line:
+            found.append(line)
+    return found
+
+
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("RTSTONE_AGENT", str(program))
+
+
+def test_a_dialogue(fake: Fake) -> None:
+    with find("local").start(Options()) as link:
+        link.send("case 1 null")
+        link.send("bye")
+        got = lines(link)
+    assert b'"hello"' in got[0]
+    assert b'"bye"' in got[-1]
+    assert all(line.endswith(b"\n") for line in got)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (Options(catalogue=True), "--list"),
+        (Options(keep_idle=True), "--keep-idle"),
+        (Options(), ""),
+    ],
+)
+def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> None:
+    trace = fake()
+    with find("local").start(options) as link:
+        link.send("bye")
+        lines(link)
+    assert trace.read_text() == arguments + "\n"  # and no sweep after an orderly end
+
+
+def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
+    with pytest.raises(TargetError, match=r"none: No such file or directory; `make agent`"):
+        find("local").start(Options())
+    assert find("local").detail() == {"agent_sha256": None}
+
+
+def test_an_agent_that_may_not_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch(0o644)
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "file"))
+    with pytest.raises(TargetError, match="Permission denied"):
+        find("local").start(Options())
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo out; echo the last words >&2; exit 3", "exit status 3; it said: the last words"),
+        ("kill -KILL $$", "was killed by SIGKILL"),
+        ("kill -SEGV $$", "was killed by SIGSEGV"),
+    ],
+)
+def test_how_it_died_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
+    agent(
+        tmp_path,
+        monkeypatch,
+        f'[ "$1" = --sweep ] && echo swept >{tmp_path}/swept && exit\n{script}',
+    )
+    with pytest.raises(TargetError, match=told), find("local").start(Options()) as link:
+        lines(link)
+    assert (tmp_path / "swept").exists()
+
+
+def test_an_unfinished_last_line_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent(tmp_path, monkeypatch, "printf 'one\\ntw'")
+    with find("local").start(Options()) as link:
+        assert lines(link) == [b"one\n", b"tw"]
+
+
+def test_a_child_that_holds_the_pipe_does_not_hide_the_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(
+        tmp_path,
+        monkeypatch,
+        f"""[ "$1" = --sweep ] && exit
+        sleep 600 & echo $! >{tmp_path}/child; kill -KILL $$""",
+    )
+    with pytest.raises(TargetError, match="SIGKILL"), find("local").start(Options()) as link:
+        while link.read(0.05) != b"":
+            pass
+    child = int((tmp_path / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    for _ in range(1000):  # its end is certain, but takes a moment
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.01)
+    raise AssertionError("the child lives on")
+
+
+def test_stop_is_obeyed(fake: Fake) -> None:
+    fake(at=1, fate="hang")
+    with find("local").start(Options()) as link:
+        link.send("case 1 null")
+        while b"progress" not in (link.read(5) or b""):
+            pass
+        link.stop()
+        got = lines(link)
+    assert b'"stopped"' in got[-2]
+    assert b'"bye"' in got[-1]
+
+
+def test_an_agent_that_does_not_obey_is_killed(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = fake(at=1, fate="deaf")
+    monkeypatch.setattr(local, "STOP_S", 0.05)
+    with find("local").start(Options()) as link:
+        link.send("case 1 null")
+        while b"progress" not in (link.read(5) or b""):
+            pass
+        link.stop()
+        with pytest.raises(TargetError, match="SIGKILL"):
+            while link.read(0.05) != b"":
+                pass
+    assert trace.read_text().splitlines() == ["", "--sweep"]
+
+
+def test_closing_ends_an_agent_that_still_runs(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(at=1, fate="deaf")
+    monkeypatch.setattr(local, "STOP_S", 0.05)
+    with find("local").start(Options()) as link:
+        link.send("case 1 null")
+        assert b"hello" in (link.read(5) or b"")
+    with pytest.raises(ProcessLookupError):
+        os.kill(link._process.pid, 0)  # type: ignore[attr-defined]
+
+
+def test_the_terminals_ctrl_c_does_not_reach_the_agent(fake: Fake) -> None:
+    with find("local").start(Options()) as link:
+        assert os.getsid(link._process.pid) != os.getsid(0)  # type: ignore[attr-defined]
+        link.send("bye")
+        lines(link)
+
+
+def test_the_host_leaves_the_measured_cpu_and_comes_back(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, set_to = {0, 1, 2}, []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: home)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
+    for measured in (None, frozenset({0}), frozenset({0, 1, 2})):
+        with find("local").start(Options(cpus=measured)) as link:
+            link.send("bye")
+            lines(link)
+    assert set_to == [{0, 1}, home, {1, 2}, home, home, home]
+
+
+def test_sending_to_a_dead_agent_is_told_by_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(tmp_path, monkeypatch, "exit 7")
+    with pytest.raises(TargetError, match="status 7"), find("local").start(Options()) as link:
+        while link.read(0.05) != b"":
+            link.send("case 1 null")
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [("locl", "did you mean 'local'"), ("local:x", "takes no argument"), ("", "known: local")],
+)
+def test_unknown_targets(spec: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        find(spec)
+
+
+def test_signals_without_a_name() -> None:
+    assert local._fate(-signal.SIGRTMIN - 1) == f"was killed by signal {signal.SIGRTMIN + 1}"
