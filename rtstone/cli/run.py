@@ -1,0 +1,164 @@
+"""`rtstone run`."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from rtstone.cli.output import print_document
+from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError, unknown
+from rtstone.interrupt import Interrupt
+from rtstone.measure import Listener, catalogue, measure
+from rtstone.model import suite
+from rtstone.model.benches import cpu_set
+from rtstone.model.documents import Run
+from rtstone.model.documents import Target as Place
+from rtstone.model.loads import LOADS
+from rtstone.model.plan import Plan
+from rtstone.store.rundir import RunDirectory
+from rtstone.targets import find
+from rtstone.wire.records import Bench
+
+
+class Request(msgspec.Struct, frozen=True):
+    """The command line of a run."""
+
+    names: list[str]
+    target: str
+    load: str
+    params: dict[str, str]
+    time: str | None
+    cpus: str | None
+    out: Path | None
+    json: bool
+    keep_idle: bool
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """Parameters that an option sets in every case that knows them."""
+        timed = {"time": self.time, "samples": 0} if self.time is not None else {}
+        return timed | ({"cpus": self.cpus} if self.cpus is not None else {})
+
+
+def _assignments(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"bad parameter '{text}', in -p; write -p name=value")
+        pairs[name] = value
+    return pairs
+
+
+@click.command("run")
+@click.argument("names", metavar="[SUITE or BENCH]...", nargs=-1)
+@click.option("--target", default="local", metavar="T", help="Where to measure; default local.")
+@click.option("--load", default="none", metavar="L", help="What disturbs it; default none.")
+@click.option(
+    "-p", "params", multiple=True, callback=_assignments, metavar="KEY=VALUE",
+    help="A parameter of every case that has it, with units: period=1ms, size=16KiB; "
+    "several values (a=1,2) make a grid.",
+)  # fmt: skip
+@click.option("--time", metavar="S", help="Measure each case for so long; bare: seconds.")
+@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The run's directory.")
+@click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
+@click.option("--keep-idle", is_flag=True, help="Leave the CPUs' idle states as they are.")
+def command(**options: object) -> int:
+    """Measure a target with suites and benches; default: the suite quick."""
+    request = msgspec.convert(options, Request)
+    with Interrupt() as interrupt:
+        status = _run(request, interrupt)
+        return Interrupted.exit_code if interrupt.requested else status
+
+
+def _run(request: Request, interrupt: Interrupt) -> int:
+    target = find(request.target)
+    if request.load not in LOADS:
+        raise unknown("load", request.load, LOADS)
+    cpus = cpu_set(request.cpus) if request.cpus is not None else None
+    created = datetime.now(UTC)
+    place = Place(name=request.target, detail=dict(target.detail()))
+    try:
+        benches = catalogue(target, interrupt)
+    except (TargetError, Interrupted) as early:
+        if request.json:
+            print_document(_nothing(created, place, str(early)))
+        raise
+    plan = _plan(request, created, place, benches)
+    directory = RunDirectory(plan, request.out)
+    listener = _listener(request.json)
+    run, error = measure(
+        plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
+    )
+    if request.json:
+        print_document(run)
+    else:
+        _print_summary(run, directory.path)
+    return _told(error)
+
+
+def _plan(request: Request, created: datetime, place: Place, benches: dict[str, Bench]) -> Plan:
+    names = request.names or ["quick"]
+    suites = [name for name in names if name not in benches]
+    cases = suite.expand(suite.select(names, benches), request.params, request.defaults, benches)
+    return Plan(
+        run_id=_run_id(created, Path(names[0]).stem),
+        created=created.isoformat(timespec="seconds"),
+        command=["rtstone", *sys.argv[1:]],
+        suite=" ".join(suites) or None,
+        target=place,
+        load=request.load,
+        keep_idle=request.keep_idle,
+        cases=cases,
+        benches={case.bench: benches[case.bench] for case in cases},
+    )
+
+
+def _run_id(created: datetime, name: str) -> str:
+    """Sorts by time; the tail tells apart runs of one second."""
+    word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
+    return f"{created:%Y%m%d-%H%M%S}-{word[:40]}-{secrets.token_hex(2)}"
+
+
+def _nothing(created: datetime, place: Place, reason: str) -> Run:
+    """The document of a run that did not come so far as to have cases."""
+    return Run(
+        run_id=_run_id(created, "none"),
+        created=created.isoformat(timespec="seconds"),
+        status="incomplete",
+        reason=reason,
+        command=["rtstone", *sys.argv[1:]],
+        target=place,
+    )
+
+
+def _listener(json: bool) -> Listener:
+    if json and not sys.stderr.isatty():
+        return Listener()
+    from rtstone.report.terminal import Display, Lines, console
+
+    return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
+
+
+def _print_summary(run: Run, path: Path) -> None:
+    from rtstone.report.terminal import console, summary
+
+    out = console(sys.stdout)
+    out.print(*summary(run, out.width, path), sep="\n")
+
+
+def _told(error: RtstoneError | None) -> int:
+    """Says on stderr what went wrong; the exit code."""
+    if error is None:
+        return 0
+    sys.stdout.flush()
+    print(f"rtstone: {error}", file=sys.stderr)
+    return error.exit_code

@@ -1,0 +1,393 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from rtstone import measure
+from rtstone.model.documents import Run
+from rtstone.store import rundir
+from rtstone.store.index import find
+from rtstone.store.rundir import RunDirectory, load
+from tests.conftest import Cli, Fake
+
+GRID = ("run", "ctx.ballast", "-p", "ballast=0,1,33")
+
+
+def statuses(document: dict[str, Any]) -> list[str]:
+    return [result["status"] for result in document["results"]]
+
+
+# ---- what is good ---------------------------------------------------------------------------
+
+
+def test_a_run_is_measured_shown_and_kept(fake: Fake, cli: Cli) -> None:
+    done = cli("run", "null", "ctx.ballast", "-p", "ballast=0,33")
+    assert done.status == 0
+    assert "80.0 ns" in done.out
+    assert "1 000" in done.out
+    assert "ballast=33" in done.out
+    assert "1/3 null: n 1 000" in done.err
+    run = load(find("last"))
+    assert run.status == "complete"
+    assert [r.params.get("ballast") for r in run.results] == [None, 0, 33]
+    assert run.suite is None
+
+
+def test_json_is_one_document_and_nothing_else(fake: Fake, cli: Cli) -> None:
+    done = cli(*GRID, "--json")
+    assert (done.status, done.err) == (0, "")
+    run = msgspec.json.decode(done.out, type=Run)
+    assert run == load(find("last"))
+    assert run.schema == "rtstone.run/1"
+    assert statuses(done.document) == ["ok"] * 3
+    assert run.slopes[0].slope == pytest.approx(2)
+    assert run.agent is not None
+    assert run.agent.binary
+
+
+def test_a_suite_file(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[[case]]\nbench = "mem.memset"\nparams = { size = ["1KiB", "64B"] }')
+    document = cli("run", file, "--json").document
+    assert [result["params"]["size"] for result in document["results"]] == [1024, 64]
+
+
+def test_time_takes_the_place_of_samples(fake: Fake, cli: Cli) -> None:
+    def params(*more: str) -> dict[str, Any]:
+        found: dict[str, Any] = cli("run", "null", "--json", *more).document["results"][0]["params"]
+        return found
+
+    assert (params("--time", "2")["time"], params("--time", "2")["samples"]) == (2 * 10**9, 0)
+    assert params("--time", "5ms", "-p", "samples=7")["samples"] == 7
+    assert params("--cpus", "0-1")["cpus"] == "0-1"
+
+
+def test_out_and_keep_idle(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    trace = fake()
+    assert cli("run", "null", "--out", tmp_path / "out", "--keep-idle").status == 0
+    assert trace.read_text().splitlines() == ["--list", "--keep-idle"]
+    assert load(tmp_path / "out").status == "complete"
+
+
+def test_without_rights_the_run_goes_on_and_says_so(fake: Fake, cli: Cli) -> None:
+    fake(sched="other", locked=False)
+    done = cli("run", "null", "ctx.ballast")
+    assert done.status == 0
+    assert "WITHOUT real-time scheduling and locked memory" in done.out.splitlines()[0]
+    assert all({"no_rt", "no_mlock"} <= set(result.flags) for result in load(find("last")).results)
+    assert "rtprio limit" in done.out
+
+
+def test_missed_activations_are_in_the_table(fake: Fake, cli: Cli) -> None:
+    fake(missed=7)
+    out = cli("run", "dk.periodic").out
+    assert "missed" in out
+    assert "read the corrected percentiles" in out
+
+
+def test_two_runs_at_once(fake: Fake) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from rtstone.cli.main import main; main()",
+        "run",
+        "null",
+        "--json",
+    ]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    documents = [json.loads(run.communicate()[0]) for run in runs]
+    assert [run.returncode for run in runs] == [0] * 3
+    names = {document["run_id"] for document in documents}
+    assert len(names) == 3
+    assert all(load(find(name)).status == "complete" for name in names)
+
+
+# ---- what is wrong with the request ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["ctx.balast"], "did you mean 'ctx.ballast'"),
+        (["quik"], "did you mean 'quick'"),
+        (["null", "-p", "sampels=3"], "did you mean 'samples'"),
+        (["null", "-p", "samples"], "write -p name=value"),
+        (["ctx.ballast", "-p", "ballast=1025"], "0 to 1024"),
+        (["ctx.ballast", "-p", "policy=fiffo"], "one of fifo, rr"),
+        (["dk.periodic", "-p", "period=1m"], "ns, us, ms"),
+        (["null", "--target", "locla"], "did you mean 'local'"),
+        (["null", "--load", "heavy"], "unknown load 'heavy'; known: none"),
+        (["null", "--cpus", "a-b"], "bad CPU list"),
+        (["null", "--time", "soon"], "bad value 'soon' of time"),
+        (["null", "--tiem", "3"], "did you mean '--time'"),
+        (["none.toml"], "cannot read suite"),
+        (["null", "--out", "/proc/rtstone"], "cannot be stored"),
+    ],
+)
+def test_bad_requests_end_with_2_before_anything_is_measured(
+    fake: Fake, cli: Cli, home: Path, arguments: list[str], told: str
+) -> None:
+    trace = fake()
+    done = cli("run", *arguments)
+    assert done.status == 2
+    assert told in done.says
+    assert done.out == ""
+    starts = trace.read_text().splitlines() if trace.exists() else []
+    assert starts in ([], ["--list"])
+    assert not (home / "runs").exists()
+
+
+def test_a_bad_suite_file(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text('[[case]]\nbench = "null"\nparms = {}')
+    done = cli("run", file)
+    assert done.status == 2
+    assert "unknown key 'parms'" in done.says
+    assert str(file) in done.says
+    assert "did you mean 'params'" in done.says
+
+
+def test_a_home_that_cannot_be_written(
+    fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RTSTONE_HOME", str(tmp_path / "file" / "x"))
+    done = cli("run", "null")
+    assert done.status == 2
+    assert str(tmp_path / "file") in done.says
+
+
+# ---- when the target fails ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fate", "told"),
+    [
+        ("kill", "was killed by SIGKILL"),
+        ("fail", "exit status 3; it said: the clock has stopped"),
+        ("exit", "ended before all cases had run"),
+    ],
+)
+@pytest.mark.parametrize("case", [1, 2, 3])
+def test_an_agent_that_dies_in_mid_run(
+    fake: Fake, cli: Cli, fate: str, told: str, case: int
+) -> None:
+    trace = fake(at=case, fate=fate)
+    done = cli(*GRID, "--json")
+    assert done.status == 4
+    assert told in done.says
+    assert told in done.document["reason"]
+    assert done.document["status"] == "incomplete"
+    assert statuses(done.document) == ["ok"] * (case - 1) + ["incomplete"] * (4 - case)
+    assert load(find("last")).results[0].case == 1
+    if fate != "exit":
+        assert trace.read_text().splitlines() == ["--list", "", "--sweep"]
+
+
+def test_no_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
+    done = cli("run", "null", "--json")
+    assert done.status == 4
+    assert "make agent" in done.says
+    assert done.document["status"] == "incomplete"
+    assert "make agent" in done.document["reason"]
+
+
+def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
+    fake(wire_version=2)
+    done = cli("run", "null", "--json")
+    assert done.status == 4
+    assert "speaks wire 2" in done.says
+
+
+def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(at=2, fate="hang")
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    done = cli(*GRID, "--json")
+    assert done.status == 4
+    assert "silent" in done.says
+    assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
+
+
+# Records: hello 0, clock 1, conditions 2; case k: 4k-1 case, progress, result, end.
+@pytest.mark.parametrize(
+    ("wire", "cost"),
+    [
+        ({"5": "damage"}, [1]),
+        ({"5": "cut"}, [1]),
+        ({"6": "damage"}, [1]),
+        ({"7": "damage"}, [2]),
+        ({"9": "lose"}, [2]),
+        ({"14": "damage"}, [3]),
+        ({"9": "double", "10": "double"}, []),
+        ({"8": "late"}, []),
+        ({"5": "noise", "9": "noise"}, []),
+    ],
+)
+def test_what_happens_on_the_wire_costs_only_the_cases_hit(
+    fake: Fake, cli: Cli, wire: dict[str, str], cost: list[int]
+) -> None:
+    fake(wire=wire)
+    done = cli(*GRID, "--json")
+    document = done.document
+    hit = [r["case"] for r in document["results"] if r["status"] == "incomplete"]
+    assert hit == cost
+    assert document["status"] == ("incomplete" if cost else "complete")
+    assert done.status == (3 if cost else 0)
+    if cost:
+        assert "wire" in done.says
+
+
+def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(wire={"6": "lose"})
+    monkeypatch.setattr(measure, "NUDGE_S", 0.05)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
+
+
+# ---- when storing fails ------------------------------------------------------------------------
+
+
+def test_a_disk_that_fills_up_in_mid_run(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, written = RunDirectory.append, []
+
+    def append(self: RunDirectory, line: bytes) -> None:
+        if b'"result"' in line and b'"id": 3' in line:
+            raise self._lost(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        written.append(line)
+        before(self, line)
+
+    monkeypatch.setattr(RunDirectory, "append", append)
+    done = cli(*GRID, "--json")
+    assert done.status == 4
+    for part in ("No space left on device", "2 of 3 cases are kept", "--out"):
+        assert part in done.says
+    assert statuses(done.document) == ["ok", "ok", "incomplete"]
+    assert b"".join(written) == (find("last") / "wire.log").read_bytes()
+
+
+def test_a_disk_that_is_full_when_the_document_is_written(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = rundir._write
+
+    def write(path: Path, data: bytes) -> None:
+        if path.name.startswith("run.json"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        before(path, data)
+
+    monkeypatch.setattr(rundir, "_write", write)
+    done = cli(*GRID, "--json")
+    assert done.status == 4
+    assert "No space left" in done.says
+    assert statuses(done.document) == ["ok"] * 3
+    monkeypatch.undo()
+
+
+# ---- Ctrl-C ------------------------------------------------------------------------------------
+
+
+def strike(number: signal.Signals = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.Signals) -> None:
+    """Has the signal arrive when that function is called."""
+    before = getattr(owner, name)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        strike(number)
+        return before(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, call)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("owner", "name", "complete"),
+    [
+        ("rtstone.cli.run", "catalogue", None),
+        ("rtstone.cli.run", "RunDirectory", 0),
+        ("rtstone.measure.Assembly", "__init__", 0),
+        ("rtstone.measure.Listener", "case_started", 0),
+        ("rtstone.store.rundir.RunDirectory", "sync", 1),
+        ("rtstone.store.rundir.RunDirectory", "finish", 3),
+        ("rtstone.cli.run", "print_document", 3),
+    ],
+)
+def test_an_interrupt_at_any_moment(  # noqa: PLR0917
+    fake: Fake,
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: str,
+    name: str,
+    complete: int | None,
+    number: signal.Signals,
+) -> None:
+    from pkgutil import resolve_name
+
+    hook(monkeypatch, resolve_name(owner), name, number)
+    done = cli(*GRID, "--json")
+    assert done.status == 130
+    if complete is None:
+        assert done.document["results"] == []
+        return
+    found = statuses(done.document)
+    assert found[:complete] == ["ok"] * complete
+    assert len(found) == 3
+    # A case under way may still end well; those after it must not begin.
+    assert found[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
+    assert done.document["status"] == ("complete" if complete == 3 else "incomplete")
+    assert statuses(done.document) == [result.status for result in load(find("last")).results]
+
+
+@pytest.mark.parametrize("fate", ["hang", "deaf"])
+def test_an_interrupt_while_the_agent_hangs(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, fate: str
+) -> None:
+    trace = fake(at=2, fate=fate)
+    monkeypatch.setattr("rtstone.targets.local.STOP_S", 0.1)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    before = RunDirectory.append
+
+    def append(self: RunDirectory, line: bytes) -> None:
+        before(self, line)
+        if b'"progress"' in line and b'"id": 2' in line:
+            strike()
+
+    monkeypatch.setattr(RunDirectory, "append", append)
+    done = cli(*GRID, "--json")
+    assert done.status == 130
+    assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
+    assert done.document["results"][2]["reason"] == "not run: interrupted"
+    swept = trace.read_text().splitlines()[2:] == ["--sweep"]
+    assert swept == (fate == "deaf")
+
+
+def test_ctrl_c_from_outside(fake: Fake, home: Path) -> None:
+    fake(at=1, fate="hang")
+    command = [sys.executable, "-c", "from rtstone.cli.main import main; main()", "run", "null"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not any(b"progress" in log.read_bytes() for log in home.glob("runs/*/wire.log")):
+            time.sleep(0.01)
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert b"INCOMPLETE: interrupted" in out
+    assert b"rtstone: interrupted" in err
