@@ -1,0 +1,103 @@
+// Counts over value, both logarithmic: every sample is seen, the rare ones too.
+import { gridLines, log, logAxis, ticks } from "./axis.js";
+import { count, quantity } from "./format.js";
+import { color } from "./theme.js";
+import { look as tooltip, tip } from "./tooltip.js";
+
+const BASE = Math.log10(0.5); // a column of one sample still stands above the ground
+
+/** Columns [low, high, count] in exponents, from a grid of `width` and pairs [index, count]. */
+function columns({ start, width }, pairs) {
+  return pairs.map(([i, n]) => [start + i * width, start + (i + 1) * width, n]);
+}
+
+function drawColumn(params, api) {
+  const [left, top] = api.coord([api.value(0), Math.log10(api.value(2))]);
+  const [right, bottom] = api.coord([api.value(1), BASE]);
+  const width = Math.max(right - left, 2);
+  return {
+    type: "rect",
+    shape: { x: (left + right - width) / 2, y: top, width, height: Math.max(bottom - top, 1) },
+    style: { fill: api.visual("color") },
+  };
+}
+
+export function histogram(chart) {
+  const { unit, grid, series, marks } = chart;
+  const drawn = series.map((s) => columns(grid, s.pairs));
+  const all = drawn.flat();
+  const pad = grid.width * 2;
+  const low = Math.min(...all.map((c) => c[0])) - pad;
+  const high = Math.max(...all.map((c) => c[1])) + pad;
+  const top = Math.log10(Math.max(...all.map((c) => c[2]))) + 0.15;
+  const yTicks = ticks(0, top).filter((v) => Math.abs(v - Math.round(v)) < 1e-9);
+  const markAt = marks
+    .filter((m) => m.value !== null)
+    .map((m) => ({ xAxis: log(m.value, grid.floor), name: m.name }));
+  return {
+    grid: { left: 46, right: 16, top: 34, bottom: 40 },
+    tooltip: {
+      ...tooltip(),
+      trigger: "item",
+      formatter: ({ value, seriesName }) =>
+        tip(`${quantity(10 ** value[0], unit)} to ${quantity(10 ** value[1], unit)}`, [
+          [seriesName, count(value[2])],
+        ]),
+    },
+    xAxis: logAxis({ low, high, label: (v) => quantity(v, unit), name: chart.axis,
+      nameLocation: "middle", nameGap: 24 }),
+    yAxis: logAxis({ low: BASE, high: top, at: yTicks, label: count, name: "samples",
+      nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -40] } }),
+    series: [
+      gridLines(yTicks, "yAxis"),
+      ...series.map((s, i) => ({
+        type: "custom",
+        name: s.name,
+        renderItem: drawColumn,
+        encode: { x: [0, 1], y: 2 },
+        itemStyle: { color: color(s.color) },
+        data: drawn[i],
+        clip: true,
+      })),
+      {
+        type: "line",
+        silent: true,
+        data: [],
+        markLine: {
+          silent: true,
+          symbol: "none",
+          lineStyle: { color: color("muted"), type: [3, 3], width: 1 },
+          label: { formatter: ({ name }) => name, color: color("muted"), fontSize: 10, rotate: 0,
+            distance: 4 },
+          data: spread(markAt, (high - low) / 14),
+        },
+      },
+    ],
+  };
+}
+
+/** Labels of marks that stand too close to the one before are left out; the lines remain. */
+function spread(marks, gap) {
+  let last = -Infinity;
+  return marks.map((m) => {
+    const free = m.xAxis - last >= gap;
+    if (free) last = m.xAxis;
+    return { ...m, label: { show: free } };
+  });
+}
+
+export function histogramTable({ unit, grid, series }) {
+  const rows = new Map();
+  series.forEach((s, k) => {
+    for (const [i, n] of s.pairs) {
+      if (!rows.has(i)) rows.set(i, series.map(() => 0));
+      rows.get(i)[k] = n;
+    }
+  });
+  const edge = (i) => quantity(10 ** (grid.start + i * grid.width), unit);
+  return {
+    head: ["from", "to", ...series.map((s) => s.name)],
+    rows: [...rows].sort((a, b) => a[0] - b[0])
+      .map(([i, counts]) => [edge(i), edge(i + 1), ...counts.map(count)]),
+  };
+}

@@ -1,0 +1,79 @@
+import { Charts } from "./draw.js";
+import { setScales } from "./format.js";
+import { fillTable } from "./table.js";
+import { lightForPrint, setUpTheme } from "./theme.js";
+
+const data = JSON.parse(document.getElementById("rtstone-data").textContent);
+setScales(data.units);
+document.documentElement.classList.add("scripted");
+
+setUpTheme(document.getElementById("theme"), () => charts.redraw());
+const charts = new Charts(data.charts);
+
+const results = [...document.querySelectorAll("details.result")];
+
+/** The fragment of the address names a result: open it, so that the link leads somewhere. */
+function openTarget() {
+  let target = null;
+  try {
+    target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return; // a malformed fragment names nothing
+  }
+  const result = target?.closest("details.result");
+  if (!result) return;
+  result.open = true;
+  result.querySelector("summary").focus({ preventScroll: true });
+  result.scrollIntoView({ block: "start" });
+}
+addEventListener("hashchange", openTarget);
+openTarget();
+
+// The whole row of the table leads to the result; its link does so for the keyboard.
+for (const row of document.querySelectorAll("tr[data-href]")) {
+  row.addEventListener("click", (event) => {
+    if (event.target.closest("a") || String(getSelection())) return;
+    if (location.hash === row.dataset.href) openTarget();
+    else location.hash = row.dataset.href;
+  });
+}
+for (const link of document.querySelectorAll('a[href^="#r"]')) {
+  link.addEventListener("click", () => {
+    if (location.hash === link.getAttribute("href")) openTarget();
+  });
+}
+
+for (const button of document.querySelectorAll("button[data-all]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    for (const result of results) result.open = button.dataset.all === "open";
+  });
+}
+
+for (const box of document.querySelectorAll("details.numbers")) {
+  const chart = box.parentElement.querySelector("[data-chart]");
+  const body = box.querySelector("div");
+  box.addEventListener("toggle", () => {
+    if (!box.open || body.firstChild) return;
+    const caption = chart.getAttribute("aria-label");
+    fillTable(body, charts.table(chart.dataset.chart), caption);
+    body.tabIndex = 0; // so that the keyboard can scroll it
+    body.role = "region";
+    body.ariaLabel = `Table: ${caption}`;
+  });
+}
+
+let undo = [];
+addEventListener("beforeprint", () => {
+  const closed = results.filter((r) => !r.open);
+  for (const result of closed) result.open = true;
+  undo = [
+    () => closed.forEach((result) => { result.open = false; }),
+    lightForPrint(),
+    charts.drawForPrint(),
+  ];
+});
+addEventListener("afterprint", () => {
+  for (const step of undo) step();
+  undo = [];
+});

@@ -1,0 +1,63 @@
+// The value below which a share of the samples lies; each decade to the right is ten times rarer.
+import { gridLines, log, logAxis, ticks } from "./axis.js";
+import { percentile, quantity } from "./format.js";
+import { color } from "./theme.js";
+import { look as tooltip, tip } from "./tooltip.js";
+
+const ENOUGH = 10; // samples that must lie beyond a percentile for it to count as known
+
+export function percentiles(chart) {
+  const { unit, floor, series } = chart;
+  const points = series.map((s) => s.points.map(([x, v]) => [Math.log10(x), log(v, floor)]));
+  const values = points.flat().map((p) => p[1]);
+  const span = Math.max(...values) - Math.min(...values) || 0.2;
+  const low = Math.min(...values) - span * 0.08;
+  const high = Math.max(...values) + span * 0.08;
+  const right = Math.max(...points.flat().map((p) => p[0]), 1);
+  const at = [Math.log10(2)];
+  for (let e = 1; e <= right + 1e-9; e += 1) at.push(e);
+  const yTicks = ticks(low, high);
+  const line = (s, i, known) => ({
+    type: "line",
+    name: s.name,
+    showSymbol: false,
+    symbolSize: 5,
+    itemStyle: { color: color(s.color) },
+    lineStyle: { width: 2, color: color(s.color), type: known ? "solid" : [2, 3] },
+    data: points[i].filter(([x]) => {
+      const edge = Math.log10(Math.max(s.n / ENOUGH, 1));
+      return known ? x <= edge + 1e-9 : x >= edge - 1 / 20;
+    }),
+  });
+  return {
+    grid: { left: 58, right: 18, top: 34, bottom: 40 },
+    tooltip: {
+      ...tooltip(),
+      trigger: "axis",
+      axisPointer: { type: "line", lineStyle: { color: color("muted") } },
+      formatter: (hits) =>
+        tip(
+          percentile(10 ** hits[0].value[0]),
+          [...new Map(hits.map((h) => [h.seriesName, quantity(10 ** h.value[1], unit)]))],
+        ),
+    },
+    xAxis: logAxis({ low: 0, high: right, at, label: percentile, name: "percentile",
+      nameLocation: "middle", nameGap: 24 }),
+    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: chart.axis,
+      nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -52] } }),
+    series: [
+      gridLines(yTicks, "yAxis"),
+      gridLines(at, "xAxis"),
+      ...series.flatMap((s, i) => [line(s, i, true), line(s, i, false)]),
+    ],
+  };
+}
+
+export function percentilesTable({ unit, series }) {
+  return {
+    head: ["distribution", "percentile", "one in", "value"],
+    rows: series.flatMap((s) =>
+      s.points.map(([x, v]) => [s.name, percentile(x), String(Number(x.toPrecision(3))),
+        quantity(v, unit)])),
+  };
+}

@@ -1,0 +1,67 @@
+// Minimum, mean and maximum of successive windows of time.
+import { gridLines, log, logAxis, look, ticks } from "./axis.js";
+import { quantity } from "./format.js";
+import { color } from "./theme.js";
+import { look as tooltip, tip } from "./tooltip.js";
+
+export function trace(chart) {
+  const { unit, floor, rows } = chart; // [start in s, min, mean, max]
+  const values = rows.flatMap((r) => [log(r[1], floor), log(r[3], floor)]);
+  const span = Math.max(...values) - Math.min(...values) || 0.2;
+  const low = Math.min(...values) - span * 0.08;
+  const high = Math.max(...values) + span * 0.08;
+  const yTicks = ticks(low, high);
+  const line = (name, index, width, extra = {}) => ({
+    type: "line",
+    name,
+    showSymbol: false,
+    itemStyle: { color: color(extra.ink ?? "observed") },
+    lineStyle: { width, color: color(extra.ink ?? "observed") },
+    data: rows.map((r) => [r[0], log(r[index], floor)]),
+    z: extra.z ?? 2,
+  });
+  const last = rows.at(-1)[0];
+  return {
+    grid: { left: 58, right: 18, top: 34, bottom: 40 },
+    tooltip: {
+      ...tooltip(),
+      trigger: "axis",
+      axisPointer: { type: "line", lineStyle: { color: color("muted") } },
+      formatter: (hits) => {
+        const [at, min, mean, max] = rows[hits[0].dataIndex];
+        return tip(`at ${Number(at.toPrecision(4))} ${chart.seconds}`, [
+          ["max", quantity(max, unit)],
+          ["mean", quantity(mean, unit)],
+          ["min", quantity(min, unit)],
+        ]);
+      },
+    },
+    xAxis: {
+      type: "value",
+      min: rows[0][0],
+      max: last > rows[0][0] ? last : rows[0][0] + chart.width,
+      name: chart.seconds ? "time since the section began" : "since the section began",
+      nameLocation: "middle",
+      nameGap: 24,
+      ...look(),
+      splitLine: { show: false },
+      axisLabel: { ...look().axisLabel, showMaxLabel: false, formatter: (v) => `${Number(v.toPrecision(3))} ${chart.seconds}`.trim() },
+    },
+    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: chart.axis,
+      nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -52] } }),
+    series: [
+      gridLines(yTicks, "yAxis"),
+      line("max", 3, 1.2, { ink: "worst", z: 3 }),
+      line("mean", 2, 1.6, { z: 4 }),
+      line("min", 1, 1.2, { ink: "faint", z: 3 }),
+    ],
+  };
+}
+
+export function traceTable({ unit, rows, seconds }) {
+  return {
+    head: ["from", "min", "mean", "max"],
+    rows: rows.map(([at, ...v]) => [`${Number(at.toPrecision(5))} ${seconds}`,
+      ...v.map((x) => quantity(x, unit))]),
+  };
+}

@@ -1,0 +1,155 @@
+"""The page in a real browser: it draws, it is silent, it fits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+from rtstone.report import html
+from tests.report.synthetic import run
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+pytestmark = [
+    pytest.mark.skipif(
+        not (CHROMIUM.exists() and DRIVER.exists()),
+        reason="no browser; run: apt-get install chromium chromium-driver",
+    ),
+    pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts"),
+]
+PERIODIC = (
+    "[...document.querySelectorAll('details.result')].find(d => d.querySelector('.corrected'))"
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    html.render([run()], path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    options = Options()
+    options.binary_location = str(CHROMIUM)
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser: webdriver.Chrome, page: str) -> Iterator[webdriver.Chrome]:
+    """The page, freshly loaded at 1280 px; nothing may have gone wrong when the test is over."""
+    width(browser, 1280)
+    browser.get(page)
+    yield browser
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+    assert js(browser, "performance.getEntriesByType('resource').length") == 0
+    assert "rtstone" in browser.title
+
+
+def js(browser: webdriver.Chrome, expression: str) -> Any:
+    return browser.execute_script(f"return {expression}")
+
+
+def width(browser: webdriver.Chrome, pixels: int) -> None:
+    size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def eventually(holds: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def undrawn(within: str) -> str:
+    return f"{within}.querySelectorAll('[data-chart]:not(:has(svg path))').length"
+
+
+def open_periodic(browser: webdriver.Chrome) -> None:
+    js(browser, f"location.hash = {PERIODIC}.id")
+    eventually(lambda: js(browser, f"{PERIODIC}.open"), "the fragment did not open its result")
+    js(browser, f"{PERIODIC}.querySelector('.trace').scrollIntoView()")
+    eventually(lambda: not js(browser, undrawn(PERIODIC)), "charts of an opened result missing")
+
+
+def overflow(browser: webdriver.Chrome) -> Any:
+    return js(
+        browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+
+
+def test_loads_fast_and_draws_when_seen(opened: webdriver.Chrome) -> None:
+    assert js(opened, "performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
+    assert js(opened, "document.querySelectorAll('.result [data-drawn]').length") == 0
+    for selector in ("#r0-ranges", "#r0-growth"):
+        section = f"document.querySelector('{selector}')"
+        for index in range(js(opened, f"{section}.querySelectorAll('.chart').length")):
+            js(opened, f"{section}.querySelectorAll('.chart')[{index}].scrollIntoView()")
+        eventually(lambda s=section: not js(opened, undrawn(s)), f"{selector} not drawn")  # type: ignore[misc]
+    open_periodic(opened)
+
+
+def test_paper_holds_everything(opened: webdriver.Chrome) -> None:
+    js(opened, "dispatchEvent(new Event('beforeprint'))")
+    assert js(opened, "document.querySelectorAll('details.result:not([open])').length") == 0
+    assert js(opened, undrawn("document")) == 0
+    js(opened, "dispatchEvent(new Event('afterprint'))")
+    assert js(opened, "document.querySelectorAll('details.result[open]').length") == 0
+
+
+def test_fits_a_narrow_screen(opened: webdriver.Chrome) -> None:
+    width(opened, 360)
+    assert overflow(opened) == 0
+    js(opened, "document.querySelectorAll('details.result').forEach(d => { d.open = true })")
+    open_periodic(opened)
+    assert overflow(opened) == 0
+
+
+def test_both_themes(opened: webdriver.Chrome) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    line = f"{PERIODIC}.querySelector('.percentiles svg').outerHTML"
+    open_periodic(opened)
+    light = js(opened, ground), js(opened, line)
+    js(opened, "document.getElementById('theme').click()")
+    dark = js(opened, ground), js(opened, line)
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]
+    assert js(opened, "document.getElementById('theme').getAttribute('aria-pressed')") == "true"
+    js(opened, "document.getElementById('theme').click()")
+    assert js(opened, ground) == light[0]
+    js(opened, "localStorage.clear()")
+
+
+def test_follows_the_system(opened: webdriver.Chrome) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = js(opened, ground)
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    assert js(opened, ground) != light
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_rows_and_tables_behind_charts(opened: webdriver.Chrome) -> None:
+    js(opened, "document.querySelector('tr[data-href]').click()")
+    eventually(lambda: js(opened, "document.querySelector('#r0-0').open"), "row leads nowhere")
+    js(opened, "document.querySelectorAll('#r0-0 .numbers').forEach(d => { d.open = true })")
+    filled = "document.querySelectorAll('#r0-0 .numbers tbody tr').length"
+    eventually(lambda: js(opened, filled) > 10, "no table behind the charts")
