@@ -28,7 +28,7 @@ test: $(VENV)/dev.stamp agent charts build/sanitized/Makefile
 	$(BIN)/pytest $(TEST_ARGS)
 
 bench: $(VENV)/run.stamp agent
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.peers
 
 lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/ruff check .
