@@ -110,6 +110,7 @@ typedef struct rts_series_out {
 /* What happened around the timed section; -1: not known (docs/wire.md). */
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
+    int64_t others;    /* other agents at work on this machine meanwhile */
     const char *sched; /* "fifo", "rr", "other" */
     bool locked, shared;
 } rts_evidence;

@@ -169,6 +169,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     put_known(w, "migrations", e->migrations);
     put_known(w, "steal_ns", e->steal_ns);
     put_known(w, "smi", e->smi);
+    put_known(w, "others", e->others);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
     rts_wire_int(w, "prio", c->common.prio);

@@ -241,6 +241,17 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
     assert not lock.exists()
 
 
+def test_another_agent_at_work_is_seen() -> None:
+    other = start()
+    try:
+        assert other.stdout
+        other.stdout.readline()  # hello
+        _, end = case("null samples=100")
+        assert end["evidence"]["others"] >= 1
+    finally:
+        other.communicate(b"bye\n", timeout=10)
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
     agent = start()

@@ -182,6 +182,7 @@ static int await(rts_case *c, pid_t child)
 int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
 {
     c->evidence.shared = !posix_leave_cpus(&c->common.cpus);
+    c->evidence.others = posix_other_agents();
     pid_t parent = getpid();
     pid_t child = fork();
     if (child < 0) {
@@ -201,6 +202,9 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     bool watched = start_watchdog(&w, &thread);
     int status = await(c, child);
     kill(-child, SIGKILL); /* tasks that are processes and did not end */
+    int64_t others = posix_other_agents();
+    if (others > c->evidence.others)
+        c->evidence.others = others;
     if (watched) {
         sem_post(&w.over);
         pthread_join(thread, NULL);

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         else
             return usage(argv[i]);
     }
-    unsigned swept = posix_sweep();
+    posix_sweep();
     if (sweep)
         return 0;
     if (list) {
@@ -41,7 +41,6 @@ int main(int argc, char **argv)
     posix_block_signals();
     posix_claim_names();
     posix_hold_idle();
-    (void)swept;
     int status = rts_agent_serve();
     posix_release_names();
     return status;

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "posix.h"
 
 #define SHM "/dev/shm"
 
-static pid_t owner; /* of the names: the agent, also in the processes it forks */
+static long owner; /* of the names: the agent's number, also in the processes it forks */
 static int lock_fd = -1;
 
 static void lock_path(char *path, size_t size, const char *file)
@@ -23,29 +24,47 @@ static void lock_path(char *path, size_t size, const char *file)
 
 void posix_object_name(char *name, size_t size, unsigned slot)
 {
-    snprintf(name, size, "/rtstone-%d.%u", (int)owner, slot);
+    snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
 }
+
+static void own_lock_path(char *path, size_t size)
+{
+    snprintf(path, size, SHM "/rtstone-%ld.lock", owner);
+}
+
+/* True if the lock on the file of `owner` is ours, and the file is still the one of that name. */
+static bool take_lock(void)
+{
+    char path[64];
+    struct stat status;
+    own_lock_path(path, sizeof path);
+    lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_fd < 0)
+        return false;
+    if (flock(lock_fd, LOCK_EX | LOCK_NB) == 0 && fstat(lock_fd, &status) == 0 && status.st_nlink)
+        return true;
+    close(lock_fd);
+    lock_fd = -1;
+    return false;
+}
+
+#define PID_LIMIT (1L << 22) /* of Linux */
+#define TRIES 8
 
 void posix_claim_names(void)
 {
-    char file[48], path[300];
+    /* Taken: by a sweep just now, or in another process number space that shares /dev/shm. */
     owner = getpid();
-    snprintf(file, sizeof file, "rtstone-%d.lock", (int)owner);
-    lock_path(path, sizeof path, file);
-    lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock_fd >= 0 && flock(lock_fd, LOCK_EX | LOCK_NB)) {
-        close(lock_fd);
-        lock_fd = -1;
-    }
+    for (int i = 0; i < TRIES && !take_lock(); i++)
+        owner += PID_LIMIT;
 }
 
 void posix_release_names(void)
 {
-    char file[48], path[300];
+    char path[64];
     if (lock_fd < 0)
         return;
-    snprintf(file, sizeof file, "rtstone-%d.lock", (int)owner);
-    lock_path(path, sizeof path, file);
+    own_lock_path(path, sizeof path);
     unlink(path);
     close(lock_fd);
     lock_fd = -1;
@@ -54,7 +73,7 @@ void posix_release_names(void)
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
 
-/* Removes the semaphores and queues of agent `pid`; how many. */
+/* Removes the semaphores and queues of agent `pid`, and its lock file; how many. */
 static unsigned remove_objects(long pid)
 {
     char prefix[48], path[300];
@@ -73,30 +92,49 @@ static unsigned remove_objects(long pid)
     }
     if (dir)
         closedir(dir);
-    return removed;
+    snprintf(path, sizeof path, SHM "/rtstone-%ld.lock", pid);
+    return removed + (unlink(path) == 0);
 }
 
-unsigned posix_sweep(void)
+/*
+ * Calls what(pid) for every lock file: of agents that live if `alive`, else of those that are gone,
+ * with their lock held.  The sum of what it returns.
+ */
+static unsigned each_agent(bool alive, unsigned (*what)(long pid))
 {
-    unsigned removed = 0;
+    unsigned sum = 0;
     DIR *dir = opendir(SHM);
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[300];
+        char path[300], tail[8];
         long pid;
-        char tail[8];
         if (sscanf(e->d_name, "rtstone-%ld.%7s", &pid, tail) != 2 || strcmp(tail, "lock"))
             continue;
         lock_path(path, sizeof path, e->d_name);
-        int fd = open(path, O_RDWR | O_CLOEXEC);
+        int fd = pid == owner ? -1 : open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (!flock(fd, LOCK_EX | LOCK_NB)) { /* its owner is gone */
-            removed += remove_objects(pid) + 1;
-            unlink(path);
-        }
+        bool gone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (gone != alive)
+            sum += what(pid);
         close(fd);
     }
     if (dir)
         closedir(dir);
-    return removed;
+    return sum;
+}
+
+static unsigned one(long pid)
+{
+    (void)pid;
+    return 1;
+}
+
+unsigned posix_other_agents(void)
+{
+    return each_agent(true, one);
+}
+
+unsigned posix_sweep(void)
+{
+    return each_agent(false, remove_objects);
 }

@@ -47,4 +47,7 @@ void posix_claim_names(void);
 void posix_release_names(void);
 unsigned posix_sweep(void);
 
+/* How many other agents live on this machine. */
+unsigned posix_other_agents(void);
+
 #endif
