@@ -4,7 +4,7 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define LEAD_NS 10000000 /* first release, after all tasks have been started */
+#define LEAD_NS 10000000 /* for the start of each task, before the first release */
 
 typedef struct periodic_params {
     int64_t period, distance, align;
@@ -28,6 +28,7 @@ typedef struct periodic {
     rts_rec *rec;
     rts_hist *omitted;
     rts_tick first, period;
+    int cpu;
 } periodic;
 
 /*
@@ -54,7 +55,7 @@ static void periodic_task(void *arg)
 {
     const periodic *t = arg;
     rts_tick release = t->first;
-    for (rts_rec_start(t->rec, t->first); t->rec->running; release += t->period) {
+    for (rts_rec_start(t->rec, t->first); t->rec->running && !t->c->stop; release += t->period) {
         rts_sleep_until(release);
         rts_tick now = rts_time();
         rts_tick late = now - release;
@@ -64,9 +65,9 @@ static void periodic_task(void *arg)
 }
 
 /* The first release: soon, and where the parameters want it. */
-static rts_tick first_release(const periodic_params *p)
+static rts_tick first_release(const periodic_params *p, int tasks)
 {
-    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
+    rts_tick first = rts_time() + rts_ns_to_ticks((uint64_t)LEAD_NS * (uint64_t)tasks, RTS_TIME_HZ);
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     if (p->align < 0)
         return first;
@@ -79,34 +80,47 @@ static unsigned cpus_of(const rts_case *c)
     return rts_cpuset_count(&c->common.cpus);
 }
 
-static int run_periodic(rts_case *c)
+/* Opens a series for every CPU of the case; how many, or -1. */
+static int open_series(rts_case *c, periodic *task)
 {
     const periodic_params *p = rts_params(c);
-    unsigned n = cpus_of(c), started = 0;
-    periodic *task = rts_alloc(c, n * sizeof *task);
-    if (!task)
-        return rts_failed(c, "no memory for %u tasks", n);
-    rts_tick first = first_release(p);
-    int64_t distance = p->distance ? p->distance : p->period / n;
-    if ((uint64_t)p->period * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->period * 3;
+    bool several = cpus_of(c) > 1;
+    int n = 0;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
+        char name[16] = "";
         if (!rts_cpuset_has(&c->common.cpus, cpu))
             continue;
-        periodic *t = &task[started];
-        char name[16] = "";
-        if (n > 1)
+        if (several)
             snprintf(name, sizeof name, "cpu%u", cpu);
-        *t = (periodic){.c = c,
-                        .first = first + rts_ns_to_ticks((uint64_t)distance * started, RTS_TIME_HZ),
-                        .period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ)};
+        periodic *t = &task[n++];
+        *t = (periodic){
+            .c = c, .cpu = (int)cpu, .period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ)};
         t->rec = rts_series(c, name, RTS_TIME_HZ, 0, true, &t->omitted);
         if (!t->rec)
             return -1;
-        /* The measuring task itself is the first of them. */
-        if (started++ > 0 && rts_task_start_on(c, periodic_task, t, (int)cpu))
-            return -1;
     }
+    return n;
+}
+
+/* The measuring task itself is the first of the periodic ones. */
+static int run_periodic(rts_case *c)
+{
+    const periodic_params *p = rts_params(c);
+    periodic *task = rts_alloc(c, cpus_of(c) * sizeof *task);
+    if (!task)
+        return rts_failed(c, "no memory for the tasks");
+    int n = open_series(c, task);
+    if (n < 0)
+        return -1;
+    if ((uint64_t)p->period * 3 > c->patience_ns)
+        c->patience_ns = (uint64_t)p->period * 3;
+    int64_t distance = p->distance ? p->distance : p->period / n;
+    rts_tick first = first_release(p, n);
+    for (int i = 0; i < n; i++)
+        task[i].first = first + rts_ns_to_ticks((uint64_t)(distance * i), RTS_TIME_HZ);
+    for (int i = 1; i < n; i++)
+        if (rts_task_start_on(c, periodic_task, &task[i], task[i].cpu))
+            return -1;
     periodic_task(&task[0]);
     rts_end(c, task[0].rec);
     return 0;

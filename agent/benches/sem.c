@@ -143,18 +143,20 @@ static int run_create(rts_case *c)
 {
     rts_sem *row = sem_row(c);
     int err = 0;
+    bool all = true;
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        rts_sem *s = row;
-        RTS_TIMED(c, err |= rts_sem_create(s++, 0));
-        if (err)
+        uint64_t made = 0;
+        RTS_TIMED(c, made += !(err = rts_sem_create(&row[made], 0)));
+        all = made == c->batch;
+        while (made > 0)
+            rts_sem_destroy(&row[--made]);
+        if (!all)
             break;
-        for (uint64_t i = 0; i < c->batch; i++)
-            rts_sem_destroy(&row[i]);
     }
     rts_free(row);
-    return err ? rts_port_failed(c, "cannot create a semaphore", err) : 0;
+    return all ? 0 : rts_port_failed(c, "cannot create a semaphore", err);
 }
 
 static int run_delete(rts_case *c)

@@ -18,8 +18,10 @@ static int run_yield(rts_case *c)
 
 /*
  * Template TB: who owns the CPU stamps and yields, who gains it stamps first thing.  Each stamp is
- * used once: a task that gains the CPU without one was not given it but took it (end of a time
- * slice), and that is counted, not measured.  Only A records; it also records what B measured.
+ * used once: a task that gains the CPU without one was not given it (end of a time slice), and that
+ * is counted, not measured.  Only a slice that ends in the few instructions between stamp and yield
+ * is taken for a yield; the hand-over after it is then counted.  Only A records; it also records
+ * what B measured.
  */
 typedef struct baton {
     volatile rts_tick stamp;
@@ -42,8 +44,8 @@ static rts_tick take_stamp(baton *t, rts_tick now)
 
 static void hand_over(baton *t)
 {
-    t->armed = true;
     t->stamp = rts_now();
+    t->armed = true;
     rts_yield();
 }
 

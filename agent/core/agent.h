@@ -17,7 +17,7 @@ int rts_agent_serve(void);
 /* One progress record for a case that runs; called from outside of the case. */
 void rts_agent_progress(const rts_case *c);
 
-/* All benches that are linked in; *n of them. */
+/* The benches that are linked in. */
 const rts_bench *rts_registry_find(const char *id);
 void rts_registry_each(void (*call)(const rts_bench *bench));
 
@@ -32,8 +32,8 @@ void rts_command_describe(const rts_bench *bench);
 
 /* ---- between the files of core/ ------------------------------------------------------------ */
 
-/* Prepares the recorder of a series: its limits from the case, samples and warm-up as given. */
-void rts_series_setup(rts_case *c, rts_series_out *s, int64_t samples, int64_t warmup);
+/* Prepares the recorder of a series: with the limits of the case, or for a short trial. */
+void rts_series_setup(rts_case *c, rts_series_out *s, bool trial);
 
 /* Bytes that the raw samples of one series need. */
 size_t rts_series_raw_room(const rts_case *c);

@@ -48,8 +48,7 @@ typedef struct rts_param {
 enum {
     RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
     RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
-    RTS_GROSS = 1 << 2,   /* the clock's own cost is what is measured: it is not subtracted */
-    RTS_OWN_SERIES = 1 << 3, /* the bench opens its series itself, with rts_series() */
+    RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
 };
 
 typedef struct rts_bench {
@@ -103,6 +102,7 @@ typedef struct rts_series_out {
     char name[16];
     uint64_t hz, overhead;
     rts_rec *rec;
+    uint64_t *raw;     /* room for every sample, or NULL */
     rts_hist *omitted; /* lateness of missed activations, or NULL */
     bool periodic;     /* rec->missed means something */
 } rts_series_out;
@@ -111,7 +111,8 @@ typedef struct rts_series_out {
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
     int64_t others;    /* other agents at work on this machine meanwhile */
-    const char *sched; /* "fifo", "rr", "other" */
+    int64_t prio;      /* of the measuring task */
+    const char *sched; /* its policy: "fifo", "rr", "other" */
     bool locked, shared;
 } rts_evidence;
 
@@ -129,7 +130,6 @@ struct rts_case {
     unsigned slot;            /* next number for a named object */
     volatile bool stop;       /* helper tasks end */
     volatile bool stop_asked; /* the host wants the case to end early */
-    volatile uint64_t beat;   /* changes while the case makes progress */
     uint64_t patience_ns;     /* a case without progress for so long is hung */
 
     rts_status status;
@@ -174,8 +174,8 @@ int rts_port_failed(rts_case *c, const char *what, int error);
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
 
 /*
- * Starts a task `below` levels below the case's priority, on its CPU, with c as the argument of
- * run.  It has to return once c->stop is set and what it waits for is given to it.
+ * Starts run(arg) as a task `below` levels below the case's priority, on its CPU.  It has to return
+ * once c->stop is set and what it waits for is given to it.
  */
 int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_policy policy,
                    bool process);

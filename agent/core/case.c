@@ -6,8 +6,8 @@
 #include "agent.h"
 
 const char *const rts_cap_names[] = {
-    "priorities", "round_robin", "process",       "sem_named",     "sem_pshared",
-    "heap",       "affinity",    "clock_library", "clock_syscall", NULL,
+    "priorities", "round_robin",   "process",       "sem_named", "sem_pshared",
+    "heap",       "clock_library", "clock_syscall", NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */
@@ -72,8 +72,9 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
         return rts_failed(c, "more than %d tasks", RTS_TASKS_MAX);
     int err = rts_task_create(&c->task[c->n_tasks], attr);
     if (err) {
-        char what[48];
-        snprintf(what, sizeof what, "cannot create task %u of the case", c->n_tasks + 1);
+        char what[64];
+        snprintf(what, sizeof what, "cannot create task %u of the case on CPU %d", c->n_tasks + 1,
+                 attr->cpu);
         return rts_port_failed(c, what, err);
     }
     c->n_tasks++;
@@ -102,7 +103,12 @@ int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu)
 
 int rts_own_level(rts_case *c, int below, rts_policy policy)
 {
-    int err = rts_task_set_own_prio((int)c->common.prio - below, policy);
+    int prio = (int)c->common.prio - below;
+    int err = rts_task_set_own_prio(prio, policy);
+    if (c->evidence.prio >= 0) {
+        c->evidence.prio = prio;
+        c->evidence.sched = policy == RTS_RR ? "rr" : "fifo";
+    }
     return err ? rts_port_failed(c, "cannot set the priority", err) : 0;
 }
 
@@ -179,21 +185,26 @@ static void on_rest(void *arg)
     rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
 }
 
-void rts_series_setup(rts_case *c, rts_series_out *s, int64_t samples, int64_t warmup)
+#define TRIAL_SAMPLES 100
+#define TRIAL_WARMUP 10
+#define TRIAL_NS 500000000
+
+void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
 {
     bool rests = (c->bench->traits & RTS_RESTS) != 0;
+    uint64_t time_ns = trial ? TRIAL_NS : (uint64_t)c->common.time_ns;
     rts_rec_setup setup = {
         .hz = s->hz,
         .overhead = s->overhead,
-        .samples = (uint64_t)samples,
-        .time = rts_ns_to_ticks((uint64_t)c->common.time_ns, s->hz),
-        .warmup = (uint64_t)warmup,
+        .samples = trial ? TRIAL_SAMPLES : (uint64_t)c->common.samples,
+        .time = rts_ns_to_ticks(time_ns, s->hz),
+        .warmup = trial ? TRIAL_WARMUP : (uint64_t)c->common.warmup,
         .busy = rests ? rts_ns_to_ticks(c->busy_ns, s->hz) : 0,
         .stop = &c->stop_asked,
-        .raw = s->rec->setup.raw,
+        .raw = trial ? NULL : s->raw,
     };
     rts_rec_init(s->rec, &setup);
-    s->rec->on_section = on_section;
+    s->rec->on_section = trial ? NULL : on_section;
     s->rec->on_rest = on_rest;
     s->rec->hook_arg = c;
 }
@@ -212,14 +223,13 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
     s->overhead = overhead;
     s->periodic = periodic;
     s->rec = rts_alloc(c, sizeof *s->rec);
-    uint64_t *raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
+    s->raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
     s->omitted = omitted ? rts_alloc(c, sizeof *s->omitted) : NULL;
-    if (!s->rec || (c->common.raw && !raw) || (omitted && !s->omitted)) {
+    if (!s->rec || (c->common.raw && !s->raw) || (omitted && !s->omitted)) {
         rts_failed(c, "no memory for the samples");
         return NULL;
     }
-    s->rec->setup.raw = raw;
-    rts_series_setup(c, s, c->common.samples, c->common.warmup);
+    rts_series_setup(c, s, false);
     if (omitted) {
         rts_hist_init(s->omitted);
         *omitted = s->omitted;

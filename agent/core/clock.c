@@ -49,10 +49,12 @@ static rts_tick now(void)
 
 int rts_clock_start(void)
 {
+    rts_port_bind(rts_port_default_cpu()); /* counters of different CPUs can differ */
     int err = rts_port_clock_init(&rts_the_clock);
     if (err)
         return err;
     rts_the_clock.granule = rts_clock_granule(now);
     rts_the_clock.overhead = rts_clock_overhead(RTS_OVERHEAD_READS);
+    rts_port_bind(-1);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "agent.h"
 
+#define RAW_MAX 10000000
 #define CENTURY_NS 3155760000000000000
 
 const rts_param rts_common_params[] = {
@@ -188,8 +189,8 @@ static int check(rts_case *c)
     const char *wrong = NULL;
     if (!c->common.samples && !c->common.time_ns)
         wrong = "samples and time are both 0: the case would never end";
-    else if (c->common.raw && !c->common.samples)
-        wrong = "raw=1 needs a number of samples";
+    else if (c->common.raw && (!c->common.samples || c->common.samples > RAW_MAX))
+        wrong = "raw=1 needs a number of samples, 10000000 at most";
     if (wrong)
         snprintf(c->reason, sizeof c->reason, "%s", wrong);
     return wrong ? -1 : 0;
@@ -229,10 +230,10 @@ int rts_command_parse(rts_case *c, char *words)
 
 static void put_cpus(rts_wire *w, const char *key, const rts_cpuset *set)
 {
-    char text[256];
+    static char text[8 * RTS_CPUS];
     size_t used = 0;
     text[0] = '\0';
-    for (unsigned cpu = 0; cpu < RTS_CPUS && used < sizeof text - 16; cpu++) {
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
         if (!rts_cpuset_has(set, cpu))
             continue;
         unsigned last = cpu;

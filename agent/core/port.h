@@ -28,9 +28,8 @@ enum {
     RTS_CAP_SEM_NAMED = 1 << 3,     /* semaphores with a name in the system */
     RTS_CAP_SEM_PSHARED = 1 << 4,   /* unnamed semaphores shared between processes */
     RTS_CAP_HEAP = 1 << 5,          /* malloc and free */
-    RTS_CAP_AFFINITY = 1 << 6,      /* tasks can be bound to a CPU */
-    RTS_CAP_CLOCK_LIBRARY = 1 << 7, /* rts_time() is a library call, distinct from the counter */
-    RTS_CAP_CLOCK_SYSCALL = 1 << 8, /* rts_time_syscall(): the clock read forced into the kernel */
+    RTS_CAP_CLOCK_LIBRARY = 1 << 6, /* rts_time() is a library call, distinct from the counter */
+    RTS_CAP_CLOCK_SYSCALL = 1 << 7, /* rts_time_syscall(): the clock read forced into the kernel */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -63,6 +62,9 @@ static inline rts_tick rts_time(void);
 
 /* The same clock, read in the kernel; called only with RTS_CAP_CLOCK_SYSCALL. */
 static inline rts_tick rts_time_syscall(void);
+
+/* What the system itself says of the resolution of rts_time(), in ns. */
+uint64_t rts_port_time_resolution_ns(void);
 
 /* Chooses the counter and finds its frequency; fills source, unit and hz. */
 int rts_port_clock_init(rts_clock *clock);
@@ -162,6 +164,9 @@ int rts_port_isolate(struct rts_case *c, void (*run)(struct rts_case *c), char *
 void rts_port_section_start(struct rts_case *c);
 void rts_port_section_end(struct rts_case *c);
 
+/* Binds the caller to a CPU; -1: to all that the agent may use. */
+void rts_port_bind(int cpu);
+
 /* The CPU to measure on when none is named. */
 int rts_port_default_cpu(void);
 
@@ -179,7 +184,9 @@ struct rts_wire;
 void rts_port_put(const char *bytes, size_t n);
 void rts_port_flush(void);
 
-/* Reads one command line without its end; its length, or -1 at the end of input. */
+/*
+ * Reads one command line without its end; the length it has, of which
+ * size - 1 characters are kept, or -1 at the end of input. */
 int rts_port_getline(char *line, size_t size);
 
 /* True once the user or the system told the agent to end. */

@@ -26,35 +26,37 @@ uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
     return rts_bucket_start(i);
 }
 
-void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
-{
-    memset(r, 0, sizeof *r); /* touches every page */
-    r->setup = *setup;
-    r->warm = setup->warmup;
-    r->window_ticks = setup->hz;
-    r->block_samples = RTS_CHUNK;
-    rts_hist_init(&r->hist);
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Sets how many samples and until when the next chunk lasts. */
-static void next_chunk(rts_rec *r)
+void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
+{
+    memset(r, 0, sizeof *r); /* touches every page */
+    r->setup = *setup;
+    r->warm = setup->warmup;
+    r->tail = least(setup->warmup / 2, RTS_CHUNK / 2);
+    r->window_ticks = setup->hz;
+    r->block_samples = RTS_CHUNK;
+    rts_hist_init(&r->hist);
+}
+
+/* Sets how many samples and until when the next chunk lasts: a second at most, to see a stop. */
+static void next_chunk(rts_rec *r, uint64_t t)
 {
     uint64_t n = RTS_CHUNK;
     if (r->warm)
-        /* A turn before the last part of the warm-up, where on_section runs, and one after it. */
-        n = least(n, r->warm - (r->on_section ? r->warm / 2 : 0));
+        n = least(n, r->on_section ? r->warm - r->tail : r->warm);
     else if (r->setup.samples)
         n = least(n, r->setup.samples - r->hist.n);
     if (!r->warm)
         n = least(n, r->block_samples - r->block_n);
     r->used = 0;
     r->chunk = n;
-    r->next = r->warm ? UINT64_MAX : least(r->window_end, least(r->deadline, r->rest_at));
+    r->next = t + r->setup.hz;
+    if (!r->warm)
+        r->next = least(least(r->next, r->window_end), least(r->deadline, r->rest_at));
 }
 
 /* Takes t as the start of the section: times are counted, and limits set, from here. */
@@ -76,11 +78,11 @@ static void call_on_section(rts_rec *r)
 
 void rts_rec_start(rts_rec *r, uint64_t t)
 {
-    if (r->warm < 2)
+    if (!r->warm)
         call_on_section(r);
     set_start(r, t);
     r->running = true;
-    next_chunk(r);
+    next_chunk(r, t);
 }
 
 /* Puts a sample into the list of the worst, if it belongs there. */
@@ -193,7 +195,8 @@ static void discard(rts_rec *r, uint64_t t)
 {
     r->warm -= r->used;
     r->discarded += r->used;
-    call_on_section(r);
+    if (r->warm <= r->tail)
+        call_on_section(r);
     if (!r->warm)
         set_start(r, t);
 }
@@ -226,11 +229,11 @@ void rts_rec_turn(rts_rec *r, uint64_t t)
         fold(r);
         if (t >= r->window_end)
             next_window(r, t);
-        check_limits(r, t);
-        if (t >= r->rest_at && r->running)
-            rest(r, t);
     }
-    next_chunk(r);
+    check_limits(r, t);
+    if (t >= r->rest_at && r->running)
+        rest(r, t);
+    next_chunk(r, t);
     if (!r->running) /* a bench of several tasks may add a few more on its way out */
         r->chunk = RTS_CHUNK;
 }

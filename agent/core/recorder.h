@@ -69,6 +69,7 @@ typedef struct rts_rec {
     rts_rec_setup setup;
     uint64_t start;      /* clock value at the start of the section */
     uint64_t warm;       /* warm-up samples still to discard */
+    uint64_t tail;       /* the last of them, before which on_section is called */
     uint64_t discarded;  /* warm-up samples discarded */
     uint64_t deadline;   /* clock value, UINT64_MAX: none */
     uint64_t rest_at;    /* clock value, UINT64_MAX: never */

@@ -92,14 +92,15 @@ static void put_figures(rts_wire *w, const rts_case *c, bool first)
 static void send_raw(const rts_case *c, const rts_series_out *s)
 {
     enum { PER_RECORD = 512 };
-    const uint64_t *v = s->rec->setup.raw;
-    for (uint64_t at = 0; v && at < s->rec->hist.n; at += PER_RECORD) {
+    const uint64_t *v = s->raw;
+    uint64_t n = s->rec->hist.n < s->rec->setup.samples ? s->rec->hist.n : s->rec->setup.samples;
+    for (uint64_t at = 0; v && at < n; at += PER_RECORD) {
         rts_wire *w = rts_wire_begin("raw");
         rts_wire_uint(w, "id", c->id);
         rts_wire_str(w, "series", s->name);
         rts_wire_uint(w, "at", at);
         rts_wire_open(w, "v", '[');
-        for (uint64_t i = at; i < at + PER_RECORD && i < s->rec->hist.n; i++)
+        for (uint64_t i = at; i < at + PER_RECORD && i < n; i++)
             rts_wire_uint(w, NULL, v[i]);
         rts_wire_close(w, ']');
         rts_wire_end(w);
@@ -172,7 +173,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     put_known(w, "others", e->others);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
-    rts_wire_int(w, "prio", c->common.prio);
+    put_known(w, "prio", e->prio);
     rts_wire_bool(w, "locked", e->locked);
     rts_wire_open(w, "cpus", '[');
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)

@@ -25,8 +25,7 @@ static void find_batch(rts_case *c)
 {
     rts_series_out *s = &c->series[0];
     for (c->batch = 1; c->batch < 4096; c->batch *= 2) {
-        rts_series_setup(c, s, 100, 10);
-        s->rec->on_section = NULL;
+        rts_series_setup(c, s, true);
         int err = c->bench->run(c);
         rts_rec_finish(s->rec);
         rts_case_clean_up(c);
@@ -34,14 +33,13 @@ static void find_batch(rts_case *c)
         if (err || c->stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }
-    rts_series_setup(c, s, c->common.samples, c->common.warmup);
+    rts_series_setup(c, s, false);
 }
 
 static void measure(rts_case *c)
 {
     if (!(c->bench->traits & RTS_OWN_SERIES)) {
-        uint64_t overhead = c->bench->traits & RTS_GROSS ? 0 : rts_the_clock.overhead;
-        c->rec = rts_series(c, "", rts_the_clock.hz, overhead, false, NULL);
+        c->rec = rts_series(c, "", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
         if (!c->rec)
             return;
     }
@@ -88,14 +86,15 @@ static void run_measured(rts_case *c)
 {
     char why[96];
     rts_port_brake(&c->busy_ns, &c->rest_ns);
-    if (rts_port_isolate(c, measure, why, sizeof why)) {
-        c->status = RTS_S_FAILED;
-        snprintf(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
-    } else if (c->status == RTS_S_OK && c->stop_asked) {
+    int lost = rts_port_isolate(c, measure, why, sizeof why);
+    if (c->stop_asked) { /* also if it had to be made to: what it has is good */
         c->status = RTS_S_FAILED;
         snprintf(c->reason, sizeof c->reason, "stopped");
+    } else if (lost) {
+        c->status = RTS_S_FAILED;
+        snprintf(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
     }
-    bool whole = c->status == RTS_S_OK || !strcmp(c->reason, "stopped");
+    bool whole = c->status == RTS_S_OK || c->stop_asked;
     for (unsigned i = 0; whole && i < c->n_series; i++)
         rts_send_result(c, i);
 }
@@ -125,25 +124,40 @@ static void start_measuring(void)
 
 static unsigned the_progress_ms;
 
+/* A bench with one series measures on one CPU: the others stay free for everything else. */
+static void choose_cpus(rts_case *c)
+{
+    c->cpu = rts_cpuset_first(&c->common.cpus);
+    if (c->cpu < 0)
+        c->cpu = rts_port_default_cpu();
+    if (!c->bench->series || rts_cpuset_first(&c->common.cpus) < 0) {
+        c->common.cpus = (rts_cpuset){{0}};
+        rts_cpuset_add(&c->common.cpus, (unsigned)c->cpu);
+    }
+}
+
 static void run_case(char *words)
 {
+    static rts_case last_resort; /* enough to say that there is no memory for one */
     rts_case *c = rts_port_shared(sizeof *c);
     if (!c) {
-        rts_log("warn", "no memory for a case");
+        c = &last_resort;
+        if (!rts_command_parse(c, words))
+            snprintf(c->reason, sizeof c->reason, "no memory for a case");
+        c->status = RTS_S_FAILED;
+        rts_send_end(c, false);
         return;
     }
     c->progress_ms = the_progress_ms;
     c->patience_ns = PATIENCE_NS;
     c->batch = 1;
-    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
+    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
     if (rts_command_parse(c, words)) {
         c->status = RTS_S_FAILED;
         rts_send_end(c, false);
     } else {
         start_measuring();
-        if (rts_cpuset_first(&c->common.cpus) < 0)
-            rts_cpuset_add(&c->common.cpus, (unsigned)rts_port_default_cpu());
-        c->cpu = rts_cpuset_first(&c->common.cpus);
+        choose_cpus(c);
         rts_send_case(c);
         bool ran = !check_needs(c) && !open_arena(c);
         if (ran)
@@ -192,12 +206,14 @@ int rts_agent_serve(void)
     static char line[1024];
     uint64_t cases = 0;
     send_hello();
-    while (!rts_port_stopped() && rts_port_getline(line, sizeof line) >= 0) {
-        if (!strncmp(line, "case ", 5)) {
+    for (int n; !rts_port_stopped() && (n = rts_port_getline(line, sizeof line)) >= 0;) {
+        if (n >= (int)sizeof line) {
+            rts_log("warn", "a command of %d characters is too long: %.40s...", n, line);
+        } else if (!strncmp(line, "case ", 5)) {
             run_case(line + 5);
             cases++;
         } else if (sscanf(line, "progress %u", &the_progress_ms) == 1) {
-            continue;
+            the_progress_ms = the_progress_ms < 60000 ? the_progress_ms : 60000;
         } else if (!strcmp(line, "bye")) {
             break;
         } else if (line[0]) {

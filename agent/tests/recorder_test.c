@@ -7,6 +7,7 @@
 #include "check.h"
 
 #define HZ 1000000000u
+#define LAST (UINT64_MAX >> (64 - RTS_HIST_RANGE)) /* the largest value that has a bucket */
 
 static rts_rec r;
 static rts_rec_setup setup;
@@ -28,20 +29,22 @@ static void test_buckets_are_contiguous_and_narrow(void)
     for (unsigned i = 0; i < RTS_HIST_BUCKETS; i++) {
         CHECK_EQ(rts_bucket_start(i), v);
         CHECK_EQ(rts_bucket(v), i);
-        uint64_t next =
-            i + 1 < RTS_HIST_BUCKETS ? rts_bucket_start(i + 1) : UINT64_C(1) << RTS_HIST_RANGE;
+        uint64_t next = i + 1 < RTS_HIST_BUCKETS ? rts_bucket_start(i + 1) : LAST + 1;
         CHECK_EQ(rts_bucket(next - 1), i);
         CHECK(next - v == 1 || (next - v) * 128 <= v);
         v = next;
     }
-    CHECK_EQ(v, UINT64_C(1) << RTS_HIST_RANGE);
+    CHECK_EQ(v, LAST + 1);
+#if RTS_HIST_RANGE < 64
     CHECK_EQ(rts_bucket(v), RTS_HIST_BUCKETS);
     CHECK_EQ(rts_bucket(UINT64_MAX), RTS_HIST_BUCKETS);
+#endif
 }
 
 static void test_count_sum_extremes_and_overflow_are_exact(void)
 {
-    const uint64_t values[] = {5, 0, 1000000, UINT64_C(1) << RTS_HIST_RANGE, 300};
+    const uint64_t large = RTS_HIST_RANGE < 64 ? LAST + 1 : UINT64_C(1) << 60;
+    const uint64_t values[] = {5, 0, 1000000, large, 300};
     defaults();
     setup.overhead = 6;
     start(0);
@@ -55,8 +58,8 @@ static void test_count_sum_extremes_and_overflow_are_exact(void)
     CHECK_EQ(r.hist.n, 5);
     CHECK_EQ(r.hist.sum, sum);
     CHECK_EQ(r.hist.min, 0);
-    CHECK_EQ(r.hist.max, UINT64_C(1) << RTS_HIST_RANGE);
-    CHECK_EQ(r.hist.count[RTS_HIST_BUCKETS], 1);
+    CHECK_EQ(r.hist.max, large);
+    CHECK_EQ(r.hist.count[RTS_HIST_BUCKETS], RTS_HIST_RANGE < 64);
     CHECK_EQ(r.negative, 2);
     CHECK_EQ(r.hist.count[5], 1);
 }
@@ -135,10 +138,10 @@ static void on_section(void *arg)
     section_discarded = r.discarded;
 }
 
-static void test_section_starts_within_the_warmup(void)
+static void test_section_starts_shortly_before_the_warmup_ends(void)
 {
-    const uint64_t warmups[] = {0, 1, 2, 10, 200};
-    for (unsigned i = 0; i < 5; i++) {
+    const uint64_t warmups[] = {0, 1, 2, 10, 200, 100000};
+    for (unsigned i = 0; i < 6; i++) {
         defaults();
         setup.warmup = warmups[i];
         setup.samples = 10;
@@ -150,8 +153,34 @@ static void test_section_starts_within_the_warmup(void)
         for (uint64_t k = 0; r.running; k++)
             rts_rec_add(&r, 1, k);
         CHECK_EQ(section_calls, 1);
+        CHECK(section_discarded <= warmups[i] && warmups[i] - section_discarded <= RTS_CHUNK);
         CHECK(section_discarded < warmups[i] || warmups[i] < 2);
     }
+}
+
+static void test_a_stop_is_seen_within_a_second_also_in_the_warmup(void)
+{
+    bool stop = true;
+    defaults();
+    setup.samples = 0;
+    setup.warmup = 1000;
+    setup.stop = &stop;
+    start(0);
+    uint64_t t = 0;
+    for (; r.running; t += HZ / 10)
+        rts_rec_add(&r, 1, t);
+    CHECK(t <= HZ + HZ / 5);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.hist.n, 0);
+    CHECK_EQ(r.ended, RTS_BY_STOP);
+    setup.warmup = 0;
+    stop = false;
+    start(0);
+    for (t = 0; t < 20000 * (uint64_t)HZ; t += 4 * (uint64_t)HZ) /* the trace is halved twice */
+        rts_rec_add(&r, 1, t);
+    stop = true;
+    rts_rec_add(&r, 1, t);
+    CHECK(!r.running);
 }
 
 static int descending(const void *a, const void *b)
@@ -282,6 +311,7 @@ static void test_rests_after_so_long_without_one(void)
 
 TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overflow_are_exact,
       test_ends_after_exactly_the_samples_asked_for, test_ends_when_the_time_is_up_or_it_is_told_to,
-      test_warmup_leaves_no_trace, test_section_starts_within_the_warmup,
-      test_the_worst_are_the_worst, test_trace_keeps_extremes_and_halves_when_full,
-      test_block_maxima, test_raw_keeps_every_sample, test_rests_after_so_long_without_one)
+      test_warmup_leaves_no_trace, test_section_starts_shortly_before_the_warmup_ends,
+      test_a_stop_is_seen_within_a_second_also_in_the_warmup, test_the_worst_are_the_worst,
+      test_trace_keeps_extremes_and_halves_when_full, test_block_maxima,
+      test_raw_keeps_every_sample, test_rests_after_so_long_without_one)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from rtstone.model.histogram import bounds
-from tests.agent.speak import STUB, case, figures, result
+from tests.agent.speak import STUB, case, figures, result, talk
 
 MS = 1_000_000
 
@@ -58,11 +58,21 @@ def test_bintime_sees_every_stall_between_two_readings() -> None:
     )
 
 
-def test_a_rest_lies_between_samples_not_in_them() -> None:
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [("det.bintime clock=counter", 20), ("null", 20), ("clk.overhead", 20), ("clk.resolution", 20),
+     ("sched.yield", 1020), ("sem.wait.free", 1020), ("mem.malloc.small", 1020)],
+)  # fmt: skip
+def test_a_rest_lies_between_samples_not_in_them(command: str, value: int) -> None:
     # The stub's brake asks for a rest of 50 ms after 500 ms.
-    results, end = case("det.bintime clock=counter time=2000000000", agent=STUB)
-    assert end["evidence"]["rests"] == 3
-    assert spread(results[0]) == (20, 20)
+    results, end = case(f"{command} samples=0 time=1300000000", agent=STUB)
+    assert end["evidence"]["rests"] == 2
+    assert spread(results[0]) == (value, value)
+
+
+def test_raw_with_few_samples_keeps_just_them() -> None:
+    answers = talk(["case 1 sched.yield samples=5 raw=1"], agent=STUB)
+    assert [r["v"] for r in answers if r["t"] == "raw"] == [[1020] * 5]
 
 
 def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
@@ -101,13 +111,19 @@ def test_activations_add_up() -> None:
 
 
 def test_releases_can_be_aligned() -> None:
-    found = result("dk.periodic align=250000 samples=3 time=0 warmup=0", agent=STUB)
-    assert spread(found) == (5000, 5000)
+    # a stall over 100 ns after a release that lies 250 us after a multiple of the period
+    found = result(
+        "dk.periodic align=250000 samples=50 time=0 warmup=0", "30250000", "100000", agent=STUB
+    )
+    assert found["worst"][0][0] == 100_000
+    assert found["worst"][1][0] == 5000
+    found = result(
+        "dk.periodic align=150000 samples=50 time=0 warmup=0", "30250000", "100000", agent=STUB
+    )
+    assert found["worst"][0][0] == 5000  # the stall lies between two releases
 
 
 def test_raw_keeps_every_sample_in_order() -> None:
-    from tests.agent.speak import talk
-
     answers = talk(
         ["case 1 dk.periodic samples=1000 time=0 warmup=3 raw=1"],
         str(30 * MS), str(3 * MS), agent=STUB,

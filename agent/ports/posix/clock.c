@@ -10,6 +10,15 @@
 bool rts_cycle_counter;
 
 #if defined __x86_64__
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *s = text; (s = strstr(s, word)); s += n)
+        if ((s == text || s[-1] == ' ') && (s[n] == '\0' || s[n] == ' '))
+            return true;
+    return false;
+}
+
 /* Invariant (CPUID 0x80000007, EDX bit 8), and the kernel has not found it unstable. */
 static bool tsc_is_invariant(void)
 {
@@ -19,7 +28,7 @@ static bool tsc_is_invariant(void)
     char sources[128];
     return !posix_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
                             sources, sizeof sources) ||
-           strstr(sources, "tsc");
+           has_word(sources, "tsc");
 }
 
 /* A pair of readings of both clocks at as nearly the same time as can be had: the tightest of 100.
@@ -50,6 +59,13 @@ static uint64_t calibrate(void)
     return (uint64_t)((double)(count1 - count0) * 1e9 / (double)(ns1 - ns0) + 0.5);
 }
 #endif
+
+uint64_t rts_port_time_resolution_ns(void)
+{
+    struct timespec step;
+    clock_getres(CLOCK_MONOTONIC, &step);
+    return (uint64_t)step.tv_sec * RTS_TIME_HZ + (uint64_t)step.tv_nsec;
+}
 
 int rts_port_clock_init(rts_clock *clock)
 {

@@ -1,4 +1,5 @@
 /* The conditions a result was taken under, as POSIX asks (benchmarks 1.2); one table of facts. */
+#include <dirent.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +22,10 @@ static const struct {
     {"cpu.isolated", CPU "isolated"},
     {"cpu.nohz_full", CPU "nohz_full"},
     {"cpu.smt", CPU "smt/control"},
-    {"cpu.governor", CPU "cpu0/cpufreq/scaling_governor"},
-    {"cpu.frequency_driver", CPU "cpu0/cpufreq/scaling_driver"},
     {"cpu.boost", CPU "cpufreq/boost"},
     {"cpu.no_turbo", CPU "intel_pstate/no_turbo"},
     {"cpu.idle_driver", CPU "cpuidle/current_driver"},
     {"cpu.idle_governor", CPU "cpuidle/current_governor"},
-    {"cpu.microcode", CPU "cpu0/microcode/version"},
     {"clocksource.current", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
     {"clocksource.available", "/sys/devices/system/clocksource/clocksource0/available_clocksource"},
     {"sched.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"},
@@ -46,6 +44,18 @@ static const struct {
     {"machine.bios", "/sys/class/dmi/id/bios_version"},
     {"machine.load", "/proc/loadavg"},
     {"cgroup", "/proc/self/cgroup"},
+};
+
+/* The same, below the folder of the CPU that is measured unless another one is named. */
+static const struct {
+    const char *key, *path;
+} cpu_lines[] = {
+    {"cpu.governor", "cpufreq/scaling_governor"},
+    {"cpu.frequency_driver", "cpufreq/scaling_driver"},
+    {"cpu.frequency_max", "cpufreq/scaling_max_freq"},
+    {"cpu.microcode", "microcode/version"},
+    {"cpu.thread_siblings", "topology/thread_siblings_list"},
+    {"cpu.core_siblings", "topology/core_siblings_list"},
 };
 
 /* Facts that are a field of /proc/cpuinfo, /proc/meminfo or the kernel's configuration. */
@@ -117,12 +127,12 @@ static void put_fields(rts_wire *w)
     }
 }
 
-/* Idle states of CPU 0 as "POLL C1 C2". */
-static void put_idle_states(rts_wire *w)
+/* Idle states of the CPU as "POLL C1 C2". */
+static void put_idle_states(rts_wire *w, int cpu)
 {
     char path[96], name[32], all[256] = "";
     for (unsigned i = 0; i < 16; i++) {
-        snprintf(path, sizeof path, CPU "cpu0/cpuidle/state%u/name", i);
+        snprintf(path, sizeof path, CPU "cpu%d/cpuidle/state%u/name", cpu, i);
         if (!posix_read_line(path, name, sizeof name))
             break;
         size_t used = strlen(all);
@@ -132,34 +142,33 @@ static void put_idle_states(rts_wire *w)
     rts_wire_str(w, "cpu_dma_latency", posix_idle_state);
 }
 
+static void put_cpu_lines(rts_wire *w, int cpu)
+{
+    char path[128], value[256];
+    for (size_t i = 0; i < sizeof cpu_lines / sizeof cpu_lines[0]; i++) {
+        snprintf(path, sizeof path, CPU "cpu%d/%s", cpu, cpu_lines[i].path);
+        rts_wire_str(w, cpu_lines[i].key,
+                     posix_read_line(path, value, sizeof value) ? value : NULL);
+    }
+}
+
+/* Every weakness the kernel knows and this CPU has, with what is done about it. */
 static void put_mitigations(rts_wire *w)
 {
-    static const char *const names[] = {
-        "gather_data_sampling",
-        "itlb_multihit",
-        "l1tf",
-        "mds",
-        "meltdown",
-        "mmio_stale_data",
-        "retbleed",
-        "spec_rstack_overflow",
-        "spec_store_bypass",
-        "spectre_v1",
-        "spectre_v2",
-        "srbds",
-        "tsx_async_abort",
-        "reg_file_data_sampling",
-    };
+    DIR *dir = opendir(CPU "vulnerabilities");
     rts_wire_open(w, "cpu.mitigations", '[');
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[96], state[160], entry[256];
-        snprintf(path, sizeof path, CPU "vulnerabilities/%s", names[i]);
-        if (!posix_read_line(path, state, sizeof state) || !strcmp(state, "Not affected"))
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char path[320], state[160], entry[424];
+        snprintf(path, sizeof path, CPU "vulnerabilities/%s", e->d_name);
+        if (e->d_name[0] == '.' || !posix_read_line(path, state, sizeof state) ||
+            !strcmp(state, "Not affected"))
             continue;
-        snprintf(entry, sizeof entry, "%s: %s", names[i], state);
+        snprintf(entry, sizeof entry, "%s: %s", e->d_name, state);
         rts_wire_str(w, NULL, entry);
     }
     rts_wire_close(w, ']');
+    if (dir)
+        closedir(dir);
 }
 
 /* "hypervisor" among the CPU's flags, and whose it is. */
@@ -167,24 +176,36 @@ static void put_virtualisation(rts_wire *w)
 {
     char flags[4096], type[64];
     bool known = find_field("/proc/cpuinfo", "flags", flags, sizeof flags);
-    bool virtual = known && strstr(flags, " hypervisor");
-    rts_wire_bool(w, "machine.virtual", virtual);
+    if (known)
+        rts_wire_bool(w, "machine.virtual", strstr(flags, " hypervisor") != NULL);
+    else
+        rts_wire_null(w, "machine.virtual");
     rts_wire_str(w, "machine.hypervisor",
                  posix_read_line("/sys/hypervisor/type", type, sizeof type) ? type : NULL);
 }
 
-/* Configuration of the kernel that matters here, where it can be read. */
-static void put_kernel_config(rts_wire *w)
+static void put_wanted_lines(rts_wire *w, FILE *file)
 {
     static const char *const wanted[] = {
         "CONFIG_HZ=",
         "CONFIG_PREEMPT",
         "CONFIG_NO_HZ",
-        "CONFIG_RT_GROUP_SCHED",
         "CONFIG_RCU_NOCB_CPU",
         "CONFIG_IRQ_FORCED_THREADING",
         "CONFIG_HIGH_RES_TIMERS",
+        "CONFIG_RT_GROUP_SCHED",
     };
+    rts_wire_open(w, "kernel.config", '[');
+    for (char line[256]; fgets(line, sizeof line, file);)
+        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+            if (!strncmp(line, wanted[i], strlen(wanted[i])))
+                rts_wire_strn(w, NULL, line, (unsigned)strcspn(line, "\n"));
+    rts_wire_close(w, ']');
+}
+
+/* Configuration of the kernel that matters here, where it can be read. */
+static void put_kernel_config(rts_wire *w)
+{
     struct utsname u;
     char path[128];
     uname(&u);
@@ -193,12 +214,13 @@ static void put_kernel_config(rts_wire *w)
     bool piped = !file;
     if (piped) /* NOLINTNEXTLINE(cert-env33-c,bugprone-command-processor): a constant command */
         file = popen("gzip -dc /proc/config.gz 2>/dev/null", "re");
-    rts_wire_open(w, "kernel.config", '[');
-    for (char line[256]; file && fgets(line, sizeof line, file);)
-        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-            if (!strncmp(line, wanted[i], strlen(wanted[i])))
-                rts_wire_strn(w, NULL, line, (unsigned)strcspn(line, "\n"));
-    rts_wire_close(w, ']');
+    int c = file ? getc(file) : EOF;
+    if (c == EOF) { /* unknown is not the same as nothing */
+        rts_wire_null(w, "kernel.config");
+    } else {
+        ungetc(c, file);
+        put_wanted_lines(w, file);
+    }
     if (file && piped)
         pclose(file);
     else if (file)
@@ -217,13 +239,14 @@ void rts_port_conditions(rts_wire *w)
     char libc[64];
     snprintf(libc, sizeof libc, "glibc %s, static", gnu_get_libc_version());
     rts_wire_str(w, "libc", libc);
-    rts_wire_str(w, "heap", "glibc malloc, one arena, default thresholds");
+    rts_wire_str(w, "heap", "glibc malloc, one arena; mmap from 128 KiB, which freed blocks raise");
     posix_allowed_cpus(&allowed);
     rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
     rts_wire_uint(w, "rights.uid", getuid());
     put_fields(w);
-    put_idle_states(w);
+    put_cpu_lines(w, rts_port_default_cpu());
+    put_idle_states(w, rts_port_default_cpu());
     put_mitigations(w);
     put_virtualisation(w);
     put_kernel_config(w);

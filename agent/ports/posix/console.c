@@ -49,9 +49,10 @@ int rts_port_getline(char *line, size_t size)
         if (n == 0 || c == '\n')
             break;
         if (used < size - 1)
-            line[used++] = c;
+            line[used] = c;
+        used++;
     }
-    line[used] = '\0';
+    line[used < size ? used : size - 1] = '\0';
     return (int)used;
 }
 
@@ -71,10 +72,11 @@ bool rts_port_stopped(void)
 }
 
 /* A handler without SA_RESTART interrupts a wait for the next command. */
-void posix_block_signals(void)
+void posix_set_signals(void)
 {
     struct sigaction stop = {.sa_handler = on_stop};
     sigset_t child;
+    signal(SIGCHLD, SIG_DFL); /* who ignores it has no children to wait for */
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGHUP, &stop, NULL);
@@ -83,14 +85,13 @@ void posix_block_signals(void)
     sigprocmask(SIG_BLOCK, &child, NULL);
 }
 
-bool posix_take_signal(int timeout_ms, int *signal)
+bool posix_await_child(int timeout_ms)
 {
     struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    *signal = sigtimedwait(&child, NULL, &timeout);
-    return *signal >= 0 || errno == EINTR;
+    return sigtimedwait(&child, NULL, &timeout) >= 0 || errno == EINTR;
 }
 
 /* ---- hello ------------------------------------------------------------------------------- */

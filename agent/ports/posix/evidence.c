@@ -12,17 +12,15 @@ typedef struct snapshot {
 /* Of the one case this process runs. */
 static struct {
     int stat_fd, sched_fd, msr_fd;
-    char cpu_name[16]; /* the line of the measured CPU in /proc/stat */
     snapshot start;
     int started; /* by the first of several measuring tasks */
 } around = {.stat_fd = -1, .sched_fd = -1, .msr_fd = -1};
 
-static char text[16384]; /* pread of files too large for a task's stack; one task at a time */
+static char text[65536]; /* pread of files too large for a task's stack; one task at a time */
 
 void posix_evidence_open(const rts_case *c)
 {
     char path[48];
-    snprintf(around.cpu_name, sizeof around.cpu_name, "\ncpu%d ", c->cpu);
     around.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     snprintf(path, sizeof path, "/dev/cpu/%d/msr", c->cpu);
     around.msr_fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -34,18 +32,28 @@ static int64_t clock_ns(clockid_t clock)
     return clock_gettime(clock, &t) ? -1 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* The eighth number of the CPU's line counts stolen time in clock ticks (10 ms as a rule). */
-static int64_t read_steal_ns(void)
+/*
+ * Stolen from the measured CPUs: the eighth number of their lines, in clock ticks (10 ms as a
+ * rule).
+ */
+static int64_t read_steal_ns(const rts_case *c)
 {
+    unsigned long long sum = 0, steal;
     ssize_t n = pread(around.stat_fd, text, sizeof text - 1, 0);
     if (n <= 0)
         return -1;
     text[n] = '\0';
-    const char *line = strstr(text, around.cpu_name);
-    unsigned long long steal;
-    if (!line || sscanf(line + 1, "%*s %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
-        return -1;
-    return (int64_t)steal * (1000000000 / sysconf(_SC_CLK_TCK));
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
+        char name[16];
+        if (!rts_cpuset_has(&c->common.cpus, cpu))
+            continue;
+        snprintf(name, sizeof name, "\ncpu%u ", cpu);
+        const char *line = strstr(text, name);
+        if (!line || sscanf(line + 1, "%*s %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
+            return -1;
+        sum += steal;
+    }
+    return (int64_t)sum * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
 /* Of the measuring task, whose number this thread-relative file gives. */
@@ -73,13 +81,10 @@ static int64_t read_smi(void)
     return (int64_t)(count & 0xffffffff);
 }
 
-static void take(snapshot *s)
+static void take_counts(snapshot *s)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    s->steal_ns = read_steal_ns();
-    s->migrations = read_migrations();
-    s->smi = read_smi();
     s->minflt = usage.ru_minflt;
     s->majflt = usage.ru_majflt;
     s->nvcsw = usage.ru_nvcsw;
@@ -88,17 +93,20 @@ static void take(snapshot *s)
     s->time_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Large files of /proc: they take time and faults of their own, so they are read outside. */
+static void take_files(snapshot *s, const rts_case *c)
+{
+    s->steal_ns = read_steal_ns(c);
+    s->migrations = read_migrations();
+    s->smi = read_smi();
+}
+
 void rts_port_section_start(rts_case *c)
 {
-    (void)c;
     if (__atomic_exchange_n(&around.started, 1, __ATOMIC_ACQ_REL))
         return;
-    take(&around.start);
-    /* The files above are large; only now do the counts begin. */
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    around.start.minflt = usage.ru_minflt;
-    around.start.majflt = usage.ru_majflt;
+    take_files(&around.start, c);
+    take_counts(&around.start);
 }
 
 static int64_t since(int64_t end, int64_t start)
@@ -113,13 +121,8 @@ void rts_port_section_end(rts_case *c)
     snapshot b;
     if (!around.started)
         return;
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage); /* before the reading of files adds to it */
-    take(&b);
-    b.minflt = usage.ru_minflt;
-    b.majflt = usage.ru_majflt;
-    b.nvcsw = usage.ru_nvcsw;
-    b.nivcsw = usage.ru_nivcsw;
+    take_counts(&b);
+    take_files(&b, c);
     e->section_ns = since(b.time_ns, a->time_ns);
     e->cpu_ns = since(b.cpu_ns, a->cpu_ns);
     e->minflt = since(b.minflt, a->minflt);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "posix.h"
@@ -28,9 +29,28 @@ void rts_port_unshare(void *memory, size_t size)
     munmap(memory, size);
 }
 
+#define LOCK_HEADROOM (256u << 20)
+#define CAP_IPC_LOCK_BIT 14
+
+/* True if this process may lock as much memory as it likes, or at least enough for any case. */
+static bool has_lock_headroom(void)
+{
+    char status[4096];
+    unsigned long long caps = 0;
+    struct rlimit limit;
+    if (posix_read_file("/proc/self/status", status, sizeof status) > 0) {
+        const char *line = strstr(status, "CapEff:");
+        if (line)
+            caps = strtoull(line + 7, NULL, 16);
+    }
+    return (caps >> CAP_IPC_LOCK_BIT & 1) ||
+           (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= LOCK_HEADROOM);
+}
+
+/* Under a small limit, locking succeeds, and it is malloc() that fails later: better not to. */
 bool posix_lock_memory(void)
 {
-    return mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    return has_lock_headroom() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
 /* ---- the child: one case ----------------------------------------------------------------- */
@@ -65,6 +85,13 @@ static void own_shm(void)
         (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
 
+static void cannot_measure(rts_case *c, int err)
+{
+    char what[64];
+    snprintf(what, sizeof what, "cannot create the measuring task on CPU %d", c->cpu);
+    rts_port_failed(c, what, err);
+}
+
 static void run_child(rts_case *c, void (*run)(rts_case *c))
 {
     job j = {c, run};
@@ -83,11 +110,12 @@ static void run_child(rts_case *c, void (*run)(rts_case *c))
     prctl(PR_SET_TIMERSLACK, 1);
     mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
     c->evidence.sched = posix_may_realtime() ? "fifo" : "other";
+    c->evidence.prio = posix_may_realtime() ? c->common.prio : -1;
     c->evidence.locked = posix_lock_memory();
     posix_evidence_open(c);
     int err = rts_task_create(&task, &attr);
     if (err)
-        rts_port_failed(c, "cannot create the measuring task", err);
+        cannot_measure(c, err);
     else
         rts_task_join(&task);
 }
@@ -104,9 +132,11 @@ typedef struct watch {
 /* A number that changes as long as the case makes progress. */
 static uint64_t heartbeat(const rts_case *c)
 {
-    uint64_t beat = c->beat;
-    for (unsigned i = 0; i < c->n_series; i++)
-        beat += c->series[i].rec->hist.n + c->series[i].rec->discarded;
+    uint64_t beat = 0;
+    for (unsigned i = 0; i < c->n_series; i++) {
+        const rts_rec *r = c->series[i].rec;
+        beat += r->hist.n + r->discarded + r->used;
+    }
     return beat;
 }
 
@@ -138,7 +168,6 @@ static bool start_watchdog(watch *w, pthread_t *thread)
     pthread_attr_t attr;
     struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO)};
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, 64u << 10);
     if (posix_may_realtime()) {
         pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
         pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
@@ -154,15 +183,25 @@ static bool start_watchdog(watch *w, pthread_t *thread)
 
 #define STOP_GRACE_NS UINT64_C(2500000000)
 
-/* Waits for the child to end; passes on a request to stop, then insists. */
+/* How long to wait for a signal: a request to stop must not wait for a rare progress record. */
+static int patience_ms(const rts_case *c)
+{
+    if (c->stop_asked)
+        return 100;
+    return c->progress_ms ? (int)c->progress_ms : 1000;
+}
+
+/* Waits for the child to end; passes on a request to stop, then insists.  -1: it was lost. */
 static int await(rts_case *c, pid_t child)
 {
     rts_tick kill_at = UINT64_MAX;
-    int status, signal;
+    int status;
     for (;;) {
         pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child)
             return status;
+        if (ended < 0 && errno != EINTR)
+            return -1;
         if (rts_port_stopped() && !c->stop_asked) {
             c->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
@@ -171,12 +210,27 @@ static int await(rts_case *c, pid_t child)
             kill(-child, SIGKILL);
             kill_at = UINT64_MAX;
         }
-        bool quick = c->progress_ms || c->stop_asked;
-        bool came =
-            posix_take_signal(quick ? (int)(c->progress_ms ? c->progress_ms : 100) : 1000, &signal);
-        if (!came && c->progress_ms && !c->evidence.shared)
+        if (!posix_await_child(patience_ms(c)) && c->progress_ms && !c->evidence.shared)
             rts_agent_progress(c);
     }
+}
+
+/* Why the child did not come back as it should; false: it did. */
+static bool explain(int status, const watch *w, char *why, size_t size)
+{
+    if (w->hung)
+        snprintf(why, size, "it made no progress for %u s",
+                 (unsigned)(w->c->patience_ns / RTS_TIME_HZ));
+    else if (status < 0)
+        snprintf(why, size, "its process was lost: %s", strerror(errno));
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        snprintf(why, size, "exit status %d", WEXITSTATUS(status));
+    else
+        return false;
+    return true;
 }
 
 int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
@@ -199,23 +253,18 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     setpgid(child, child); /* whoever comes first */
     watch w = {.c = c, .child = child};
     pthread_t thread;
-    bool watched = start_watchdog(&w, &thread);
+    if (!start_watchdog(&w, &thread)) { /* nothing real-time runs without one above it */
+        kill(-child, SIGKILL);
+        waitpid(child, NULL, 0);
+        snprintf(why, size, "no watchdog can be started above it");
+        return -1;
+    }
     int status = await(c, child);
     kill(-child, SIGKILL); /* tasks that are processes and did not end */
+    sem_post(&w.over);
+    pthread_join(thread, NULL);
     int64_t others = posix_other_agents();
     if (others > c->evidence.others)
         c->evidence.others = others;
-    if (watched) {
-        sem_post(&w.over);
-        pthread_join(thread, NULL);
-    }
-    if (w.hung)
-        snprintf(why, size, "it made no progress for %u s",
-                 (unsigned)(c->patience_ns / RTS_TIME_HZ));
-    else if (WIFSIGNALED(status))
-        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        return 0;
-    return -1;
+    return explain(status, &w, why, size) ? -1 : 0;
 }

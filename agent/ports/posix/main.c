@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         return 0;
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without a host has nothing to do */
-    posix_block_signals();
+    posix_set_signals();
     posix_claim_names();
     posix_hold_idle();
     int status = rts_agent_serve();

@@ -81,32 +81,32 @@ static inline int rts_sem_destroy(rts_sem *sem)
 
 static inline int rts_sem_give(rts_sem *sem)
 {
-    return sem_post(sem->s);
+    return sem_post(sem->s) ? -errno : 0;
 }
 
 static inline int rts_sem_take(rts_sem *sem)
 {
-    return sem_wait(sem->s);
+    return sem_wait(sem->s) ? -errno : 0;
 }
 
 static inline int rts_sem_try(rts_sem *sem)
 {
-    return sem_trywait(sem->s);
+    return sem_trywait(sem->s) ? -errno : 0;
 }
 
 static inline int rts_mutex_lock(rts_mutex *mutex)
 {
-    return pthread_mutex_lock(&mutex->m);
+    return -pthread_mutex_lock(&mutex->m);
 }
 
 static inline int rts_mutex_unlock(rts_mutex *mutex)
 {
-    return pthread_mutex_unlock(&mutex->m);
+    return -pthread_mutex_unlock(&mutex->m);
 }
 
 static inline int rts_queue_send(rts_queue *queue, const void *message)
 {
-    return mq_send(queue->q, message, queue->size, 0);
+    return mq_send(queue->q, message, queue->size, 0) ? -errno : 0;
 }
 
 static inline int rts_queue_receive(rts_queue *queue, void *message)

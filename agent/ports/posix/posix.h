@@ -29,9 +29,11 @@ void posix_allowed_cpus(rts_cpuset *set);
 /* Binds the caller to the allowed CPUs outside `measured`; false: there is none. */
 bool posix_leave_cpus(const rts_cpuset *measured);
 
-/* Signals that end the agent are blocked and taken here: true once one has come. */
-void posix_block_signals(void);
-bool posix_take_signal(int timeout_ms, int *signal);
+/* SIGTERM, SIGINT and SIGHUP ask the agent to stop; SIGCHLD is waited for. */
+void posix_set_signals(void);
+
+/* True if a child ended, or a signal came, within the time. */
+bool posix_await_child(int timeout_ms);
 
 /* Opens what posix evidence is read from; before the timed section. */
 void posix_evidence_open(const rts_case *c);

@@ -44,8 +44,8 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     posix_object_name(name, sizeof name, slot);
     queue->size = size;
     queue->q = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
-    if (queue->q == (mqd_t)-1)
-        return -errno;
+    if (queue->q == (mqd_t)-1) /* the system's limits are no invalid argument to the user */
+        return errno == EINVAL ? -EMSGSIZE : -errno;
     mq_unlink(name); /* the descriptor is enough, also for processes that inherit it */
     return 0;
 }

@@ -8,8 +8,8 @@ posix_options posix_option;
 
 uint32_t rts_port_caps(void)
 {
-    uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_AFFINITY |
-                    RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL;
+    uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
+                    RTS_CAP_CLOCK_SYSCALL;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
     if (access("/dev/shm", W_OK) == 0)
@@ -22,8 +22,8 @@ const char *rts_port_why_not(uint32_t cap)
     switch (cap) {
     case RTS_CAP_PRIORITIES:
     case RTS_CAP_ROUND_ROBIN:
-        return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO, and with RT group "
-               "scheduling a cpu.rt_runtime_us of the control group)";
+        return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
+               "group scheduling a cpu.rt_runtime_us of the control group)";
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:
@@ -41,6 +41,7 @@ static const struct {
              "the control group)"},
     {ENOMEM, "no memory, or the limit of locked memory is reached (ulimit -l)"},
     {EMFILE, "the limit of open files or queues is reached (ulimit -n, ulimit -q)"},
+    {EMSGSIZE, "beyond fs.mqueue.msg_max or fs.mqueue.msgsize_max"},
     {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max is reached"},
 };
 
@@ -64,8 +65,8 @@ bool rts_port_is_limit(int error)
     case EMFILE:
     case ENFILE:
     case ENOSPC:
+    case EMSGSIZE:
     case ENOSYS:
-    case EINVAL: /* what glibc says of attributes that a limit forbids */
         return true;
     default:
         return false;
@@ -100,6 +101,30 @@ bool posix_leave_cpus(const rts_cpuset *measured)
     return CPU_COUNT(&rest) > 0 && sched_setaffinity(0, sizeof rest, &rest) == 0;
 }
 
+void rts_port_bind(int cpu)
+{
+    cpu_set_t one;
+    if (cpu < 0) {
+        posix_leave_cpus(&(rts_cpuset){{0}});
+        return;
+    }
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+/* A cpuset can forbid what the kernel calls isolated. */
+static bool may_use(int cpu)
+{
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    bool may = sched_setaffinity(0, sizeof one, &one) == 0;
+    sched_setaffinity(0, sizeof before, &before);
+    return may;
+}
+
 /* The last isolated CPU, or else the last allowed one: interrupts prefer the first. */
 int rts_port_default_cpu(void)
 {
@@ -117,7 +142,8 @@ int rts_port_default_cpu(void)
         end = first;
         if (*s == '-' && sscanf(s, "-%d%n", &end, &used) == 1)
             s += used;
-        last = end;
+        if (may_use(end))
+            last = end;
         if (*s != ',')
             break;
         s++;
@@ -127,16 +153,23 @@ int rts_port_default_cpu(void)
 
 /* ---- brakes and idle states -------------------------------------------------------------- */
 
+/*
+ * The brake is RT throttling or, since Linux 6.12, the server that gives others 50 ms of every
+ * second whatever sched_rt_runtime_us says.
+ */
 void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     char runtime[32], period[32];
-    long run_us, period_us;
-    *busy_ns = *rest_ns = 0;
-    if (!posix_read_line("/proc/sys/kernel/sched_rt_runtime_us", runtime, sizeof runtime) ||
-        !posix_read_line("/proc/sys/kernel/sched_rt_period_us", period, sizeof period) ||
-        sscanf(runtime, "%ld", &run_us) != 1 || sscanf(period, "%ld", &period_us) != 1 ||
-        run_us <= 0 || run_us >= period_us)
-        return;
+    long run_us = -1, period_us = -1;
+    if (posix_read_line("/proc/sys/kernel/sched_rt_runtime_us", runtime, sizeof runtime) &&
+        posix_read_line("/proc/sys/kernel/sched_rt_period_us", period, sizeof period)) {
+        sscanf(runtime, "%ld", &run_us);
+        sscanf(period, "%ld", &period_us);
+    }
+    if (run_us <= 0 || run_us >= period_us) {
+        run_us = 950000;
+        period_us = 1000000;
+    }
     /* Half the allowance at a time, and twice the rest that its share of the period asks for. */
     *busy_ns = (uint64_t)run_us * 500;
     *rest_ns = (uint64_t)((double)*busy_ns * (double)(period_us - run_us) / (double)run_us * 2);

@@ -10,8 +10,11 @@ bool posix_may_realtime(void)
 {
     static int may = -1;
     if (may < 0) {
-        /* Try it: rights, limits and RT group scheduling can all be in the way. */
-        struct sched_param param = {.sched_priority = RTS_PRIO_MAX}, back = {0};
+        /*
+         * Try it: rights, limits and RT group scheduling can all be in the way.  At the watchdog's
+         * priority: no task may run without one above it.
+         */
+        struct sched_param param = {.sched_priority = RTS_PRIO_MAX + 1}, back = {0};
         may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
         if (may)
             sched_setscheduler(0, SCHED_OTHER, &back);
@@ -26,7 +29,9 @@ static int posix_policy(rts_policy policy)
 
 static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
 {
-    int err = pthread_attr_setstacksize(attr, a->stack ? a->stack : RTS_STACK_DEFAULT);
+    size_t stack = a->stack ? a->stack : RTS_STACK_DEFAULT;
+    size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+    int err = pthread_attr_setstacksize(attr, stack > least ? stack : least);
     if (!err && a->cpu >= 0) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
@@ -74,7 +79,8 @@ static int create_process(rts_task *task, const rts_task_attr *a)
             cpu_set_t cpus;
             CPU_ZERO(&cpus);
             CPU_SET((unsigned)a->cpu, &cpus);
-            sched_setaffinity(0, sizeof cpus, &cpus);
+            if (sched_setaffinity(0, sizeof cpus, &cpus))
+                _exit(1);
         }
         int err = rts_task_set_own_prio(a->prio, a->policy);
         if (!err)
