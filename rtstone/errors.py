@@ -5,7 +5,7 @@
     ├── Inconclusive   3    cases failed or were lost, though the target lived
     ├── TargetError    4    the target did not start, died, or fell silent
     ├── StoreError     4    results could not be kept while the run was going on
-    └── Interrupted  130    SIGINT or SIGTERM
+    └── Interrupted  130    SIGINT, SIGTERM or SIGHUP
 
 The text of an error is one line: what, where; what to do.
 """
@@ -53,9 +53,14 @@ class Interrupted(RtstoneError):  # noqa: N818  not a fault of anyone
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
     """The error for a name that is not known, with the nearest one that is."""
+    place = f", {where}" if where else ""
+    return UsageError(f"unknown {kind} '{name}'{place}; {nearest(name, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Advice for a name that is not known."""
     from difflib import get_close_matches
 
     names = sorted(known)
     near = get_close_matches(name, names, n=1, cutoff=0.4)
-    advice = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
-    return UsageError(f"unknown {kind} '{name}'{f', {where}' if where else ''}; {advice}")
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"

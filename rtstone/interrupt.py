@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a wish that is looked at when it suits, so that nothing is torn apart."""
+"""The signals that end a program as a wish, looked at when it suits: nothing is torn apart."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ class Interrupt:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._request)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before = signal.signal(number, self._request)
+            self._before[number] = before
+            if number == signal.SIGHUP and before == signal.SIG_IGN:  # by nohup
+                signal.signal(number, before)
         return self
 
     def __exit__(

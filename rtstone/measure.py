@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rtstone.errors import Inconclusive, Interrupted, RtstoneError, StoreError, TargetError
+from rtstone.errors import (
+    Inconclusive,
+    Interrupted,
+    RtstoneError,
+    StoreError,
+    TargetError,
+    UsageError,
+)
 from rtstone.interrupt import Interrupt
 from rtstone.model.assemble import Assembly
+from rtstone.model.benches import cpu_list
 from rtstone.model.documents import Result, Run
 from rtstone.model.plan import Case, Plan
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets.base import Link, Options, Target
 from rtstone.wire import commands, records
-from rtstone.wire.reader import Reader, Record
+from rtstone.wire.reader import MARK, Reader, Record
 
 POLL_S = 0.25  # how soon a wish to stop is seen
-PATIENCE_S = 120.0  # silence beyond the expected time of a case, after which the agent is given up
+PATIENCE_S = 120.0  # silence beyond the longest time of a case, after which the agent is given up
+LIST_S = 10.0  # an agent has listed its benches by then
+NOISE = 16 << 20  # bytes of console noise that are kept
 NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
 
 
@@ -51,20 +63,41 @@ class Outcome(NamedTuple):
 
 def catalogue(target: Target, interrupt: Interrupt) -> dict[str, records.Bench]:
     """The benches that the target's agent offers.  Raises TargetError, Interrupted."""
-    benches: dict[str, records.Bench] = {}
+    found: list[records.Body] = []
     with target.start(Options(catalogue=True)) as link:
-        reader, last = Reader(), time.monotonic()
+        reader, begin = Reader(), time.monotonic()
         while (line := link.read(POLL_S)) != b"":
             if interrupt.requested:
                 raise Interrupted("interrupted before the run began")
-            if line is None and time.monotonic() - last > PATIENCE_S:
-                raise TargetError(f"the agent lists no benches, on target '{target.name}'")
-            for event in reader.feed(line or b""):
-                if isinstance(event, Record) and isinstance(event.body, records.Bench):
-                    benches[event.body.id] = event.body
-    if not benches or any(defect.costs for defect in reader.defects):
+            if time.monotonic() - begin > LIST_S:
+                raise TargetError(
+                    f"the agent does not end its list of benches, {target.agent}; it was ended"
+                )
+            events = reader.feed(line or b"")
+            found += [event.body for event in events if isinstance(event, Record)]
+    if not found and not reader.damaged:
+        raise TargetError(
+            f"{target.agent} is no rtstone agent, no record is in its output; see RTSTONE_AGENT"
+        )
+    benches = {body.id: body for body in found if isinstance(body, records.Bench)}
+    if not benches or reader.damaged or any(defect.costs for defect in reader.defects):
         raise TargetError(f"the agent's list of benches is damaged, on target '{target.name}'")
     return benches
+
+
+def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
+    """The CPUs that the plan measures on, None if the target cannot tell.  Raises UsageError."""
+    here = target.cpus()
+    if not here:
+        return None
+    measured = plan.cpus(frozenset({max(here)}))
+    if absent := measured - here:
+        verb = "is" if len(absent) == 1 else "are"
+        raise UsageError(
+            f"CPU {cpu_list(absent)} {verb} not there, on target '{target.name}'; "
+            f"it has {cpu_list(here)}"
+        )
+    return measured
 
 
 def measure(
@@ -80,7 +113,8 @@ def measure(
     error: RtstoneError | None = None
     assembly = Assembly(plan)
     begin = time.monotonic()
-    listener.started(plan)
+    tell = _Teller(listener)
+    tell(lambda to: to.started(plan))
     try:
         if not interrupt.requested:
             with target.start(Options(keep_idle=plan.keep_idle, cpus=cpus)) as link:
@@ -89,7 +123,7 @@ def measure(
                     link=link,
                     assembly=assembly,
                     directory=directory,
-                    listener=listener,
+                    tell=tell,
                     interrupt=interrupt,
                 ).carry_on()
     except StoreError as lost:
@@ -97,10 +131,17 @@ def measure(
         error = StoreError(f"{lost}; {kept}")
     except RtstoneError as failed:
         error = failed
+    except BaseException as fault:  # of this program: what was measured is kept all the same
+        tell(lambda to: to.ended())
+        with suppress(StoreError):
+            directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
+        raise
     if interrupt.requested and not isinstance(error, StoreError):
         error = Interrupted("interrupted")
-    listener.ended()
+    tell(lambda to: to.ended())
     whole = error is None or assembly.complete == len(plan.cases)
+    if error and whole:
+        assembly.remarks.append(str(error))
     run = assembly.run(None if whole else str(error), time.monotonic() - begin)
     try:
         directory.finish(run)
@@ -112,12 +153,30 @@ def measure(
 def _inconclusive(run: Run) -> Inconclusive | None:
     bad = [result for result in run.results if result.status in {"failed", "incomplete"}]
     if not bad:
-        return None
+        return Inconclusive(str(run.reason)) if run.status == "incomplete" else None
     first = f"{bad[0].bench}: {bad[0].reason or bad[0].status}"
+    if len(bad) == 1:
+        return Inconclusive(f"1 of {len(run.results)} results is not valid, {first}")
     return Inconclusive(
-        f"{len(bad)} of {len(run.results)} results are not valid, first {first}; "
-        "the summary says why"
+        f"{len(bad)} of {len(run.results)} results are not valid, the first is {first}"
     )
+
+
+class _Teller:
+    """Tells a listener, until that fails: with nobody left to read, the run goes on."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    @property
+    def progress_ms(self) -> int:
+        return self._listener.progress_ms
+
+    def __call__(self, what: Callable[[Listener], None]) -> None:
+        try:
+            what(self._listener)
+        except OSError:
+            self._listener = Listener()
 
 
 @dataclass(kw_only=True)
@@ -132,9 +191,10 @@ class _Dialogue:
     link: Link
     assembly: Assembly
     directory: RunDirectory
-    listener: Listener
+    tell: _Teller
     interrupt: Interrupt
     sent: int = 0
+    noise: int = 0
     heard: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -142,14 +202,14 @@ class _Dialogue:
 
     def carry_on(self) -> None:
         """Until the agent's orderly end.  Raises TargetError, StoreError."""
-        if self.listener.progress_ms:
-            self.link.send(commands.progress(self.listener.progress_ms))
+        if self.tell.progress_ms:
+            self.link.send(commands.progress(self.tell.progress_ms))
         self._send_upto(1)
         while (line := self.link.read(POLL_S)) != b"":
             if self.interrupt.requested:
                 self.link.stop()
             if line:
-                self.directory.append(line)
+                self._store(line)
                 for body in self.assembly.feed(line):
                     self.heard = time.monotonic()
                     self._take(body)
@@ -159,6 +219,15 @@ class _Dialogue:
         if not self.interrupt.requested and ran < len(self.cases):
             raise TargetError("the agent ended before all cases had run")
 
+    def _store(self, line: bytes) -> None:
+        if MARK not in line:
+            before, self.noise = self.noise, self.noise + len(line)
+            if self.noise > NOISE:
+                if before <= NOISE:
+                    self.assembly.remarks.append(f"console noise beyond {NOISE} bytes is not kept")
+                return
+        self.directory.append(line)
+
     def _take(self, body: records.Body) -> None:
         match body:
             case records.Hello(version) if version != records.VERSION:
@@ -167,20 +236,23 @@ class _Dialogue:
                     "`make agent` builds the right one"
                 )
             case records.Case(id) if id in self.cases:
-                self.listener.case_started(self.cases[id])
+                case = self.cases[id]
+                self.tell(lambda to: to.case_started(case))
             case records.Progress(id) if id in self.cases:
                 unit = self.assembly.clock.unit if self.assembly.clock else "ns"
-                self.listener.progress(self.cases[id], body, unit)
+                case = self.cases[id]
+                self.tell(lambda to: to.progress(case, body, unit))
             case records.End(id) if id in self.cases:
                 self.directory.sync()
                 case = self.cases[id]
-                self.listener.case_ended(case, self.assembly.case_results(case))
+                results = self.assembly.case_results(case)
+                self.tell(lambda to: to.case_ended(case, results))
 
     def _keep_going(self) -> None:
         """Sends what is due; gives up an agent that has been silent for too long."""
         current = self.cases.get(self.sent)
-        expected = self.plan.expected_s(current) if current else None
-        silent = time.monotonic() - self.heard - (expected or 0)
+        limit = self.plan.limit_s(current) if current else None
+        silent = time.monotonic() - self.heard - (limit or 0)
         if silent > PATIENCE_S:
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended")
         lost = self.assembly.reader.damaged or silent > NUDGE_S

@@ -3,9 +3,10 @@
 FAKE_AGENT holds the scenario, a JSON object:
     trace     file that gets a line for each start: its options
     at        the case at which the fate below strikes; before its result, after its `case`
-    fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not)
+    fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not); or, without
+              `at`, "late": it is killed after the last case
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
-    sched, locked, missed, wire_version, extra (members of every result)
+    sched, locked, missed, others, wire_version, extra (members of every result)
 """
 
 from __future__ import annotations
@@ -149,6 +150,7 @@ def case(words: list[str]) -> None:
     evidence = {
         "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0, "tasks": 1,
         "sched": scenario.get("sched", "fifo"), "locked": scenario.get("locked", True),
+        "others": scenario.get("others", 0),
     }  # fmt: skip
     put(t="end", id=number, status="failed" if reason else "ok", reason=reason, evidence=evidence)
 
@@ -166,6 +168,8 @@ def serve() -> None:
         if words[0] == "case":
             case(words[1:])
             cases += 1
+    if scenario.get("fate") == "late":
+        os.kill(os.getpid(), signal.SIGKILL)
     put(t="bye", cases=cases)
 
 

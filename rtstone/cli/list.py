@@ -58,7 +58,7 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "suites": (_suite_rows, ("name", "title", "description")),
     "loads": (_load_rows, ("name", "title")),
     "targets": (_target_rows, ("name", "title")),
-    "runs": (_run_rows, ("run_id", "created", "target", "suite", "status", "results")),
+    "runs": (_run_rows, ("run_id", "created", "target", "suite", "status", "ok", "results")),
 }
 
 

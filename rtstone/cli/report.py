@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import click
@@ -11,21 +12,26 @@ from rtstone.store.index import find
 from rtstone.store.rundir import load
 
 
+def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path:
+    if not text:
+        raise UsageError("no name of a page, in -o; write -o FILE.html")
+    return Path(text)
+
+
 @click.command("report")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
-    "-o", "output", required=True, type=click.Path(path_type=Path), metavar="FILE.html",
-    help="The page to write.",
-)  # fmt: skip
+    "-o", "output", required=True, callback=_page, metavar="FILE.html", help="The page to write."
+)
 def command(runs: tuple[str, ...], output: Path) -> None:
     """One offline page of one or more runs."""
-    documents = [load(find(run)) for run in runs]
-    from rtstone.report.html import render
+    from rtstone.report import html
 
+    html.bundle()
+    documents = [load(find(run)) for run in runs]
     try:
-        render(documents, output)
+        size = html.render(documents, output)
+        regular = stat.S_ISREG(output.stat().st_mode)
     except OSError as error:
-        raise UsageError(
-            f"cannot write the report, {error.filename or output}: {error.strerror}"
-        ) from error
-    click.echo(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
+        raise UsageError(f"cannot write the report, {output}: {error.strerror}") from error
+    click.echo(f"{output}: {size / 1e6:.1f} MB", err=not regular)

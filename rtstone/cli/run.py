@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import click
 import msgspec
 
 from rtstone.cli.output import print_document
+from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError, unknown
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, catalogue, measure
+from rtstone.measure import Listener, catalogue, measure, measured_cpus
 from rtstone.model import suite
-from rtstone.model.benches import cpu_set
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.loads import LOADS
@@ -53,22 +54,45 @@ def _assignments(
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise UsageError(f"bad parameter '{text}', in -p; write -p name=value")
+        if name in pairs:
+            raise UsageError(f"parameter '{name}' is given twice, in -p; write -p {name}=a,b")
         pairs[name] = value
     return pairs
 
 
+def _directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
+    if text == "":
+        raise UsageError("no name of a directory, in --out")
+    return Path(text) if text else None
+
+
 @click.command("run")
 @click.argument("names", metavar="[SUITE or BENCH]...", nargs=-1)
-@click.option("--target", default="local", metavar="T", help="Where to measure; default local.")
-@click.option("--load", default="none", metavar="L", help="What disturbs it; default none.")
+@click.option(
+    "--target",
+    default="local",
+    metavar="T",
+    help="Where to measure, one of `rtstone list targets`; default local.",
+)
+@click.option(
+    "--load",
+    default="none",
+    metavar="L",
+    help="What disturbs it, one of `rtstone list loads`; default none.",
+)
 @click.option(
     "-p", "params", multiple=True, callback=_assignments, metavar="KEY=VALUE",
     help="A parameter of every case that has it, with units: period=1ms, size=16KiB; "
     "several values (a=1,2) make a grid.",
 )  # fmt: skip
-@click.option("--time", metavar="S", help="Measure each case for so long; bare: seconds.")
+@click.option(
+    "--time",
+    metavar="S",
+    help="Measure each case for so long, whatever its number of samples (sets samples=0); "
+    "bare: seconds.",
+)
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The run's directory.")
+@click.option("--out", callback=_directory, metavar="DIR", help="The run's directory.")
 @click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
 @click.option("--keep-idle", is_flag=True, help="Leave the CPUs' idle states as they are.")
 def command(**options: object) -> int:
@@ -83,7 +107,6 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     target = find(request.target)
     if request.load not in LOADS:
         raise unknown("load", request.load, LOADS)
-    cpus = cpu_set(request.cpus) if request.cpus is not None else None
     created = datetime.now(UTC)
     place = Place(name=request.target, detail=dict(target.detail()))
     try:
@@ -93,15 +116,17 @@ def _run(request: Request, interrupt: Interrupt) -> int:
             print_document(_nothing(created, place, str(early)))
         raise
     plan = _plan(request, created, place, benches)
+    cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
     listener = _listener(request.json)
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )
-    if request.json:
-        print_document(run)
-    else:
-        _print_summary(run, directory.path)
+    with maybe_unread():
+        if request.json:
+            print_document(run)
+        else:
+            _print_summary(run, directory.path)
     return _told(error)
 
 
@@ -110,7 +135,7 @@ def _plan(request: Request, created: datetime, place: Place, benches: dict[str, 
     suites = [name for name in names if name not in benches]
     cases = suite.expand(suite.select(names, benches), request.params, request.defaults, benches)
     return Plan(
-        run_id=_run_id(created, Path(names[0]).stem),
+        run_id=_run_id(created, Path(names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
         command=["rtstone", *sys.argv[1:]],
         suite=" ".join(suites) or None,
@@ -123,9 +148,10 @@ def _plan(request: Request, created: datetime, place: Place, benches: dict[str, 
 
 
 def _run_id(created: datetime, name: str) -> str:
-    """Sorts by time; the tail tells apart runs of one second."""
+    """Sorts by time; the tail tells apart runs of one moment."""
     word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
-    return f"{created:%Y%m%d-%H%M%S}-{word[:40]}-{secrets.token_hex(2)}"
+    moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
+    return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"
 
 
 def _nothing(created: datetime, place: Place, reason: str) -> Run:
@@ -159,6 +185,6 @@ def _told(error: RtstoneError | None) -> int:
     """Says on stderr what went wrong; the exit code."""
     if error is None:
         return 0
-    sys.stdout.flush()
-    print(f"rtstone: {error}", file=sys.stderr)
+    with suppress(OSError):  # the exit code says it too
+        print(f"rtstone: {error}", file=sys.stderr)
     return error.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from rtstone.model.flags import Seen, flags
 from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
 from rtstone.model.plan import Case, Plan
 from rtstone.wire import records as wire
-from rtstone.wire.reader import Noise, Reader, Record
+from rtstone.wire.reader import Defect, Noise, Reader, Record
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
@@ -58,13 +59,15 @@ class Assembly:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._ids = {case.id for case in plan.cases}
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
         self._warnings: list[str] = []
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
-        self.conditions: dict[str, Any] = {}
+        self.conditions: wire.Conditions | None = None
+        self.remarks: list[str] = []  # the host's own, for the document's notes
         self.bye: wire.Bye | None = None
         # The last case that has certainly ended: also if its own end was lost, it did before the
         # next one started.
@@ -74,8 +77,8 @@ class Assembly:
     def complete(self) -> int:
         """How many cases have come to their end with all their records here."""
         costs = self._costs()
-        states = (_status(seen, costs.get(case), "")[0] for case, seen in self._seen.items())
-        return sum(status != "incomplete" for status in states)
+        states = (self._status(case.id, costs.get(case.id), "") for case in self._plan.cases)
+        return sum(status != "incomplete" for status, _ in states)
 
     def feed(self, line: bytes) -> list[wire.Body]:
         """Takes one raw line; returns the records in it."""
@@ -88,13 +91,15 @@ class Assembly:
         return bodies
 
     def _take(self, record: Record) -> None:
+        if isinstance(record.body, wire.OF_A_CASE) and record.body.id not in self._ids:
+            return
         match record.body:
             case wire.Hello() as hello:
                 self.hello = hello
             case wire.Clock() as clock:
                 self.clock = clock
-            case wire.Conditions(values):
-                self.conditions = values
+            case wire.Conditions() as conditions:
+                self.conditions = conditions
             case wire.Log("warn", text):
                 self._warnings.append(text)
             case wire.Case(id, _, params):
@@ -115,37 +120,55 @@ class Assembly:
         self._place[seq] = (case, kind)
         self.ended = max(self.ended, case if kind == "end" else case - 1)
 
-    def _costs(self) -> dict[int, str]:
+    def _costs(self) -> dict[int, Defect]:
         """The cases that a defect of the wire may have taken something from, and the defect.
 
         What a lost record held nobody knows: it costs the cases that were open before and after.
         """
-        costs: dict[int, str] = {}
+        costs: dict[int, Defect] = {}
         defects = [defect for defect in self.reader.defects if defect.costs]
         known = sorted(self._place) if defects else []
         for defect in defects:
-            before = max((seq for seq in known if seq < defect.first), default=None)
-            after = min((seq for seq in known if seq > defect.last), default=None)
-            first, kind = (0, "end") if before is None else self._place[before]
-            last, next_kind = (first + 1, "start") if after is None else self._place[after]
+            before, after = bisect_left(known, defect.first), bisect_right(known, defect.last)
+            first, kind = self._place[known[before - 1]] if before else (0, "end")
+            last, next_kind = (
+                self._place[known[after]] if after < len(known) else (first + 1, "start")
+            )
             for case in range(first + (kind == "end"), last + (next_kind != "start")):
-                costs.setdefault(case, f"wire: {defect}")
+                costs.setdefault(case, defect)
         return costs
 
     def case_results(self, case: Case) -> list[Result]:
         """The results of one case as far as they are known."""
         return self._case_results(case, self._costs().get(case.id))
 
-    def _case_results(self, case: Case, damage: str | None, unstarted: str = "") -> list[Result]:
+    def _case_results(self, case: Case, damage: Defect | None, unstarted: str = "") -> list[Result]:
         seen = self._seen[case.id]
-        status, reason = _status(seen, damage, unstarted)
+        status, reason = self._status(case.id, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
         evidence = dict(seen.end.evidence) if seen.end else {}
         blank = Result(
             case=case.id, bench=case.bench, params=known, load=self._plan.load,
             status=status, reason=reason, evidence=evidence, unit=self._unit(),
         )  # fmt: skip
+        if self.clock is None:  # what the numbers count is not known
+            return [blank]
         return [self._result(blank, result) for result in seen.results] or [blank]
+
+    def _status(
+        self, case: int, damage: Defect | None, unstarted: str
+    ) -> tuple[Status, str | None]:
+        seen = self._seen[case]
+        if damage:
+            return "incomplete", f"wire: {damage}"
+        if seen.end is None:
+            started = seen.params is not None or seen.results
+            return "incomplete", "did not end" if started else f"not run: {unstarted}"
+        if seen.end.status == "failed" and seen.end.reason == "stopped":
+            return "incomplete", "stopped"
+        if self.clock is None:
+            return "incomplete", "wire: the clock record was lost, so the unit is not known"
+        return _STATUS.get(seen.end.status, "failed"), seen.end.reason
 
     def _unit(self) -> str:
         return self.clock.unit if self.clock else "ns"
@@ -157,7 +180,8 @@ class Assembly:
         histogram = _histogram(raw)
         measured = _distribution(histogram, net)
         ranks = Ranks(histogram)
-        seen = Seen(raw, blank.evidence, self.conditions, self.clock.source if self.clock else "")
+        clock = self.clock.source if self.clock else ""
+        seen = Seen(raw, blank.evidence, self._conditions(), clock)
         members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
         result = msgspec.structs.replace(
             blank,
@@ -192,7 +216,10 @@ class Assembly:
         ]
         lacking = sum(result.status == "incomplete" for result in results)
         if lacking and not reason:
-            reason = f"{lacking} of {len(results)} results are incomplete"
+            verb = "is" if lacking == 1 else "are"
+            reason = f"{lacking} of {len(results)} results {verb} incomplete"
+        if not reason and (lost := self._lost()):
+            reason = f"wire: records of the agent were lost: {', '.join(lost)}"
         return Run(
             run_id=self._plan.run_id,
             created=self._plan.created,
@@ -203,22 +230,35 @@ class Assembly:
             target=self._plan.target,
             agent=self._agent(),
             clock=self._clock(),
-            conditions=self.conditions,
+            conditions=self._conditions(),
             results=results,
             slopes=_slopes(self._plan, results),
             benches=list(self._plan.benches.values()),
-            notes=self._warnings + self._notes(costs),
+            notes=self._warnings + self._notes(costs) + self.remarks,
             duration_s=duration_s,
         )
 
-    def _notes(self, costs: dict[int, str]) -> list[str]:
-        notes = []
+    def _notes(self, costs: dict[int, Defect]) -> list[str]:
+        """A line for each kind of defect."""
+        kinds: dict[str, list[Defect]] = defaultdict(list)
         for defect in self.reader.defects:
-            told = f"wire: {defect}"
-            cases = [str(case) for case, why in costs.items() if why == told]
+            kinds[defect.kind].append(defect)
+        notes = []
+        for kind, defects in kinds.items():
+            count, first = sum(defect.size for defect in defects), defects[0].first
+            told = f"{count} records {kind} (first {first})" if count > 1 else str(defects[0])
+            cases = [str(case) for case, why in sorted(costs.items()) if why.kind == kind]
             what = f"costs case {', '.join(cases)}" if cases else "costs no case"
-            notes.append(f"{told}; {what}")
+            notes.append(f"wire: {told}; {what}")
         return notes
+
+    def _lost(self) -> list[str]:
+        """The records about the whole run that are not here."""
+        heads = {"hello": self.hello, "clock": self.clock, "conditions": self.conditions}
+        return [name for name, record in heads.items() if record is None]
+
+    def _conditions(self) -> dict[str, Any]:
+        return self.conditions.values if self.conditions else {}
 
     def _agent(self) -> Agent | None:
         hello = self.hello
@@ -246,17 +286,6 @@ class Assembly:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _status(seen: _Seen, damage: str | None, unstarted: str) -> tuple[Status, str | None]:
-    if damage:
-        return "incomplete", damage
-    if seen.end is None:
-        started = seen.params is not None or seen.results
-        return "incomplete", "did not end" if started else f"not run: {unstarted}"
-    if seen.end.status == "failed" and seen.end.reason == "stopped":
-        return "incomplete", "stopped before its end"
-    return _STATUS.get(seen.end.status, "failed"), seen.end.reason
 
 
 def _histogram(raw: wire.Result) -> Histogram:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
@@ -30,7 +30,8 @@ _SCALES = {
 _ALIASES = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
 _BOOLS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
-_CPUS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+_CPUS = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
+LAST_CPU = 1023  # the largest number that the agent knows
 
 
 def find(benches: Benches, name: str, where: str = "") -> Bench:
@@ -63,10 +64,23 @@ def cpu_set(text: str) -> frozenset[int]:
     if not _CPUS.fullmatch(text):
         raise UsageError(f"bad CPU list '{text}'; write numbers and ranges such as 0-2,4")
     ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
-    cpus = frozenset(cpu for pair in ends for cpu in range(pair[0], min(pair[-1], 4095) + 1))
+    if any(end > LAST_CPU for pair in ends for end in pair):
+        raise UsageError(f"bad CPU list '{text}'; the largest CPU number is {LAST_CPU}")
+    cpus = frozenset(cpu for pair in ends for cpu in range(pair[0], pair[-1] + 1))
     if not cpus:
         raise UsageError(f"empty CPU list '{text}'; write numbers and ranges such as 0-2,4")
     return cpus
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """The shortest list of these CPUs."""
+    ends: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ends and ends[-1][1] == cpu - 1:
+            ends[-1][1] = cpu
+        else:
+            ends.append([cpu, cpu])
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ends)
 
 
 def quantity(param: Param, value: Value) -> str:

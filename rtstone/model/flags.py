@@ -17,8 +17,9 @@ class Seen(NamedTuple):
     clock: str
 
     def total(self, *names: str) -> float:
-        """Sum of counts in the evidence; what is unknown counts 0."""
-        return sum(self.evidence.get(name) or 0 for name in names)
+        """Sum of counts in the evidence; what is unknown, or no number, counts 0."""
+        counts = (self.evidence.get(name) for name in names)
+        return sum(count for count in counts if isinstance(count, int | float))
 
     def condition(self, name: str) -> float:
         """A condition that is a number, if need be as text; 0 if it is not known."""
@@ -26,6 +27,11 @@ class Seen(NamedTuple):
             return float(self.conditions.get(name) or 0)
         except ValueError:
             return 0
+
+    def cpus(self) -> int:
+        """How many CPUs were measured on, 0 if that is not known."""
+        cpus = self.evidence.get("cpus")
+        return len(cpus) if isinstance(cpus, list) else 0
 
     def rt(self) -> bool:
         """True if the measuring task ran under a real-time policy."""
@@ -66,10 +72,22 @@ FLAGS = (
         lambda s: s.evidence.get("locked") is False,
     ),
     Flag(
+        "other_run",
+        "another rtstone measured on this machine at the same time",
+        "repeat when it is alone",
+        lambda s: s.total("others") > 0,
+    ),
+    Flag(
         "page_faults",
-        "the timed section took page faults",
-        "lock memory; part of the work itself only where memory is allocated",
-        lambda s: s.rt() and s.total("minflt", "majflt") > 0,
+        "the timed section took page faults, without locked memory",
+        "lock memory, see no_mlock",
+        lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
+    ),
+    Flag(
+        "faults_locked",
+        "the timed section took page faults, with locked memory",
+        "expected where the work itself allocates, maps or forks; elsewhere look for what does",
+        lambda s: s.rt() and s.total("minflt", "majflt") > 0 and bool(s.evidence.get("locked")),
     ),
     Flag(
         "preempted",
@@ -105,7 +123,13 @@ FLAGS = (
         "shared_cpu",
         "the agent's own threads ran on the measured CPU",
         "allow the agent a second CPU",
-        lambda s: s.evidence.get("shared") is True,
+        lambda s: s.evidence.get("shared") is True and s.cpus() < 2,
+    ),
+    Flag(
+        "no_spare_cpu",
+        "all CPUs were measured on, so the agent's own threads ran on one of them",
+        "leave one of them out of --cpus",
+        lambda s: s.evidence.get("shared") is True and s.cpus() > 1,
     ),
     Flag(
         "missed",

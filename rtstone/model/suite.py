@@ -18,10 +18,11 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.errors import UsageError, unknown
+from rtstone.errors import UsageError, nearest, unknown
 from rtstone.model.benches import Benches, find, values
 from rtstone.model.documents import Value
 from rtstone.model.plan import Case
+from rtstone.wire.records import Bench
 
 SHIPPED = Path(__file__).parent.parent.parent / "suites"
 
@@ -56,6 +57,8 @@ def load(path: Path) -> Suite:
         raise UsageError(f"cannot read suite {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"not a TOML file, {path}: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"not a suite, {path}: nested too deeply") from error
     _check_keys(table, {"title": str, "description": str, "case": list}, str(path))
     cases = [_wanted(case, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)]
     if not cases:
@@ -72,12 +75,15 @@ def _wanted(case: object, where: str) -> Wanted:
     return Wanted(case["bench"], case.get("params", {}), where)
 
 
+_KINDS: dict[type, str] = {str: "text", dict: "a table", list: "a list of tables"}
+
+
 def _check_keys(table: dict[str, object], known: dict[str, type], where: str) -> None:
     for key, value in table.items():
         if key not in known:
             raise unknown("key", key, known, f"in {where}")
         if not isinstance(value, known[key]):
-            raise UsageError(f"'{key}' is not a {known[key].__name__}, in {where}")
+            raise UsageError(f"'{key}' is not {_KINDS[known[key]]}, in {where}")
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:
@@ -89,6 +95,8 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
             wanted.append(Wanted(name, {}))
         elif name in suites or name.endswith(".toml"):
             wanted += load(suites.get(name, Path(name))).cases
+        elif Path(name).is_file():
+            raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
         else:
             raise unknown("suite or bench", name, [*suites, *benches])
     return wanted
@@ -110,7 +118,9 @@ def expand(
     for name in given:
         if not any(table.param(name) for table in tables):
             known = {param.name for table in tables for param in table.params}
-            raise unknown("parameter", name, known, "in every bench of this run")
+            raise UsageError(
+                f"no bench of this run has a parameter '{name}'; {nearest(name, known)}"
+            )
     found: dict[str, tuple[str, dict[str, Value]]] = {}
     for want, table in zip(wanted, tables, strict=True):
         asked = {**defaults, **given}
@@ -121,5 +131,14 @@ def expand(
         }
         for combination in product(*grid.values()):
             params = dict(zip(grid, combination, strict=True))
+            _check_end(table, params, want.where)
             found.setdefault(f"{want.bench} {sorted(params.items())}", (want.bench, params))
     return [Case(number, *case) for number, case in enumerate(found.values(), 1)]
+
+
+def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:
+    """Raises UsageError for a case that nothing would end."""
+    limits = [param for param in table.params if param.name in {"samples", "time"}]
+    if limits and not any(params.get(limit.name, limit.default) for limit in limits):
+        place = f"in bench '{table.id}'{f', {where}' if where else ''}"
+        raise UsageError(f"neither samples nor time sets an end, {place}; give one above 0")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
+import re
+import shlex
+import textwrap
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, NamedTuple, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,50 +20,71 @@ from rich.table import Table
 from rich.text import Text
 
 from rtstone.measure import Listener
-from rtstone.model import benches
 from rtstone.model.assemble import Net
-from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.model.documents import Distribution, Result, Run, Value
 from rtstone.model.flags import BY_NAME
 from rtstone.model.plan import Case, Plan
-from rtstone.wire.records import Bench, Progress
+from rtstone.report.shapes import correction
+from rtstone.report.words import (
+    OBSERVED,
+    STATISTICS,
+    assignments,
+    count,
+    growths,
+    labels,
+    lacking_rights,
+    observed,
+    quantity,
+    words,
+)
+from rtstone.store.rundir import runs
+from rtstone.wire.records import Progress
 
-# Parameters that every bench has; told only where they differ within a run.
-COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "batch"}
-_UNITS = {"ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))}
-_WIDTH = 150  # of a table that goes to a file
 _ROOMY = 120  # a table with a column for everything needs so much
+_BENCH = 16  # the least width of a column with the name of a bench
+_ENDLESS = 100_000  # columns of what is no terminal: no text is wrapped there
+_NUMBERS = ("n", *STATISTICS.values())
+
+
+class _Trimmed:
+    """A stream without blanks at the ends of lines, which tables are padded with."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console(file: TextIO) -> Console:
-    """A console on a stream: plain and wide where that is no terminal.  Obeys NO_COLOR."""
-    return Console(
-        file=file, highlight=False, width=None if file.isatty() else _WIDTH, soft_wrap=False
-    )
+    """A console on a stream: plain and without bounds where that is no terminal."""
+    if file.isatty():
+        return _Console(file=file, highlight=False)
+    trimmed = cast(TextIO, _Trimmed(file))
+    return _Console(file=trimmed, highlight=False, width=_ENDLESS, soft_wrap=False)
 
 
 def figure(value: float | None, unit: str = "ns") -> str:
-    """A value with three significant digits, in the unit that suits it; unknown is a dash."""
-    if value is None:
-        return "-"
-    if value == 0:
-        return f"0 {unit}"
-    size = float(f"{abs(value):.3g}")  # rounded first: 999.9 ns is 1.00 µs
-    scale = _UNITS.get(unit, ((1, unit),))
-    factor, name = next((step for step in scale if size >= step[0]), scale[-1])
-    places = max(0, 2 - math.floor(math.log10(size / factor))) if size / factor < 1000 else 0
-    return f"{math.copysign(size / factor, value):.{min(places, 6)}f} {name}"
-
-
-def _count(n: int) -> str:
-    return f"{n:,}".replace(",", " ")
+    """A value in a table or a list, where what is unknown is a dash."""
+    return "-" if value is None else quantity(value, unit)
 
 
 # ---- the course of a run ------------------------------------------------------------------------
 
 
 def _case_label(plan: Plan, case: Case) -> str:
-    words = _words(plan.benches[case.bench], case.params, list(case.params))
-    return f"{case.bench} {words}".rstrip()
+    told = assignments(plan.benches[case.bench], case.params, case.params)
+    return f"{case.bench} {told}".rstrip()
 
 
 def _numbers(values: dict[str, float | None], unit: str) -> str:
@@ -71,7 +96,7 @@ def _outcome(result: Result) -> str:
         return f"{result.status}: {result.reason}"
     values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
     series = f"{result.series}: " if result.series else ""
-    return f"{series}n {_count(result.n)}  {_numbers(values, result.unit)}"
+    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}"
 
 
 class Lines(Listener):
@@ -123,7 +148,7 @@ class Display(Listener):
         elapsed = time.monotonic() - self._begin
         by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
         share = min(max((record.done or 0) / 1000, by_time), 1.0)
-        self._draw(case, share, f"n {_count(record.n)}  {_numbers(values, unit)}")
+        self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
         """Shows the case's results until the next one has begun."""
@@ -161,14 +186,24 @@ class Display(Listener):
 def summary(run: Run, width: int, place: Path | None = None) -> Iterator[RenderableType]:
     """The parts of a run's summary, from its first line to where it is stored.
 
-    Below a ``width`` of 120 columns everything but the figures stands in one column.
+    In a narrow terminal everything but the figures stands in one column; where even that would
+    cut a number short, each result is a block of lines.
     """
     yield from _head(run)
-    yield _table(run) if width >= _ROOMY else _narrow_table(run)
+    lines = list(_lines(run))
+    gaps = [gap for gap in (2, 1) if width >= max(_ROOMY, _needs(lines, _others(lines, gap), gap))]
+    if gaps:
+        yield _table(lines, gaps[0])
+    elif width >= _needs(lines, _BENCH, gap=1):
+        yield _narrow_table(lines)
+    else:
+        yield from _blocks(lines, width)
     yield from _footnotes(run)
     if place is not None:
         yield Text(f"stored in {place}", style="dim")
-        yield Text(f"a page of it: rtstone report {run.run_id} -o report.html", style="dim")
+        known = place.absolute() == (runs() / run.run_id).absolute()
+        name = run.run_id if known else shlex.quote(str(place))
+        yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 
 def conditions(run: Run) -> Table:
@@ -186,19 +221,8 @@ def conditions(run: Run) -> Table:
         facts |= {"agent": f"{run.agent.version}, port {run.agent.port}, source {run.agent.source}"}
         facts |= {"compiler": run.agent.compiler, "flags": run.agent.flags}
     for name, value in (facts | run.conditions).items():
-        table.add_row(name, Text(_words_of(value)))
+        table.add_row(name, Text(words(value)))
     return table
-
-
-def _words_of(value: Value) -> str:
-    match value:
-        case None:
-            return "unknown"
-        case bool():
-            return "yes" if value else "no"
-        case list():
-            return ", ".join(map(str, value)) or "none"
-    return str(value)
 
 
 def _head(run: Run) -> Iterator[Text]:
@@ -211,115 +235,158 @@ def _head(run: Run) -> Iterator[Text]:
         cost = figure(run.clock.overhead_ns, run.clock.unit)
         parts.append(f"clock {run.clock.source}, a read costs {cost}")
     head = Text(" · ".join(parts))
-    flags = {name for result in run.results for name in result.flags}
-    lacking = {"no_rt": "real-time scheduling", "no_mlock": "locked memory"}
-    without = [what for name, what in lacking.items() if name in flags]
-    if without:
+    if without := lacking_rights(run):
         head.append(f" · WITHOUT {' and '.join(without)}", style="bold red")
     yield head
     if run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
 
 
-def _table(run: Run) -> Table:
-    periodic = any(result.missed is not None for result in run.results)
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+class _Line(NamedTuple):
+    """What a line of the table says; ``figures`` are n and the statistics, or a status alone."""
+
+    bench: str
+    label: str
+    figures: list[str]
+    time: str = ""
+    missed: str | None = None
+    flags: str = ""
+    style: str = ""
+
+
+def _lines(run: Run) -> Iterator[_Line]:
+    for result, label in zip(run.results, labels(run), strict=True):
+        state = [result.status] if result.status != "ok" and result.n else []
+        flags = " ".join(state + result.flags)
+        if result.status != "ok" and not result.n:
+            style = "dim" if result.status == "unsupported" else "red"
+            yield _Line(result.bench, label, [result.status], flags=flags, style=style)
+            continue
+        yield _Line(
+            bench=result.bench,
+            label=label,
+            figures=_figures(result, result.unit),
+            time=observed(result) or "-",
+            missed=None if result.missed is None else count(result.missed),
+            flags=flags,
+        )
+        if more := correction(result):
+            yield _Line(result.bench, f"{label} corrected".strip(), _figures(more, result.unit))
+
+
+def _figures(of: Result | Distribution, unit: str) -> list[str]:
+    return [count(of.n), *(figure(getattr(of, member), unit) for member in STATISTICS)]
+
+
+def _needs(lines: list[_Line], others: int, gap: int) -> int:
+    """The width of a terminal in which no number of a table is cut short.
+
+    ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
+    """
+    rows = [_NUMBERS, *(line.figures for line in lines if len(line.figures) == len(_NUMBERS))]
+    return others + sum(gap + max(map(len, column)) for column in zip(*rows, strict=True))
+
+
+def _others(lines: list[_Line], gap: int) -> int:
+    """The width of the columns of a roomy table that are no figures, no word of them parted."""
+    columns = [
+        ["bench", *(line.bench for line in lines)],
+        _label_words(lines),
+        [OBSERVED, *(line.time for line in lines)],
+        ["missed"] if _periodic(lines) else [],
+        ["flags", *(word for line in lines for word in line.flags.split())],
+    ]
+    return sum(gap + max(map(len, column)) for column in columns if column)
+
+
+def _label_words(lines: list[_Line]) -> list[str]:
+    return ["parameters", *(word for line in lines for word in line.label.split())]
+
+
+def _periodic(lines: list[_Line]) -> bool:
+    return any(line.missed is not None for line in lines)
+
+
+def _table(lines: list[_Line], gap: int) -> Table:
+    periodic = _periodic(lines)
+    table = Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False)
     table.add_column("bench", no_wrap=True)
-    table.add_column("parameters", overflow="fold", ratio=None)
-    for name in ("n", "min", "p50", "p99", "p99.9", "max", "over", *["missed"] * periodic):
+    least = max(map(len, _label_words(lines)))
+    table.add_column("parameters", overflow="fold", min_width=least)
+    for name in (*_NUMBERS, OBSERVED, *["missed"] * periodic):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("flags", overflow="fold", style="yellow")
-    labels = _labels(run)
     family = bench = ""
-    for result, label in zip(run.results, labels, strict=True):
-        if family and _family(result.bench) != family:
+    for line in lines:
+        if family and _family(line.bench) != family:
             table.add_row()
-        family = _family(result.bench)
-        name = "" if result.bench == bench else result.bench
-        bench = result.bench
-        table.add_row(Text(name, "bold cyan"), Text(label), *_cells(result, periodic))
+        family = _family(line.bench)
+        name = "" if line.bench == bench else line.bench
+        bench = line.bench
+        table.add_row(
+            Text(name, "bold cyan"),
+            Text(line.label),
+            *_cells(line),
+            Text(line.time, "dim"),
+            *[Text(line.missed or "")] * periodic,
+            Text(line.flags),
+        )
     return table
 
 
-def _narrow_table(run: Run) -> Table:
+def _cells(line: _Line) -> list[Text]:
+    cells = [Text(figure, line.style) for figure in line.figures]
+    return cells + [Text("")] * (len(_NUMBERS) - len(cells))
+
+
+def _narrow_table(lines: list[_Line]) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("bench", overflow="fold")
-    for name in ("n", "min", "p50", "p99", "p99.9", "max"):
+    table.add_column("bench", overflow="fold", min_width=_BENCH)
+    for name in _NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
-    for result, label in zip(run.results, _labels(run), strict=True):
-        *cells, over, missed, flags = _cells(result, periodic=True)
-        where = Text.assemble((result.bench, "bold cyan"), f" {label}" if label else "")
-        if over.plain:
-            where.append(f" over {over}", style="dim")
-        if missed.plain:
-            where.append(f" missed {missed}")
-        where.append(f" {flags}" if flags.plain else "", style="yellow")
-        table.add_row(where, *cells)
+    for line in lines:
+        table.add_row(_where(line), *_cells(line))
     return table
+
+
+def _where(line: _Line) -> Text:
+    """Everything but the figures."""
+    where = Text.assemble((line.bench, "bold cyan"), f" {line.label}" if line.label else "")
+    if line.time:
+        where.append(f" {OBSERVED} {line.time}", style="dim")
+    if line.missed:
+        where.append(f" missed {line.missed}")
+    where.append(f" {line.flags}" if line.flags else "", style="yellow")
+    return where
+
+
+def _blocks(lines: list[_Line], width: int) -> Iterator[Text]:
+    for line in lines:
+        yield _where(line)
+        pieces = line.figures
+        if len(pieces) == len(_NUMBERS):
+            pieces = [" ".join(pair) for pair in zip(_NUMBERS, line.figures, strict=True)]
+        yield from (Text(row, line.style) for row in _packed(pieces, width))
+
+
+def _packed(pieces: list[str], width: int) -> list[str]:
+    """Indented rows of pieces, none of which is parted."""
+    glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
+    rows = textwrap.wrap(
+        glued, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+    return [row.replace("\0", " ") for row in rows]
 
 
 def _family(bench: str) -> str:
     return bench.partition(".")[0]
 
 
-def _cells(result: Result, periodic: bool) -> list[Text]:
-    if result.status != "ok" and not result.n:
-        style = "dim" if result.status == "unsupported" else "red"
-        cells = [Text(result.status, style), *[Text("")] * (6 + periodic)]
-    else:
-        values = (result.min, result.p50, result.p99, result.p999, result.max)
-        cells = [Text(_count(result.n))]
-        cells += [Text(figure(value, result.unit)) for value in values]
-        section = result.evidence.get("section_ns")
-        cells.append(Text(figure(section if isinstance(section, int) else None), "dim"))
-        if periodic:
-            cells.append(Text("" if result.missed is None else _count(result.missed)))
-    state = [result.status] if result.status != "ok" and result.n else []
-    return [*cells, Text(" ".join(state + result.flags))]
-
-
-def _labels(run: Run) -> list[str]:
-    """What tells each result from the others of its bench."""
-    tables = {bench.id: bench for bench in run.benches}
-    values: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for result in run.results:
-        for name, value in result.params.items():
-            values[result.bench, name].add(str(value))
-    loads = {result.load for result in run.results}
-
-    def label(result: Result) -> str:
-        bench = tables.get(result.bench)
-        names = [
-            name
-            for name, value in result.params.items()
-            if len(values[result.bench, name]) > 1
-            or (bench and name not in COMMON and value != _default(bench, name))
-        ]
-        words = [_words(bench, result.params, names), result.series]
-        words += [f"load={result.load}"] if len(loads) > 1 else []
-        return " ".join(word for word in words if word)
-
-    return [label(result) for result in run.results]
-
-
-def _default(bench: Bench, name: str) -> Value:
-    param = bench.param(name)
-    return param.default if param else None
-
-
-def _words(bench: Bench | None, params: dict[str, Value], names: list[str]) -> str:
-    def text(name: str) -> str:
-        param = bench.param(name) if bench else None
-        return benches.quantity(param, params[name]) if param else str(params[name])
-
-    return " ".join(f"{name}={text(name)}" for name in names)
-
-
 def _footnotes(run: Run) -> Iterator[Text]:
     loads = sorted({result.load for result in run.results})
     yield Text(f"\nTimes are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
-    labels = _labels(run)
-    for result, label in zip(run.results, labels, strict=True):
+    for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()
         if result.status != "ok":
             yield Text.assemble((f"{result.status} ", "red"), f"{name}: {result.reason}")
@@ -328,27 +395,11 @@ def _footnotes(run: Run) -> Iterator[Text]:
         if facts:
             items = (f"{key} {figure(fact.value, fact.unit)}" for key, fact in facts.items())
             yield Text(f"{name}: {', '.join(items)}")
-    for slope in run.slopes:
-        yield Text(_slope(run, slope))
+    for growth in growths(run):
+        yield Text(f"{growth.name}: {growth.rate} ({growth.interval}), {growth.verdict}")
     occurring = {name for result in run.results for name in result.flags}
     for flag in BY_NAME.values():
         if flag.name in occurring:
             yield Text.assemble((flag.name, "yellow"), f": {flag.cause}; {flag.advice}")
     for note in run.notes:
         yield Text(f"note: {note}")
-
-
-def _slope(run: Run, slope: Slope) -> str:
-    bench = next((bench for bench in run.benches if bench.id == slope.bench), None)
-    names = [
-        name
-        for name, value in slope.params.items()
-        if name not in COMMON and bench and value != _default(bench, name)
-    ]
-    low, high = slope.ci95
-    verdict = "no growth seen" if slope.constant else "grows" if slope.slope > 0 else "falls"
-    where = f"{slope.bench} {_words(bench, slope.params, names)}".rstrip()
-    return (
-        f"{where}: {slope.slope:+.3g} {slope.unit} "
-        f"(95%: {low:.3g} … {high:.3g}, {len(slope.points)} points), {verdict}"
-    )

@@ -11,24 +11,29 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import UsageError
-from rtstone.store.rundir import PLAN, RUN, home, runs
+from rtstone.store.rundir import PLAN, RUN, holds_run, home, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
 _TABLE = """CREATE TABLE IF NOT EXISTS runs (
-    run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, results INTEGER
+    run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
+    results INTEGER
 ) WITHOUT ROWID"""
 
 
 class Entry(NamedTuple):
-    """One run; ``status`` "unfinished" while it has no document, ``results`` is 0 then."""
+    """One run; ``ok`` of its ``results`` are.
+
+    ``status`` is "unfinished" while it has no document, and the counts are 0 then.
+    """
 
     run_id: str
     created: str
     suite: str | None
     target: str
     status: str
+    ok: int
     results: int
 
 
@@ -51,8 +56,12 @@ def find(name: str) -> Path:
 
     Raises UsageError if there is none, or more than one.
     """
-    if (Path(name) / PLAN).exists() or (Path(name) / RUN).exists():
-        return Path(name)
+    path = Path(name).parent if Path(name).name == RUN else Path(name)
+    try:
+        if holds_run(path):
+            return path
+    except PermissionError as error:
+        raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
     known = [entry.run_id for entry in entries()]
     if back := re.fullmatch(r"last(?:~(\d{1,9}))?", name):
         age = int(back[1] or 0)
@@ -79,14 +88,14 @@ def _indexed(path: Path | str) -> list[Entry]:
         database.execute(_TABLE)
         _refresh(database)
         rows = database.execute(
-            "SELECT run_id, created, suite, target, status, results FROM runs ORDER BY run_id"
+            "SELECT run_id, created, suite, target, status, ok, results FROM runs ORDER BY run_id"
         )
         return [Entry(*row) for row in rows]
 
 
 def _refresh(database: sqlite3.Connection) -> None:
     """Adds new directories, takes out those that have gone, looks again at the unfinished."""
-    there = {path.name for path in runs().glob("*") if (path / PLAN).exists()}
+    there = {path.name for path in runs().glob("*") if _readable(path)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
     read = [entry for entry in map(_read, fresh) if entry]
@@ -94,13 +103,23 @@ def _refresh(database: sqlite3.Connection) -> None:
     if not read and not gone:
         return
     database.execute("BEGIN IMMEDIATE")
-    database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", read)
+    database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", read)
     database.executemany("DELETE FROM runs WHERE run_id = ?", gone)
     database.execute("COMMIT")
 
 
+def _readable(path: Path) -> bool:
+    with suppress(OSError):  # it may be somebody else's
+        return (path / PLAN).exists()
+    return False
+
+
 class _Target(msgspec.Struct):
     name: str
+
+
+class _Result(msgspec.Struct):
+    status: str
 
 
 class _Head(msgspec.Struct):
@@ -110,7 +129,7 @@ class _Head(msgspec.Struct):
     target: _Target
     suite: str | None = None
     status: str = "unfinished"
-    results: list[msgspec.Raw] = []
+    results: list[_Result] = []
 
 
 def _read(name: str) -> Entry | None:
@@ -118,7 +137,7 @@ def _read(name: str) -> Entry | None:
     for file in (path / RUN, path / PLAN):
         with suppress(OSError, msgspec.MsgspecError):
             head = msgspec.json.decode(file.read_bytes(), type=_Head)
-            return Entry(
-                name, head.created, head.suite, head.target.name, head.status, len(head.results)
-            )
+            ok = sum(result.status == "ok" for result in head.results)
+            what = (head.created, head.suite, head.target.name, head.status)
+            return Entry(name, *what, ok, len(head.results))
     return None

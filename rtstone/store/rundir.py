@@ -8,6 +8,7 @@ run.json    the document, written last and at once; made from the other two if i
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,12 +87,14 @@ class RunDirectory:
     def finish(self, run: Run) -> None:
         """Writes the document, whole or not at all.  Raises StoreError."""
         self._log.close()
+        temporary = self.path / (RUN + ".new")
         try:
-            temporary = self.path / (RUN + ".new")
             _write(temporary, msgspec.json.encode(run))
             temporary.replace(self.path / RUN)
             _sync_directory(self.path)
         except OSError as error:
+            with suppress(OSError):
+                temporary.unlink()
             raise self._lost(error) from error
 
     def _lost(self, error: OSError) -> StoreError:
@@ -99,6 +102,16 @@ class RunDirectory:
             f"results cannot be stored, {self.path}: {error.strerror}; "
             "make room there or use --out DIR"
         )
+
+
+def holds_run(path: Path) -> bool:
+    """True if it is a run directory.  Raises PermissionError if that cannot be seen."""
+    try:
+        return (path / PLAN).exists() or (path / RUN).exists()
+    except PermissionError:
+        raise
+    except OSError:  # no name of a file, being too long
+        return False
 
 
 def load(path: Path) -> Run:

@@ -60,10 +60,15 @@ class Target(ABC):
     """A place where an agent runs."""
 
     name: str
+    agent: str  # what is started, for messages
 
     @abstractmethod
     def start(self, options: Options) -> Link:
         """Starts an agent.  Raises TargetError if that is impossible."""
+
+    def cpus(self) -> frozenset[int]:
+        """The CPUs that may be measured on, empty if that is not known beforehand."""
+        return frozenset()
 
     def detail(self) -> dict[str, str | int | None]:
         """What the run document should know of the target besides its name."""

@@ -9,12 +9,15 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
+from errno import ENOENT
 from pathlib import Path
 
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link, Options, Target
 
-STOP_S = 3.0  # an agent asked to stop has this long
+BUILT = Path(__file__).parent.parent / "_agent" / "rtstone-agent"
+STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
+LINE = 16 << 20  # bytes after which a line is taken to have ended
 LAST_WORDS = 300  # bytes of the agent's stderr in an error
 
 
@@ -24,12 +27,17 @@ class Local(Target):
     name = "local"
 
     def __init__(self) -> None:
-        built = Path(__file__).parent.parent / "_agent" / "rtstone-agent"
-        self._program = Path(os.environ.get("RTSTONE_AGENT") or built)
+        # Absolute, or ./x would be looked for in PATH.
+        self._program = Path(os.environ.get("RTSTONE_AGENT") or BUILT).absolute()
+        self.agent = str(self._program)
 
     def start(self, options: Options) -> Link:
         """Starts the agent as a process in a session of its own."""
         return _Process(self._program, options)
+
+    def cpus(self) -> frozenset[int]:
+        """Those this process may run on."""
+        return frozenset(os.sched_getaffinity(0))
 
     def detail(self) -> dict[str, str | int | None]:
         """The hash of the agent's binary, None if it cannot be read."""
@@ -46,9 +54,13 @@ class _Process(Link):
         self._program = program
         self._home = os.sched_getaffinity(0)
         self._buffer = bytearray()
+        self._scanned = 0  # so much of it holds no line end
         self._kill_at: float | None = None
         self._closed = False
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        try:
+            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        except OSError as error:
+            raise TargetError(f"no temporary file can be made: {error.strerror}") from error
         arguments = ["--list"] if options.catalogue else []
         arguments += ["--keep-idle"] if options.keep_idle else []
         try:
@@ -62,7 +74,8 @@ class _Process(Link):
             )
         except OSError as error:
             self._words.close()
-            advice = "`make agent` builds it" if error.errno == 2 else "see RTSTONE_AGENT"
+            unbuilt = error.errno == ENOENT and not os.environ.get("RTSTONE_AGENT")
+            advice = "`make agent` builds it" if unbuilt else "see RTSTONE_AGENT"
             raise TargetError(
                 f"the agent does not start, {program}: {error.strerror}; {advice}"
             ) from error
@@ -113,11 +126,14 @@ class _Process(Link):
             self._sweep()
 
     def _take_line(self) -> bytes | None:
-        line, newline, rest = self._buffer.partition(b"\n")
-        if not newline:
+        end = self._buffer.find(b"\n", self._scanned) + 1
+        if not end and len(self._buffer) < LINE:
+            self._scanned = len(self._buffer)
             return None
-        self._buffer = rest
-        return bytes(line + newline)
+        line = bytes(self._buffer[: end or LINE])
+        del self._buffer[: len(line)]
+        self._scanned = 0
+        return line
 
     def _rest(self) -> bytes:
         """What stands after the last line end, then b""; raises if the end was not orderly."""

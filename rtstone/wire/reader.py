@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right, insort
 from collections.abc import Iterator
-from itertools import count
 from typing import NamedTuple
 from zlib import crc32
 
@@ -13,6 +13,7 @@ import msgspec
 from rtstone.wire.records import Body, decode_body
 
 MARK = b"#rts "
+QUOTING = 8  # starts in a line of which each may be that of a record which quotes those after it
 _END = re.compile(rb"\} ([0-9a-f]{8})")
 _START = re.compile(rb"#rts (\d{1,19}) \{")
 
@@ -47,6 +48,11 @@ class Defect(NamedTuple):
         """True if content is gone."""
         return self.kind not in {"duplicate", "late"}
 
+    @property
+    def size(self) -> int:
+        """How many records."""
+        return self.last - self.first + 1
+
     def __str__(self) -> str:
         which = f"record {self.first}" if self.first == self.last else (
             f"records {self.first} to {self.last}"
@@ -59,29 +65,26 @@ class Reader:
 
     def __init__(self) -> None:
         self._next = 0
-        self._missing: dict[int, str] = {}
+        self._gaps: list[Defect] = []  # in rising order, never overlapping
         self._harmless: list[Defect] = []
         self.damaged = False  # damage seen since the last good record
 
     @property
     def defects(self) -> list[Defect]:
         """All defects so far; a gap that a late record has filled is no longer one."""
-        found: list[Defect] = []
-        for seq, kind in sorted(self._missing.items()):
-            if found and found[-1].last == seq - 1 and found[-1].kind == kind:
-                found[-1] = found[-1]._replace(last=seq)
-            else:
-                found.append(Defect(kind, seq, seq))
-        return found + self._harmless
+        return self._gaps + self._harmless
 
     def feed(self, line: bytes) -> Iterator[Record | Noise]:
         """Yields what one line holds, in order.  The line may end in any mix of CR and LF."""
         line = line.rstrip(b"\r\n")
+        starts = list(_START.finditer(line))
         done = 0  # everything before is dealt with
-        for start in _START.finditer(line):
+        for number, start in enumerate(starts):
             if start.start() < done:
                 continue
-            found = _checked(line, start)
+            # A text may quote a record; but not every start may be tried up to the line's end.
+            within = number >= QUOTING and number + 1 < len(starts)
+            found = _checked(line, start, starts[number + 1].start() if within else len(line))
             if found is None:
                 continue
             seq, json, end = found
@@ -100,46 +103,43 @@ class Reader:
         return Noise(text, damaged)
 
     def _accept(self, seq: int, json: bytes) -> Record | None:
-        late = seq < self._next
-        if late and seq not in self._missing:
-            self._harmless.append(Defect("duplicate", seq, seq))
-            return None
-        if late:
-            del self._missing[seq]
-            self._harmless.append(Defect("late", seq, seq))
+        if seq < self._next:
+            filled = self._fill(seq)
+            self._harmless.append(Defect("late" if filled else "duplicate", seq, seq))
+            if not filled:
+                return None
         else:
-            kind = "damaged" if self.damaged else "lost"
-            self._missing.update((gone, kind) for gone in range(self._next, seq))
+            if seq > self._next:
+                kind = "damaged" if self.damaged else "lost"
+                self._gaps.append(Defect(kind, self._next, seq - 1))
             self._next = seq + 1
             self.damaged = False
         try:
             return Record(seq, decode_body(json))
         except msgspec.MsgspecError:
-            self._missing[seq] = "malformed"
+            insort(self._gaps, Defect("malformed", seq, seq), key=_first)
             return None
 
+    def _fill(self, seq: int) -> bool:
+        """Takes a record out of the gap it was missing in; False if it was not missing."""
+        at = bisect_right(self._gaps, seq, key=_first) - 1
+        if at < 0 or seq > self._gaps[at].last:
+            return False
+        gap = self._gaps[at]
+        parts = (gap._replace(last=seq - 1), gap._replace(first=seq + 1))
+        self._gaps[at : at + 1] = [part for part in parts if part.first <= part.last]
+        return True
 
-def _checked(line: bytes, start: re.Match[bytes]) -> tuple[int, bytes, int] | None:
+
+def _first(defect: Defect) -> int:
+    return defect.first
+
+
+def _checked(line: bytes, start: re.Match[bytes], limit: int) -> tuple[int, bytes, int] | None:
     """(seq, json, end) of the record that starts there, if one of its ends has the right CRC."""
-    body = start.start() + len(MARK)
-    for end in _END.finditer(line, start.end()):
-        if crc32(line[body : end.start() + 1]) == int(end[1], 16):
-            return int(start[1]), line[start.end() - 1 : end.start() + 1], end.end()
+    crc, upto = 0, start.start() + len(MARK)
+    for end in _END.finditer(line, start.end(), limit):
+        crc, upto = crc32(line[upto : end.start() + 1], crc), end.start() + 1
+        if crc == int(end[1], 16):
+            return int(start[1]), line[start.end() - 1 : upto], end.end()
     return None
-
-
-class Writer:
-    """Writes records as an agent does; for fakes and tests."""
-
-    def __init__(self) -> None:
-        self._seq = count()
-
-    def line(self, body: dict[str, object]) -> bytes:
-        """The next record as a line."""
-        return frame(next(self._seq), msgspec.json.encode(body))
-
-
-def frame(seq: int, json: bytes) -> bytes:
-    """One record as it stands on the wire, line end included."""
-    covered = b"%d %s" % (seq, json)
-    return b"%s%s %08x\n" % (MARK, covered, crc32(covered))

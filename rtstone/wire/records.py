@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 VERSION = 1
 
-Buckets = list[tuple[int, int]]
+# What arithmetic is done with must be sane even where a checksum fits; a record that breaks these
+# bounds is malformed.
+Positive = Annotated[int, msgspec.Meta(gt=0)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+Buckets = list[tuple[Natural, Natural]]
+
+_BITS = 16  # the finest histogram that is believed in
+_WIDTH = 64  # of a value, in bits; sums have twice as many
 
 
 class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
@@ -58,7 +66,7 @@ class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
     """The clock that takes the stamps."""
 
     source: str
-    hz: int
+    hz: Positive
     granule: int
     overhead: int
     unit: str = "ns"
@@ -83,13 +91,13 @@ class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
 
     id: int
     n: int
-    hz: int
+    hz: Positive
     min: int | None = None
     p50: int | None = None
     p99: int | None = None
     max: int | None = None
     overhead: int = 0
-    batch: int = 1
+    batch: Positive = 1
     done: int | None = None
 
 
@@ -119,11 +127,11 @@ class Blocks(msgspec.Struct, frozen=True):
 class Omitted(msgspec.Struct, frozen=True):
     """Lateness of the activations that never happened."""
 
-    n: int
+    n: Natural
     sum: int
     min: int | None = None
     max: int | None = None
-    overflow: int = 0
+    overflow: Natural = 0
     hist: Buckets = []
 
 
@@ -132,17 +140,17 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
 
     id: int
     series: str
-    hz: int
-    n: int
+    hz: Positive
+    n: Natural
     sum: int
-    bits: int
+    bits: Annotated[int, msgspec.Meta(ge=0, le=_BITS)]
     overhead: int = 0
-    batch: int = 1
+    batch: Positive = 1
     warmup: int = 0
     min: int | None = None
     max: int | None = None
     negative: int = 0
-    overflow: int = 0
+    overflow: Natural = 0
     hist: Buckets = []
     worst: list[tuple[int, int, int]] = []
     trace: Trace | None = None
@@ -151,6 +159,11 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     omitted: Omitted | None = None
     figures: list[tuple[str, int | float | None, str]] = []
     ended: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in (self, self.omitted):
+            if part is not None and not _sane(part, self.bits):
+                raise ValueError("numbers out of range")
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
@@ -175,8 +188,22 @@ class Bye(msgspec.Struct, frozen=True, tag_field="t", tag="bye"):
     cases: int | None = None
 
 
+def _sane(part: Result | Omitted, bits: int) -> bool:
+    """True if the buckets, the sum and the extremes are those of values of 64 bits."""
+    buckets = (_WIDTH + 1 - bits) << bits
+    limit = 1 << _WIDTH
+    return (
+        all(index < buckets for index, _ in part.hist)
+        and abs(part.sum) < limit * limit
+        and all(value is not None for value in (part.min, part.max) if part.n)
+        and all(abs(value) < limit for value in (part.min, part.max) if value is not None)
+    )
+
+
 Body = (
     Hello | Bench | Clock | Conditions | Case | Progress | Raw | Result | End | Log | Bye
 )  # fmt: skip
+
+OF_A_CASE = (Case, Progress, Raw, Result, End)
 
 decode_body = msgspec.json.Decoder(Body).decode

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +82,90 @@ def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.Monk
     done = cli("report", "last", "-o", tmp_path / "no" / "x.html")
     assert done.status == 2
     assert "cannot write the report" in done.says
+
+
+def test_no_command_is_a_question_for_help(cli: Cli) -> None:
+    done = cli()
+    assert (done.status, done.out) == (0, cli("--help").out)
+    assert "  run " in done.out
+
+
+def test_a_list_of_runs_tells_how_many_results_are_good(fake: Fake, cli: Cli) -> None:
+    fake(at=2, fate="kill")
+    cli("run", "ctx.ballast", "-p", "ballast=0,1,33")
+    (row,) = json.loads(cli("list", "runs", "--json").out)["runs"]
+    assert (row["ok"], row["results"]) == (1, 3)
+    assert cli("list", "runs").out.split()[-2:] == ["1", "3"]
+
+
+# ---- the streams that a process is given ---------------------------------------------------------
+
+MAIN = f"{sys.executable} -c 'from rtstone.cli.main import main; main()'"
+
+
+def shell(command: str, **environment: str) -> tuple[int, str, str]:
+    """A command line in which R is rtstone: exit code, stdout, stderr."""
+    script = f'R() {{ {MAIN} "$@"; }}\n{command}'
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, check=False, env=os.environ | environment
+    )
+    return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+
+
+# Its reader has gone before it writes.
+UNREAD = "{ exec 3> >(exec true); wait $!; R %s >&3; }"
+
+
+@pytest.mark.parametrize(
+    "command", ["--help", "list benches", "list --json", "show last", "run null"]
+)
+@pytest.mark.parametrize("stdout", [">&-", "unread"])
+def test_a_reader_of_stdout_that_has_gone_is_no_fault(
+    fake: Fake, cli: Cli, command: str, stdout: str
+) -> None:
+    cli("run", "null")
+    status, _, told = shell(UNREAD % command if stdout == "unread" else f"R {command} {stdout}")
+    assert (status, "Traceback" in told, "rtstone:" in told) == (0, False, False)
+
+
+def test_a_run_that_nobody_reads_ends_with_its_own_code(fake: Fake) -> None:
+    fake(at=1, fate="kill")
+    status, _, told = shell(UNREAD % "run null")
+    assert status == 4
+    assert "was killed by SIGKILL" in told
+
+
+def test_a_reader_of_stderr_that_has_gone_does_not_stop_a_run(fake: Fake) -> None:
+    command = "{ exec 3> >(exec true); wait $!; R run null dk.periodic 2>&3; }"
+    status, out, _ = shell(command)
+    assert status == 0
+    assert "dk.periodic" in out
+    assert (find("last") / "run.json").exists()
+
+
+@pytest.mark.parametrize("command", ["--help", "list", "list --json", "run null"])
+def test_a_full_disk_behind_stdout_is_told(fake: Fake, command: str) -> None:
+    status, _, told = shell(f"R {command} >/dev/full")
+    assert status == 4
+    assert told.splitlines()[-1] == "rtstone: cannot write the output: No space left on device"
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_streams_that_do_not_know_every_letter(fake: Fake, encoding: str) -> None:
+    fake(extra={"overhead": -(10**5)})  # so that there are µs
+    for command in ("run null", "show last", "run 'nüll€'"):
+        status, _, told = shell(f"R {command}", PYTHONIOENCODING=encoding)
+        assert "Traceback" not in told
+        assert status == (2 if "€" in command else 0)
+
+
+def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    command = [sys.executable, "-c", "from rtstone.cli.main import main; main()"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 def modules(*arguments: str) -> set[str]:

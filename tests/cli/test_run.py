@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import msgspec
 import pytest
 
 from rtstone import measure
+from rtstone.cli.run import _run_id
+from rtstone.interrupt import Interrupt
 from rtstone.model.documents import Run
+from rtstone.report.terminal import Lines
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
@@ -95,6 +99,39 @@ def test_missed_activations_are_in_the_table(fake: Fake, cli: Cli) -> None:
     assert "read the corrected percentiles" in out
 
 
+def test_a_run_beside_another_is_flagged(fake: Fake, cli: Cli) -> None:
+    fake(others=1)
+    done = cli(*GRID)
+    assert all("other_run" in result.flags for result in load(find("last")).results)
+    assert "repeat when it is alone" in done.out
+
+
+def test_run_ids_sort_by_time_and_tell_what_ran() -> None:
+    moments = [datetime(2026, 1, 2, 3, 4, 5, 1000 * ms, UTC) for ms in range(0, 1000, 7)]
+    ids = [_run_id(moment, "dk.periodic") for moment in moments]
+    assert ids == sorted(ids)
+    assert ids[1].startswith("20260102-030405.007-dk.periodic-")
+
+
+def test_a_run_is_named_after_its_suite_or_bench(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    cli("run", "dk.periodic")
+    assert "-dk.periodic-" in find("last").name
+    (tmp_path / "my.own.toml").write_text('[[case]]\nbench = "null"')
+    cli("run", tmp_path / "my.own.toml")
+    assert "-my.own-" in find("last").name
+
+
+def test_the_host_keeps_off_every_cpu_that_a_case_names(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_to: list[set[int]] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
+    for more, left in [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), ([], {0, 1})]:
+        assert cli("run", "null", *more).status == 0
+        assert set_to[-2] == left
+
+
 def test_two_runs_at_once(fake: Fake) -> None:
     command = [
         sys.executable,
@@ -122,6 +159,15 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["quik"], "did you mean 'quick'"),
         (["null", "-p", "sampels=3"], "did you mean 'samples'"),
         (["null", "-p", "samples"], "write -p name=value"),
+        (["null", "-p", "samples=1", "-p", "samples=2"], "'samples' is given twice"),
+        (["null", "-p", "cpus=٣"], "bad CPU list"),
+        (["null", "--cpus", "1023"], "CPU 1023 is not there, on target 'local'; it has 0"),
+        (["null", "--cpus", "1000-1023"], "CPU 1000-1023 are not there"),
+        (["null", "-p", "cpus=1023"], "CPU 1023 is not there"),
+        (["null", "--cpus", "0-99999"], "the largest CPU number is 1023"),
+        (["null", "--time", "0"], "neither samples nor time"),
+        (["null", "-p", "samples=0"], "neither samples nor time"),
+        (["null", "--out", ""], "no name of a directory"),
         (["ctx.ballast", "-p", "ballast=1025"], "0 to 1024"),
         (["ctx.ballast", "-p", "policy=fiffo"], "one of fifo, rr"),
         (["dk.periodic", "-p", "period=1m"], "ns, us, ms"),
@@ -134,10 +180,16 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["null", "--out", "/proc/rtstone"], "cannot be stored"),
     ],
 )
-def test_bad_requests_end_with_2_before_anything_is_measured(
-    fake: Fake, cli: Cli, home: Path, arguments: list[str], told: str
+def test_bad_requests_end_with_2_before_anything_is_measured(  # noqa: PLR0917
+    fake: Fake,
+    cli: Cli,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
 ) -> None:
     trace = fake()
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     done = cli("run", *arguments)
     assert done.status == 2
     assert told in done.says
@@ -198,9 +250,47 @@ def test_no_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
     done = cli("run", "null", "--json")
     assert done.status == 4
-    assert "make agent" in done.says
+    assert "see RTSTONE_AGENT" in done.says
     assert done.document["status"] == "incomplete"
-    assert "make agent" in done.document["reason"]
+    assert "see RTSTONE_AGENT" in done.document["reason"]
+
+
+def test_a_program_that_is_no_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSTONE_AGENT", "/bin/true")
+    done = cli("run", "null")
+    assert done.status == 4
+    assert "/bin/true is no rtstone agent" in done.says
+
+
+@pytest.mark.parametrize("text", ["echo y", "printf y"])
+def test_a_program_that_never_stops_talking(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\n[ $1 = --sweep ] && exit\nwhile :; do {text}; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("RTSTONE_AGENT", str(program))
+    monkeypatch.setattr(measure, "LIST_S", 0.05)
+    done = cli("run", "null")
+    assert done.status == 4
+    assert "does not end its list of benches" in done.says
+
+
+def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(wire={str(seq): "noise" for seq in range(8)})
+    monkeypatch.setattr(measure, "NOISE", 70)
+    document = cli("run", "null", "--json").document
+    assert (find("last") / "wire.log").read_bytes().count(b"usb 1-1") == 2
+    assert document["notes"] == ["console noise beyond 70 bytes is not kept"]
+    assert document["status"] == "complete"
+
+
+def test_an_agent_that_dies_after_its_last_case(fake: Fake, cli: Cli) -> None:
+    fake(fate="late")
+    done = cli(*GRID, "--json")
+    assert done.status == 4
+    assert done.document["status"] == "complete"
+    assert done.document["notes"] == ["the agent was killed by SIGKILL"]
 
 
 def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
@@ -224,6 +314,7 @@ def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("wire", "cost"),
     [
+        ({"1": "damage"}, [1, 2, 3]),
         ({"5": "damage"}, [1]),
         ({"5": "cut"}, [1]),
         ({"6": "damage"}, [1]),
@@ -249,6 +340,26 @@ def test_what_happens_on_the_wire_costs_only_the_cases_hit(
         assert "wire" in done.says
 
 
+@pytest.mark.parametrize(
+    ("wire", "told"),
+    [
+        ({"5": "damage"}, "1 of 3 results is not valid, ctx.ballast: wire: record 5 damaged"),
+        (
+            {"5": "damage", "9": "damage"},
+            "2 of 3 results are not valid, the first is ctx.ballast: ",
+        ),
+        ({"0": "lose"}, "records of the agent were lost: hello"),
+    ],
+)
+def test_what_an_inconclusive_run_says(
+    fake: Fake, cli: Cli, wire: dict[str, str], told: str
+) -> None:
+    fake(wire=wire)
+    done = cli(*GRID)
+    assert done.status == 3
+    assert told in done.says
+
+
 def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +367,41 @@ def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     monkeypatch.setattr(measure, "NUDGE_S", 0.05)
     monkeypatch.setattr(measure, "POLL_S", 0.02)
     assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
+
+
+# ---- when the display fails, or this program ----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["started", "case_started", "case_ended", "ended"])
+def test_a_display_that_nobody_can_see_does_not_stop_the_run(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    calls = []
+
+    def fail(*_: object) -> None:
+        calls.append(name)
+        raise BrokenPipeError
+
+    monkeypatch.setattr(Lines, name, fail)
+    done = cli(*GRID)
+    assert (done.status, done.err.count("/3 ctx")) == (0, 3 if name == "ended" else 0)
+    assert calls == [name]
+    assert load(find("last")).status == "complete"
+
+
+def test_a_fault_of_this_program_leaves_what_was_measured(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(Lines, "case_ended", fail)
+    with pytest.raises(ZeroDivisionError):
+        cli(*GRID)
+    run = load(find("last"))
+    assert (find("last") / "run.json").exists()
+    assert [result.status for result in run.results] == ["ok", "incomplete", "incomplete"]
+    assert "of all things" in str(run.reason)
 
 
 # ---- when storing fails ------------------------------------------------------------------------
@@ -354,6 +500,24 @@ def test_an_interrupt_at_any_moment(  # noqa: PLR0917
     assert found[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
     assert done.document["status"] == ("complete" if complete == 3 else "incomplete")
     assert statuses(done.document) == [result.status for result in load(find("last")).results]
+
+
+def test_a_case_that_is_stopped_keeps_what_it_has(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, fate="hang")
+    hook(monkeypatch, measure.Listener, "case_started", signal.SIGHUP)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    first = cli(*GRID, "--json").document["results"][0]
+    assert (first["status"], first["reason"], first["n"]) == ("incomplete", "stopped", 1000)
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(fake: Fake, cli: Cli) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Interrupt() as interrupt:
+        strike(signal.SIGHUP)
+        assert not interrupt.requested
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("fate", ["hang", "deaf"])

@@ -8,7 +8,7 @@ import pytest
 from rtstone.model.assemble import Assembly, replay
 from rtstone.model.documents import Result, Run
 from rtstone.model.plan import Plan
-from rtstone.wire.reader import Writer
+from tests.wire.writer import Writer
 
 HELLO = {
     "t": "hello", "wire": 1, "agent": "1", "source": "0", "port": "posix", "os": "Linux",
@@ -162,7 +162,7 @@ def test_a_stopped_case_is_incomplete(plan: Plan) -> None:
         ({5, 6}, {1, 2}),
         ({4, 10}, {1, 3}),
         ({4, 5, 6, 7, 8, 9}, {1, 2, 3}),
-        ({1}, set()),
+        ({1}, {1, 2, 3}),
         ({12}, set()),
         ({11}, {3}),
         ({11, 12}, {3}),
@@ -177,7 +177,7 @@ def test_a_lost_record_costs_the_cases_it_may_have_been_of(
     assert {r.case for r in run.results if r.status == "ok"} == {1, 2, 3} - cost
     assert (run.status == "incomplete") == bool(cost) or gone == {12}
     if gone not in ({12}, {11, 12}):
-        assert any(note.startswith("wire: record") for note in run.notes)
+        assert any(note.startswith("wire: ") for note in run.notes)
 
 
 def test_damage_names_the_case_it_costs(plan: Plan) -> None:
@@ -186,6 +186,40 @@ def test_damage_names_the_case_it_costs(plan: Plan) -> None:
     run = run_of(plan, lines)
     assert run.results[1].reason == "wire: record 7 damaged"
     assert "wire: record 7 damaged; costs case 2" in run.notes
+
+
+@pytest.mark.parametrize(("gone", "name"), [(0, "hello"), (1, "clock"), (2, "conditions")])
+def test_a_run_without_one_of_its_heads_is_incomplete(plan: Plan, gone: int, name: str) -> None:
+    lines = whole(case(1), case(2), case(3), unit="instructions")
+    run = run_of(plan, lines[:gone] + lines[gone + 1 :])
+    assert run.status == "incomplete"
+    if name == "clock":  # what was counted is not known, so no number stands for anything
+        assert run.results[0].reason == "wire: the clock record was lost, so the unit is not known"
+        assert (run.results[0].n, run.results[0].max) == (0, None)
+    else:
+        assert [result.status for result in run.results] == ["ok"] * 3
+        assert run.reason == f"wire: records of the agent were lost: {name}"
+
+
+def test_a_stopped_case_keeps_what_it_has(plan: Plan) -> None:
+    run = run_of(plan, whole(case(1, result(1), status="failed", reason="stopped")))
+    first = run.results[0]
+    assert (first.status, first.reason, first.n) == ("incomplete", "stopped", 100)
+
+
+def test_many_defects_of_a_kind_are_one_note(plan: Plan) -> None:
+    lines = whole(case(1), case(2), case(3))
+    run = run_of(plan, [line for seq, line in enumerate(lines) if seq not in {4, 7}])
+    assert "wire: 2 records lost (first 4); costs case 1, 2" in run.notes
+    assert run.results[1].reason == "wire: record 7 lost"
+
+
+@pytest.mark.parametrize("number", [0, 4, 10**18])
+def test_records_of_no_case_of_the_plan_count_for_nothing(plan: Plan, number: int) -> None:
+    lines = whole(case(1), case(number), case(2), case(3))
+    run = run_of(plan, [*lines[:7], *lines[8:]])
+    assert [result.status for result in run.results][2:] == ["ok"]
+    assert {result.case for result in run.results} == {1, 2, 3}
 
 
 @pytest.mark.parametrize("disorder", ["double", "late", "noise"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rtstone.errors import UsageError
-from rtstone.model.benches import cpu_set, quantity, values
+from rtstone.model.benches import cpu_list, cpu_set, quantity, values
 from rtstone.wire.records import Bench
 
 
@@ -77,9 +77,14 @@ def test_an_unknown_parameter_names_the_nearest(ballast: Bench) -> None:
 
 def test_cpu_lists() -> None:
     assert cpu_set("0-2,4") == {0, 1, 2, 4}
-    for bad in ("", "a", "1-", "2-1", "1,,2", "-1"):
+    for bad in ("", "a", "1-", "2-1", "1,,2", "-1", "٣", "9" * 5000):
         with pytest.raises(UsageError, match="CPU list"):
             cpu_set(bad)
+    assert cpu_set("1023") == {1023}
+    for large in ("1024", "0-99999", "99999-99998"):
+        with pytest.raises(UsageError, match="the largest CPU number is 1023"):
+            cpu_set(large)
+    assert cpu_list({4, 0, 1, 2}) == "0-2,4"
 
 
 @pytest.mark.parametrize(

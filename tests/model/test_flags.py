@@ -35,6 +35,7 @@ def test_a_clean_result_has_no_flag() -> None:
 
 def test_nothing_known_raises_no_flag() -> None:
     assert flags(seen({}, dict.fromkeys(CLEAN))) == []
+    assert flags(seen({}, dict.fromkeys(CLEAN, "what?"))) == []
 
 
 @pytest.mark.parametrize(
@@ -42,14 +43,18 @@ def test_nothing_known_raises_no_flag() -> None:
     [
         ("no_rt", {}, {"sched": "other"}),
         ("no_mlock", {}, {"locked": False}),
-        ("page_faults", {}, {"minflt": 1}),
-        ("page_faults", {}, {"majflt": 1, "minflt": None}),
+        ("page_faults", {}, {"minflt": 1, "locked": None}),
+        ("faults_locked", {}, {"minflt": 1}),
+        ("faults_locked", {}, {"majflt": 1, "minflt": None}),
+        ("other_run", {}, {"others": 1}),
         ("preempted", {}, {"nivcsw": 1}),
         ("migrated", {}, {"migrations": 1}),
         ("steal", {}, {"steal_ns": 10**7}),
         ("smi", {}, {"smi": 1}),
         ("throttled", {"max": 50_000_000}, {"cpu_ns": 950_000_000}),
         ("shared_cpu", {}, {"shared": True}),
+        ("shared_cpu", {}, {"shared": True, "cpus": [0]}),
+        ("no_spare_cpu", {}, {"shared": True, "cpus": [0, 1]}),
         ("missed", {"missed": 1}, {}),
         ("negative", {"negative": 1}, {}),
         ("overflow", {"overflow": 1}, {}),

@@ -32,7 +32,10 @@ def test_lists_expand_to_a_grid_in_the_order_written(tmp_path: Path, ballast: Be
         ('titel = "x"', "unknown key 'titel'.*did you mean 'title'"),
         ('[[case]]\nbensh = "null"', "unknown key 'bensh'.*case 1.*did you mean 'bench'"),
         ("[[case]]\nparams = {}", "no bench named.*case 1"),
-        ("[[case]]\nbench = 3", "'bench' is not a str"),
+        ("[[case]]\nbench = 3", "'bench' is not text"),
+        ('title = []\n[[case]]\nbench = "null"', "'title' is not text"),
+        ("case = 3", "'case' is not a list of tables"),
+        ("x = " + "[" * 9999, "nested too deeply"),
         ("case = [1]", "not a table"),
         ("title = ", "not a TOML file"),
         ('title = "x"', "no cases"),
@@ -74,7 +77,9 @@ def test_given_parameters_go_first_and_apply_where_known(ballast: Bench) -> None
 
 
 def test_a_given_parameter_unknown_to_every_bench_is_an_error(ballast: Bench) -> None:
-    with pytest.raises(UsageError, match=r"unknown parameter 'polic'.*did you mean 'policy'"):
+    with pytest.raises(
+        UsageError, match=r"no bench of this run has .* 'polic'; did you mean 'policy'"
+    ):
         expand([Wanted("ctx.ballast", {})], {"polic": "rr"}, {}, {"ctx.ballast": ballast})
 
 
@@ -100,6 +105,16 @@ def test_names_are_benches_suites_or_files(tmp_path: Path, ballast: Bench) -> No
     ]  # fmt: skip
     with pytest.raises(UsageError, match="did you mean 'quick'"):
         select(["quik"], benches)
+    file.rename(tmp_path / "mine")
+    with pytest.raises(UsageError, match=r"name of a suite file ends in \.toml"):
+        select([str(tmp_path / "mine")], benches)
+
+
+def test_a_case_must_have_an_end(ballast: Bench) -> None:
+    wanted = [Wanted("ctx.ballast", {"samples": 0}, "mine.toml, case 1")]
+    with pytest.raises(UsageError, match=r"sets an end, in bench 'ctx\.ballast', mine\.toml"):
+        expand(wanted, {}, {}, {"ctx.ballast": ballast})
+    assert expand(wanted, {"time": "1"}, {}, {"ctx.ballast": ballast})
 
 
 def test_the_shipped_suites_can_be_read() -> None:

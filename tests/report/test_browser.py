@@ -27,9 +27,8 @@ pytestmark = [
     ),
     pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts"),
 ]
-PERIODIC = (
-    "[...document.querySelectorAll('details.result')].find(d => d.querySelector('.corrected'))"
-)
+LATE = next(i for i, result in enumerate(run(20).results) if result.missed)
+PERIODIC = f"document.getElementById('r0-{LATE}')"
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +109,8 @@ def test_loads_fast_and_draws_when_seen(opened: webdriver.Chrome) -> None:
 def test_paper_holds_everything(opened: webdriver.Chrome) -> None:
     js(opened, "dispatchEvent(new Event('beforeprint'))")
     assert js(opened, "document.querySelectorAll('details.result:not([open])').length") == 0
+    results = js(opened, "document.querySelectorAll('details.result').length")
+    assert js(opened, "document.querySelectorAll('details.result > .inside').length") == results
     assert js(opened, undrawn("document")) == 0
     js(opened, "dispatchEvent(new Event('afterprint'))")
     assert js(opened, "document.querySelectorAll('details.result[open]').length") == 0
@@ -153,3 +154,42 @@ def test_rows_and_tables_behind_charts(opened: webdriver.Chrome) -> None:
     js(opened, "document.querySelectorAll('#r0-0 .numbers').forEach(d => { d.open = true })")
     filled = "document.querySelectorAll('#r0-0 .numbers tbody tr').length"
     eventually(lambda: js(opened, filled) > 10, "no table behind the charts")
+
+
+CELLS = """
+    [...document.querySelectorAll('%s table')].find(t => t.caption.textContent === '%s')
+    .querySelectorAll('tr').values().map(r => [...r.cells].map(c => c.textContent)).toArray()
+"""
+
+
+def cells(browser: webdriver.Chrome, within: str, caption: str) -> list[list[str]]:
+    rows: list[list[str]] = js(browser, " ".join((CELLS % (within, caption)).split()))
+    return [[cell.replace("\u202f", " ") for cell in row] for row in rows]
+
+
+def test_the_inside_of_a_detail_is_built_when_it_is_opened(opened: webdriver.Chrome) -> None:
+    assert js(opened, "document.querySelectorAll('.inside').length") == 0
+    open_periodic(opened)
+    assert js(opened, "document.querySelectorAll('.inside').length") == 1
+    late = run().results[LATE]
+    head, n, *_, most = cells(opened, f"#r0-{LATE}", "Statistics")
+    assert head == ["statistic", "observed", "corrected", "95% interval"]
+    assert late.corrected is not None
+    assert [word.replace(" ", "") for word in n[:3]] == ["n", str(late.n), str(late.corrected.n)]
+    assert most == ["max", "8.01 ms", "8.01 ms", ""]
+    assert len(cells(opened, f"#r0-{LATE}", "Worst samples")) == 17
+    assert ["sched", "fifo"] in cells(opened, f"#r0-{LATE}", "Around the timed section")
+    js(opened, f"{PERIODIC}.open = false")
+    js(opened, f"{PERIODIC}.open = true")
+    assert js(opened, f"{PERIODIC}.querySelectorAll('.inside').length") == 1
+    heads = "document.querySelectorAll('.inside th:not([scope])').length"
+    assert js(opened, heads) == 0
+    assert "late" in js(opened, f"{PERIODIC}.querySelector('.flag-list dd').textContent")
+
+
+def test_what_is_hostile_is_text_in_a_detail_too(opened: webdriver.Chrome) -> None:
+    js(opened, "document.querySelectorAll('details.result').forEach(d => { d.open = true })")
+    unbuilt = "document.querySelectorAll('.result:not(:has(.inside))').length"
+    eventually(lambda: not js(opened, unbuilt), "details not built")
+    assert js(opened, "document.querySelectorAll('img').length") == 0
+    assert "{{7*7}}" in js(opened, "document.querySelector('#r0-details').textContent")

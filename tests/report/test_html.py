@@ -4,12 +4,14 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from rtstone.model.documents import Result, Run
-from rtstone.report import html
+from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.report import html, shapes
+from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, instructions, run, unprivileged
 
 pytestmark = pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
@@ -97,10 +99,71 @@ def test_every_result_has_its_row_and_section(page: Reader, full: Run) -> None:
 
 
 def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
-    data = json.loads(page.scripts[0])["charts"]
+    data = json.loads(page.scripts[0])
     pictures = [attrs for _, attrs in page.tags if "data-chart" in attrs]
-    assert {p["data-chart"] for p in pictures} == set(data)
+    inside = {f"{key}-{kind}" for key, d in data["details"].items() for kind in d["charts"]}
+    assert {p["data-chart"] for p in pictures} | inside == set(data["charts"])
     assert all(p["role"] == "img" and p["aria-label"] for p in pictures)
+
+
+def test_details_say_without_script_what_is_missing(page: Reader) -> None:
+    assert "noscript" in [tag for tag, _ in page.tags]
+    assert any("is built by this page" in w for w in page.words)
+
+
+def table(data: dict[str, Any], key: str, caption: str) -> dict[str, tuple[Any, ...]]:
+    """A table inside a detail: its rows by their names."""
+    for form, *columns in data["details"][key]["tables"]:
+        title, _, names = data["forms"][form]
+        if title == caption:
+            return dict(zip(names, zip(*columns, strict=True), strict=True))
+    raise AssertionError(caption)
+
+
+def test_tables_of_a_detail(page: Reader, full: Run) -> None:
+    data = json.loads(page.scripts[0])
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    rows = table(data, f"r0-{late}", "Statistics")
+    assert list(rows) == [
+        "n", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"
+    ]  # fmt: skip
+    assert rows["n"] == ("12\u202f288", "12\u202f296", "")
+    assert rows["p50"][2].count("µs") == 2
+    assert rows["p99.99"][0] == ["not enough samples"]
+    batched = next(i for i, r in enumerate(full.results) if r.batch > 1)
+    assert table(data, f"r0-{batched}", "Statistics")["max"][0] == [
+        "batched: no time of a single call"
+    ]
+
+
+def test_parameters_are_told_as_a_person_writes_them() -> None:
+    bench = Bench(
+        "mem.memset", "memset",
+        params=[Param("size", "size", "B", 64), Param("touch", "bool", default=True)],
+    )  # fmt: skip
+    params: dict[str, Value] = {"size": 16384, "touch": False}
+    result = Result(case=0, bench="mem.memset", params=params, load="none", status="ok")
+    slope = Slope(
+        bench="mem.memset", load="none", over="size", params={"touch": False}, slope=0.5,
+        points=[(64.0, 1.0), (1024.0, 500.0), (65536.0, 9e3)], ci95=(0.4, 0.6), unit="ns per B",
+        constant=False,
+    )  # fmt: skip
+    reader = Reader(html.compose([run(results=[result], slopes=[slope], benches=[bench])]))
+    data = json.loads(reader.scripts[0])
+    assert table(data, "r0-0", "Parameters") == {"size": ("16KiB",), "touch": ("off",)}
+    assert "size=16KiB touch=off" in reader.words
+    assert "mem.memset touch=off" in reader.words
+    assert data["charts"]["r0-slope-0"]["names"] == ["64B", "1KiB", "64KiB"]
+
+
+def test_what_was_too_large_for_a_batched_histogram_is_drawn() -> None:
+    result = Result(
+        case=0, bench="x.y", params={}, load="none", status="ok", n=10, batch=4, overflow=2,
+        min=5.0, raw_min=40.0, raw_max=4000.0, histogram=[(5.0, 8)],
+    )  # fmt: skip
+    assert shapes.samples(result) == [(5.0, 8), (995.0, 2)]
+    unknown = msgspec.structs.replace(result, raw_max=None)
+    assert shapes.samples(unknown) == [(5.0, 8), (5.0, 2)]
 
 
 def test_header_cells_say_what_they_head(page: Reader) -> None:
@@ -112,19 +175,20 @@ def test_extremes_survive_thinning(page: Reader, full: Run) -> None:
     for index, result in enumerate(full.results):
         if result.trace and len(result.trace.rows) > 1:
             rows = charts[f"r0-{index}-trace"]["rows"]
-            assert len(rows) <= html.TRACE_MOST
-            assert max(r[3] for r in rows) == pytest.approx(result.max, rel=1e-4)
+            assert len(rows) <= 4 * shapes.TRACE_MOST
+            assert max(rows[3::4]) == pytest.approx(result.max, rel=5e-4)
         if result.histogram:
-            pairs = charts[f"r0-{index}-histogram"]["series"][-1]["pairs"]
-            assert sum(n for _, n in pairs) == result.n
+            _, flat = charts[f"r0-{index}-histogram"]["series"][-1]
+            assert sum(flat[1::2]) == result.n
 
 
 def test_curve_ends_at_the_maximum() -> None:
-    points = html.curve([(1.0, 900), (5.0, 99), (80.0, 1)])
-    assert points[0] == [1, 1]
-    assert points[-1] == [1000, 80]
-    assert [v for _, v in points] == sorted(v for _, v in points)
-    assert next(v for x, v in points if x >= 10.5) == 5
+    values = shapes.curve([(1.0, 900), (5.0, 99), (80.0, 1)])
+    assert values[0] == 1
+    assert values[-1] == 80
+    assert values == sorted(values)
+    assert len(values) == 3 * shapes.CURVE_STEPS + 1
+    assert values[shapes.CURVE_STEPS + 1] == 5
 
 
 def test_nulls_and_empty_runs() -> None:
@@ -140,8 +204,20 @@ def test_nulls_and_empty_runs() -> None:
 
 def test_lack_of_rights_and_incompleteness_come_first() -> None:
     words = " ".join(Reader(html.compose([unprivileged()])).words)
-    assert words.index("without real-time rights") < words.index("What stands out")
-    assert words.index("This run is incomplete") < words.index("What stands out")
+    for alarm in (
+        "Measured without real-time scheduling and locked memory.",
+        "56 of 56 results ran without real-time scheduling",
+        "This run is incomplete",
+    ):
+        assert words.index(alarm) < words.index("What stands out")
+
+
+def test_lack_of_rights_is_told_where_nothing_could_run() -> None:
+    result = Result(case=0, bench="x.y", params={}, load="none", status="unsupported")
+    refused = run(results=[result], slopes=[], conditions={"rights.realtime": False})
+    told = " ".join(Reader(html.compose([refused])).words)
+    assert "Measured without real-time scheduling." in told
+    assert "The target gave no right to real-time scheduling." in told
 
 
 def test_instructions_are_never_told_as_time() -> None:
@@ -155,6 +231,7 @@ def test_no_maximum_without_n_and_time(full: Run) -> None:
     findings = html.page_of(full, "r0").findings
     assert findings[0].head == "Worst wake-up 8.01\u202fms"
     assert "n = 12\u202f288, over 12.3\u202fs, load none" in findings[0].text
+    assert findings[0].text.endswith("flags: missed")
     assert findings[1].head == "8 missed activations"
     assert {f.grade for f in findings} == {"note", "bad", "info"}
 
@@ -166,37 +243,37 @@ def test_several_runs_on_one_page(full: Run) -> None:
     assert {"r0-0", "r1-0"} <= set(ids)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (0, "0 ns"),
-        (-0.5, "\N{MINUS SIGN}0.500 ns"),
-        (0.0076, "0.00760 ns"),
-        (7, "7.00 ns"),
-        (999.6, "1.00 µs"),
-        (12_345, "12.3 µs"),
-        (8_012_345, "8.01 ms"),
-        (61e9, "61.0 s"),
-        (None, "unknown"),
-    ],
-)
-def test_quantities(value: float | None, expected: str) -> None:
-    assert html.quantity(value, "ns").replace("\u202f", " ") == expected
+def predictable(**members: Any) -> list[str]:
+    result = Result(
+        case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
+    )  # fmt: skip
+    findings = html.page_of(run(results=[result], slopes=[]), "r0").findings
+    return [f.head for f in findings if f.head.startswith("Least")]
 
 
-def test_file_appears_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "report.html"
-    html.render([run(20)], path)
-    before = path.read_text(encoding="utf-8")
+def test_a_large_ratio_is_written_out() -> None:
+    head = "Least predictable: p99.9 is 77\u202f000 times the median"
+    assert predictable(p50=20.0, p999=1_540_100.0) == [head]
+    assert predictable(p50=20.0, p999=80.0) == ["Least predictable: p99.9 is 4 times the median"]
+    assert predictable(p50=20.0, p999=40.0) == []
 
-    def fail(_: int) -> None:
-        raise OSError("disk full")
 
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        html.render([run(20)], path)
-    assert path.read_text(encoding="utf-8") == before
-    assert list(tmp_path.iterdir()) == [path]
+def test_no_ratio_to_a_median_of_a_few_steps_of_the_clock() -> None:
+    assert predictable(p50=3.0, p999=100.0) == []  # a step is 0.357 ns
+    assert predictable(p50=3.0, p999=100.0, batch=2) != []
+
+
+def test_a_page_of_many_results_is_light() -> None:
+    """As many results as the suite full has, each with the shape of a real one."""
+    base = run(3000)
+    many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
+    assert len(html.compose([run(results=many)]).encode()) <= LIMIT
+
+
+def test_several_runs_share_the_budget_of_traces() -> None:
+    one = run(20).results
+    assert shapes.trace_budget([]) == shapes.TRACE_MOST
+    assert shapes.trace_budget([*one] * 20) < shapes.trace_budget(one)
 
 
 def test_missing_bundle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

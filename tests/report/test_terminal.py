@@ -1,39 +1,22 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from rtstone.model.documents import Figure, Result, Run, Target
+from rtstone.model.documents import Distribution, Figure, Result, Run, Target
+from rtstone.model.flags import BY_NAME
 from rtstone.model.plan import Case, Plan
-from rtstone.report.terminal import Display, figure, summary
+from rtstone.report.terminal import Display, console, figure, summary
+from rtstone.store.rundir import runs
 from rtstone.wire.records import Progress
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "-"),
-        (0, "0 ns"),
-        (0.123456, "0.123 ns"),
-        (1, "1.00 ns"),
-        (12.34, "12.3 ns"),
-        (999.4, "999 ns"),
-        (999.6, "1.00 µs"),
-        (-3.846, "-3.85 ns"),
-        (-45_600, "-45.6 µs"),
-        (8.001e6, "8.00 ms"),
-        (3.2e9, "3.20 s"),
-        (4.5e12, "4500 s"),
-    ],
-)
-def test_three_digits_and_the_unit_that_suits(value: float | None, text: str) -> None:
-    assert figure(value) == text
-
-
-def test_other_units_stay() -> None:
-    assert figure(1234, "instructions") == "1230 instructions"
+def test_the_unknown_is_a_dash() -> None:
+    assert figure(None) == "-"
 
 
 def run_of(*results: Result) -> Run:
@@ -48,16 +31,88 @@ def shown(run: Run, width: int) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("width", [80, 100, 150])
-def test_no_number_is_cut_short_in_a_narrow_terminal(width: int) -> None:
-    result = Result(
-        case=1, bench="mem.malloc.large", params={}, load="none", status="ok", n=110_544_903,
-        min=-123.4, p50=123.4, p99=234.5, p999=345.6, max=456.7, missed=12,
-        evidence={"section_ns": 10**9}, flags=["page_faults", "preempted", "steal"],
-    )  # fmt: skip
-    text = shown(run_of(result), width)
-    for part in ("110 544 903", "-123 ns", "123 ns", "234 ns", "346 ns", "457 ns", "1.00 s", "12"):
-        assert part in text
+PERIODIC = Result(
+    case=1, bench="mem.malloc.large", params={"order": "some-long-word"}, load="none", status="ok",
+    n=110_544_903, min=-123.4, p50=123.4, p99=234.5, p999=345.6, max=456.7, missed=12,
+    evidence={"section_ns": 10**9}, flags=["page_faults", "preempted", "steal"],
+    corrected=Distribution(
+        n=110_544_915, min=-123.4, mean=1, sd=1, p50=124.4, p90=1, p99=250.5, p999=777e3, p9999=1,
+        max=999e3, histogram=[(1.0, 1)],
+    ),
+)  # fmt: skip
+FIGURES = ("110 544 903", "-123 ns", "123 ns", "234 ns", "346 ns", "457 ns")
+CORRECTED = ("corrected", "110 544 915", "124 ns", "250 ns", "777 µs", "999 µs")
+
+
+@pytest.mark.parametrize("width", [30, 40, 59, 60, 70, 80, 100, 119, 120, 124, 150, 200])
+@pytest.mark.parametrize("unit", ["ns", "instructions"])
+def test_no_number_is_cut_short_in_a_narrow_terminal(width: int, unit: str) -> None:
+    other = msgspec.structs.replace(PERIODIC, unit=unit, params={"order": "fifo"})
+    text = shown(run_of(msgspec.structs.replace(PERIODIC, unit=unit), other), width)
+    for part in FIGURES + CORRECTED:
+        told = part if unit == "ns" else part.replace("ns", "instr").replace("µs", "k instr")
+        assert told in text
+    assert "mem.malloc.large" in text
+    if width >= 60:
+        assert "order=some-long-word" in text
+    assert all(len(line) <= width for line in text.splitlines())
+
+
+def test_the_corrected_distribution_has_a_row_of_its_own() -> None:
+    lines = shown(run_of(PERIODIC), 150).splitlines()
+    row = next(i for i, line in enumerate(lines) if "110 544 903" in line)
+    assert all(part in lines[row + 1] for part in CORRECTED)
+    on_time = msgspec.structs.replace(PERIODIC, missed=0, corrected=None)
+    assert "corrected" not in shown(run_of(on_time), 150)
+
+
+@pytest.mark.parametrize("width", [60, 150])
+def test_the_column_of_the_time_has_one_name(width: int) -> None:
+    text = shown(run_of(PERIODIC), width)
+    assert "time" in text
+    assert " over " not in text
+
+
+def test_a_lack_of_rights_is_told_where_nothing_could_run() -> None:
+    result = Result(case=1, bench="b", params={}, load="none", status="unsupported", reason="no")
+    run = run_of(result)
+    assert "WITHOUT" not in shown(run, 100)
+    refused = msgspec.structs.replace(run, conditions={"rights.realtime": False})
+    assert "WITHOUT real-time scheduling" in shown(refused, 100).splitlines()[0]
+
+
+def test_what_is_no_terminal_gets_whole_lines_without_padding() -> None:
+    stream = io.StringIO()
+    out = console(stream)
+    other = Result(case=2, bench="b", params={}, load="none", status="ok", flags=["no_rt"], n=1)
+    notes = ["word " * 100 + "end"]
+    run = msgspec.structs.replace(run_of(PERIODIC, other), notes=notes)
+    out.print(*summary(run, out.width), sep="\n")
+    lines = stream.getvalue().splitlines()
+    assert not [line for line in lines if line != line.rstrip()]
+    assert any(line.startswith("note:") and line.endswith("end") for line in lines)
+    flag = BY_NAME["no_rt"]
+    assert f"no_rt: {flag.cause}; {flag.advice}" in lines
+
+
+def test_a_closed_pipe_is_the_callers_business() -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        console(Closed()).print("x")
+
+
+def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
+    def told(place: Path) -> str:
+        stream = io.StringIO()
+        console(stream).print(*summary(run_of(), 100, place), sep="\n")
+        return stream.getvalue()
+
+    assert "rtstone report r -o" in told(runs() / "r")
+    assert f"rtstone report '{tmp_path}/a b' -o" in told(tmp_path / "a b")
+    assert f"rtstone report {tmp_path}/r -o" in told(tmp_path / "r")
 
 
 def test_zero_counts_are_left_to_the_document() -> None:

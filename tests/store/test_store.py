@@ -14,7 +14,7 @@ from rtstone.model.assemble import replay
 from rtstone.model.plan import Plan
 from rtstone.store import index, rundir
 from rtstone.store.rundir import RunDirectory, load
-from rtstone.wire.reader import Writer
+from tests.wire.writer import Writer
 
 
 def stored(plan: Plan, run_id: str, finish: bool = True) -> Path:
@@ -47,9 +47,11 @@ def test_a_run_is_read_as_it_was_written(plan: Plan, home: Path) -> None:
 def test_a_run_without_document_is_made_from_plan_and_log(plan: Plan) -> None:
     directory = RunDirectory(plan)
     writer = Writer()
+    head: dict[str, object] = {"source": "tsc", "hz": 10**9, "granule": 1, "overhead": 0}
+    directory.append(writer.line({"t": "clock", **head}))
     directory.append(writer.line({"t": "case", "id": 1, "bench": "ctx.ballast", "params": {}}))
     directory.append(writer.line({"t": "end", "id": 1, "status": "ok", "reason": None}))
-    directory.append(b'#rts 2 {"t":"case","id":2,"ben')  # cut off by the host's death
+    directory.append(b'#rts 3 {"t":"case","id":2,"ben')  # cut off by the host's death
     directory._log.close()
     run = load(directory.path)
     assert [result.status for result in run.results] == ["ok", "incomplete", "incomplete"]
@@ -98,6 +100,7 @@ def test_a_full_disk_is_told_and_leaves_no_half_document(
     with pytest.raises(StoreError, match="No space left on device"):
         directory.finish(replay(plan, b""))
     assert load(directory.path).status == "incomplete"
+    assert not (directory.path / "run.json.new").exists()
 
 
 @pytest.mark.parametrize("size_kib", [64])
@@ -143,12 +146,39 @@ def test_runs_are_named_by_id_prefix_age_and_directory(plan: Plan) -> None:
             index.find(name)
 
 
+def test_a_run_is_named_by_its_document_too(plan: Plan) -> None:
+    path = stored(plan, "a")
+    assert index.find(str(path / "run.json")) == path
+
+
+def test_directories_that_may_not_be_looked_into(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, _ = stored(plan, "a"), stored(plan, "b")
+    before = Path.exists
+
+    def exists(self: Path) -> bool:
+        if self.parent == other:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return before(self)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    assert ids() == ["b"]
+    with pytest.raises(UsageError, match=r"cannot read run.*Permission denied"):
+        index.find(str(other))
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(UsageError, match="no run"):
+        index.find("x" * 5000)
+
+
 def test_the_index_follows_the_directories(plan: Plan) -> None:
     first = stored(plan, "a", finish=False)
     assert [(e.run_id, e.status) for e in index.entries()] == [("a", "unfinished")]
     (first / "run.json").write_bytes(msgspec.json.encode(replay(plan, b"")))
     stored(plan, "b")
-    assert [(e.status, e.results) for e in index.entries()] == [("incomplete", 3)] * 2
+    assert [(e.status, e.ok, e.results) for e in index.entries()] == [("incomplete", 0, 3)] * 2
     (first / "plan.json").unlink()
     assert ids() == ["b"]
 

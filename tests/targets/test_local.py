@@ -55,10 +55,31 @@ def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> Non
 
 
 def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
+    monkeypatch.delenv("RTSTONE_AGENT", raising=False)
+    monkeypatch.setattr(local, "BUILT", tmp_path / "none")
     with pytest.raises(TargetError, match=r"none: No such file or directory; `make agent`"):
         find("local").start(Options())
     assert find("local").detail() == {"agent_sha256": None}
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # which make does not build
+    with pytest.raises(TargetError, match=r"mine: No such file or directory; see RTSTONE_AGENT"):
+        find("local").start(Options())
+
+
+def test_an_agent_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent(tmp_path, monkeypatch, "echo here")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RTSTONE_AGENT", "./agent")
+    with find("local").start(Options()) as link:
+        assert lines(link) == [b"here\n"]
+
+
+def test_no_temporary_directory(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", none)
+    with pytest.raises(TargetError, match="No usable temporary directory"):
+        find("local").start(Options())
 
 
 def test_an_agent_that_may_not_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -93,6 +114,16 @@ def test_an_unfinished_last_line_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     agent(tmp_path, monkeypatch, "printf 'one\\ntw'")
     with find("local").start(Options()) as link:
         assert lines(link) == [b"one\n", b"tw"]
+
+
+def test_a_line_without_end_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LINE", 1000)
+    agent(tmp_path, monkeypatch, "head -c 5000 /dev/zero; echo; echo more")
+    with find("local").start(Options()) as link:
+        got = lines(link)
+    assert b"".join(got) == bytes(5000) + b"\nmore\n"
+    assert got[-1] == b"more\n"
+    assert {len(line) for line in got[:5]} == {1000}
 
 
 def test_a_child_that_holds_the_pipe_does_not_hide_the_death(

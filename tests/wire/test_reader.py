@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtstone.wire import commands
-from rtstone.wire.reader import Defect, Noise, Reader, Record, Writer, frame
+from rtstone.wire.reader import QUOTING, Defect, Noise, Reader, Record
 from rtstone.wire.records import Log
+from tests.wire.writer import Writer, frame
 
 
 def lines(count: int, start: int = 0) -> list[bytes]:
@@ -126,6 +127,53 @@ def test_whatever_is_lost_and_doubled_the_account_is_right(data: st.DataObject) 
     lost = {seq for d in defects if d.kind == "lost" for seq in range(d.first, d.last + 1)}
     assert lost == set(range(kept[-1])) - set(kept)
     assert {d.first for d in defects if d.kind == "duplicate"} == doubled
+
+
+RESULT = {
+    "t": "result", "id": 1, "series": "", "hz": 10**9, "n": 2, "sum": 9, "bits": 7, "min": 4,
+    "max": 5, "hist": [[4, 1], [5, 1]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"hz": 0},
+        {"batch": 0},
+        {"bits": -1},
+        {"bits": 1000},
+        {"n": -1},
+        {"sum": 10**60},
+        {"max": None},
+        {"max": 1 << 70},
+        {"hist": [[10**9, 1]]},
+        {"hist": [[-1, 1]]},
+        {"omitted": {"n": 1, "sum": 1, "min": 1, "max": 1, "hist": [[10**9, 1]]}},
+        {"t": "clock", "source": "x", "hz": 0, "granule": 1, "overhead": 1},
+        {"t": "progress", "hz": 10**9, "batch": 0},
+    ],
+)
+def test_numbers_that_cannot_be_are_malformed(wrong: dict[str, object]) -> None:
+    defects = read([frame(0, msgspec.json.encode(RESULT | wrong))])[2]
+    assert [defect.kind for defect in defects] == (["malformed"] if wrong else [])
+
+
+def test_a_huge_gap_is_one_defect() -> None:
+    first, late, last = lines(1), lines(1, 5), lines(1, 10**18)
+    assert read(first + last + late)[2] == [
+        Defect("lost", 1, 4), Defect("lost", 6, 10**18 - 1), Defect("late", 5, 5),
+    ]  # fmt: skip
+
+
+def test_a_line_of_nothing_but_starts_is_not_tried_at_every_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    summed = []
+    monkeypatch.setattr("rtstone.wire.reader.crc32", lambda part, crc: summed.append(len(part)))
+    line = b"#rts 1 {} 00000000 " * 500
+    assert read([line])[0] == []
+    assert sum(summed) < (QUOTING + 1) * len(line)
 
 
 def test_writer_numbers_its_records() -> None:

@@ -6,10 +6,13 @@ import { ranges, rangesHeight } from "./ranges.js";
 import { slope, slopeTable } from "./slopes.js";
 import { trace, traceTable } from "./trace.js";
 
-const KINDS = {
-  histogram: { option: histogram, table: histogramTable },
-  percentiles: { option: percentiles, table: percentilesTable },
-  trace: { option: trace, table: traceTable },
+export const KINDS = {
+  histogram: { option: histogram, table: histogramTable, caption: "Distribution",
+    says: (title) => `Histogram of ${title}, both axes logarithmic` },
+  percentiles: { option: percentiles, table: percentilesTable, caption: "Percentiles",
+    says: (title) => `Percentile curve of ${title}` },
+  trace: { option: trace, table: traceTable, caption: "Over time",
+    says: (title) => `Minimum, mean and maximum over time of ${title}` },
   slope: { option: slope, table: slopeTable },
   ranges: { option: ranges, height: rangesHeight },
 };
@@ -25,7 +28,12 @@ export class Charts {
     this.resized = new ResizeObserver((entries) => {
       if (!this.printing) for (const { target } of entries) this.#fit(target);
     });
-    for (const element of document.querySelectorAll("[data-chart]")) this.seen.observe(element);
+    this.observe(document);
+  }
+
+  /** Draws the charts below a node when they come into view. */
+  observe(node) {
+    for (const element of node.querySelectorAll("[data-chart]")) this.seen.observe(element);
   }
 
   #arrive(entries) {

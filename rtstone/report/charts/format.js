@@ -1,8 +1,16 @@
-// Numbers for people.  The scales of units come with the page's data; html.py holds them.
+// Numbers for people.  The scales of units and the names of axes come with the page's data;
+// words.py and html.py hold them.
 let scales = {};
+let axes = {};
 
-export function setScales(units) {
+export function setUnits(units, names) {
   scales = units;
+  axes = names;
+}
+
+/** What an axis of values in this unit is called. */
+export function axisName(unit) {
+  return axes[unit] ?? unit;
 }
 
 const MINUS = "−";

@@ -1,14 +1,15 @@
 // Counts over value, both logarithmic: every sample is seen, the rare ones too.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
-import { count, quantity } from "./format.js";
+import { axisName, count, quantity } from "./format.js";
+import { rows } from "./rows.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 const BASE = Math.log10(0.5); // a column of one sample still stands above the ground
 
-/** Columns [low, high, count] in exponents, from a grid of `width` and pairs [index, count]. */
-function columns({ start, width }, pairs) {
-  return pairs.map(([i, n]) => [start + i * width, start + (i + 1) * width, n]);
+/** Columns [low, high, count] in exponents, from a grid of `width` and pairs index, count. */
+function columns({ start, width }, flat) {
+  return rows(flat, 2).map(([i, n]) => [start + i * width, start + (i + 1) * width, n]);
 }
 
 function drawColumn(params, api) {
@@ -24,16 +25,14 @@ function drawColumn(params, api) {
 
 export function histogram(chart) {
   const { unit, grid, series, marks } = chart;
-  const drawn = series.map((s) => columns(grid, s.pairs));
+  const drawn = series.map(([, pairs]) => columns(grid, pairs));
   const all = drawn.flat();
   const pad = grid.width * 2;
   const low = Math.min(...all.map((c) => c[0])) - pad;
   const high = Math.max(...all.map((c) => c[1])) + pad;
   const top = Math.log10(Math.max(...all.map((c) => c[2]))) + 0.15;
   const yTicks = ticks(0, top).filter((v) => Math.abs(v - Math.round(v)) < 1e-9);
-  const markAt = marks
-    .filter((m) => m.value !== null)
-    .map((m) => ({ xAxis: log(m.value, grid.floor), name: m.name }));
+  const markAt = marks.map(([name, value]) => ({ xAxis: log(value, grid.floor), name }));
   return {
     grid: { left: 46, right: 16, top: 34, bottom: 40 },
     tooltip: {
@@ -44,18 +43,18 @@ export function histogram(chart) {
           [seriesName, count(value[2])],
         ]),
     },
-    xAxis: logAxis({ low, high, label: (v) => quantity(v, unit), name: chart.axis,
+    xAxis: logAxis({ low, high, label: (v) => quantity(v, unit), name: axisName(unit),
       nameLocation: "middle", nameGap: 24 }),
     yAxis: logAxis({ low: BASE, high: top, at: yTicks, label: count, name: "samples",
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -40] } }),
     series: [
       gridLines(yTicks, "yAxis"),
-      ...series.map((s, i) => ({
+      ...series.map(([name], i) => ({
         type: "custom",
-        name: s.name,
+        name,
         renderItem: drawColumn,
         encode: { x: [0, 1], y: 2 },
-        itemStyle: { color: color(s.color) },
+        itemStyle: { color: color(name) },
         data: drawn[i],
         clip: true,
       })),
@@ -87,17 +86,17 @@ function spread(marks, gap) {
 }
 
 export function histogramTable({ unit, grid, series }) {
-  const rows = new Map();
-  series.forEach((s, k) => {
-    for (const [i, n] of s.pairs) {
-      if (!rows.has(i)) rows.set(i, series.map(() => 0));
-      rows.get(i)[k] = n;
+  const found = new Map();
+  series.forEach(([, pairs], k) => {
+    for (const [i, n] of rows(pairs, 2)) {
+      if (!found.has(i)) found.set(i, series.map(() => 0));
+      found.get(i)[k] = n;
     }
   });
   const edge = (i) => quantity(10 ** (grid.start + i * grid.width), unit);
   return {
-    head: ["from", "to", ...series.map((s) => s.name)],
-    rows: [...rows].sort((a, b) => a[0] - b[0])
+    head: ["from", "to", ...series.map(([name]) => name)],
+    rows: [...found].sort((a, b) => a[0] - b[0])
       .map(([i, counts]) => [edge(i), edge(i + 1), ...counts.map(count)]),
   };
 }

@@ -1,14 +1,16 @@
+import { Details } from "./details.js";
 import { Charts } from "./draw.js";
-import { setScales } from "./format.js";
-import { fillTable } from "./table.js";
+import { setUnits } from "./format.js";
+import { table } from "./table.js";
 import { lightForPrint, setUpTheme } from "./theme.js";
 
 const data = JSON.parse(document.getElementById("rtstone-data").textContent);
-setScales(data.units);
+setUnits(data.units, data.axes);
 document.documentElement.classList.add("scripted");
 
 setUpTheme(document.getElementById("theme"), () => charts.redraw());
 const charts = new Charts(data.charts);
+const details = new Details(data, charts);
 
 const results = [...document.querySelectorAll("details.result")];
 
@@ -22,6 +24,7 @@ function openTarget() {
   }
   const result = target?.closest("details.result");
   if (!result) return;
+  details.fill(result);
   result.open = true;
   result.querySelector("summary").focus({ preventScroll: true });
   result.scrollIntoView({ block: "start" });
@@ -50,23 +53,32 @@ for (const button of document.querySelectorAll("button[data-all]")) {
   });
 }
 
-for (const box of document.querySelectorAll("details.numbers")) {
+/** The numbers behind a chart. */
+function fillNumbers(box) {
   const chart = box.parentElement.querySelector("[data-chart]");
   const body = box.querySelector("div");
-  box.addEventListener("toggle", () => {
-    if (!box.open || body.firstChild) return;
-    const caption = chart.getAttribute("aria-label");
-    fillTable(body, charts.table(chart.dataset.chart), caption);
-    body.tabIndex = 0; // so that the keyboard can scroll it
-    body.role = "region";
-    body.ariaLabel = `Table: ${caption}`;
-  });
+  if (body.firstChild) return;
+  const caption = chart.ariaLabel;
+  body.append(table({ caption, quiet: { caption: true }, ...charts.table(chart.dataset.chart) }));
+  body.tabIndex = 0; // so that the keyboard can scroll it
+  body.role = "region";
+  body.ariaLabel = `Table: ${caption}`;
 }
+
+// The event does not bubble, but it can be caught on its way down.
+document.addEventListener("toggle", ({ target }) => {
+  if (!target.open) return;
+  if (target.matches(".result")) details.fill(target);
+  if (target.matches(".numbers")) fillNumbers(target);
+}, true);
 
 let undo = [];
 addEventListener("beforeprint", () => {
   const closed = results.filter((r) => !r.open);
-  for (const result of closed) result.open = true;
+  for (const result of closed) {
+    details.fill(result);
+    result.open = true;
+  }
   undo = [
     () => closed.forEach((result) => { result.open = false; }),
     lightForPrint(),

@@ -1,13 +1,20 @@
 // The value below which a share of the samples lies; each decade to the right is ten times rarer.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
-import { percentile, quantity } from "./format.js";
+import { axisName, percentile, quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 const ENOUGH = 10; // samples that must lie beyond a percentile for it to count as known
 
+/** Series of points (1 / (1 - q), percentile q), evenly spaced on a logarithmic axis, to the max. */
+function curves({ steps, series }) {
+  return series.map(([name, n, values]) => ({ name, n, points: values.map((v, i) =>
+    [i === values.length - 1 ? n : 10 ** (i / steps), v]) }));
+}
+
 export function percentiles(chart) {
-  const { unit, floor, series } = chart;
+  const { unit, floor } = chart;
+  const series = curves(chart);
   const points = series.map((s) => s.points.map(([x, v]) => [Math.log10(x), log(v, floor)]));
   const values = points.flat().map((p) => p[1]);
   const span = Math.max(...values) - Math.min(...values) || 0.2;
@@ -22,8 +29,8 @@ export function percentiles(chart) {
     name: s.name,
     showSymbol: false,
     symbolSize: 5,
-    itemStyle: { color: color(s.color) },
-    lineStyle: { width: 2, color: color(s.color), type: known ? "solid" : [2, 3] },
+    itemStyle: { color: color(s.name) },
+    lineStyle: { width: 2, color: color(s.name), type: known ? "solid" : [2, 3] },
     data: points[i].filter(([x]) => {
       const edge = Math.log10(Math.max(s.n / ENOUGH, 1));
       return known ? x <= edge + 1e-9 : x >= edge - 1 / 20;
@@ -43,7 +50,7 @@ export function percentiles(chart) {
     },
     xAxis: logAxis({ low: 0, high: right, at, label: percentile, name: "percentile",
       nameLocation: "middle", nameGap: 24 }),
-    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: chart.axis,
+    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: axisName(unit),
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -52] } }),
     series: [
       gridLines(yTicks, "yAxis"),
@@ -53,11 +60,11 @@ export function percentiles(chart) {
   };
 }
 
-export function percentilesTable({ unit, series }) {
+export function percentilesTable(chart) {
   return {
     head: ["distribution", "percentile", "one in", "value"],
-    rows: series.flatMap((s) =>
+    rows: curves(chart).flatMap((s) =>
       s.points.map(([x, v]) => [s.name, percentile(x), String(Number(x.toPrecision(3))),
-        quantity(v, unit)])),
+        quantity(v, chart.unit)])),
   };
 }

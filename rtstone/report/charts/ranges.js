@@ -4,8 +4,7 @@ import { count, quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
-const MARKS = ["min", "p50", "p99", "p999", "max"];
-const NAMES = { min: "min", p50: "p50", p99: "p99", p999: "p99.9", max: "max" };
+const MARKS = ["min", "p50", "p99", "p99.9", "max"]; // in the order of the data
 const NARROW = 620; // below this the label stands above its line
 
 export function rangesHeight({ rows }, width) {
@@ -13,7 +12,8 @@ export function rangesHeight({ rows }, width) {
 }
 
 export function ranges(chart, width) {
-  const { unit, floor, rows } = chart;
+  const { unit, floor } = chart;
+  const rows = chart.rows.map((r) => ({ ...r, ...Object.fromEntries(MARKS.map((m, i) => [m, r.at[i]])) }));
   const narrow = width < NARROW;
   const present = rows.flatMap((r) => MARKS.map((m) => r[m]).filter((v) => v !== null));
   const exps = present.map((v) => log(v, floor));
@@ -32,7 +32,7 @@ export function ranges(chart, width) {
     const bar = (a, b, h, fill) => ({ type: "rect", style: { fill },
       shape: { x: a, y: y - h / 2, width: Math.max(b - a, 1.5), height: h } });
     const parts = [bar(Math.min(...known), Math.max(...known), 1.5, ink.line)];
-    if (at.p50 !== null && at.p999 !== null) parts.push(bar(at.p50, at.p999, 4, ink.line));
+    if (at.p50 !== null && at["p99.9"] !== null) parts.push(bar(at.p50, at["p99.9"], 4, ink.line));
     if (at.p50 !== null && at.p99 !== null) parts.push(bar(at.p50, at.p99, 9, ink.bar));
     if (at.min !== null) parts.push(bar(at.min - 0.75, at.min + 0.75, 9, ink.line));
     if (at.p50 !== null) {
@@ -53,7 +53,7 @@ export function ranges(chart, width) {
     return { type: "group", children: parts };
   };
   return {
-    grid: { left: narrow ? 8 : Math.min(280, width * 0.34), right: 22, top: 8, bottom: 28 },
+    grid: { left: narrow ? 8 : Math.min(300, width * 0.36), right: 22, top: 8, bottom: 28 },
     tooltip: {
       ...tooltip(),
       trigger: "item",
@@ -63,7 +63,7 @@ export function ranges(chart, width) {
           ["n", count(row.n)],
           ["load", row.load],
           ...(row.time ? [["time", row.time]] : []),
-          ...MARKS.filter((m) => row[m] !== null).map((m) => [NAMES[m], quantity(row[m], unit)]),
+          ...MARKS.filter((m) => row[m] !== null).map((m) => [m, quantity(row[m], unit)]),
         ]);
       },
     },

@@ -1,12 +1,13 @@
 // Means over a parameter, the fitted line, and the wedge of slopes the 95% interval allows.
 import { look } from "./axis.js";
-import { count, quantity } from "./format.js";
+import { quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 export function slope(chart) {
-  const { unit, points, over } = chart;
+  const { unit, points, names, over } = chart;
   const xs = points.map((p) => p[0]);
+  const nameOf = new Map(xs.map((x, i) => [x, names[i]]));
   const mx = xs.reduce((a, b) => a + b, 0) / xs.length;
   const my = points.reduce((a, p) => a + p[1], 0) / points.length;
   const low = Math.min(...xs);
@@ -39,11 +40,12 @@ export function slope(chart) {
     tooltip: {
       ...tooltip(),
       trigger: "item",
-      formatter: ({ value }) => tip(`${over} ${count(value[0])}`, [["mean", quantity(value[1], unit)]]),
+      formatter: ({ value, dataIndex }) => tip(`${over} ${names[dataIndex]}`, [["mean", quantity(value[1], unit)]]),
     },
     xAxis: { type: "value", name: over, nameLocation: "middle", nameGap: 24, min: low, max: high,
-      ...look(), splitLine: { show: false }, splitNumber: 4,
-      axisLabel: { ...look().axisLabel, formatter: count } },
+      ...look(), splitLine: { show: false },
+      axisTick: { show: true, customValues: xs },
+      axisLabel: { ...look().axisLabel, customValues: xs, formatter: (x) => nameOf.get(x) ?? "" } },
     yAxis: { type: "value", scale: true, min: Math.min(...ys) - pad, max: Math.max(...ys) + pad,
       name: "mean", ...look(),
       axisLabel: { ...look().axisLabel, showMinLabel: false, showMaxLabel: false,
@@ -58,6 +60,6 @@ export function slope(chart) {
   };
 }
 
-export function slopeTable({ unit, over, points }) {
-  return { head: [over, "mean"], rows: points.map(([x, y]) => [String(x), quantity(y, unit)]) };
+export function slopeTable({ unit, over, points, names }) {
+  return { head: [over, "mean"], rows: points.map(([, y], i) => [names[i], quantity(y, unit)]) };
 }

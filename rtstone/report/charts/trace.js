@@ -1,11 +1,21 @@
 // Minimum, mean and maximum of successive windows of time.
 import { gridLines, log, logAxis, look, ticks } from "./axis.js";
-import { quantity } from "./format.js";
+import { axisName, quantity } from "./format.js";
+import { rows as unflatten } from "./rows.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
+const WIDTH = 4;
+
+/** Rows of start, min, mean, max; only where values are times is the start one, in s. */
+function windows({ unit, width, rows }) {
+  return { name: unit === "ns" ? "s" : "",
+    rows: unflatten(rows, WIDTH).map(([at, ...values]) => [at * width, ...values]) };
+}
+
 export function trace(chart) {
-  const { unit, floor, rows } = chart; // [start in s, min, mean, max]
+  const { unit, floor } = chart;
+  const { name: seconds, rows } = windows(chart);
   const values = rows.flatMap((r) => [log(r[1], floor), log(r[3], floor)]);
   const span = Math.max(...values) - Math.min(...values) || 0.2;
   const low = Math.min(...values) - span * 0.08;
@@ -29,7 +39,7 @@ export function trace(chart) {
       axisPointer: { type: "line", lineStyle: { color: color("muted") } },
       formatter: (hits) => {
         const [at, min, mean, max] = rows[hits[0].dataIndex];
-        return tip(`at ${Number(at.toPrecision(4))} ${chart.seconds}`, [
+        return tip(`at ${Number(at.toPrecision(4))} ${seconds}`, [
           ["max", quantity(max, unit)],
           ["mean", quantity(mean, unit)],
           ["min", quantity(min, unit)],
@@ -40,14 +50,14 @@ export function trace(chart) {
       type: "value",
       min: rows[0][0],
       max: last > rows[0][0] ? last : rows[0][0] + chart.width,
-      name: chart.seconds ? "time since the section began" : "since the section began",
+      name: seconds ? "time since the section began" : "since the section began",
       nameLocation: "middle",
       nameGap: 24,
       ...look(),
       splitLine: { show: false },
-      axisLabel: { ...look().axisLabel, showMaxLabel: false, formatter: (v) => `${Number(v.toPrecision(3))} ${chart.seconds}`.trim() },
+      axisLabel: { ...look().axisLabel, showMaxLabel: false, formatter: (v) => `${Number(v.toPrecision(3))} ${seconds}`.trim() },
     },
-    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: chart.axis,
+    yAxis: logAxis({ low, high, at: yTicks, label: (v) => quantity(v, unit), name: axisName(unit),
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -52] } }),
     series: [
       gridLines(yTicks, "yAxis"),
@@ -58,10 +68,11 @@ export function trace(chart) {
   };
 }
 
-export function traceTable({ unit, rows, seconds }) {
+export function traceTable(chart) {
+  const { name: seconds, rows } = windows(chart);
   return {
     head: ["from", "min", "mean", "max"],
     rows: rows.map(([at, ...v]) => [`${Number(at.toPrecision(5))} ${seconds}`,
-      ...v.map((x) => quantity(x, unit))]),
+      ...v.map((x) => quantity(x, chart.unit))]),
   };
 }

@@ -1,0 +1,51 @@
+"""The group of commands, which loads a command when it is needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from rtstone import __version__
+from rtstone.errors import unknown
+
+# name: what it does; the command is `command` in the module rtstone.cli.NAME.
+COMMANDS = {
+    "run": "Measure a target.",
+    "list": "What there is: benches, suites, loads, targets, runs.",
+    "show": "One run.",
+    "report": "One offline page of one or more runs.",
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command only to carry it out."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """The command of that name.  Raises UsageError naming the nearest one."""
+        if cmd_name not in COMMANDS:
+            raise unknown("command", cmd_name, COMMANDS)
+        command: click.Command = import_module(f"rtstone.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Help without the modules of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Measures how real-time an operating system is."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

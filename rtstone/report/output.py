@@ -1,0 +1,46 @@
+"""Where a page goes: a file appears whole or not at all; what is no file is written into."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from pathlib import Path
+
+
+def write(text: str, path: Path) -> int:
+    """Write a text; the number of its bytes.
+
+    A symbolic link is followed, an existing file keeps its mode, a pipe or a device is written
+    into and stays what it is.  Raises OSError.
+    """
+    data = text.encode()
+    if path.exists() and not path.is_file():
+        with path.open("wb") as out:
+            out.write(data)
+    else:
+        _replace(data, _followed(path))
+    return len(data)
+
+
+def _followed(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:  # what pathlib says of links that lead round
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+
+
+def _replace(data: bytes, path: Path) -> None:
+    part = path.with_name(f".rtstone-{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(part, flags, 0o666), "wb") as out:  # the umask takes its share
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o7777)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

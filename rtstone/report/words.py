@@ -1,0 +1,239 @@
+"""The words of a report: what the terminal and the page say alike stands here, once.
+
+Text is plain, to be copied and searched: a space between digits, an ASCII minus.  The page sets it
+more finely, see ``typeset``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from rtstone.model import benches
+from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.wire.records import Bench
+
+# Units of a result's values, largest first; the charts get the same table.
+UNITS: dict[str, list[tuple[str, float]]] = {
+    "ns": [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1)],
+    "instructions": [("G instr", 1e9), ("M instr", 1e6), ("k instr", 1e3), ("instr", 1)],
+}
+
+# The columns of a table of results: member, name.
+STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+OBSERVED = "time"  # the name of the column that says how long was measured
+
+# Parameters that every bench has; told only where they differ within a run.
+COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "batch"}
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def count(n: float) -> str:
+    """A whole number with its digits in groups of three."""
+    return f"{n:,.0f}".replace(",", " ")
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 result``, ``2 results``."""
+    return f"{count(n)} {noun}" + ("" if n == 1 else "s")
+
+
+def plain(value: float) -> str:
+    """A number of no particular kind, short, without loss for whole numbers."""
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
+        return count(value) if abs(value) < 1e15 else f"{value:.6g}"
+    return f"{value:.4g}"
+
+
+def rounded(value: float) -> str:
+    """Three significant digits, written out: ``1.25``, ``77 000``."""
+    return f"{value:.3g}" if abs(value) < 999.5 else count(float(f"{value:.3g}"))
+
+
+def split(value: float, unit: str) -> tuple[str, str]:
+    """Three significant digits of a value and the unit that suits it."""
+    if not math.isfinite(value):
+        return str(value), unit
+    size = float(f"{abs(value):.3g}")  # rounded first: 999.9 ns is 1.00 µs
+    scale = UNITS.get(unit, [(unit, 1)])
+    name, factor = next((step for step in scale if size >= step[1]), scale[-1])
+    digits = size / factor
+    if digits == 0:
+        return "0", name
+    places = max(0, 2 - math.floor(math.log10(digits)))
+    text = f"{digits:.{places}f}" if 1e-4 <= digits < 1e6 else f"{digits:.3g}"
+    return ("-" if value < 0 else "") + text, name
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A value with its unit: ``1.20 µs``."""
+    return "unknown" if value is None else " ".join(split(value, unit))
+
+
+def trimmed(value: float, unit: str) -> str:
+    """The same without zeros that only tell the precision: ``1.2 µs``."""
+    digits, name = split(value, unit)
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
+
+
+def seconds(value: float) -> str:
+    """A span of time as a person says it."""
+    if value < 120:
+        return quantity(value * 1e9, "ns")
+    hours, rest = divmod(round(value), 3600)
+    minutes, left = divmod(rest, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left, "s")]
+    return " ".join(f"{n} {unit}" for n, unit in parts if n)
+
+
+def words(value: Value) -> str:
+    """A value of a condition or a piece of evidence."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return plain(value)
+    if isinstance(value, list):
+        return ", ".join(words(item) for item in value) or "none"
+    return value
+
+
+# ---- parameters and labels ----------------------------------------------------------------------
+
+
+def parameter(bench: Bench | None, name: str, value: Value) -> str:
+    """The value of a parameter as a person would write it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    param = bench.param(name) if bench else None
+    if param is None or value is None or isinstance(value, list):
+        return str(value) if isinstance(value, int | float) else words(value)
+    return benches.quantity(param, value)
+
+
+def assignments(bench: Bench | None, params: Mapping[str, Value], names: Iterable[str]) -> str:
+    """``size=16KiB touch=off``."""
+    return " ".join(f"{name}={parameter(bench, name, params[name])}" for name in names)
+
+
+class _Named(NamedTuple):
+    """A result or a slope, by what can tell it from others."""
+
+    bench: str
+    params: Mapping[str, Value]
+    series: str
+    load: str
+
+
+def _labels(run: Run, things: list[_Named]) -> list[str]:
+    """For each thing what is not as usual: parameters that differ or are no default, series, load.
+
+    ``usual_load`` says which load goes without saying.
+    """
+    tables = {bench.id: bench for bench in run.benches}
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for thing in things:
+        for name, value in thing.params.items():
+            values[thing.bench, name].add(str(value))
+
+    def telling(thing: _Named, name: str) -> bool:
+        if len(values[thing.bench, name]) > 1:
+            return True
+        bench = tables.get(thing.bench)
+        param = bench.param(name) if bench and name not in COMMON else None
+        return param is not None and thing.params[name] != param.default
+
+    def label(thing: _Named) -> str:
+        names = [name for name in thing.params if telling(thing, name)]
+        load = "" if thing.load == usual_load(run) else f"load={thing.load}"
+        parts = [assignments(tables.get(thing.bench), thing.params, names), thing.series, load]
+        return " ".join(part for part in parts if part)
+
+    return [label(thing) for thing in things]
+
+
+def labels(run: Run) -> list[str]:
+    """What tells each result from the others of its bench."""
+    return _labels(run, [_Named(r.bench, r.params, r.series, r.load) for r in run.results])
+
+
+def usual_load(run: Run) -> str:
+    """The load of every result that names no other."""
+    loads = {result.load for result in run.results}
+    return loads.pop() if len(loads) == 1 else "none"
+
+
+def observed(result: Result) -> str | None:
+    """How long was measured: without it no worst case is told.  Instructions have no time."""
+    if result.unit != "ns":
+        return None
+    section = result.evidence.get("section_ns")
+    if isinstance(section, int | float) and not isinstance(section, bool) and section > 0:
+        return seconds(section / 1e9)
+    if result.trace and result.trace.rows:
+        rows = result.trace.rows
+        return seconds(rows[-1][0] - rows[0][0] + result.trace.width_s)
+    return None
+
+
+# ---- slopes -------------------------------------------------------------------------------------
+
+
+class Growth(NamedTuple):
+    """A slope in words."""
+
+    name: str  # the bench and what tells its slope from others
+    unit: str
+    per: str
+    rate: str  # with its sign
+    interval: str
+    verdict: str
+
+
+def growths(run: Run) -> list[Growth]:
+    """The slopes of a run, in their order."""
+    things = [_Named(s.bench, s.params, "", s.load) for s in run.slopes]
+    names = _labels(run, things)
+    return [
+        _growth(s, f"{s.bench} {name}".rstrip()) for s, name in zip(run.slopes, names, strict=True)
+    ]
+
+
+def _growth(slope: Slope, name: str) -> Growth:
+    unit, _, per = slope.unit.partition(" per ")
+    per = per or slope.over
+    low, high = (trimmed(end, unit) for end in slope.ci95)
+    return Growth(
+        name=name,
+        unit=unit,
+        per=per,
+        rate=f"{'+' if slope.slope > 0 else ''}{trimmed(slope.slope, unit)} per {per}",
+        interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
+        verdict="no growth seen" if slope.constant else "grows" if slope.slope > 0 else "falls",
+    )
+
+
+# ---- rights -------------------------------------------------------------------------------------
+
+
+def lacking_rights(run: Run) -> dict[str, int]:
+    """What real-time rights the run lacked, and how many results say so by their evidence.
+
+    Where nothing could run for lack of rights, the conditions alone tell it: the number is 0.
+    """
+    ran = measured(run)
+    numbers = {
+        "real-time scheduling": sum(r.evidence.get("sched") == "other" for r in ran),
+        "locked memory": sum(r.evidence.get("locked") is False for r in ran),
+    }
+    refused = {"real-time scheduling"} if run.conditions.get("rights.realtime") is False else set()
+    return {right: n for right, n in numbers.items() if n or right in refused}
+
+
+def measured(run: Run) -> list[Result]:
+    """The results that hold anything measured."""
+    return [result for result in run.results if result.n or result.figures]

@@ -1,1 +1,0 @@
-"""Estimates, worst case, comparison."""

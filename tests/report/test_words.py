@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pytest
+
+from rtstone.model.documents import Result, Run, Slope, Target, Value
+from rtstone.report import typeset, words
+from rtstone.wire.records import Bench, Param
+
+BENCH = Bench(
+    "mem.memset", "memset",
+    params=[
+        Param("size", "size", "B", 64),
+        Param("touch", "bool", default=True),
+        Param("period", "duration", "ns", 10**6),
+        Param("order", "choice", default="fifo", choices=["fifo", "lifo"]),
+        Param("samples", "int", default=1000),
+    ],
+)  # fmt: skip
+
+
+def result(load: str = "none", series: str = "", **params: Value) -> Result:
+    return Result(
+        case=0, bench=BENCH.id, params=params, load=load, series=series, status="ok", n=1
+    )  # fmt: skip
+
+
+def run_of(*results: Result, slopes: tuple[Slope, ...] = (), **conditions: Value) -> Run:
+    return Run(
+        run_id="r", created="c", status="complete", target=Target(name="local"), benches=[BENCH],
+        results=[*results], slopes=[*slopes], conditions=conditions,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "unknown"),
+        (0, "0 ns"),
+        (-0.5, "-0.500 ns"),
+        (0.0076, "0.00760 ns"),
+        (0.123456, "0.123 ns"),
+        (1, "1.00 ns"),
+        (12.34, "12.3 ns"),
+        (999.4, "999 ns"),
+        (999.6, "1.00 µs"),
+        (-3.846, "-3.85 ns"),
+        (-45_600, "-45.6 µs"),
+        (8_012_345, "8.01 ms"),
+        (61e9, "61.0 s"),
+        (4.5e12, "4500 s"),
+    ],
+)
+def test_three_digits_and_the_unit_that_suits(value: float | None, text: str) -> None:
+    assert words.quantity(value, "ns") == text
+    fine = typeset.quantity(value, "ns")
+    assert fine.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-") == text
+    assert " " not in fine
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(4, "4.00 instr"), (1234, "1.23 k instr"), (2.5e6, "2.50 M instr"), (0, "0 instr")],
+)
+def test_instructions_are_scaled(value: float, text: str) -> None:
+    assert words.quantity(value, "instructions") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(3.14159, "3.14"), (77_012.0, "77 000"), (999.7, "1 000"), (150, "150")]
+)
+def test_ratios_are_written_out(value: float, text: str) -> None:
+    assert words.rounded(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.2, "200 ms"), (1, "1.00 s"), (119, "119 s"), (3723, "1 h 2 min 3 s")]
+)
+def test_spans(value: float, text: str) -> None:
+    assert words.seconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("size", 16384, "16KiB"),
+        ("touch", False, "off"),
+        ("period", 1_500_000, "1500us"),
+        ("order", "lifo", "lifo"),
+        ("samples", 10000, "10000"),
+        ("none such", 10000, "10000"),
+        ("none such", True, "on"),
+        ("size", None, "unknown"),
+    ],
+)
+def test_parameters_as_a_person_writes_them(name: str, value: Value, text: str) -> None:
+    assert words.parameter(BENCH, name, value) == text
+
+
+def test_labels_tell_what_differs_and_what_is_no_default() -> None:
+    results = [
+        result(size=64, touch=False, samples=5),
+        result(size=65536, touch=False, samples=5, series="cpu 1"),
+        result(size=64, touch=True, samples=5, load="cpu"),
+    ]
+    assert words.labels(run_of(*results)) == [
+        "size=64B touch=off", "size=64KiB touch=off cpu 1", "size=64B touch=on load=cpu"
+    ]  # fmt: skip
+    assert words.labels(run_of(result(touch=False, samples=5))) == ["touch=off"]
+    assert words.labels(run_of(result(touch=True, samples=5))) == [""]
+
+
+def test_the_usual_load_goes_without_saying() -> None:
+    assert words.usual_load(run_of(result(load="cpu"))) == "cpu"
+    assert words.labels(run_of(result(load="cpu"))) == [""]
+    both = run_of(result(load="cpu"), result(load="io"))
+    assert words.labels(both) == ["load=cpu", "load=io"]
+
+
+def test_slopes() -> None:
+    def slope(rate: float, constant: bool = False) -> Slope:
+        return Slope(
+            bench=BENCH.id, load="none", over="size", params={"touch": False, "samples": 5},
+            points=[(1, 1.0)] * 3, slope=rate, ci95=(rate - 0.5, rate + 0.5), unit="ns per B",
+            constant=constant,
+        )  # fmt: skip
+
+    up, down, flat = words.growths(run_of(slopes=(slope(2), slope(-12345), slope(0.1, True))))
+    assert up.name == "mem.memset touch=off"
+    assert (up.rate, up.interval, up.verdict) == (
+        "+2 ns per B", "95%: 1.5 ns to 2.5 ns, 3 points", "grows"
+    )  # fmt: skip
+    assert (down.rate, down.verdict) == ("-12.3 µs per B", "falls")
+    assert flat.verdict == "no growth seen"
+
+
+def test_phrases_are_set_with_care() -> None:
+    assert typeset.typeset("95%: -1.50 ns to 12 000 ns, 5 points") == (
+        "95%: \N{MINUS SIGN}1.50\u202fns to 12\u202f000\u202fns, 5 points"
+    )
