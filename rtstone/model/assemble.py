@@ -180,8 +180,9 @@ class Assembly:
         histogram = _histogram(raw)
         measured = _distribution(histogram, net)
         ranks = Ranks(histogram)
-        clock = self.clock.source if self.clock else ""
-        seen = Seen(raw, blank.evidence, self._conditions(), clock)
+        source, granule = (self.clock.source, self.clock.granule) if self.clock else ("", 1)
+        median = ranks.percentile(PERCENTILES["p50"])
+        seen = Seen(raw, blank.evidence, self._conditions(), source, granule, median)
         members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
         result = msgspec.structs.replace(
             blank,

@@ -15,6 +15,8 @@ class Seen(NamedTuple):
     evidence: Mapping[str, Any]
     conditions: Mapping[str, Any]
     clock: str
+    granule: int = 1  # smallest step of the clock, ticks
+    median: float | None = None  # of the series, ticks
 
     def total(self, *names: str) -> float:
         """Sum of counts in the evidence; what is unknown, or no number, counts 0."""
@@ -56,6 +58,14 @@ def _throttled(seen: Seen) -> bool:
     pause_ns = (period - runtime) * 1000
     longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
     return cpu / section >= 0.95 * runtime / period and 0.5 < longest_ns / pause_ns < 2
+
+
+def _coarse(seen: Seen) -> bool:
+    """The median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
+    result = seen.result
+    if result.batch > 1 or not result.overhead:  # lateness, or the clock itself
+        return False
+    return seen.median is not None and seen.median - result.overhead < 10 * seen.granule
 
 
 FLAGS = (
@@ -154,6 +164,12 @@ FLAGS = (
         "several operations per sample: the figures are of their means, without a maximum",
         "use -p batch=1 for single operations, at the clock's resolution",
         lambda s: s.result.batch > 1,
+    ),
+    Flag(
+        "coarse",
+        "samples are shorter than 10 steps of the clock, which two stamps cannot tell apart well",
+        "read the mean rather than percentiles, or measure where the clock has smaller steps",
+        _coarse,
     ),
     Flag(
         "vdso_clock",

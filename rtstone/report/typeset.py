@@ -9,7 +9,9 @@ from rtstone.report import words as plainly
 
 NARROW = "\u202f"
 MINUS = "\N{MINUS SIGN}"
-_GLUED = re.compile(r"(?<=\d) (?=\d|(?:[nµm]?s|min|h|(?:[kMG] )?instr)\b)")
+_GLUED = re.compile(
+    r"(?<=\d) (?=\d|(?:[nµm]?s|min|h|(?:[kMG] )?instr)\b)|(?<=\d [kMG]) (?=instr\b)"
+)
 
 
 def typeset(text: str) -> str:

@@ -87,3 +87,20 @@ def test_no_flag_without_its_whole_cause(result: dict[str, Any], evidence: dict[
 def test_every_flag_says_what_to_do() -> None:
     assert len(BY_NAME) == len(FLAGS)
     assert all(flag.cause and flag.advice for flag in FLAGS)
+
+
+@pytest.mark.parametrize(
+    ("result", "median", "coarse"),
+    [
+        ({"overhead": 100}, 359, True),  # 259 ticks net, 10 steps are 260
+        ({"overhead": 100}, 360, False),
+        ({"overhead": 100}, None, False),
+        ({"overhead": 100, "batch": 2}, 200, False),
+        ({"overhead": 0}, 200, False),  # lateness, or the clock itself
+    ],
+)
+def test_intervals_too_short_for_the_clock(
+    result: dict[str, Any], median: float | None, coarse: bool
+) -> None:
+    found = seen(result, {})._replace(granule=26, median=median)
+    assert ("coarse" in flags(found)) is coarse

@@ -63,6 +63,7 @@ def test_three_digits_and_the_unit_that_suits(value: float | None, text: str) ->
 )
 def test_instructions_are_scaled(value: float, text: str) -> None:
     assert words.quantity(value, "instructions") == text
+    assert " " not in typeset.quantity(value, "instructions")
 
 
 @pytest.mark.parametrize(

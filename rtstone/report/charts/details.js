@@ -56,7 +56,7 @@ export class Details {
     for (const name of names) {
       const [cause, advice] = this.flags[name];
       list.append(element("dt", "", element("span", "flag", name)),
-        element("dd", "", `${cause || "No explanation is known to this version."} `,
+        element("dd", "", cause ? `${cause}; ` : "No explanation is known to this version.",
           element("em", "", advice)));
     }
     return [list];

@@ -45,7 +45,7 @@ export function slope(chart) {
     xAxis: { type: "value", name: over, nameLocation: "middle", nameGap: 24, min: low, max: high,
       ...look(), splitLine: { show: false },
       axisTick: { show: true, customValues: xs },
-      axisLabel: { ...look().axisLabel, customValues: xs, formatter: (x) => nameOf.get(x) ?? "" } },
+      axisLabel: { ...look().axisLabel, customValues: xs, showMinLabel: true, formatter: (x) => nameOf.get(x) ?? "" } },
     yAxis: { type: "value", scale: true, min: Math.min(...ys) - pad, max: Math.max(...ys) + pad,
       name: "mean", ...look(),
       axisLabel: { ...look().axisLabel, showMinLabel: false, showMaxLabel: false,
