@@ -27,6 +27,7 @@ typedef struct periodic {
     rts_case *c;
     rts_rec *rec;
     rts_hist *omitted;
+    rts_sem *ended; /* given once it has all its samples; NULL for the measuring task */
     rts_tick first, period;
     int cpu;
 } periodic;
@@ -62,6 +63,8 @@ static void periodic_task(void *arg)
         release += count_missed(t, late) * t->period;
         rts_rec_add(t->rec, late, now);
     }
+    if (t->ended)
+        rts_sem_give(t->ended);
 }
 
 /* The first release: soon, and where the parameters want it. */
@@ -118,10 +121,14 @@ static int run_periodic(rts_case *c)
     rts_tick first = first_release(p, n);
     for (int i = 0; i < n; i++)
         task[i].first = first + rts_ns_to_ticks((uint64_t)(distance * i), RTS_TIME_HZ);
-    for (int i = 1; i < n; i++)
-        if (rts_task_start_on(c, periodic_task, &task[i], task[i].cpu))
+    for (int i = 1; i < n; i++) {
+        task[i].ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+        if (!task[i].ended || rts_task_start_on(c, periodic_task, &task[i], task[i].cpu))
             return -1;
+    }
     periodic_task(&task[0]);
+    for (int i = 1; i < n; i++)
+        rts_sem_take(task[i].ended); /* each takes all its samples, whoever is first */
     rts_end(c, task[0].rec);
     return 0;
 }

@@ -16,6 +16,7 @@ from rtstone.errors import TargetError
 from rtstone.targets.base import Link, Options, Target
 
 BUILT = Path(__file__).parent.parent / "_agent" / "rtstone-agent"
+CPUS = 1024  # the agent counts no further
 STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
 LINE = 16 << 20  # bytes after which a line is taken to have ended
 LAST_WORDS = 300  # bytes of the agent's stderr in an error
@@ -36,8 +37,8 @@ class Local(Target):
         return _Process(self._program, options)
 
     def cpus(self) -> frozenset[int]:
-        """Those this process may run on."""
-        return frozenset(os.sched_getaffinity(0))
+        """Those this process could run on: isolated ones lie outside its affinity at first."""
+        return frozenset(usable_cpus())
 
     def detail(self) -> dict[str, str | int | None]:
         """The hash of the agent's binary, None if it cannot be read."""
@@ -47,6 +48,18 @@ class Local(Target):
             return {"agent_sha256": sha256(self._program.read_bytes()).hexdigest()}
         except OSError:
             return {"agent_sha256": None}
+
+
+def usable_cpus() -> set[int]:
+    """CPUs that the affinity can be set to; what a cpuset forbids is not among them."""
+    home = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, range(CPUS))
+        return home | os.sched_getaffinity(0)
+    except OSError:
+        return home
+    finally:
+        os.sched_setaffinity(0, home)
 
 
 class _Process(Link):

@@ -223,3 +223,14 @@ def test_unknown_targets(spec: str, told: str) -> None:
 
 def test_signals_without_a_name() -> None:
     assert local._fate(-signal.SIGRTMIN - 1) == f"was killed by signal {signal.SIGRTMIN + 1}"
+
+
+def test_a_cpu_outside_the_affinity_can_be_measured() -> None:
+    """As isolated ones are: the boot parameter isolcpus keeps them out of every affinity."""
+    home = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(home)})
+        assert find("local").cpus() == home
+        assert os.sched_getaffinity(0) == {min(home)}
+    finally:
+        os.sched_setaffinity(0, home)
