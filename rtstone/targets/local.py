@@ -143,7 +143,7 @@ class _Process(Link):
         if not end and len(self._buffer) < LINE:
             self._scanned = len(self._buffer)
             return None
-        line = bytes(self._buffer[: end or LINE])
+        line = bytes(self._buffer[: min(end or LINE, LINE)])
         del self._buffer[: len(line)]
         self._scanned = 0
         return line
