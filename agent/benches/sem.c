@@ -84,14 +84,20 @@ static int run_post_nowait(rts_case *c)
     return 0;
 }
 
+/* What the operations of one sample will take. */
+static void give_batch(const rts_case *c, rts_sem *s)
+{
+    for (uint64_t i = 0; i < c->batch; i++)
+        rts_sem_give(s);
+}
+
 static int run_wait_free(rts_case *c)
 {
     rts_sem *s = measured_sem(c, 0);
     if (!s)
         return -1;
     RTS_SAMPLES(c) {
-        for (uint64_t i = 0; i < c->batch; i++)
-            rts_sem_give(s);
+        give_batch(c, s);
         RTS_TIMED(c, rts_sem_take(s));
     }
     return 0;
@@ -103,8 +109,7 @@ static int run_try_free(rts_case *c)
     if (!s)
         return -1;
     RTS_SAMPLES(c) {
-        for (uint64_t i = 0; i < c->batch; i++)
-            rts_sem_give(s);
+        give_batch(c, s);
         RTS_TIMED(c, rts_sem_try(s));
         if (!rts_sem_try(s)) /* every one of them must have been taken */
             return rts_failed(c, "the semaphore was still available");

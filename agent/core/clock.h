@@ -28,9 +28,4 @@ static inline uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
     return ns / 1000000000u * hz + ns % 1000000000u * hz / 1000000000u;
 }
 
-static inline uint64_t rts_ticks_to_ns(uint64_t ticks, uint64_t hz)
-{
-    return ticks / hz * 1000000000u + ticks % hz * 1000000000u / hz;
-}
-
 #endif

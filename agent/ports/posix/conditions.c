@@ -87,11 +87,20 @@ static const struct {
 
 static char text[65536];
 
+/* Puts a file into text unless it is there already: /proc/cpuinfo is dear on many CPUs. */
+static bool load_text(const char *path)
+{
+    static const char *loaded = "";
+    if (strcmp(path, loaded) != 0)
+        loaded = posix_read_file(path, text, sizeof text) < 0 ? "" : path;
+    return loaded[0] != '\0';
+}
+
 /* "Name  : value" in a file; false: it is not there. */
 static bool find_field(const char *path, const char *name, char *value, size_t size)
 {
     size_t length = strlen(name);
-    if (posix_read_file(path, text, sizeof text) < 0)
+    if (!load_text(path))
         return false;
     for (char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         if (strncmp(line, name, length))

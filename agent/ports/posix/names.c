@@ -17,9 +17,10 @@
 static long owner; /* of the names: the agent's number, also in the processes it forks */
 static int lock_fd = -1;
 
-static void lock_path(char *path, size_t size, const char *file)
+/* The file whose lock agent `number` holds. */
+static void lock_path(char *path, size_t size, long number)
 {
-    snprintf(path, size, SHM "/%s", file);
+    snprintf(path, size, SHM "/rtstone-%ld.lock", number);
 }
 
 void posix_object_name(char *name, size_t size, unsigned slot)
@@ -27,17 +28,12 @@ void posix_object_name(char *name, size_t size, unsigned slot)
     snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
 }
 
-static void own_lock_path(char *path, size_t size)
-{
-    snprintf(path, size, SHM "/rtstone-%ld.lock", owner);
-}
-
 /* True if the lock on the file of `owner` is ours, and the file is still the one of that name. */
 static bool take_lock(void)
 {
     char path[64];
     struct stat status;
-    own_lock_path(path, sizeof path);
+    lock_path(path, sizeof path, owner);
     lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_fd < 0)
         return false;
@@ -64,7 +60,7 @@ void posix_release_names(void)
     char path[64];
     if (lock_fd < 0)
         return;
-    own_lock_path(path, sizeof path);
+    lock_path(path, sizeof path, owner);
     unlink(path);
     close(lock_fd);
     lock_fd = -1;
@@ -87,12 +83,12 @@ static unsigned remove_objects(long pid)
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (strncmp(e->d_name, prefix, strlen(prefix)))
             continue;
-        lock_path(path, sizeof path, e->d_name);
+        snprintf(path, sizeof path, SHM "/%s", e->d_name);
         removed += unlink(path) == 0;
     }
     if (dir)
         closedir(dir);
-    snprintf(path, sizeof path, SHM "/rtstone-%ld.lock", pid);
+    lock_path(path, sizeof path, pid);
     return removed + (unlink(path) == 0);
 }
 
@@ -105,11 +101,11 @@ static unsigned each_agent(bool alive, unsigned (*what)(long pid))
     unsigned sum = 0;
     DIR *dir = opendir(SHM);
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[300], tail[8];
+        char path[64], tail[8];
         long pid;
         if (sscanf(e->d_name, "rtstone-%ld.%7s", &pid, tail) != 2 || strcmp(tail, "lock"))
             continue;
-        lock_path(path, sizeof path, e->d_name);
+        lock_path(path, sizeof path, pid);
         int fd = pid == owner ? -1 : open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0)
             continue;
