@@ -326,6 +326,7 @@ static int run_wait_busy(rts_case *c)
     {.id = name,                                                                                   \
      .title = what,                                                                                \
      .source = "Gutsalov, table 3",                                                                \
+     .metric = "semaphores",                                                                       \
      .help = how,                                                                                  \
      .params = p,                                                                                  \
      .needs = more_needs,                                                                          \
@@ -344,18 +345,18 @@ static const rts_bench benches[] = {
               NULL, run_post_nowait),
     SEM_BENCH("sem.post.lower", "Post, a less urgent task waits",
               "Duration of a post that makes a less urgent task ready: no switch.", other_param,
-              RTS_CAP_PRIORITIES, 0, NULL, run_post_lower),
+              RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_lower),
     SEM_BENCH("sem.post.higher", "Post, a more urgent task waits",
               "From the stamp before the post to the first statement of the more urgent task that "
               "waited.",
-              other_param, RTS_CAP_PRIORITIES, 0, NULL, run_post_higher),
+              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_higher),
     SEM_BENCH("sem.wait.free", "Wait, semaphore available",
               "Duration of a wait that is granted at once.", alone_param, 0, ALONE, NULL,
               run_wait_free),
     SEM_BENCH("sem.wait.busy", "Wait, semaphore not available",
               "From the stamp before the wait that blocks to the first statement of the task that "
               "takes over, with 0, 1, 33, 65 or 129 tasks waiting already.",
-              busy_param, RTS_CAP_PRIORITIES, 0, "waiters", run_wait_busy),
+              busy_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, "waiters", run_wait_busy),
     SEM_BENCH("sem.try.free", "Try, semaphore available", "Duration of a trywait that succeeds.",
               alone_param, 0, ALONE, NULL, run_try_free),
     SEM_BENCH("sem.try.busy", "Try, semaphore not available",

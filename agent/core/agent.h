@@ -27,6 +27,9 @@ int rts_command_parse(rts_case *c, char *words);
 /* Values of the parameters as members of the object in progress. */
 void rts_command_params(rts_wire *w, const rts_case *c);
 
+/* The value of the common parameter of that name, as a member of that name. */
+void rts_command_value(rts_wire *w, const rts_case *c, const char *name);
+
 /* The table of a bench as one record. */
 void rts_command_describe(const rts_bench *bench);
 

@@ -23,7 +23,8 @@ typedef enum rts_type {
     RTS_T_SIZE,     /* bytes */
     RTS_T_BOOL,
     RTS_T_CHOICE, /* index into choices */
-    RTS_T_CPUS,   /* an rts_cpuset; the others are int64_t */
+    RTS_T_CPUS,   /* an rts_cpuset */
+    RTS_T_TEXT,   /* max + 1 characters; the others are int64_t */
 } rts_type;
 
 typedef struct rts_param {
@@ -43,12 +44,15 @@ typedef struct rts_param {
 #define RTS_SIZE(S, f, d, lo, hi, h) {#f, RTS_T_SIZE, offsetof(S, f), "B", d, lo, hi, NULL, h}
 #define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, offsetof(S, f), NULL, d, 0, 1, NULL, h}
 #define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, offsetof(S, f), NULL, d, 0, 0, c, h}
+#define RTS_TEXT(S, f, h)                                                                          \
+    {#f, RTS_T_TEXT, offsetof(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, NULL, h}
 #define RTS_PARAMS_END {NULL, RTS_T_END, 0, NULL, 0, 0, 0, NULL, NULL}
 
 enum {
     RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
     RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
     RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
+    RTS_ONE_CPU = 1 << 3,    /* who runs next follows from priorities on one CPU alone */
 };
 
 typedef struct rts_bench {
@@ -56,6 +60,7 @@ typedef struct rts_bench {
     const char *title;
     const char *source; /* publication, section */
     const char *help;   /* what is timed, between which stamps */
+    const char *metric; /* group of POSIX.1 metrics it measures (benchmarks 4), or NULL */
     const rts_param *params;
     uint32_t needs;         /* RTS_CAP_... */
     uint32_t traits;        /* RTS_BATCHES ... */
@@ -76,9 +81,17 @@ typedef struct rts_family {
         __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
             table, sizeof table / sizeof table[0]}
 
+/* Where the tasks of a case run (benchmarks 5). */
+typedef enum rts_config {
+    RTS_BOUND, /* on one CPU, everything of rtstone's own elsewhere */
+    RTS_1CPU,  /* on one CPU, with everything else of rtstone's */
+    RTS_2CPU,  /* where the system puts them */
+    RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
+} rts_config;
+
 /* Parameters that every case has. */
 typedef struct rts_common {
-    int64_t samples, warmup, time_ns, prio, batch, raw;
+    int64_t samples, warmup, time_ns, prio, batch, raw, config;
     rts_cpuset cpus; /* empty: the default CPU */
 } rts_common;
 
@@ -86,8 +99,10 @@ extern const rts_param rts_common_params[];
 
 /* ---- a case ------------------------------------------------------------------------------ */
 
-#define RTS_PARAM_BYTES 256
-#define RTS_FIGURES 16
+#define RTS_PARAM_BYTES 1024
+#define RTS_FIGURES 24
+#define RTS_TABLES 4
+#define RTS_TABLE_BYTES (16 << 10)
 #define RTS_REASON 256
 
 typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
@@ -96,6 +111,11 @@ typedef struct rts_figure {
     const char *name, *unit;
     double value;
 } rts_figure;
+
+/* Facts that are no numbers: columns separated by tabs, rows by line ends. */
+typedef struct rts_text_table {
+    const char *title, *columns, *rows;
+} rts_text_table;
 
 /* One distribution of a case. */
 typedef struct rts_series_out {
@@ -124,7 +144,7 @@ struct rts_case {
 
     rts_rec *rec;             /* recorder of the only series, when there is only one */
     uint64_t batch;           /* operations per sample */
-    int cpu;                  /* the measured CPU, or the first of several */
+    int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
     uint64_t busy_ns;         /* longest a lonely measuring task may keep a CPU... */
     uint64_t rest_ns;         /* ...before it rests so long */
     unsigned slot;            /* next number for a named object */
@@ -137,6 +157,9 @@ struct rts_case {
     rts_evidence evidence;
     unsigned figures;
     rts_figure figure[RTS_FIGURES];
+    unsigned tables;
+    rts_text_table table[RTS_TABLES];
+    char *table_rows; /* of the last one */
     unsigned n_series;
     rts_series_out *series;
 
@@ -172,6 +195,10 @@ int rts_port_failed(rts_case *c, const char *what, int error);
 
 /* Reports a number that is not a distribution. */
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
+
+/* Begins a table of texts, with its columns separated by tabs; rows have as many texts. */
+void rts_table(rts_case *c, const char *title, const char *columns);
+void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Starts run(arg) as a task `below` levels below the case's priority, on its CPU.  It has to return

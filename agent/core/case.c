@@ -6,8 +6,9 @@
 #include "agent.h"
 
 const char *const rts_cap_names[] = {
-    "priorities", "round_robin",   "process",       "sem_named", "sem_pshared",
-    "heap",       "clock_library", "clock_syscall", NULL,
+    "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
+    "clock_library", "clock_syscall", "lock_protect", "cpu_time",  "smp",         "signals",
+    "files",         "network",       "deadline",     "posix",     NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */
@@ -64,6 +65,33 @@ void rts_figure_add(rts_case *c, const char *name, double value, const char *uni
         rts_failed(c, "more than %d figures", RTS_FIGURES);
 }
 
+void rts_table(rts_case *c, const char *title, const char *columns)
+{
+    c->table_rows = NULL;
+    if (c->tables == RTS_TABLES || !(c->table_rows = rts_alloc(c, RTS_TABLE_BYTES))) {
+        rts_failed(c, "more than %d tables, or no memory for them", RTS_TABLES);
+        return;
+    }
+    c->table[c->tables++] = (rts_text_table){title, columns, c->table_rows};
+}
+
+void rts_row(rts_case *c, const char *format, ...)
+{
+    if (!c->table_rows)
+        return;
+    size_t used = strlen(c->table_rows);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(c->table_rows + used, RTS_TABLE_BYTES - used, format, args);
+    va_end(args);
+    if (n < 0 || used + (size_t)n + 2 > RTS_TABLE_BYTES) {
+        c->table_rows[used] = '\0';
+        rts_failed(c, "a table of more than %d bytes", RTS_TABLE_BYTES);
+        return;
+    }
+    memcpy(c->table_rows + used + n, "\n", 2);
+}
+
 static int start_task(rts_case *c, const rts_task_attr *attr)
 {
     if (!c->task)
@@ -107,7 +135,7 @@ int rts_own_level(rts_case *c, int below, rts_policy policy)
     int err = rts_task_set_own_prio(prio, policy);
     if (c->evidence.prio >= 0) {
         c->evidence.prio = prio;
-        c->evidence.sched = policy == RTS_RR ? "rr" : "fifo";
+        c->evidence.sched = policy == RTS_RR ? "rr" : policy == RTS_FIFO ? "fifo" : "other";
     }
     return err ? rts_port_failed(c, "cannot set the priority", err) : 0;
 }

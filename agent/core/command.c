@@ -21,6 +21,10 @@ const rts_param rts_common_params[] = {
      "CPUs to measure on; without it an isolated CPU, or else the last one"},
     {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1, NULL,
      "keep every sample; needs a number of samples"},
+    {"config", RTS_T_CHOICE, offsetof(rts_common, config), NULL, RTS_BOUND, 0, 0,
+     "bound|1cpu|2cpu|1rt",
+     "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU with "
+     "it; wherever the system puts them; as bound, but not without a second CPU"},
     {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096, NULL,
      "operations between two stamps; 0: as many as the clock's granule needs"},
     RTS_PARAMS_END,
@@ -146,6 +150,34 @@ static int64_t choice_index(const char *choices, const char *value)
     }
 }
 
+/* The byte that two hexadecimal digits stand for, or -1. */
+static int hex_byte(const char *s)
+{
+    int value = 0;
+    for (int i = 0; i < 2; i++) {
+        const char *digit = s[i] ? strchr("0123456789abcdef", s[i]) : NULL;
+        if (!digit)
+            return -1;
+        value = value * 16 + (int)(digit - "0123456789abcdef");
+    }
+    return value;
+}
+
+/* A text with %20 for a space and so on; false: malformed, or it does not fit. */
+static bool parse_text(const char *value, char *text, size_t size)
+{
+    size_t used = 0;
+    for (const char *s = value; *s; s++) {
+        int byte = *s == '%' ? hex_byte(s + 1) : (unsigned char)*s;
+        if (byte <= 0 || used + 1 >= size)
+            return false;
+        text[used++] = (char)byte;
+        s += *s == '%' ? 2 : 0;
+    }
+    text[used] = '\0';
+    return true;
+}
+
 static int set_param(rts_case *c, const char *name, const char *value)
 {
     void *where;
@@ -156,6 +188,10 @@ static int set_param(rts_case *c, const char *name, const char *value)
     }
     if (p->type == RTS_T_CPUS)
         return parse_cpus(value, where) ? 0 : reject(c, p, value, "is not a list of CPUs (0-2,4)");
+    if (p->type == RTS_T_TEXT)
+        return parse_text(value, where, (size_t)p->max + 1)
+                   ? 0
+                   : reject(c, p, value, "is too long, or has a % that is no %XX");
     int64_t v;
     if (p->type == RTS_T_CHOICE) {
         v = choice_index(p->choices, value);
@@ -181,7 +217,8 @@ static void set_defaults(rts_case *c)
     if (!(c->bench->traits & RTS_BATCHES))
         c->common.batch = 1;
     for (const rts_param *p = c->bench->params; p && p->name; p++)
-        *(int64_t *)(c->params + p->offset) = p->def;
+        if (p->type != RTS_T_TEXT)
+            *(int64_t *)(c->params + p->offset) = p->def;
 }
 
 static int check(rts_case *c)
@@ -263,6 +300,9 @@ static void put_value(rts_wire *w, const char *key, const rts_param *p, const vo
     case RTS_T_CHOICE:
         put_choice(w, key, p->choices, *(const int64_t *)value);
         break;
+    case RTS_T_TEXT:
+        rts_wire_str(w, key, value);
+        break;
     case RTS_T_BOOL:
         rts_wire_bool(w, key, *(const int64_t *)value != 0);
         break;
@@ -280,18 +320,26 @@ void rts_command_params(rts_wire *w, const rts_case *c)
             put_value(w, p->name, p, (const unsigned char *)&c->common + p->offset);
 }
 
+void rts_command_value(rts_wire *w, const rts_case *c, const char *name)
+{
+    for (const rts_param *p = rts_common_params; p->name; p++)
+        if (!strcmp(p->name, name))
+            put_value(w, name, p, (const unsigned char *)&c->common + p->offset);
+}
+
 static void describe_param(rts_wire *w, const rts_bench *bench, const rts_param *p)
 {
     static const char *const types[] = {
         [RTS_T_INT] = "int",   [RTS_T_DURATION] = "duration", [RTS_T_SIZE] = "size",
         [RTS_T_BOOL] = "bool", [RTS_T_CHOICE] = "choice",     [RTS_T_CPUS] = "cpus",
+        [RTS_T_TEXT] = "text",
     };
     int64_t def = default_of(bench, p);
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "name", p->name);
     rts_wire_str(w, "type", types[p->type]);
     rts_wire_str(w, "unit", p->unit);
-    if (p->type == RTS_T_CPUS)
+    if (p->type == RTS_T_CPUS || p->type == RTS_T_TEXT)
         rts_wire_null(w, "default");
     else
         put_value(w, "default", p, &def);
@@ -321,6 +369,7 @@ void rts_command_describe(const rts_bench *bench)
     rts_wire_str(w, "title", bench->title);
     rts_wire_str(w, "source", bench->source);
     rts_wire_str(w, "help", bench->help);
+    rts_wire_str(w, "metric", bench->metric);
     rts_wire_str(w, "slope_over", bench->slope_over);
     rts_wire_open(w, "needs", '[');
     for (unsigned i = 0; rts_cap_names[i]; i++)

@@ -30,6 +30,14 @@ enum {
     RTS_CAP_HEAP = 1 << 5,          /* malloc and free */
     RTS_CAP_CLOCK_LIBRARY = 1 << 6, /* rts_time() is a library call, distinct from the counter */
     RTS_CAP_CLOCK_SYSCALL = 1 << 7, /* rts_time_syscall(): the clock read forced into the kernel */
+    RTS_CAP_LOCK_PROTECT = 1 << 8,  /* mutexes with a priority ceiling */
+    RTS_CAP_CPU_TIME = 1 << 9,      /* rts_cpu_time() */
+    RTS_CAP_SMP = 1 << 10,          /* a second CPU that tasks may use */
+    RTS_CAP_SIGNALS = 1 << 11,      /* queued real-time signals */
+    RTS_CAP_FILES = 1 << 12,        /* a file system */
+    RTS_CAP_NETWORK = 1 << 13,      /* TCP/IP, at least to itself */
+    RTS_CAP_DEADLINE = 1 << 14,     /* scheduling by deadline */
+    RTS_CAP_POSIX = 1 << 15, /* the calls of POSIX.1b and .1c that have no bit of their own */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -71,7 +79,8 @@ int rts_port_clock_init(rts_clock *clock);
 
 /* ---- tasks ------------------------------------------------------------------------------- */
 
-typedef enum rts_policy { RTS_FIFO, RTS_RR } rts_policy;
+/* RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count. */
+typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
 /* A set of CPU numbers. */
 #define RTS_CPUS 1024
@@ -84,7 +93,7 @@ typedef struct rts_task_attr {
     void *arg;
     int prio;          /* RTS_PRIO_MIN (least urgent) to RTS_PRIO_MAX */
     rts_policy policy; /* among tasks of equal priority */
-    int cpu;           /* CPU to run on; -1: any */
+    int cpu;           /* CPU to run on; -1: any of the case's */
     bool process;      /* needs RTS_CAP_PROCESS; shares memory from rts_port_shared() only */
     size_t stack;      /* bytes; 0: RTS_STACK_DEFAULT */
 } rts_task_attr;
@@ -97,6 +106,9 @@ int rts_task_join(rts_task *task);
 
 /* Changes the priority of the calling task. */
 int rts_task_set_own_prio(int prio, rts_policy policy);
+
+/* CPU time that the calling task has used, in ns; called only with RTS_CAP_CPU_TIME. */
+static inline uint64_t rts_cpu_time(void);
 
 /* Gives the CPU to the next ready task of the same priority, if there is one. */
 static inline void rts_yield(void);
@@ -127,9 +139,13 @@ static inline int rts_sem_try(rts_sem *sem);
 
 /* ---- mutexes and queues ------------------------------------------------------------------ */
 
-typedef enum rts_protocol { RTS_LOCK_NONE, RTS_LOCK_INHERIT } rts_protocol;
+typedef enum rts_protocol { RTS_LOCK_NONE, RTS_LOCK_INHERIT, RTS_LOCK_PROTECT } rts_protocol;
 
-int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol);
+/*
+ * RTS_LOCK_PROTECT needs its capability and a ceiling: the highest priority of a task that locks
+ * it.  A mutex for several processes lies in shared memory.
+ */
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling);
 int rts_mutex_destroy(rts_mutex *mutex);
 static inline int rts_mutex_lock(rts_mutex *mutex);
 static inline int rts_mutex_unlock(rts_mutex *mutex);
@@ -169,6 +185,9 @@ void rts_port_bind(int cpu);
 
 /* The CPU to measure on when none is named. */
 int rts_port_default_cpu(void);
+
+/* The CPUs that the agent may use. */
+void rts_port_cpus(rts_cpuset *set);
 
 /*
  * How long a task may keep a CPU, and how long it has to rest then, to stay clear of the system's

@@ -89,6 +89,39 @@ static void put_figures(rts_wire *w, const rts_case *c, bool first)
     rts_wire_close(w, ']');
 }
 
+/* The texts of a line, up to its end, that tabs separate; returns what stands behind the line. */
+static const char *put_texts(rts_wire *w, const char *key, const char *line)
+{
+    rts_wire_open(w, key, '[');
+    for (;;) {
+        size_t n = strcspn(line, "\t\n");
+        rts_wire_strn(w, NULL, line, (unsigned)n);
+        line += n;
+        if (*line != '\t')
+            break;
+        line++;
+    }
+    rts_wire_close(w, ']');
+    return *line ? line + 1 : line;
+}
+
+static void put_tables(rts_wire *w, const rts_case *c, bool first)
+{
+    rts_wire_open(w, "tables", '[');
+    for (unsigned i = 0; first && i < c->tables; i++) {
+        const rts_text_table *t = &c->table[i];
+        rts_wire_open(w, NULL, '{');
+        rts_wire_str(w, "title", t->title);
+        put_texts(w, "columns", t->columns);
+        rts_wire_open(w, "rows", '[');
+        for (const char *row = t->rows; *row;)
+            row = put_texts(w, NULL, row);
+        rts_wire_close(w, ']');
+        rts_wire_close(w, '}');
+    }
+    rts_wire_close(w, ']');
+}
+
 static void send_raw(const rts_case *c, const rts_series_out *s)
 {
     enum { PER_RECORD = 512 };
@@ -145,6 +178,7 @@ void rts_send_result(const rts_case *c, unsigned i)
         rts_wire_null(w, "missed");
     put_omitted(w, s->omitted);
     put_figures(w, c, i == 0);
+    put_tables(w, c, i == 0);
     rts_wire_str(w, "ended", ended[r->ended]);
     rts_wire_end(w);
 }
@@ -181,6 +215,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
             rts_wire_uint(w, NULL, cpu);
     rts_wire_close(w, ']');
     rts_wire_bool(w, "shared", e->shared);
+    rts_command_value(w, c, "config");
     uint64_t rests = 0;
     for (unsigned i = 0; i < c->n_series; i++)
         rests += c->series[i].rec->rests;

@@ -5,7 +5,7 @@
 #include "agent.h"
 #include "build_info.h" /* from the build system */
 
-#define ARENA_STATE (512u << 10) /* bytes for the benches' own state */
+#define ARENA_STATE (1024u << 10) /* bytes for the benches' own state */
 #define PATIENCE_NS UINT64_C(20000000000)
 
 /* ---- the measuring task ------------------------------------------------------------------ */
@@ -29,7 +29,7 @@ static void find_batch(rts_case *c)
         int err = c->bench->run(c);
         rts_rec_finish(s->rec);
         rts_case_clean_up(c);
-        c->figures = 0;
+        c->figures = c->tables = 0;
         if (err || c->stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }
@@ -60,7 +60,12 @@ static void measure(rts_case *c)
 /* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
 static int check_needs(rts_case *c)
 {
-    uint32_t missing = c->bench->needs & ~rts_port_caps();
+    bool second = c->common.config == RTS_2CPU || c->common.config == RTS_1RT;
+    uint32_t needs = c->bench->needs | (second ? RTS_CAP_SMP : 0);
+    uint32_t missing = needs & ~rts_port_caps();
+    if (!missing && c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
+        return rts_unsupported(c, "its procedure needs all its tasks on one CPU, so there is no "
+                                  "config=2cpu of it");
     if (!missing)
         return 0;
     unsigned i = (unsigned)__builtin_ctz(missing);
@@ -134,6 +139,11 @@ static void choose_cpus(rts_case *c)
         c->common.cpus = (rts_cpuset){{0}};
         rts_cpuset_add(&c->common.cpus, (unsigned)c->cpu);
     }
+    if (c->common.config != RTS_2CPU)
+        return;
+    c->cpu = -1;
+    if (!c->bench->series)
+        rts_port_cpus(&c->common.cpus);
 }
 
 static void run_case(char *words)

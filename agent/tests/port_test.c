@@ -190,7 +190,7 @@ static void test_inheritance(void)
         return;
     for (int protocol = RTS_LOCK_NONE; protocol <= RTS_LOCK_INHERIT; protocol++) {
         order[0] = '\0';
-        CHECK_EQ(rts_mutex_create(&lock, (rts_protocol)protocol), 0);
+        CHECK_EQ(rts_mutex_create(&lock, (rts_protocol)protocol, RTS_PRIO_MAX), 0);
         make(&l_has_it, RTS_SEM_UNNAMED, 0, 3);
         start(&d, inversion, NULL, RTS_PRIO_MIN + 5);
         rts_task_join(&d);

@@ -197,6 +197,7 @@ class Assembly:
             overflow=raw.overflow,
             missed=raw.missed,
             figures={name: Figure(value=value, unit=unit) for name, value, unit in raw.figures},
+            tables=raw.tables,
             ended=raw.ended,
             flags=flags(seen),
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rtstone.wire.records import Bench
+from rtstone.wire.records import Bench, Table
 
 SCHEMA = "rtstone.run/1"
 
@@ -104,6 +104,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     trace: Trace | None = None
     blocks: Blocks | None = None
     figures: dict[str, Figure] = {}
+    tables: list[Table] = []
     evidence: dict[str, Value] = {}
     ended: str | None = None
     flags: list[str] = []

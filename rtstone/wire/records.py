@@ -54,6 +54,7 @@ class Bench(msgspec.Struct, frozen=True, tag_field="t", tag="bench"):
     source: str = ""
     help: str = ""
     needs: list[str] = []
+    metric: str | None = None
     slope_over: str | None = None
     params: list[Param] = []
 
@@ -124,6 +125,14 @@ class Blocks(msgspec.Struct, frozen=True):
     max: list[int]
 
 
+class Table(msgspec.Struct, frozen=True):
+    """Facts of a case that are no numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
 class Omitted(msgspec.Struct, frozen=True):
     """Lateness of the activations that never happened."""
 
@@ -158,6 +167,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     missed: int | None = None
     omitted: Omitted | None = None
     figures: list[tuple[str, int | float | None, str]] = []
+    tables: list[Table] = []
     ended: str | None = None
 
     def __post_init__(self) -> None:

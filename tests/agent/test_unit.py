@@ -8,7 +8,14 @@ import pytest
 
 from tests.agent.speak import BUILD
 
-PROGRAMS = ["recorder_test", "recorder_small_test", "wire_test", "command_test", "port_test"]
+PROGRAMS = [
+    "recorder_test",
+    "recorder_small_test",
+    "wire_test",
+    "whetstone_test",
+    "command_test",
+    "port_test",
+]
 
 
 @pytest.mark.parametrize("build", ["agent", "sanitized"])

@@ -249,7 +249,7 @@ void rts_port_conditions(rts_wire *w)
     snprintf(libc, sizeof libc, "glibc %s, static", gnu_get_libc_version());
     rts_wire_str(w, "libc", libc);
     rts_wire_str(w, "heap", "glibc malloc, one arena; mmap from 128 KiB, which freed blocks raise");
-    posix_allowed_cpus(&allowed);
+    rts_port_cpus(&allowed);
     rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
     rts_wire_uint(w, "rights.uid", getuid());

@@ -88,7 +88,8 @@ static void own_shm(void)
 static void cannot_measure(rts_case *c, int err)
 {
     char what[64];
-    snprintf(what, sizeof what, "cannot create the measuring task on CPU %d", c->cpu);
+    snprintf(what, sizeof what, "cannot create the measuring task on CPU %d",
+             rts_cpuset_first(&c->common.cpus));
     rts_port_failed(c, what, err);
 }
 
@@ -235,7 +236,7 @@ static bool explain(int status, const watch *w, char *why, size_t size)
 
 int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
 {
-    c->evidence.shared = !posix_leave_cpus(&c->common.cpus);
+    c->evidence.shared = !posix_leave_cpus(c);
     c->evidence.others = posix_other_agents();
     pid_t parent = getpid();
     pid_t child = fork();

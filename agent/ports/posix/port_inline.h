@@ -46,6 +46,13 @@ static inline rts_tick rts_now(void)
     return rts_time();
 }
 
+static inline uint64_t rts_cpu_time(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+}
+
 static inline void rts_yield(void)
 {
     sched_yield();

@@ -23,11 +23,11 @@ extern char posix_idle_state[96]; /* what came of it, for the conditions */
 /* Locks all memory of this process, present and future; false: not allowed. */
 bool posix_lock_memory(void);
 
-/* CPUs that this process may use. */
-void posix_allowed_cpus(rts_cpuset *set);
-
-/* Binds the caller to the allowed CPUs outside `measured`; false: there is none. */
-bool posix_leave_cpus(const rts_cpuset *measured);
+/*
+ * Binds the agent to where the case's configuration wants it: off the measured CPUs, if it can;
+ * false: it may run on them.
+ */
+bool posix_leave_cpus(const rts_case *c);
 
 /* SIGTERM, SIGINT and SIGHUP ask the agent to stop; SIGCHLD is waited for. */
 void posix_set_signals(void);

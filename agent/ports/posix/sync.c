@@ -19,13 +19,19 @@ void rts_sem_hide(rts_sem *sem)
     sem->name[0] = '\0';
 }
 
-int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol)
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
+    static const int protocols[] = {
+        [RTS_LOCK_NONE] = PTHREAD_PRIO_NONE,
+        [RTS_LOCK_INHERIT] = PTHREAD_PRIO_INHERIT,
+        [RTS_LOCK_PROTECT] = PTHREAD_PRIO_PROTECT,
+    };
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    int err = pthread_mutexattr_setprotocol(
-        &attr, protocol == RTS_LOCK_INHERIT ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE);
+    int err = pthread_mutexattr_setprotocol(&attr, protocols[protocol]);
+    if (!err && protocol == RTS_LOCK_PROTECT)
+        err = pthread_mutexattr_setprioceiling(&attr, ceiling);
     if (!err)
         err = pthread_mutex_init(&mutex->m, &attr);
     pthread_mutexattr_destroy(&attr);

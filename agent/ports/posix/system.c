@@ -6,12 +6,22 @@
 
 posix_options posix_option;
 
+static bool has_second_cpu(void)
+{
+    rts_cpuset cpus;
+    rts_port_cpus(&cpus);
+    return rts_cpuset_count(&cpus) > 1;
+}
+
 uint32_t rts_port_caps(void)
 {
     uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
-                    RTS_CAP_CLOCK_SYSCALL;
+                    RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
+                    RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
+    if (has_second_cpu())
+        caps |= RTS_CAP_SMP;
     if (access("/dev/shm", W_OK) == 0)
         caps |= RTS_CAP_SEM_NAMED;
     return caps;
@@ -24,6 +34,8 @@ const char *rts_port_why_not(uint32_t cap)
     case RTS_CAP_ROUND_ROBIN:
         return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
                "group scheduling a cpu.rt_runtime_us of the control group)";
+    case RTS_CAP_SMP:
+        return "there is no second CPU, or the agent may not use it";
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:
@@ -76,7 +88,7 @@ bool rts_port_is_limit(int error)
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
 /* What the agent was started with; its own moves do not count. */
-void posix_allowed_cpus(rts_cpuset *set)
+void rts_port_cpus(rts_cpuset *set)
 {
     static cpu_set_t allowed;
     static bool known;
@@ -89,11 +101,12 @@ void posix_allowed_cpus(rts_cpuset *set)
             rts_cpuset_add(set, cpu);
 }
 
-bool posix_leave_cpus(const rts_cpuset *measured)
+/* Binds the caller to the allowed CPUs outside `measured`; false: there is none. */
+static bool leave(const rts_cpuset *measured)
 {
     rts_cpuset allowed;
     cpu_set_t rest;
-    posix_allowed_cpus(&allowed);
+    rts_port_cpus(&allowed);
     CPU_ZERO(&rest);
     for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
         if (rts_cpuset_has(&allowed, cpu) && !rts_cpuset_has(measured, cpu))
@@ -101,11 +114,25 @@ bool posix_leave_cpus(const rts_cpuset *measured)
     return CPU_COUNT(&rest) > 0 && sched_setaffinity(0, sizeof rest, &rest) == 0;
 }
 
+bool posix_leave_cpus(const rts_case *c)
+{
+    switch (c->common.config) {
+    case RTS_1CPU:
+        rts_port_bind(c->cpu);
+        return false;
+    case RTS_2CPU:
+        rts_port_bind(-1);
+        return false;
+    default:
+        return leave(&c->common.cpus);
+    }
+}
+
 void rts_port_bind(int cpu)
 {
     cpu_set_t one;
     if (cpu < 0) {
-        posix_leave_cpus(&(rts_cpuset){{0}});
+        leave(&(rts_cpuset){{0}});
         return;
     }
     CPU_ZERO(&one);
@@ -131,7 +158,7 @@ int rts_port_default_cpu(void)
     rts_cpuset allowed;
     char isolated[256];
     int last = 0, first, end, used;
-    posix_allowed_cpus(&allowed);
+    rts_port_cpus(&allowed);
     for (int cpu = 0; cpu < RTS_CPUS; cpu++)
         if (rts_cpuset_has(&allowed, (unsigned)cpu))
             last = cpu;

@@ -24,7 +24,13 @@ bool posix_may_realtime(void)
 
 static int posix_policy(rts_policy policy)
 {
-    return policy == RTS_RR ? SCHED_RR : SCHED_FIFO;
+    return policy == RTS_OTHER ? SCHED_OTHER : policy == RTS_RR ? SCHED_RR : SCHED_FIFO;
+}
+
+/* Time sharing knows no priorities. */
+static struct sched_param posix_param(int prio, rts_policy policy)
+{
+    return (struct sched_param){.sched_priority = policy == RTS_OTHER ? 0 : prio};
 }
 
 static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
@@ -40,7 +46,7 @@ static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
     }
     if (err || !posix_may_realtime())
         return err;
-    struct sched_param param = {.sched_priority = a->prio};
+    struct sched_param param = posix_param(a->prio, a->policy);
     pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
     err = pthread_attr_setschedpolicy(attr, posix_policy(a->policy));
     return err ? err : pthread_attr_setschedparam(attr, &param);
@@ -110,7 +116,7 @@ int rts_task_join(rts_task *task)
 
 int rts_task_set_own_prio(int prio, rts_policy policy)
 {
-    struct sched_param param = {.sched_priority = prio};
+    struct sched_param param = posix_param(prio, policy);
     if (!posix_may_realtime())
         return 0;
     /* Of the calling thread: on Linux, 0 means the caller's thread. */

@@ -30,6 +30,11 @@ static inline rts_tick rts_time_syscall(void)
     return rts_now();
 }
 
+static inline uint64_t rts_cpu_time(void)
+{
+    return stub_now;
+}
+
 static inline void rts_yield(void)
 {
     stub_advance_to(stub_now + STUB_CALL_NS);

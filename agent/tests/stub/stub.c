@@ -77,8 +77,9 @@ void rts_sem_hide(rts_sem *sem)
     (void)sem;
 }
 
-int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol)
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
+    (void)ceiling;
     (void)protocol;
     mutex->locked = 0;
     return 0;
@@ -148,6 +149,11 @@ void rts_port_bind(int cpu)
 int rts_port_default_cpu(void)
 {
     return 0;
+}
+
+void rts_port_cpus(rts_cpuset *set)
+{
+    *set = (rts_cpuset){{1}};
 }
 
 void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
