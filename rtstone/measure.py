@@ -18,8 +18,10 @@ from rtstone.errors import (
 )
 from rtstone.interrupt import Interrupt
 from rtstone.model.assemble import Assembly
-from rtstone.model.benches import cpu_list
+from rtstone.model.benches import Catalogue, cpu_list
+from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Result, Run
+from rtstone.model.loads import Call
 from rtstone.model.plan import Case, Plan
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets.base import Link, Options, Target
@@ -30,6 +32,7 @@ POLL_S = 0.25  # how soon a wish to stop is seen
 PATIENCE_S = 120.0  # silence beyond the longest time of a case, after which the agent is given up
 LIST_S = 10.0  # an agent has listed its benches by then
 NOISE = 16 << 20  # bytes of console noise that are kept
+LOAD_S = 60.0  # a load has been started by then
 NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
 
 
@@ -40,6 +43,9 @@ class Listener:
 
     def started(self, plan: Plan) -> None:
         """The agent is about to be started."""
+
+    def load_starting(self, load: str) -> None:
+        """The load of the next cases is being started, which takes its time."""
 
     def case_started(self, case: Case) -> None:
         """A case has begun."""
@@ -61,8 +67,11 @@ class Outcome(NamedTuple):
     error: RtstoneError | None
 
 
-def catalogue(target: Target, interrupt: Interrupt) -> dict[str, records.Bench]:
-    """The benches that the target's agent offers.  Raises TargetError, Interrupted."""
+def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
+    """What the target's agent offers, and what is derived from it.
+
+    Raises TargetError, Interrupted.
+    """
     found: list[records.Body] = []
     with target.start(Options(catalogue=True)) as link:
         reader, begin = Reader(), time.monotonic()
@@ -80,9 +89,10 @@ def catalogue(target: Target, interrupt: Interrupt) -> dict[str, records.Bench]:
             f"{target.agent} is no rtstone agent, no record is in its output; see RTSTONE_AGENT"
         )
     benches = {body.id: body for body in found if isinstance(body, records.Bench)}
+    loads = {body.id: body for body in found if isinstance(body, records.Load)}
     if not benches or reader.damaged or any(defect.costs for defect in reader.defects):
         raise TargetError(f"the agent's list of benches is damaged, on target '{target.name}'")
-    return benches
+    return Catalogue(benches | {name: entry.bench for name, entry in DERIVED.items()}, loads)
 
 
 def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
@@ -194,6 +204,8 @@ class _Dialogue:
     tell: _Teller
     interrupt: Interrupt
     sent: int = 0
+    load: Call = field(default_factory=Call)  # what was sent for last
+    lead_s: float = 0.0  # what the case sent last may take longer because its load starts first
     noise: int = 0
     heard: float = field(default_factory=time.monotonic)
 
@@ -252,7 +264,7 @@ class _Dialogue:
         """Sends what is due; gives up an agent that has been silent for too long."""
         current = self.cases.get(self.sent)
         limit = self.plan.limit_s(current) if current else None
-        silent = time.monotonic() - self.heard - (limit or 0)
+        silent = time.monotonic() - self.heard - (limit or 0) - self.lead_s
         if silent > PATIENCE_S:
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended")
         lost = self.assembly.reader.damaged or silent > NUDGE_S
@@ -263,6 +275,17 @@ class _Dialogue:
         while self.sent < min(last, len(self.cases) + 1) and not self.interrupt.requested:
             self.sent += 1
             case = self.cases.get(self.sent)
-            self.link.send(
-                commands.case(case.id, case.bench, case.params) if case else commands.BYE
-            )
+            if case is None:
+                self.link.send(commands.BYE)
+                return
+            self._send_load(case)
+            self.link.send(commands.case(case.id, case.bench, case.params))
+
+    def _send_load(self, case: Case) -> None:
+        """Has the agent change the load, if the case is not to run beside the one that runs."""
+        call = self.plan.call(case)
+        self.lead_s = 0.0 if call == self.load else LOAD_S
+        if call != self.load:
+            self.load = call
+            self.link.send(commands.load(call.name, call.params))
+            self.tell(lambda to: to.load_starting(case.load))

@@ -114,7 +114,6 @@ def plan(ballast: Bench) -> Plan:
         command=["rtstone", "run"],
         suite="quick",
         target=Target(name="local"),
-        load="none",
         keep_idle=False,
         cases=[Case(k, "ctx.ballast", {"ballast": 10 * k}) for k in (1, 2, 3)],
         benches={"ctx.ballast": ballast},

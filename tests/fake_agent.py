@@ -6,6 +6,7 @@ FAKE_AGENT holds the scenario, a JSON object:
     fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not); or, without
               `at`, "late": it is killed after the last case
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
+    rates     members of the rates of a load's one part
     sched, locked, missed, others, wire_version, extra (members of every result)
 """
 
@@ -28,6 +29,7 @@ class State:
     held = b""
     stopped = False
     wire: dict[str, str] = {}  # noqa: RUF012
+    load = "none"
 
 
 def write(data: bytes) -> None:
@@ -84,6 +86,12 @@ BENCHES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
 }
 
 
+LOADS: dict[str, list[dict[str, Any]]] = {
+    "heavy": [param("disk", "bool", True), param("place", "choice", "others", choices=["others"])],
+    "command": [param("run", "text", None, max=99)],
+}
+
+
 def hello() -> None:
     put(
         t="hello", wire=scenario.get("wire_version", 1), agent="0", source="00ff00ff00ff00ff",
@@ -98,7 +106,16 @@ def catalogue() -> None:
             t="bench", id=name, title=f"Title of {name}", source="nobody", help="it waits",
             needs=[], slope_over=over, params=params + COMMON,
         )  # fmt: skip
+    for name, params in LOADS.items():
+        put(t="load", id=name, title=f"Title of {name}", source="nobody", params=params)
     put(t="bye", cases=0)
+
+
+def load(words: list[str]) -> None:
+    State.load = words[0]
+    if words[0] != "none":
+        parts = [{"name": "disk", "unit": "ms", "wanted": 100.0}]
+        put(t="loaded", load=words[0], status="ok", reason=None, params={}, components=parts)
 
 
 def result(number: int, bench: str, params: dict[str, Any]) -> None:
@@ -152,7 +169,10 @@ def case(words: list[str]) -> None:
         "sched": scenario.get("sched", "fifo"), "locked": scenario.get("locked", True),
         "others": scenario.get("others", 0),
     }  # fmt: skip
-    put(t="end", id=number, status="failed" if reason else "ok", reason=reason, evidence=evidence)
+    rate = {"component": "disk", "unit": "ms", "wanted": 100.0, "achieved": 99.0, "window_s": 1.0}
+    rates = None if State.load == "none" else [rate | scenario.get("rates", {})]
+    status = "failed" if reason else "ok"
+    put(t="end", id=number, status=status, reason=reason, evidence=evidence, load=rates)
 
 
 def serve() -> None:
@@ -165,6 +185,8 @@ def serve() -> None:
         words = line.split()
         if words[0] == "bye":
             break
+        if words[0] == "load":
+            load(words[1:])
         if words[0] == "case":
             case(words[1:])
             cases += 1

@@ -155,10 +155,10 @@ static int hex_byte(const char *s)
 {
     int value = 0;
     for (int i = 0; i < 2; i++) {
-        const char *digit = s[i] ? strchr("0123456789abcdef", s[i]) : NULL;
+        const char *digit = s[i] ? strchr("0123456789ABCDEF", s[i]) : NULL;
         if (!digit)
             return -1;
-        value = value * 16 + (int)(digit - "0123456789abcdef");
+        value = value * 16 + (int)(digit - "0123456789ABCDEF");
     }
     return value;
 }
@@ -344,13 +344,14 @@ static void describe_param(rts_wire *w, const rts_bench *bench, const rts_param 
     else
         put_value(w, "default", p, &def);
     bool number = p->type == RTS_T_INT || p->type == RTS_T_DURATION || p->type == RTS_T_SIZE;
-    if (number) {
+    if (number)
         rts_wire_int(w, "min", p->min);
-        rts_wire_int(w, "max", p->max);
-    } else {
+    else
         rts_wire_null(w, "min");
+    if (number || p->type == RTS_T_TEXT)
+        rts_wire_int(w, "max", p->max);
+    else
         rts_wire_null(w, "max");
-    }
     rts_wire_open(w, "choices", '[');
     for (const char *choice = p->choices; choice;) {
         const char *end = strchrnul(choice, '|');

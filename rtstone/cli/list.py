@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from rtstone.errors import unknown
-from rtstone.wire.records import Bench
+from rtstone.model.benches import Catalogue
+from rtstone.wire.records import Table
 
 
-def _benches() -> dict[str, Bench]:
+def _offered() -> Catalogue:
     from rtstone.interrupt import Interrupt
     from rtstone.measure import catalogue
     from rtstone.targets import find
@@ -24,7 +25,7 @@ def _benches() -> dict[str, Bench]:
 def _bench_rows() -> list[dict[str, Any]]:
     import msgspec
 
-    return [msgspec.to_builtins(bench) for _, bench in sorted(_benches().items())]
+    return [msgspec.to_builtins(bench) for _, bench in sorted(_offered().benches.items())]
 
 
 def _suite_rows() -> list[dict[str, Any]]:
@@ -35,9 +36,12 @@ def _suite_rows() -> list[dict[str, Any]]:
 
 
 def _load_rows() -> list[dict[str, Any]]:
-    from rtstone.model.loads import LOADS
+    import msgspec
 
-    return [{"name": name, "title": title} for name, title in LOADS.items()]
+    from rtstone.model.loads import NO_OTHER_WORK, NONE
+
+    loads = [msgspec.to_builtins(load) for _, load in sorted(_offered().loads.items())]
+    return [{"id": NONE, "title": NO_OTHER_WORK, "source": "Obenland"}, *loads]
 
 
 def _target_rows() -> list[dict[str, Any]]:
@@ -56,25 +60,26 @@ def _run_rows() -> list[dict[str, Any]]:
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "benches": (_bench_rows, ("id", "title", "source")),
     "suites": (_suite_rows, ("name", "title", "description")),
-    "loads": (_load_rows, ("name", "title")),
+    "loads": (_load_rows, ("id", "title", "source")),
     "targets": (_target_rows, ("name", "title")),
     "runs": (_run_rows, ("run_id", "created", "target", "suite", "status", "ok", "results")),
 }
 
 
 @click.command("list")
-@click.argument("what", default="benches", metavar="[benches|suites|loads|targets|runs|BENCH]")
+@click.argument("what", default="benches", metavar="[benches|suites|loads|targets|runs|NAME]")
 @click.option("--json", is_flag=True, help="Print one document.")
 def command(what: str, json: bool) -> None:
-    """What there is; with the id of a bench, its parameters."""
+    """What there is; with the name of a bench or load, its parameters."""
     if what in KINDS:
         rows, columns = KINDS[what][0](), KINDS[what][1]
         _print_json({what: rows}) if json else _print_table(columns, rows)
         return
-    benches = _benches()
-    if what not in benches:
-        raise unknown("kind or bench", what, [*KINDS, *benches])
-    _print_json(benches[what]) if json else _print_bench(benches[what])
+    offered = _offered()
+    tables: dict[str, Table] = {**offered.loads, **offered.benches}
+    if what not in tables:
+        raise unknown("kind, bench or load", what, [*KINDS, *tables])
+    _print_json(tables[what]) if json else _print_named(tables[what])
 
 
 def _print_json(document: object) -> None:
@@ -98,17 +103,17 @@ def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     console(sys.stdout).print(table)
 
 
-def _print_bench(bench: Bench) -> None:
+def _print_named(table: Table) -> None:
     from rtstone.model.benches import allowed, quantity
 
     head = [
-        f"{bench.id}: {bench.title}",
-        bench.help,
-        f"after {bench.source}" if bench.source else "",
+        f"{table.id}: {table.title}",
+        table.help,
+        f"after {table.source}" if table.source else "",
     ]
     click.echo("\n".join(line for line in head if line))
-    if bench.needs:
-        click.echo(f"needs: {', '.join(bench.needs)}")
+    if table.needs:
+        click.echo(f"needs: {', '.join(table.needs)}")
     rows = [
         {
             "parameter": param.name,
@@ -116,6 +121,6 @@ def _print_bench(bench: Bench) -> None:
             "may be": allowed(param),
             "meaning": param.help,
         }
-        for param in bench.params
+        for param in table.params
     ]
     _print_table(("parameter", "default", "may be", "meaning"), rows)

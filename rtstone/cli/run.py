@@ -13,17 +13,17 @@ import msgspec
 
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
-from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError, unknown
+from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, catalogue, measure, measured_cpus
 from rtstone.model import suite
+from rtstone.model.benches import Catalogue
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
-from rtstone.model.loads import LOADS
+from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find
-from rtstone.wire.records import Bench
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -31,19 +31,13 @@ class Request(msgspec.Struct, frozen=True):
 
     names: list[str]
     target: str
-    load: str
+    loads: tuple[str, ...]
     params: dict[str, str]
     time: str | None
     cpus: str | None
     out: Path | None
     json: bool
     keep_idle: bool
-
-    @property
-    def defaults(self) -> dict[str, object]:
-        """Parameters that an option sets in every case that knows them."""
-        timed = {"time": self.time, "samples": 0} if self.time is not None else {}
-        return timed | ({"cpus": self.cpus} if self.cpus is not None else {})
 
 
 def _assignments(
@@ -75,11 +69,11 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Where to measure, one of `rtstone list targets`; default local.",
 )
 @click.option(
-    "--load",
-    default="none",
-    metavar="L",
-    help="What disturbs it, one of `rtstone list loads`; default none.",
-)
+    "--load", "loads", multiple=True, metavar="L",
+    help="What disturbs it, of `rtstone list loads`, with its parameters: heavy:disk=off, "
+    "'command:make -j4'. Given several times, all cases run under each in turn; default none, or "
+    "what the suite says.",
+)  # fmt: skip
 @click.option(
     "-p", "params", multiple=True, callback=_assignments, metavar="KEY=VALUE",
     help="A parameter of every case that has it, with units: period=1ms, size=16KiB; "
@@ -89,7 +83,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--time",
     metavar="S",
     help="Measure each case for so long, whatever its number of samples (sets samples=0); "
-    "bare: seconds.",
+    "bare: seconds. In the suite of a publication: the limit of every case, 0: none.",
 )
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
 @click.option("--out", callback=_directory, metavar="DIR", help="The run's directory.")
@@ -105,17 +99,15 @@ def command(**options: object) -> int:
 
 def _run(request: Request, interrupt: Interrupt) -> int:
     target = find(request.target)
-    if request.load not in LOADS:
-        raise unknown("load", request.load, LOADS)
     created = datetime.now(UTC)
     place = Place(name=request.target, detail=dict(target.detail()))
     try:
-        benches = catalogue(target, interrupt)
+        offered = catalogue(target, interrupt)
     except (TargetError, Interrupted) as early:
         if request.json:
             print_document(_nothing(created, place, str(early)))
         raise
-    plan = _plan(request, created, place, benches)
+    plan = _plan(request, created, place, offered)
     cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
     listener = _listener(request.json)
@@ -130,20 +122,25 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     return _told(error)
 
 
-def _plan(request: Request, created: datetime, place: Place, benches: dict[str, Bench]) -> Plan:
+def _plan(request: Request, created: datetime, place: Place, offered: Catalogue) -> Plan:
     names = request.names or ["quick"]
+    benches = offered.benches
     suites = [name for name in names if name not in benches]
-    cases = suite.expand(suite.select(names, benches), request.params, request.defaults, benches)
+    asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
+    cases, made, calls, scale_s = suite.expand(suite.select(names, benches), asked, offered)
     return Plan(
         run_id=_run_id(created, Path(names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
         command=["rtstone", *sys.argv[1:]],
         suite=" ".join(suites) or None,
         target=place,
-        load=request.load,
         keep_idle=request.keep_idle,
         cases=cases,
-        benches={case.bench: benches[case.bench] for case in cases},
+        derived=made,
+        benches={case.bench: benches[case.bench] for case in [*cases, *made]},
+        calls=calls,
+        loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
+        scale_s=scale_s,
     )
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from rtstone.model import slope
+from rtstone.model import derived, slope
 from rtstone.model.documents import (
     Agent,
     Blocks,
@@ -22,6 +22,7 @@ from rtstone.model.documents import (
 )
 from rtstone.model.flags import Seen, flags
 from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.model.loads import NONE, lacking
 from rtstone.model.plan import Case, Plan
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
@@ -63,6 +64,7 @@ class Assembly:
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
         self._warnings: list[str] = []
+        self._loads: list[wire.Loaded] = []
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
@@ -77,7 +79,7 @@ class Assembly:
     def complete(self) -> int:
         """How many cases have come to their end with all their records here."""
         costs = self._costs()
-        states = (self._status(case.id, costs.get(case.id), "") for case in self._plan.cases)
+        states = (self._status(case, costs.get(case.id), "") for case in self._plan.cases)
         return sum(status != "incomplete" for status, _ in states)
 
     def feed(self, line: bytes) -> list[wire.Body]:
@@ -100,6 +102,8 @@ class Assembly:
                 self.clock = clock
             case wire.Conditions() as conditions:
                 self.conditions = conditions
+            case wire.Loaded() as loaded:
+                self._loads.append(loaded)
             case wire.Log("warn", text):
                 self._warnings.append(text)
             case wire.Case(id, _, params):
@@ -144,11 +148,12 @@ class Assembly:
 
     def _case_results(self, case: Case, damage: Defect | None, unstarted: str = "") -> list[Result]:
         seen = self._seen[case.id]
-        status, reason = self._status(case.id, damage, unstarted)
+        status, reason = self._status(case, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
         evidence = dict(seen.end.evidence) if seen.end else {}
         blank = Result(
-            case=case.id, bench=case.bench, params=known, load=self._plan.load,
+            case=case.id, bench=case.bench, params=known, load=case.load,
+            load_rates=(seen.end.load if seen.end else None) or [],
             status=status, reason=reason, evidence=evidence, unit=self._unit(),
         )  # fmt: skip
         if self.clock is None:  # what the numbers count is not known
@@ -156,9 +161,9 @@ class Assembly:
         return [self._result(blank, result) for result in seen.results] or [blank]
 
     def _status(
-        self, case: int, damage: Defect | None, unstarted: str
+        self, case: Case, damage: Defect | None, unstarted: str
     ) -> tuple[Status, str | None]:
-        seen = self._seen[case]
+        seen = self._seen[case.id]
         if damage:
             return "incomplete", f"wire: {damage}"
         if seen.end is None:
@@ -168,6 +173,8 @@ class Assembly:
             return "incomplete", "stopped"
         if self.clock is None:
             return "incomplete", "wire: the clock record was lost, so the unit is not known"
+        if seen.end.status == "ok" and case.load != NONE and (lack := lacking(seen.end.load)):
+            return "incomplete", f"load {case.load}: {lack}"
         return _STATUS.get(seen.end.status, "failed"), seen.end.reason
 
     def _unit(self) -> str:
@@ -182,7 +189,7 @@ class Assembly:
         ranks = Ranks(histogram)
         source, granule = (self.clock.source, self.clock.granule) if self.clock else ("", 1)
         median = ranks.percentile(PERCENTILES["p50"])
-        seen = Seen(raw, blank.evidence, self._conditions(), source, granule, median)
+        seen = Seen(raw, blank.evidence, self._conditions(), source, granule, median, blank.params)
         members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
         result = msgspec.structs.replace(
             blank,
@@ -216,10 +223,11 @@ class Assembly:
             for case in self._plan.cases
             for result in self._case_results(case, costs.get(case.id), unstarted)
         ]
-        lacking = sum(result.status == "incomplete" for result in results)
-        if lacking and not reason:
-            verb = "is" if lacking == 1 else "are"
-            reason = f"{lacking} of {len(results)} results {verb} incomplete"
+        results += derived.results(self._plan, results)
+        missing = sum(result.status == "incomplete" for result in results)
+        if missing and not reason:
+            verb = "is" if missing == 1 else "are"
+            reason = f"{missing} of {len(results)} results {verb} incomplete"
         if not reason and (lost := self._lost()):
             reason = f"wire: records of the agent were lost: {', '.join(lost)}"
         return Run(
@@ -235,8 +243,9 @@ class Assembly:
             conditions=self._conditions(),
             results=results,
             slopes=_slopes(self._plan, results),
+            loads=self._loads,
             benches=list(self._plan.benches.values()),
-            notes=self._warnings + self._notes(costs) + self.remarks,
+            notes=_scaled(self._plan) + self._warnings + self._notes(costs) + self.remarks,
             duration_s=duration_s,
         )
 
@@ -284,6 +293,15 @@ class Assembly:
             overhead_ns=round(clock.overhead * per_tick, 4),
             unit=clock.unit,
         )
+
+
+def _scaled(plan: Plan) -> list[str]:
+    if plan.scale_s is None:
+        return []
+    return [
+        f"time scale: each case measures for {plan.scale_s:g} s at most; --time 0 lets every case "
+        "of the suite take as long as its publication did"
+    ]
 
 
 def _text(value: object) -> str | None:

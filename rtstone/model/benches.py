@@ -8,9 +8,16 @@ from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
 from rtstone.model.documents import Value
-from rtstone.wire.records import Bench, Param
+from rtstone.wire.records import Bench, Load, Param, Table
 
 Benches = Mapping[str, Bench]
+
+
+class Catalogue(NamedTuple):
+    """What can be run: tables by id."""
+
+    benches: dict[str, Bench]
+    loads: dict[str, Load]
 
 
 class _Scale(NamedTuple):
@@ -41,22 +48,23 @@ def find(benches: Benches, name: str, where: str = "") -> Bench:
     return benches[name]
 
 
-def values(bench: Bench, name: str, given: object, where: str = "") -> list[Value]:
+def values(table: Table, name: str, given: object, where: str = "") -> list[Value]:
     """The values of a parameter, in base units, that ``given`` asks for; several make a grid.
 
-    ``given`` is what a person wrote: text (commas separate several values, but for ``cpus``), a
-    number, a boolean, or a list of these.  Raises UsageError with the bench, the parameter and
-    what it may be; ``where`` names the file.
+    ``given`` is what a person wrote: text (commas separate several values, but for CPUs and
+    texts), a number, a boolean, or a list of these.  Raises UsageError with the bench or load, the
+    parameter and what it may be; ``where`` names the file.
     """
-    param = bench.param(name)
+    param = table.param(name)
     if param is None:
-        within = f"in bench '{bench.id}'{f', {where}' if where else ''}"
-        raise unknown("parameter", name, (p.name for p in bench.params), within)
-    several = given.split(",") if isinstance(given, str) and param.type != "cpus" else given
+        within = f"in {table.noun} '{table.id}'{f', {where}' if where else ''}"
+        raise unknown("parameter", name, (p.name for p in table.params), within)
+    whole = not isinstance(given, str) or param.type in {"cpus", "text"}
+    several = given if whole else str(given).split(",")
     items = several if isinstance(several, list) else [several]
     if not items:
-        raise _bad(bench, param, "[]", where)
-    return [_value(bench, param, item, where) for item in items]
+        raise _bad(table, param, "[]", where)
+    return [_value(table, param, item, where) for item in items]
 
 
 def cpu_set(text: str) -> frozenset[int]:
@@ -95,10 +103,10 @@ def quantity(param: Param, value: Value) -> str:
     return f"{value // scale.units[unit]}{unit}"
 
 
-def _value(bench: Bench, param: Param, given: object, where: str) -> Value:
+def _value(table: Table, param: Param, given: object, where: str) -> Value:
     text = given.strip() if isinstance(given, str) else str(given)
     if param.type in _SCALES and not isinstance(given, bool):
-        return _in_range(bench, param, text, where)
+        return _in_range(table, param, text, where)
     if param.type == "bool" and text.lower() in _BOOLS:
         return _BOOLS[text.lower()]
     if param.type == "choice" and text in (param.choices or []):
@@ -106,19 +114,21 @@ def _value(bench: Bench, param: Param, given: object, where: str) -> Value:
     if param.type == "cpus":
         cpu_set(text)
         return text
-    raise _bad(bench, param, text, where)
+    if param.type == "text" and 0 < len(text.encode()) <= (param.max or 0):
+        return text
+    raise _bad(table, param, text, where)
 
 
-def _in_range(bench: Bench, param: Param, text: str, where: str) -> int:
+def _in_range(table: Table, param: Param, text: str, where: str) -> int:
     scale = _SCALES[param.type]
     match = _QUANTITY.fullmatch(text)
     unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
     if match is None or unit not in scale.units:
-        raise _bad(bench, param, text, where)
+        raise _bad(table, param, text, where)
     value = _exact(match[1], scale.units[unit])
     low, high = param.min, param.max
     if value is None or (low is not None and value < low) or (high is not None and value > high):
-        raise _bad(bench, param, text, where)
+        raise _bad(table, param, text, where)
     return value
 
 
@@ -141,6 +151,8 @@ def allowed(param: Param) -> str:
             return "on or off"
         case "cpus":
             return "a CPU list such as 0-2,4"
+        case "text":
+            return f"a text of up to {param.max} bytes"
     low, high = (
         None if end is None else quantity(param, int(end)) for end in (param.min, param.max)
     )
@@ -151,9 +163,9 @@ def allowed(param: Param) -> str:
     return f"{low if low is not None else '…'} to {high if high is not None else '…'}{kind}"
 
 
-def _bad(bench: Bench, param: Param, text: str, where: str) -> UsageError:
+def _bad(table: Table, param: Param, text: str, where: str) -> UsageError:
     place = f", {where}" if where else ""
     return UsageError(
-        f"bad value '{text}' of {param.name}, in bench '{bench.id}'{place}; "
+        f"bad value '{text}' of {param.name}, in {table.noun} '{table.id}'{place}; "
         f"it may be {allowed(param)}"
     )

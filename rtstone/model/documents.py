@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rtstone.wire.records import Bench, Table
+from rtstone.wire.records import Bench, Facts, Loaded, Rate
 
 SCHEMA = "rtstone.run/1"
 
@@ -76,6 +76,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     bench: str
     params: dict[str, Value]
     load: str
+    load_rates: list[Rate] = []  # what the load did meanwhile, by component
     series: str = ""
     status: Status
     reason: str | None = None
@@ -104,7 +105,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     trace: Trace | None = None
     blocks: Blocks | None = None
     figures: dict[str, Figure] = {}
-    tables: list[Table] = []
+    tables: list[Facts] = []
     evidence: dict[str, Value] = {}
     ended: str | None = None
     flags: list[str] = []
@@ -174,6 +175,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     conditions: dict[str, Value] = {}
     results: list[Result] = []
     slopes: list[Slope] = []
+    loads: list[Loaded] = []  # that were started, in order, with their parameters and parts
     benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
     notes: list[str] = []
     duration_s: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rtstone.wire.records import Result
@@ -17,6 +18,7 @@ class Seen(NamedTuple):
     clock: str
     granule: int = 1  # smallest step of the clock, ticks
     median: float | None = None  # of the series, ticks
+    params: Mapping[str, Any] = MappingProxyType({})
 
     def total(self, *names: str) -> float:
         """Sum of counts in the evidence; what is unknown, or no number, counts 0."""
@@ -34,6 +36,10 @@ class Seen(NamedTuple):
         """How many CPUs were measured on, 0 if that is not known."""
         cpus = self.evidence.get("cpus")
         return len(cpus) if isinstance(cpus, list) else 0
+
+    def config(self) -> object:
+        """Where the tasks ran."""
+        return self.params.get("config", "bound")
 
     def rt(self) -> bool:
         """True if the measuring task ran under a real-time policy."""
@@ -109,7 +115,7 @@ FLAGS = (
         "migrated",
         "a task of the case moved to another CPU",
         "bind it with --cpus",
-        lambda s: s.total("migrations") > 0,
+        lambda s: s.total("migrations") > 0 and s.config() != "2cpu",
     ),
     Flag(
         "steal",
@@ -133,13 +139,31 @@ FLAGS = (
         "shared_cpu",
         "the agent's own threads ran on the measured CPU",
         "allow the agent a second CPU",
-        lambda s: s.evidence.get("shared") is True and s.cpus() < 2,
+        lambda s: s.evidence.get("shared") is True and s.cpus() < 2 and s.config() != "1cpu",
     ),
     Flag(
         "no_spare_cpu",
         "all CPUs were measured on, so the agent's own threads ran on one of them",
         "leave one of them out of --cpus",
-        lambda s: s.evidence.get("shared") is True and s.cpus() > 1,
+        lambda s: s.evidence.get("shared") is True and s.cpus() > 1 and s.config() != "2cpu",
+    ),
+    Flag(
+        "cpus_online",
+        "config 1cpu, but the system has more CPUs online, which did work of its own",
+        "boot with maxcpus=1, or take the others offline in /sys/devices/system/cpu",
+        lambda s: s.config() == "1cpu" and str(s.conditions.get("cpu.online", "0")) != "0",
+    ),
+    Flag(
+        "unshielded",
+        "config 1rt, but the kernel may run other work and interrupts on the measured CPU",
+        "rtstone tune apply, or boot with isolcpus= and irqaffinity=",
+        lambda s: s.config() == "1rt" and not s.conditions.get("cpu.isolated"),
+    ),
+    Flag(
+        "cut_short",
+        "the time was up before all its samples were taken",
+        "give a longer --time; --time 0 lets a publication's suite take all",
+        lambda s: s.result.ended == "time" and bool(s.params.get("samples")),
     ),
     Flag(
         "missed",
@@ -182,6 +206,12 @@ FLAGS = (
         "the clock stepped backwards",
         "do not trust this result; bind the case to one CPU, or use another clock source",
         lambda s: (s.result.max or 0) >= 1 << 63,
+    ),
+    Flag(
+        "derived",
+        "computed from the results of other benches",
+        "`rtstone list BENCH` says from which and how",
+        lambda s: False,  # of no series that was measured; see model/derived.py
     ),
 )
 

@@ -6,21 +6,31 @@ import msgspec
 
 from rtstone.model.benches import cpu_set
 from rtstone.model.documents import Target, Value
-from rtstone.wire.records import Bench
+from rtstone.model.loads import NONE, Call
+from rtstone.wire.records import Bench, Facts, Load
 
 SCHEMA = "rtstone.plan/1"
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A bench with the parameters that were given; the others have their defaults."""
+    """A bench with the parameters that were given; the others have their defaults.
+
+    ``load`` is what a person wrote for it, see ``Plan.calls``.
+    """
 
     id: int
     bench: str
     params: dict[str, Value]
+    load: str = NONE
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of a run, and the tables of the benches they name."""
+    """The cases of a run in their order, and the tables of the benches and loads they name.
+
+    ``derived`` are made from the results of the others, and so not run.  ``scale_s``: what a suite
+    limited its cases to, in s, where its publication measured for longer.  ``environment``: what
+    `rtstone doctor` found when the run began, where a case asks for it.
+    """
 
     schema: str = SCHEMA
     run_id: str
@@ -28,10 +38,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str]
     suite: str | None
     target: Target
-    load: str
     keep_idle: bool
     cases: list[Case]
+    derived: list[Case] = []
     benches: dict[str, Bench]
+    calls: dict[str, Call] = {}  # by Case.load
+    loads: dict[str, Load] = {}
+    scale_s: float | None = None
+    environment: Facts | None = None
 
     def value(self, case: Case, name: str) -> Value:
         """The value a parameter has in a case, None if the bench has no such parameter."""
@@ -39,6 +53,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             return case.params[name]
         param = self.benches[case.bench].param(name)
         return None if param is None else param.default
+
+    def call(self, case: Case) -> Call:
+        """The load to run beside a case, with its place."""
+        call = self.calls.get(case.load, Call())
+        if call.name == NONE:
+            return call
+        table = self.loads[call.name]
+        return call.beside(self.value(case, "config"), self.value(case, "cpus"), table)
 
     def cpus(self, chosen: frozenset[int]) -> frozenset[int]:
         """The CPUs that are measured on; ``chosen``: the agent's own choice."""

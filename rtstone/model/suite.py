@@ -6,21 +6,28 @@
     [[case]]
     bench = "ctx.ballast"
     params = { ballast = [0, 1, 33], policy = ["fifo", "rr"] }
+    loads = ["none", "heavy"]
 
-A list of values expands to a grid, in the order written, the last one fastest.
+A list of values expands to a grid, in the order written, the last one fastest.  For all its cases a
+suite may set ``params`` (where a bench knows them), ``loads``, and ``time``: its time scale, which
+limits every case and which ``--time`` replaces.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.model.benches import Benches, find, values
+from rtstone.model.benches import Benches, Catalogue, find, values
+from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Value
+from rtstone.model.loads import NONE, Call, parse
 from rtstone.model.plan import Case
 from rtstone.wire.records import Bench
 
@@ -28,11 +35,18 @@ SHIPPED = Path(__file__).parent.parent.parent / "suites"
 
 
 class Wanted(NamedTuple):
-    """A bench and what was written for its parameters, not yet looked at; ``where`` a file."""
+    """A bench and what was written for its parameters, not yet looked at.
+
+    ``where`` is a file.  Its suite's ``common`` parameters apply where they are known, and its time
+    scale ``time`` limits the case.
+    """
 
     bench: str
     params: Mapping[str, object]
     where: str = ""
+    common: Mapping[str, object] = {}
+    loads: tuple[str, ...] = ()
+    time: str | None = None
 
 
 class Suite(NamedTuple):
@@ -42,6 +56,28 @@ class Suite(NamedTuple):
     title: str
     description: str
     cases: list[Wanted]
+
+
+class Asked(NamedTuple):
+    """What a command line asks of all cases; it goes before what a suite says.
+
+    ``params`` must be known to one bench at least, ``time`` and ``cpus`` apply where they are
+    known.  ``loads`` come one after the other, each with all cases; the same one may come again.
+    """
+
+    params: Mapping[str, object] = {}
+    time: str | None = None
+    cpus: str | None = None
+    loads: tuple[str, ...] = ()
+
+
+class Expanded(NamedTuple):
+    """The parts of a plan that names and parameters make."""
+
+    cases: list[Case]
+    derived: list[Case]
+    calls: dict[str, Call]
+    scale_s: float | None
 
 
 def shipped() -> dict[str, Path]:
@@ -59,26 +95,33 @@ def load(path: Path) -> Suite:
         raise UsageError(f"not a TOML file, {path}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"not a suite, {path}: nested too deeply") from error
-    _check_keys(table, {"title": str, "description": str, "case": list}, str(path))
-    cases = [_wanted(case, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)]
+    keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
+    _check_keys(table, keys | {"case": list}, str(path))
+    cases = [
+        _wanted(case, table, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)
+    ]
     if not cases:
         raise UsageError(f"no cases, in suite {path}; add [[case]] tables")
     return Suite(path.stem, table.get("title", path.stem), table.get("description", ""), cases)
 
 
-def _wanted(case: object, where: str) -> Wanted:
+def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
     if not isinstance(case, dict):
         raise UsageError(f"a case is not a table, in {where}; write [[case]]")
-    _check_keys(case, {"bench": str, "params": dict}, where)
+    _check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
     if "bench" not in case:
         raise UsageError(f'no bench named, in {where}; add bench = "…"')
-    return Wanted(case["bench"], case.get("params", {}), where)
+    loads = case.get("loads", suite.get("loads", []))
+    if not all(isinstance(spec, str) for spec in loads):
+        raise UsageError(f"a load is not text, in {where}")
+    params, common = case.get("params", {}), suite.get("params", {})
+    return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
 
 
 _KINDS: dict[type, str] = {str: "text", dict: "a table", list: "a list of tables"}
 
 
-def _check_keys(table: dict[str, object], known: dict[str, type], where: str) -> None:
+def _check_keys(table: dict[str, object], known: Mapping[str, type], where: str) -> None:
     for key, value in table.items():
         if key not in known:
             raise unknown("key", key, known, f"in {where}")
@@ -102,38 +145,106 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
     return wanted
 
 
-def expand(
-    wanted: list[Wanted],
-    given: Mapping[str, object],
-    defaults: Mapping[str, object],
-    benches: Benches,
-) -> list[Case]:
-    """The cases of a plan, numbered from 1, each once.
+def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded:
+    """The cases of a plan, numbered from 1, each once under each load.
 
-    ``given`` (the user's -p) goes before what a suite says and must be known to one bench at
-    least; ``defaults`` (--time, --cpus) does so too but applies only where it is known.
+    Cases that share a load and a configuration come together, so that loads start seldom.
     Raises UsageError.
     """
-    tables = [find(benches, want.bench, want.where) for want in wanted]
-    for name in given:
+    wanted, derived = _with_needs(wanted, catalogue)
+    _check_known(asked, [find(catalogue.benches, want.bench, want.where) for want in wanted])
+    rounds: dict[tuple[str, int], int] = {}
+    scale = 0
+    calls: dict[str, Call] = {}
+    found: dict[tuple[object, ...], Case] = {}
+    for want in wanted:
+        table = catalogue.benches[want.bench]
+        limit = _limit(want, table, asked)
+        scale = max(scale, limit)
+        for turn in _turns(asked.loads or want.loads or (NONE,)):
+            spec = turn[0]
+            calls.setdefault(spec, parse(spec, catalogue.loads, want.where))
+            place = rounds.setdefault(turn, len(rounds))
+            for params in _grid(want, table, asked, limit):
+                _check_end(table, params, want.where)
+                rank = _rank(table, params.get("config"))
+                key = (place, rank, want.bench, str(sorted(params.items())))
+                found.setdefault(key, Case(len(found), want.bench, params, spec))
+    ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
+    cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
+    made = [Case(number, bench, {}) for number, bench in enumerate(derived, len(cases) + 1)]
+    return Expanded(cases, made, calls, scale / 1e9 or None)
+
+
+def _rank(table: Bench, config: Value) -> int:
+    """The place of a configuration among those there are."""
+    param = table.param("config")
+    choices = (param.choices if param else None) or []
+    return choices.index(str(config)) if config in choices else 0
+
+
+def _with_needs(wanted: list[Wanted], catalogue: Catalogue) -> tuple[list[Wanted], list[str]]:
+    """The benches to run, those that others are derived from with them; and the derived ones."""
+    run: list[Wanted] = []
+    derived: dict[str, None] = {}
+    for want in wanted:
+        if want.bench not in DERIVED:
+            run.append(want)
+            continue
+        derived[want.bench] = None
+        for bench, params in DERIVED[want.bench].needs:
+            run.append(want._replace(bench=bench, params=params))
+    return run, list(derived)
+
+
+def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Each load with how often it has come before."""
+    return [(spec, loads[:place].count(spec)) for place, spec in enumerate(loads)]
+
+
+def _check_known(asked: Asked, tables: list[Bench]) -> None:
+    for name in asked.params:
         if not any(table.param(name) for table in tables):
             known = {param.name for table in tables for param in table.params}
             raise UsageError(
                 f"no bench of this run has a parameter '{name}'; {nearest(name, known)}"
             )
-    found: dict[str, tuple[str, dict[str, Value]]] = {}
-    for want, table in zip(wanted, tables, strict=True):
-        asked = {**defaults, **given}
-        over = {name: text for name, text in asked.items() if table.param(name)}
-        grid = {
-            name: values(table, name, text, "" if name in over else want.where)
-            for name, text in {**want.params, **over}.items()
-        }
-        for combination in product(*grid.values()):
-            params = dict(zip(grid, combination, strict=True))
-            _check_end(table, params, want.where)
-            found.setdefault(f"{want.bench} {sorted(params.items())}", (want.bench, params))
-    return [Case(number, *case) for number, case in enumerate(found.values(), 1)]
+
+
+def _grid(want: Wanted, table: Bench, asked: Asked, limit: int) -> Iterator[dict[str, Value]]:
+    """The parameters of each case that a wish stands for."""
+    over = dict(asked.params)
+    if asked.cpus is not None:
+        over.setdefault("cpus", asked.cpus)
+    if asked.time is not None and want.time is None:
+        over = {"time": asked.time, "samples": 0} | over
+    over, common = (
+        {name: given for name, given in some.items() if table.param(name)}
+        for some in (over, want.common)
+    )
+    grid = {
+        name: values(table, name, given, "" if name in over else want.where)
+        for name, given in {**common, **want.params, **over}.items()
+    }
+    for combination in product(*grid.values()):
+        params = dict(zip(grid, combination, strict=True))
+        yield params | ({"time": limit} if _longer(table, params, limit) else {})
+
+
+def _limit(want: Wanted, table: Bench, asked: Asked) -> int:
+    """What the time scale of its suite leaves a case, in ns; 0: all it wants."""
+    scale = want.time if asked.time is None else asked.time
+    if want.time is None or scale is None or table.param("time") is None or "time" in asked.params:
+        return 0
+    (limit,) = values(table, "time", [scale], want.where if asked.time is None else "")
+    return limit if isinstance(limit, int) else 0
+
+
+def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
+    """True if a case may take longer than its limit."""
+    param = table.param("time")
+    own = params.get("time", param.default if param else 0)
+    return limit > 0 and (not isinstance(own, int) or own <= 0 or own > limit)
 
 
 def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:

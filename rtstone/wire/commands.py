@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 BYE = "bye"
+
+_AS_THEY_ARE = "".join(chr(code) for code in range(33, 127) if chr(code) != "%")
 
 
 def case(number: int, bench: str, params: Mapping[str, object]) -> str:
     """Runs one case.  Values are in base units; True and False travel as 1 and 0."""
-    words = [f"{name}={_word(value)}" for name, value in params.items()]
-    return " ".join(["case", str(number), bench, *words])
+    return " ".join(["case", str(number), bench, *_words(params)])
+
+
+def load(name: str, params: Mapping[str, object]) -> str:
+    """Ends the load that runs and starts another for the cases to come; "none": none."""
+    return " ".join(["load", name, *_words(params)])
 
 
 def progress(milliseconds: int) -> str:
@@ -18,8 +25,10 @@ def progress(milliseconds: int) -> str:
     return f"progress {milliseconds}"
 
 
+def _words(params: Mapping[str, object]) -> list[str]:
+    return [f"{name}={_word(value)}" for name, value in params.items()]
+
+
 def _word(value: object) -> str:
-    word = str(int(value)) if isinstance(value, bool) else str(value)
-    if not word.isascii() or not word.isprintable() or " " in word:
-        raise ValueError(f"not a word: {word!r}")
-    return word
+    """The value as one word of ASCII letters, where need be with %20 and the like."""
+    return quote(str(int(value)) if isinstance(value, bool) else str(value), safe=_AS_THEY_ARE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -46,21 +46,36 @@ class Param(msgspec.Struct, frozen=True):
     help: str = ""
 
 
-class Bench(msgspec.Struct, frozen=True, tag_field="t", tag="bench"):
-    """One measuring procedure and its parameters."""
+class Table(msgspec.Struct, frozen=True):
+    """What the agent declares of a bench or a load."""
+
+    noun: ClassVar[str]
 
     id: str
     title: str
     source: str = ""
     help: str = ""
     needs: list[str] = []
-    metric: str | None = None
-    slope_over: str | None = None
     params: list[Param] = []
 
     def param(self, name: str) -> Param | None:
         """The parameter of that name, or None."""
         return next((p for p in self.params if p.name == name), None)
+
+
+class Bench(Table, frozen=True, tag_field="t", tag="bench"):
+    """One measuring procedure and its parameters."""
+
+    noun = "bench"
+
+    metric: str | None = None
+    slope_over: str | None = None
+
+
+class Load(Table, frozen=True, tag_field="t", tag="load"):
+    """A disturbance and its parameters."""
+
+    noun = "load"
 
 
 class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
@@ -125,8 +140,8 @@ class Blocks(msgspec.Struct, frozen=True):
     max: list[int]
 
 
-class Table(msgspec.Struct, frozen=True):
-    """Facts of a case that are no numbers."""
+class Facts(msgspec.Struct, frozen=True):
+    """What a case has to tell that is no number."""
 
     title: str
     columns: list[str]
@@ -167,13 +182,43 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     missed: int | None = None
     omitted: Omitted | None = None
     figures: list[tuple[str, int | float | None, str]] = []
-    tables: list[Table] = []
+    tables: list[Facts] = []
     ended: str | None = None
 
     def __post_init__(self) -> None:
         for part in (self, self.omitted):
             if part is not None and not _sane(part, self.bits):
                 raise ValueError("numbers out of range")
+
+
+class Component(msgspec.Struct, frozen=True):
+    """A part of a load, and the rate it is to reach per second; None: as fast as it goes."""
+
+    name: str
+    unit: str
+    wanted: float | None = None
+
+
+class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
+    """A load runs, or cannot."""
+
+    load: str
+    status: str
+    reason: str | None = None
+    params: dict[str, Any] = {}
+    components: list[Component] = []
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """What a part of a load did while a case ran, per second of ``window_s``."""
+
+    component: str
+    unit: str
+    achieved: float
+    window_s: float
+    wanted: float | None = None
+    alive: bool = True
+    why: str | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
@@ -183,6 +228,7 @@ class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
     status: str
     reason: str | None = None
     evidence: dict[str, Any] = {}
+    load: list[Rate] | None = None
 
 
 class Log(msgspec.Struct, frozen=True, tag_field="t", tag="log"):
@@ -211,8 +257,20 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
 
 
 Body = (
-    Hello | Bench | Clock | Conditions | Case | Progress | Raw | Result | End | Log | Bye
-)  # fmt: skip
+    Hello
+    | Bench
+    | Load
+    | Clock
+    | Conditions
+    | Loaded
+    | Case
+    | Progress
+    | Raw
+    | Result
+    | End
+    | Log
+    | Bye
+)
 
 OF_A_CASE = (Case, Progress, Raw, Result, End)
 

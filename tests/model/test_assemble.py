@@ -256,3 +256,50 @@ def test_live_and_replayed_are_the_same(plan: Plan) -> None:
     assert live.complete == live.ended == 3
     assert live.run() == run_of(plan, lines)
     assert live.case_results(plan.cases[1]) == [live.run().results[1]]
+
+
+# ---- loads --------------------------------------------------------------------------------------
+
+
+def rate(**members: Any) -> dict[str, Any]:
+    base = {"component": "disk", "unit": "ms", "wanted": 100.0, "achieved": 100.0, "window_s": 2.0}
+    return base | members
+
+
+def under(plan: Plan, *rates: dict[str, Any], **end: Any) -> Result:
+    """The result of a first case under load, whose end tells these rates."""
+    loaded = msgspec.structs.replace(plan.cases[0], load="heavy:irq=emulated")
+    plan = msgspec.structs.replace(plan, cases=[loaded, *plan.cases[1:]])
+    lines = whole(case(1, load=list(rates) or None, **end), case(2), case(3))
+    return run_of(plan, lines).results[0]
+
+
+@pytest.mark.parametrize("achieved", [81, 100, 119])
+def test_a_load_at_its_rate_leaves_the_result_as_it_is(plan: Plan, achieved: float) -> None:
+    found = under(plan, rate(achieved=achieved), rate(component="search", wanted=None, achieved=3))
+    assert (found.status, found.reason) == ("ok", None)
+    assert found.load == "heavy:irq=emulated"
+    assert [r.achieved for r in found.load_rates] == [achieved, 3]
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"),
+    [
+        ([], "it did not run"),
+        ([rate(achieved=79)], "disk missed its rate by more than 20%: 79 of 100 ms per second"),
+        ([rate(achieved=121)], "disk missed its rate by more than 20%: 121 of 100 ms per second"),
+        ([rate(), rate(component="net", alive=False, why="killed")], "net ended, killed"),
+        ([rate(wanted=None, achieved=0)], "disk did nothing"),
+    ],
+)
+def test_a_load_that_failed_makes_the_result_incomplete(
+    plan: Plan, rates: list[dict[str, Any]], told: str
+) -> None:
+    found = under(plan, *rates)
+    assert (found.status, found.reason) == ("incomplete", f"load heavy:irq=emulated: {told}")
+    assert found.n == 100  # what was measured is kept
+
+
+def test_a_case_that_could_not_run_says_why_itself(plan: Plan) -> None:
+    found = under(plan, rate(alive=False), status="unsupported", reason="no second CPU")
+    assert (found.status, found.reason) == ("unsupported", "no second CPU")

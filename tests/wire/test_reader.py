@@ -185,5 +185,7 @@ def test_command_lines() -> None:
     params = {"ballast": 33, "policy": "rr", "raw": True, "cpus": "0-2,4"}
     line = "case 7 ctx.ballast ballast=33 policy=rr raw=1 cpus=0-2,4"
     assert commands.case(7, "ctx.ballast", params) == line
-    with pytest.raises(ValueError, match="not a word"):
-        commands.case(1, "null", {"a": "b c"})
+    assert commands.load("none", {}) == "load none"
+    assert commands.load("command", {"run": "sh -c 'echo 5%'\nµ"}) == (
+        "load command run=sh%20-c%20'echo%205%25'%0A%C2%B5"
+    )

@@ -1,0 +1,108 @@
+"""Benches made from the results of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rtstone.model import derived
+from rtstone.model.documents import Result, Worst
+from rtstone.model.plan import Case, Plan
+from rtstone.wire.records import Facts
+
+
+def calls(**members: Any) -> Result:
+    given: dict[str, Any] = {
+        "case": 1, "bench": "sync.test1", "params": {"type": "unnamed", "config": "bound"},
+        "load": "none", "status": "ok", "n": 3, "mean": 150.0,
+    }  # fmt: skip
+    return Result(**given | members)
+
+
+def trip(entity: str = "thread", **members: Any) -> Result:
+    """Round trips of 1000, 2000 and, twice, 3000 ns."""
+    given: dict[str, Any] = {
+        "case": 2, "bench": "sync.test2", "load": "none", "status": "ok", "n": 4,
+        "params": {"type": "unnamed", "entity": entity, "config": "bound"},
+        "min": 1000.0, "mean": 2250.0, "sd": 957.4271, "p50": 2500.0, "max": 3000.0,
+        "histogram": [(1000.0, 1), (2000.0, 1), (3000.0, 2)],
+        "worst": [Worst(value=3000.0, index=2, at_s=0.5)], "ci95": {"p50": (1000.0, 3000.0)},
+    }  # fmt: skip
+    return Result(**given | members)
+
+
+def switches(plan: Plan, *measured: Result) -> list[Result]:
+    plan = msgspec.structs.replace(plan, derived=[Case(9, "ctx.sync", {})])
+    return derived.results(plan, list(measured))
+
+
+def test_ctx_sync_is_half_a_round_trip_less_the_calls(plan: Plan) -> None:
+    (found,) = switches(plan, calls(), trip())
+    # 1000/2 - 150, 2000/2 - 150, 3000/2 - 150
+    assert found.histogram == [(350, 1), (850, 1), (1350, 2)]
+    assert (found.min, found.mean, found.p50, found.max) == (350, 975, 1100, 1350)
+    assert found.mean == sum(value * count for value, count in found.histogram) / found.n
+    assert found.sd == pytest.approx(957.4271 / 2, abs=1e-4)
+    assert (found.worst[0].value, found.ci95["p50"]) == (1350, (350, 1350))
+    assert (found.status, found.n, found.negative, found.p99) == ("ok", 4, 0, None)
+    assert "derived" in found.flags
+    assert found.params == {"entity": "thread", "config": "bound"}
+
+
+def test_ctx_sync_counts_what_lies_below_zero(plan: Plan) -> None:
+    (found,) = switches(plan, calls(mean=900.0), trip())
+    assert (found.negative, found.min) == (1, -400)
+
+
+def test_ctx_sync_takes_the_calls_of_the_same_load_and_configuration(plan: Plan) -> None:
+    loaded = calls(load="heavy", mean=250.0)
+    elsewhere = calls(params={"type": "unnamed", "config": "1cpu"}, mean=350.0)
+    named = calls(params={"type": "named", "config": "bound"}, mean=450.0)
+    found = switches(
+        plan, named, elsewhere, calls(), loaded, trip("thread"), trip("process", load="heavy")
+    )
+    assert [(r.params["entity"], r.load, r.mean) for r in found] == [
+        ("thread", "none", 975), ("process", "heavy", 875),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("measured", "told"),
+    [
+        ([], "sync.test2 did not run"),
+        ([trip()], "sync.test1 did not run beside it"),
+        ([calls(load="heavy"), trip()], "sync.test1 did not run beside it"),
+        ([calls(status="failed", reason="killed"), trip()], "sync.test1 is failed: killed"),
+        ([calls(), trip(status="incomplete", reason="load heavy: x")], "sync.test2 is incomplete"),
+        ([calls(mean=None), trip()], "sync.test1 is ok: it has no samples"),
+    ],
+)
+def test_ctx_sync_says_what_it_lacks(plan: Plan, measured: list[Result], told: str) -> None:
+    (found,) = switches(plan, *measured)
+    assert (found.status, found.n) == ("incomplete", 0)
+    assert told in (found.reason or "")
+
+
+def test_compare_needs_several_loads(plan: Plan) -> None:
+    plan = msgspec.structs.replace(plan, derived=[Case(9, "dk.compare", {})])
+    (found,) = derived.results(plan, [calls()])
+    assert found.status == "unsupported"
+    (found,) = derived.results(plan, [trip(), trip(load="heavy", mean=4000.0, max=9000.0)])
+    assert found.tables == [
+        Facts(
+            "mean / maximum by load",
+            ["bench", "none", "heavy"],
+            [["sync.test2 entity=thread config=bound", "2250.0 / 3000.0 ns", "4000.0 / 9000.0 ns"]],
+        )
+    ]
+
+
+def test_the_checklist_is_that_of_the_run(plan: Plan) -> None:
+    plan = msgspec.structs.replace(plan, derived=[Case(9, "env.check", {})])
+    (found,) = derived.results(plan, [])
+    assert found.status == "unsupported"
+    facts = Facts("checklist", ["line"], [["good"]])
+    (found,) = derived.results(msgspec.structs.replace(plan, environment=facts), [])
+    assert (found.status, found.tables) == ("ok", [facts])
