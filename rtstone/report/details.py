@@ -14,7 +14,7 @@ from rtstone.model.documents import Distribution, Figure, Result, Value
 from rtstone.report.page import Row
 from rtstone.report.shapes import correction, samples
 from rtstone.report.typeset import count, quantity, seconds, words
-from rtstone.report.words import STATISTICS, parameter
+from rtstone.report.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
@@ -35,6 +35,14 @@ class Forms:
         """A table: the number of its form, and its columns; ``names`` head its rows, if any."""
         form = caption, tuple(head), tuple(names)
         return [self._known.setdefault(form, len(self._known)), *columns]
+
+    def rows(self, caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Any]:
+        """A table given by its rows."""
+        columns: list[list[Cell]] = [[] for _ in head]
+        for row in rows:
+            for column, cell in zip(columns, row, strict=True):
+                column.append(cell)
+        return self.table(caption, head, (), *columns)
 
     def facts(self, caption: str, pairs: Iterable[tuple[str, Cell]]) -> list[Any]:
         """A table of names and values."""
@@ -59,7 +67,12 @@ def detail(
         "corrected": correction(r) is not None,
         "drawn": " ".join(_of_drawing(r, charts)),
         "windows": _windows(r, charts),
-        "tables": [*_statistics(r, forms), *_request(r, bench, forms), *_course(r, forms)],
+        "tables": [
+            *_statistics(r, forms),
+            *_told(r, forms),
+            *_request(r, bench, forms),
+            *_course(r, forms),
+        ],
         "flags": r.flags,
     }
 
@@ -131,6 +144,14 @@ def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
         yield forms.facts("Accounting", _accounting(r))
     if r.figures:
         yield forms.facts("Figures", ((name, figure(f)) for name, f in sorted(r.figures.items())))
+
+
+def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
+    """The tables of the result itself, and what its load did."""
+    for told in r.tables:
+        yield forms.rows(told.title, told.columns, told.rows)
+    if r.load_rates:
+        yield forms.rows(f"Load {r.load}", LOAD_COLUMNS, map(load_rate, r.load_rates))
 
 
 def _request(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]:

@@ -58,10 +58,12 @@ FAMILIES = {
     "ctx": "Context switch",
     "sem": "Semaphores",
     "det": "Determinism",
-    "dk": "Periodic wake-up",
-    "irq": "Interrupts",
+    "dk": "Response of the whole system",
+    "int": "Interrupts",
+    "sync": "Synchronisation between tasks",
+    "mq": "Message queues",
     "sig": "Signals",
-    "timer": "Timers",
+    "posix": "Services and options of POSIX",
 }
 
 # Conditions worth a place at the top of the page.
@@ -206,12 +208,17 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Target", run.target.name),
         *clock_of(run),
         ("Load", ", ".join(loads)),
+        *((f"Load {load}", rest) for load, _, rest in map(_parted, words.load_lines(run))),
         ("Begun", re.sub(r"(Z|\+00:00)$", " UTC", run.created).replace("T", " ", 1)),
         ("Duration", None if run.duration_s is None else seconds(run.duration_s)),
         ("Results", f"{sum(r.status == 'ok' for r in run.results)} ok of {len(run.results)}"),
         ("Samples", count(sum(r.n for r in sampled))),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _parted(line: str) -> tuple[str, str, str]:
+    return line.removeprefix("load ").partition(": ")
 
 
 def title(run: Run) -> str:

@@ -23,6 +23,7 @@ from rtstone.measure import Listener
 from rtstone.model.assemble import Net
 from rtstone.model.documents import Distribution, Result, Run, Value
 from rtstone.model.flags import BY_NAME
+from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
 from rtstone.report.shapes import correction
 from rtstone.report.words import (
@@ -33,6 +34,7 @@ from rtstone.report.words import (
     growths,
     labels,
     lacking_rights,
+    load_lines,
     observed,
     quantity,
     words,
@@ -87,6 +89,10 @@ def _case_label(plan: Plan, case: Case) -> str:
     return f"{case.bench} {told}".rstrip()
 
 
+def _load_starting(load: str) -> str:
+    return "ending the load" if load == NONE else f"starting load {load}"
+
+
 def _numbers(values: dict[str, float | None], unit: str) -> str:
     return "  ".join(f"{name} {figure(value, unit)}" for name, value in values.items())
 
@@ -108,6 +114,10 @@ class Lines(Listener):
     def started(self, plan: Plan) -> None:
         """Takes note of the plan."""
         self._plan = plan
+
+    def load_starting(self, load: str) -> None:
+        """Prints what is waited for."""
+        print(_load_starting(load), file=self._file, flush=True)
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
         """Prints the line of the case, one for each of its series."""
@@ -133,6 +143,10 @@ class Display(Listener):
         self._plan = plan
         self._live.start()
         self._live.update(Text("starting the agent …"), refresh=True)
+
+    def load_starting(self, load: str) -> None:
+        """Says what is waited for."""
+        self._live.update(Text(_load_starting(load)), refresh=True)
 
     def case_started(self, case: Case) -> None:
         """Shows the case."""
@@ -199,6 +213,7 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
     else:
         yield from _blocks(lines, width)
     yield from _footnotes(run)
+    yield from _told(run)
     if place is not None:
         yield Text(f"stored in {place}", style="dim")
         known = place.absolute() == (runs() / run.run_id).absolute()
@@ -258,8 +273,8 @@ def _lines(run: Run) -> Iterator[_Line]:
     for result, label in zip(run.results, labels(run), strict=True):
         state = [result.status] if result.status != "ok" and result.n else []
         flags = " ".join(state + result.flags)
-        if result.status != "ok" and not result.n:
-            style = "dim" if result.status == "unsupported" else "red"
+        if not result.n:
+            style = {"ok": "", "unsupported": "dim"}.get(result.status, "red")
             yield _Line(result.bench, label, [result.status], flags=flags, style=style)
             continue
         yield _Line(
@@ -383,6 +398,19 @@ def _family(bench: str) -> str:
     return bench.partition(".")[0]
 
 
+def _told(run: Run) -> Iterator[RenderableType]:
+    """What the results tell beside numbers."""
+    for result, label in zip(run.results, labels(run), strict=True):
+        for told in result.tables:
+            yield Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")
+            table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+            for name in told.columns:
+                table.add_column(Text(name), overflow="fold")
+            for row in told.rows:
+                table.add_row(*map(Text, row))
+            yield table
+
+
 def _footnotes(run: Run) -> Iterator[Text]:
     loads = sorted({result.load for result in run.results})
     yield Text(f"\nTimes are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
@@ -395,6 +423,8 @@ def _footnotes(run: Run) -> Iterator[Text]:
         if facts:
             items = (f"{key} {figure(fact.value, fact.unit)}" for key, fact in facts.items())
             yield Text(f"{name}: {', '.join(items)}")
+    for line in load_lines(run):
+        yield Text(line)
     for growth in growths(run):
         yield Text(f"{growth.name}: {growth.rate} ({growth.interval}), {growth.verdict}")
     occurring = {name for result in run.results for name in result.flags}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rtstone.model import benches
 from rtstone.model.documents import Result, Run, Slope, Value
-from rtstone.wire.records import Bench
+from rtstone.wire.records import Bench, Rate
 
 # Units of a result's values, largest first; the charts get the same table.
 UNITS: dict[str, list[tuple[str, float]]] = {
@@ -26,7 +26,7 @@ STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": 
 OBSERVED = "time"  # the name of the column that says how long was measured
 
 # Parameters that every bench has; told only where they differ within a run.
-COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "batch"}
+COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "config", "batch"}
 
 # ---- numbers ------------------------------------------------------------------------------------
 
@@ -180,6 +180,39 @@ def observed(result: Result) -> str | None:
     return None
 
 
+# ---- loads --------------------------------------------------------------------------------------
+
+LOAD_COLUMNS = ("part", "per second", "wanted")
+
+
+def load_rate(rate: Rate) -> tuple[str, str, str]:
+    """A part of a load: its name, what it did per second, and what it was to do."""
+    did = f"{plain(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
+    wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
+    return rate.component, did, wanted
+
+
+def load_lines(run: Run) -> list[str]:
+    """For each load of a run what its parts did: the least and the most over all results."""
+    seen: dict[str, dict[str, list[Rate]]] = defaultdict(lambda: defaultdict(list))
+    for result in run.results:
+        for rate in result.load_rates:
+            seen[result.load][rate.component].append(rate)
+    return [
+        f"load {load}: {', '.join(_span(rates) for rates in parts.values())}"
+        for load, parts in seen.items()
+    ]
+
+
+def _span(rates: list[Rate]) -> str:
+    low, high = (plain(end(rate.achieved for rate in rates)) for end in (min, max))
+    wanted = rates[0].wanted
+    of = f" of {plain(wanted)}" if wanted is not None else ""
+    return (
+        f"{rates[0].component} {low if low == high else f'{low} to {high}'}{of} {rates[0].unit}/s"
+    )
+
+
 # ---- slopes -------------------------------------------------------------------------------------
 
 
@@ -236,4 +269,4 @@ def lacking_rights(run: Run) -> dict[str, int]:
 
 def measured(run: Run) -> list[Result]:
     """The results that hold anything measured."""
-    return [result for result in run.results if result.n or result.figures]
+    return [r for r in run.results if (r.n or r.figures) and "derived" not in r.flags]

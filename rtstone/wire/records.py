@@ -147,6 +147,10 @@ class Facts(msgspec.Struct, frozen=True):
     columns: list[str]
     rows: list[list[str]]
 
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("a row is not as long as the table is wide")
+
 
 class Omitted(msgspec.Struct, frozen=True):
     """Lateness of the activations that never happened."""

@@ -172,7 +172,8 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["ctx.ballast", "-p", "policy=fiffo"], "one of fifo, rr"),
         (["dk.periodic", "-p", "period=1m"], "ns, us, ms"),
         (["null", "--target", "locla"], "did you mean 'local'"),
-        (["null", "--load", "heavy"], "unknown load 'heavy'; known: none"),
+        (["null", "--load", "hevy"], "unknown load 'hevy'; did you mean 'heavy'"),
+        (["null", "--load", "heavy:disc=off"], "unknown parameter 'disc', in load 'heavy'"),
         (["null", "--cpus", "a-b"], "bad CPU list"),
         (["null", "--time", "soon"], "bad value 'soon' of time"),
         (["null", "--tiem", "3"], "did you mean '--time'"),
@@ -555,3 +556,37 @@ def test_ctrl_c_from_outside(fake: Fake, home: Path) -> None:
     assert process.returncode == 130
     assert b"INCOMPLETE: interrupted" in out
     assert b"rtstone: interrupted" in err
+
+
+def test_loads_come_in_turn_and_their_rates_are_kept(fake: Fake, cli: Cli) -> None:
+    done = cli("run", "null", "ctx.ballast", "--json", *["--load", "none", "--load", "heavy"] * 2)
+    assert done.status == 0
+    results = done.document["results"]
+    assert [(r["bench"], r["load"]) for r in results] == [
+        (bench, load) for load in ("none", "heavy") * 2 for bench in ("null", "ctx.ballast")
+    ]
+    assert [len(r["load_rates"]) for r in results] == [0, 0, 1, 1] * 2
+    assert [loaded["load"] for loaded in done.document["loads"]] == ["heavy"] * 2
+
+
+def test_a_slow_load_makes_its_results_incomplete(fake: Fake, cli: Cli) -> None:
+    fake(rates={"achieved": 50.0})
+    done = cli("run", "null", "--load", "none", "--load", "heavy:disk=on")
+    assert done.status == 3
+    assert "null: load heavy:disk=on: disk missed its rate" in done.says
+    run = load(find("last"))
+    assert [r.status for r in run.results] == ["ok", "incomplete"]
+    assert "load heavy:disk=on: disk 50 of 100 ms/s" in done.out
+
+
+def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    suite = tmp_path / "paper.toml"
+    suite.write_text(
+        'time = "2s"\n[[case]]\nbench = "dk.periodic"\nparams = { time = "60s", samples = 0 }\n'
+    )
+    done = cli("run", suite, "--json")
+    assert done.document["results"][0]["params"]["time"] == 2 * 10**9
+    assert "time scale: each case measures for 2 s at most" in done.document["notes"][0]
+    done = cli("run", suite, "--time", "0", "--json")
+    assert done.document["results"][0]["params"]["time"] == 60 * 10**9
+    assert done.document["notes"] == []

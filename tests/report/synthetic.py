@@ -21,6 +21,7 @@ from rtstone.model.documents import (
     Trace,
     Worst,
 )
+from rtstone.wire.records import Facts, Rate
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
@@ -211,7 +212,16 @@ def results(samples: int) -> Iterable[Result]:
     make.add("sem.crash", status="failed", reason="the agent was killed by signal 9")
     make.add("irq.thread", status="unsupported", reason=None)
     make.timed("dk.latencytest", 5300, 0.4, status="incomplete", reason="the load died after 3 s")
-    make.timed("sched.heavy", 700, 0.4, load="heavy", params={"mode": HOSTILE}, flags=[HOSTILE])
+    rates = [
+        Rate(component="disk", unit="ms", wanted=100.0, achieved=97.5, window_s=3.0),
+        Rate(component=HOSTILE, unit="files", achieved=0, window_s=3.0, alive=False, why=HOSTILE),
+    ]
+    make.timed(
+        "sched.heavy", 700, 0.4, load="heavy", params={"mode": HOSTILE}, flags=[HOSTILE],
+        load_rates=rates,
+    )  # fmt: skip
+    told = Facts("options", ["option", HOSTILE], [["_POSIX_TIMERS", "200809"], [HOSTILE, "no"]])
+    make.add("posix.options", tables=[told])
     while len(make.results) < 60:
         make.timed("sem.round", 2100, 0.2, params={"round": len(make.results)})
     return make.results

@@ -12,7 +12,7 @@ from rtstone.model.flags import BY_NAME
 from rtstone.model.plan import Case, Plan
 from rtstone.report.terminal import Display, console, figure, summary
 from rtstone.store.rundir import runs
-from rtstone.wire.records import Progress
+from rtstone.wire.records import Facts, Progress, Rate
 
 
 def test_the_unknown_is_a_dash() -> None:
@@ -145,3 +145,22 @@ def test_the_live_display(plan: Plan) -> None:
     text = stream.getvalue()
     for part in ("2/3", "ballast=20", "n 500", "p50 110 ns", "max 1.00 µs", "50%", "s left"):
         assert part in text
+
+
+def test_tables_and_what_the_load_did_are_told() -> None:
+    facts = Facts("options", ["option", "value"], [["[bold]A", "1"], ["B", "-"]])
+    rates = [
+        Rate(component="disk", unit="ms", wanted=100.0, achieved=done, window_s=1.0)
+        for done in (90.0, 110.5)
+    ]
+    results = [
+        Result(case=1, bench="posix.options", params={}, load="none", status="ok", tables=[facts]),
+        *(
+            Result(case=k, bench="b", params={}, load="heavy", status="ok", load_rates=[rate])
+            for k, rate in enumerate(rates, 2)
+        ),
+    ]
+    text = shown(run_of(*results), 100)
+    assert "load heavy: disk 90 to 110.5 of 100 ms/s" in text
+    assert "posix.options: options" in text
+    assert [line.split() for line in text.splitlines()[-2:]] == [["[bold]A", "1"], ["B", "-"]]
