@@ -179,7 +179,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_omitted(w, s->omitted);
     put_figures(w, c, i == 0);
     put_tables(w, c, i == 0);
-    rts_wire_str(w, "ended", ended[r->ended]);
+    rts_wire_str(w, "ended", r->hist.n || r->discarded ? ended[r->ended] : NULL);
     rts_wire_end(w);
 }
 

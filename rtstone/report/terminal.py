@@ -100,6 +100,8 @@ def _numbers(values: dict[str, float | None], unit: str) -> str:
 def _outcome(result: Result) -> str:
     if result.status != "ok":
         return f"{result.status}: {result.reason}"
+    if not result.n:
+        return "ok"
     values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
     series = f"{result.series}: " if result.series else ""
     return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}"
