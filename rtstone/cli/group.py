@@ -15,6 +15,8 @@ COMMANDS = {
     "list": "What there is: benches, suites, loads, targets, runs.",
     "show": "One run.",
     "report": "One offline page of one or more runs.",
+    "doctor": "Is this system fit to be measured?",
+    "tune": "Make it so for as long as you measure, and put it back.",
 }
 
 

@@ -1,0 +1,37 @@
+"""`rtstone doctor`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("doctor")
+@click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
+@click.option("--json", is_flag=True, help="Print one document, and nothing else.")
+def command(cpus: str | None, json: bool) -> int:
+    """Is this system fit to be measured?  Exit code 1: something is bad.
+
+    Every line is good (+), warn (!): costs time or certainty, bad (X): measuring is impossible or
+    misleads, unknown (?): cannot be seen from here, or yours (-): only you can tell.
+    """
+    from rtstone.system.checks import lines
+    from rtstone.system.facts import System
+    from rtstone.system.past import last_run
+
+    system = System(cpus=cpus, run=last_run)
+    measured = system.measured  # a bad list is told before anything is looked at
+    found = lines(system)
+    if json:
+        from rtstone.cli.output import print_document
+
+        checks = [line._asdict() for line in found]
+        print_document({"schema": "rtstone.doctor/1", "cpus": sorted(measured), "checks": checks})
+    else:
+        from rtstone.report.environment import checklist
+        from rtstone.report.terminal import console
+
+        out = console(sys.stdout)
+        out.print(*checklist(found, measured, out.width), sep="\n")
+    return int(any(line.verdict == "bad" for line in found))

@@ -1,0 +1,79 @@
+"""A check of the system: what was found, and how good that is for measuring real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
+
+from rtstone.system import activity
+from rtstone.system.facts import System
+
+# good     as it should be
+# warn     costs time or certainty; the figures are still what they say
+# bad      makes measuring impossible or its figures misleading
+# unknown  cannot be seen from here
+# yours    a matter of the user's application or choice, which nothing here can see
+Verdict = Literal["good", "warn", "bad", "unknown", "yours"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Group = Literal[
+    "OS features", "known quantities", "application", "environment", "multiprocessor", "today"
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+class Finding(NamedTuple):
+    """What a probe found."""
+
+    verdict: Verdict
+    value: str
+
+
+class Seen:
+    """What a check looks at: the system, and what goes on in it between two moments."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def moments(self) -> tuple[activity.Moment, activity.Moment]:
+        """Two moments of the system, taken when the first check asks."""
+        before = activity.now(self.system)
+        self.system.pause()
+        return before, activity.now(self.system)
+
+
+class Check(NamedTuple):
+    """One line of the checklist (Dankwardt; benchmarks 7.3).
+
+    ``advice`` says what to do, for a finding that is not good.
+    """
+
+    id: str
+    group: Group
+    title: str
+    probe: Callable[[Seen], Finding]
+    advice: str
+
+
+class Line(NamedTuple):
+    """One check of one system."""
+
+    id: str
+    group: Group
+    title: str
+    verdict: Verdict
+    value: str
+    advice: str
+
+
+def unreadable(name: str) -> Finding:
+    """The finding where a file does not tell."""
+    return Finding("unknown", f"/{name} cannot be read")
+
+
+def carried_out(check: Check, seen: Seen) -> Line:
+    """The line of a check; advice stands where it is of use."""
+    verdict, value = check.probe(seen)
+    advice = "" if verdict == "good" else check.advice
+    return Line(check.id, check.group, check.title, verdict, value, advice)

@@ -1,0 +1,294 @@
+"""The checklist of the operating environment (Dankwardt; benchmarks 7.3): one entry, one line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rtstone.system import features, machine, quiet, rights
+from rtstone.system.check import Check, Finding, Group, Line, Seen, carried_out
+from rtstone.system.facts import System
+
+TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"
+REMAINS_YOURS = "nobody can check this from here"
+
+
+def _own(identity: str, title: str) -> Check:
+    """A line about the user's application."""
+    return Check(identity, "application", title, lambda _: Finding("yours", ""), REMAINS_YOURS)
+
+
+def _asked(identity: str, group: Group, title: str, value: str, advice: str) -> Check:
+    """A line that only its reader can settle."""
+    return Check(identity, group, title, lambda _: Finding("yours", value), advice)
+
+
+_FEATURES = (
+    Check(
+        "os.threads",
+        "OS features",
+        "multithreaded",
+        features.tried("threads", "bad"),
+        "the agent needs POSIX threads",
+    ),
+    Check(
+        "os.preemption",
+        "OS features",
+        "preemptible kernel",
+        features.preemption,
+        "a PREEMPT_RT kernel bounds latencies; on a PREEMPT_DYNAMIC one boot with preempt=full "
+        "(as root with debugfs mounted: /sys/kernel/debug/sched/preempt tells and sets it)",
+    ),
+    Check(
+        "os.priorities",
+        "OS features",
+        "priority levels",
+        features.priorities,
+        "more than 100 are asked for",
+    ),
+    Check(
+        "os.synchronisation",
+        "OS features",
+        "predictable synchronisation",
+        features.measured("sem.wait.busy", "sem."),
+        "`rtstone run sem.wait.busy` measures it",
+    ),
+    Check(
+        "os.inheritance",
+        "OS features",
+        "priority inheritance",
+        features.tried("inheritance", "bad"),
+        "needs a kernel with FUTEX_PI and its C library",
+    ),
+    Check(
+        "os.deadline",
+        "OS features",
+        "deadline scheduler",
+        features.tried("deadline"),
+        "needs CAP_SYS_NICE, an affinity to all CPUs, and a free share of CPU time",
+    ),
+    Check(
+        "os.timers",
+        "OS features",
+        "timer resolution",
+        features.timer_resolution,
+        "timers wait for the tick: build with HIGH_RES_TIMERS, boot without highres=off",
+    ),
+    Check(
+        "os.posix",
+        "OS features",
+        "complete 1003.1b",
+        features.tried("options"),
+        "what the C library lacks cannot be measured here",
+    ),
+    Check(
+        "os.scaling",
+        "OS features",
+        "constant-time scheduling",
+        features.scaling,
+        "`rtstone run ctx.ballast -p ballast=0,1,33,65,129` measures it",
+    ),
+    Check(
+        "os.user_interrupts",
+        "OS features",
+        "user-space interrupts, DMA",
+        features.user_interrupts,
+        "only drivers in user space need UIO or VFIO",
+    ),
+)
+
+_QUANTITIES = (
+    Check("known.interrupt", "known quantities", "interrupt latency",
+          features.measured("int.latency.phase", "int.latency.self", "rheal.il"),
+          "`rtstone run int.latency.phase` measures it, where this version has that bench"),
+    Check("known.wakeup", "known quantities", "wake-up latency", features.measured("dk.periodic"),
+          "`rtstone run dk.periodic --time 60` measures it"),
+    Check("known.syscalls", "known quantities", "system-call times",
+          features.measured("posix.metrics", "sched.yield", "sem."),
+          "`rtstone run sched.yield` measures the lightest, `rtstone run full` many"),
+    Check("known.masking", "known quantities", "longest masking time",
+          features.measured("dk.irqsoff", "det.bintime"),
+          "`rtstone run det.bintime` sees the longest time that the CPU was taken away"),
+    _asked("known.levels", "known quantities", "interrupt levels, request lines",
+           "the drivers' own", "their durations: trace irq_handler_entry and irq_handler_exit"),
+)  # fmt: skip
+
+_APPLICATION = (
+    _own("app.priority", "high FIFO priority"),
+    _own("app.memory", "memory locked, no growth, stack pre-grown"),
+    _own("app.faults", "no page faults"),
+    _own("app.lockfree", "lock-free communication where possible"),
+    _own("app.cache", "careful cache use"),
+    _own("app.io", "no non-deterministic I/O such as sockets"),
+    _own("app.calls", "no system calls in the RT path (sub-kernel users)"),
+    _own("app.allocation", "no allocation"),
+    _own("app.drivers", "no unpatched drivers that mask interrupts"),
+    _own("app.inversion", "no costly priority inversion"),
+)
+
+_ENVIRONMENT = (
+    Check("env.interrupts", "environment", "device interrupts now", quiet.device_interrupts,
+          f"steer them to other CPUs: {TUNE}"),
+    Check("env.processes", "environment", "number of processes", quiet.processes,
+          "bound it: ulimit -u, or pids.max of the control groups"),
+    _asked("env.calls", "environment", "few system calls by others", "not counted",
+           "perf stat -e raw_syscalls:sys_enter -a counts them"),
+    Check("env.competitors", "environment", "competitors", quiet.competitors,
+          "end them, lower them, or bind them to other CPUs (taskset, chrt)"),
+    Check("env.realtime", "environment", "other real-time tasks", quiet.realtime_tasks,
+          "they run beside what is measured; bind them to other CPUs if they need not"),
+    Check("env.disk", "environment", "disk I/O now", quiet.disk,
+          "let it end, or measure it as a load of its own"),
+    _asked("env.actions", "environment", "known problem actions avoided", "",
+           "console switching, modprobe, hdparm, CPU hotplug, fsync storms during a run"),
+    Check("env.clock", "environment", "clock source", machine.clock_source,
+          "a clock read should not go over a bus; see dmesg for why the TSC was given up"),
+)  # fmt: skip
+
+_MULTIPROCESSOR = (
+    Check(
+        "mp.tasks",
+        "multiprocessor",
+        "foreign tasks on the CPU",
+        quiet.foreign_tasks,
+        "isolcpus= at boot, or a cpuset by `rtstone tune apply` where cgroup v2 has it",
+    ),
+    Check(
+        "mp.interrupts",
+        "multiprocessor",
+        "interrupts that may hit it",
+        quiet.steered,
+        f"steer them away: {TUNE}",
+    ),
+    Check(
+        "mp.hits",
+        "multiprocessor",
+        "interrupts that did hit it",
+        quiet.interrupts_so_far,
+        "history since the start; what counts is what comes from now on",
+    ),
+    Check(
+        "mp.default_affinity",
+        "multiprocessor",
+        "interrupts yet to come",
+        quiet.default_affinity,
+        TUNE,
+    ),
+    Check("mp.workqueues", "multiprocessor", "unbound kernel work", quiet.workqueues, TUNE),
+    Check(
+        "mp.isolated",
+        "multiprocessor",
+        "isolated CPUs",
+        quiet.cpu_file("isolated"),
+        "boot with isolcpus=managed_irq,domain,LIST for the CPUs you measure",
+    ),
+    Check(
+        "mp.nohz_full",
+        "multiprocessor",
+        "tickless CPUs (nohz_full)",
+        quiet.cpu_file("nohz_full"),
+        "boot with nohz_full=LIST; the kernel needs NO_HZ_FULL",
+    ),
+    Check(
+        "mp.rcu_nocbs",
+        "multiprocessor",
+        "RCU callbacks elsewhere",
+        quiet.callbacks,
+        "boot with rcu_nocbs=LIST, which nohz_full=LIST implies",
+    ),
+    Check(
+        "mp.siblings",
+        "multiprocessor",
+        "hyper-thread sibling",
+        machine.siblings,
+        "leave the sibling idle: take it offline, or boot with nosmt",
+    ),
+)
+
+_TODAY = (
+    Check("rt.granted", "today", "right to real-time", rights.realtime,
+          "run as root, or with CAP_SYS_NICE, or with an rtprio limit of 99"),
+    Check("rt.group", "today", "RT group scheduling", rights.rt_group,
+          "a budget of 0 refuses real-time even to root: " + TUNE),
+    Check("rt.throttling", "today", "RT throttling", rights.throttling,
+          "it is the machine's way out of a runaway task; the agent keeps within it. Off, only "
+          "if you must: `rtstone tune apply --only rt_throttling`"),
+    Check("cap.nice", "today", "CAP_SYS_NICE",
+          rights.capability("CAP_SYS_NICE", "bad", "Max realtime priority"),
+          "for real-time priorities and deadlines; or an rtprio limit of 99 (limits.conf)"),
+    Check("cap.lock", "today", "CAP_IPC_LOCK",
+          rights.capability("CAP_IPC_LOCK", "warn", "Max locked memory"),
+          "for locked memory; or a memlock limit of 256 MiB or more"),
+    Check("cap.admin", "today", "CAP_SYS_ADMIN", rights.capability("CAP_SYS_ADMIN", "warn"),
+          "for a /dev/shm of each case's own; without it a killed agent can leave a file there"),
+    Check("cap.rawio", "today", "CAP_SYS_RAWIO", rights.capability("CAP_SYS_RAWIO", "warn"),
+          "for /dev/cpu/N/msr, which counts SMIs; without it they go unseen"),
+    Check("cap.resource", "today", "CAP_SYS_RESOURCE",
+          rights.capability("CAP_SYS_RESOURCE", "warn"),
+          "for message queues beyond the limits; or raise these (next lines)"),
+    Check("cap.override", "today", "CAP_DAC_OVERRIDE",
+          rights.capability("CAP_DAC_OVERRIDE", "warn"),
+          "for files of root: /dev/cpu_dma_latency, and all that `rtstone tune` writes"),
+    Check("limit.rtprio", "today", "limit of real-time priority",
+          rights.limit("Max realtime priority", rights.PRIORITY, "CAP_SYS_NICE"),
+          "ulimit -r 99, or rtprio 99 in limits.conf"),
+    Check("limit.memlock", "today", "limit of locked memory (bytes)",
+          rights.limit("Max locked memory", rights.LOCKED, "CAP_IPC_LOCK"),
+          "ulimit -l unlimited, or memlock unlimited in limits.conf"),
+    Check("limit.msgqueue", "today", "limit of message queues (bytes)",
+          rights.limit("Max msgqueue size", 2 * rights.QUEUE, "CAP_SYS_RESOURCE"),
+          "ulimit -q unlimited, or msgqueue unlimited in limits.conf"),
+    Check("limit.queues", "today", "message queue limits", rights.queues,
+          f"too small for messages of 16 KiB: {TUNE}"),
+    Check("today.governor", "today", "frequency governor", machine.governor,
+          f"set it to performance: {TUNE}"),
+    Check("today.idle", "today", "deep idle states", machine.idle_states,
+          f"the agent holds them off while it runs if it may; {TUNE}"),
+    Check("today.dma_latency", "today", "/dev/cpu_dma_latency", machine.idle_request,
+          "idle states cannot be held off: let the user write it, or disable the states"),
+    Check("today.smi", "today", "SMI count", machine.smi,
+          "modprobe msr and CAP_SYS_RAWIO show it; if it grows, look for USB legacy support and "
+          "power management in the firmware's set-up"),
+    Check("today.soft_watchdog", "today", "soft-lockup watchdog", machine.soft_watchdog, TUNE),
+    Check("today.nmi_watchdog", "today", "NMI watchdog",
+          machine.switch("proc/sys/kernel/nmi_watchdog", 0),
+          "sysctl kernel.nmi_watchdog=0 while you measure"),
+    Check("today.timer_migration", "today", "timer migration",
+          machine.switch("proc/sys/kernel/timer_migration", 0), TUNE),
+    Check("today.stat", "today", "interval of vm statistics",
+          quiet.statistics, TUNE),
+    Check("today.thp", "today", "transparent huge pages", machine.huge_pages, TUNE),
+    Check("today.swap", "today", "swap", machine.swap,
+          "swapoff -a, or lock the memory of all that matters"),
+    Check("today.virtual", "today", "virtual machine", machine.virtual,
+          "the host can take the CPU at any time: measure on bare metal, or pin the guest's CPUs"),
+    Check("today.steal", "today", "stolen time", machine.steal,
+          "give the guest CPUs of its own"),
+    Check("today.container", "today", "container", machine.container,
+          "neighbours share the kernel; give it --cap-add=SYS_NICE, IPC_LOCK, --ulimit rtprio=99"),
+    Check("today.quota", "today", "quota of CPU time", rights.cpu_quota,
+          "the host program and loads are held to it: take it away (cpu.max, --cpus of docker)"),
+    Check("today.mitigations", "today", "mitigations", machine.mitigations,
+          "they make system calls dearer; compare only what was measured with the same"),
+    Check("today.cmdline", "today", "kernel command line", machine.command_line,
+          "the options that matter for latency, of those given at boot"),
+)  # fmt: skip
+
+CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR + _TODAY
+
+
+def lines(system: System) -> list[Line]:
+    """Every line of the checklist for this system, in its order."""
+    seen = Seen(system)
+    return [carried_out(check, seen) for check in CHECKS]
+
+
+class Table(NamedTuple):
+    """The checklist as data."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def table() -> Table:
+    """`env.check` for this machine, to be kept beside a run."""
+    return Table(Line._fields, [tuple(line) for line in lines(System())])

@@ -1,0 +1,285 @@
+"""What this system says of itself, read below a root: a scratch tree stands for another system."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import UsageError
+from rtstone.model.benches import cpu_list, cpu_set
+from rtstone.model.documents import Run
+from rtstone.system import probes
+from rtstone.system.probes import Probe
+
+CPU = "sys/devices/system/cpu"
+SAMPLE_S = 0.5  # between the two looks at what goes on now
+
+# Bits of capability sets (include/uapi/linux/capability.h).
+CAPABILITIES = {
+    "CAP_DAC_OVERRIDE": 1,
+    "CAP_IPC_LOCK": 14,
+    "CAP_SYS_RAWIO": 17,
+    "CAP_SYS_ADMIN": 21,
+    "CAP_SYS_NICE": 23,
+    "CAP_SYS_RESOURCE": 24,
+}
+
+
+class Group(NamedTuple):
+    """A control group of this process: its folder below a mount, and the version of cgroups."""
+
+    version: int
+    mount: str
+    path: str  # of the group, relative to the mount; "" for the root
+
+    @property
+    def folder(self) -> str:
+        """The group's folder."""
+        return f"{self.mount}/{self.path}" if self.path else self.mount
+
+    def upwards(self) -> Iterator[str]:
+        """The group's folder, and those above it as far as they are seen from here."""
+        parts = self.path.split("/") if self.path else []
+        for depth in range(len(parts), -1, -1):
+            yield "/".join([self.mount, *parts[:depth]])
+
+
+class System:
+    """A system; unreadable is None, never a guess.
+
+    ``probes`` are the functional ones by name, for a tree that is not this machine none.
+    ``run`` gives the last run that was kept of it, if there is one.
+    """
+
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        *,
+        cpus: str | None = None,
+        probes: Mapping[str, Callable[[], Probe]] = probes.LIVE,
+        run: Callable[[], Run | None] = lambda: None,
+        pause: Callable[[], None] = lambda: time.sleep(SAMPLE_S),
+    ) -> None:
+        """Raises UsageError if ``cpus``, a list such as 2-3, names one that is not there."""
+        self.root = root
+        self.pause = pause
+        self._probes = probes
+        self._run = run
+        self._named = cpus
+
+    # ---- files -----------------------------------------------------------------------------
+
+    def path(self, name: str) -> Path:
+        """The place of a file that is named without a leading slash."""
+        return self.root / name
+
+    def raw(self, name: str) -> str | None:
+        """A file as it is, None if it cannot be read."""
+        try:
+            return self.path(name).read_text(errors="replace")
+        except OSError:
+            return None
+
+    def read(self, name: str) -> str | None:
+        """A file without blanks around it."""
+        text = self.raw(name)
+        return None if text is None else text.strip()
+
+    def number(self, name: str) -> int | None:
+        """A file that holds one whole number."""
+        return whole(self.read(name))
+
+    def names(self, folder: str) -> list[str]:
+        """What a folder holds, in order; nothing if it cannot be read."""
+        try:
+            return sorted(path.name for path in self.path(folder).iterdir())
+        except OSError:
+            return []
+
+    def fields(self, name: str) -> dict[str, str]:
+        """The ``name: value`` lines of a file; the first of a name counts."""
+        found: dict[str, str] = {}
+        for line in (self.raw(name) or "").splitlines():
+            key, colon, value = line.partition(":")
+            if colon:
+                found.setdefault(key.strip(), value.strip())
+        return found
+
+    def cpus(self, name: str) -> frozenset[int] | None:
+        """A file that holds a list of CPUs such as 0-2,4."""
+        return listed(self.read(name))
+
+    def probe(self, name: str) -> Probe:
+        """The outcome of a functional probe."""
+        if name not in self._probes:
+            return Probe(None, "cannot be tried from here")
+        return self._probes[name]()
+
+    # ---- CPUs ------------------------------------------------------------------------------
+
+    @cached_property
+    def online(self) -> frozenset[int]:
+        """The CPUs that run; empty if that is not known."""
+        return self.cpus(f"{CPU}/online") or frozenset()
+
+    @cached_property
+    def isolated(self) -> frozenset[int] | None:
+        """The CPUs that the scheduler does not balance."""
+        return self.cpus(f"{CPU}/isolated")
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """The CPUs that are measured: those named, else the agent's choice; see posix/system.c."""
+        if self._named is not None:
+            return self._chosen(self._named)
+        allowed = listed(self.status.get("Cpus_allowed_list")) or self.online
+        usable = self.probe("usable_cpus").cpus or self.online
+        preferred = (self.isolated or frozenset()) & usable
+        return frozenset({max(preferred or allowed)}) if preferred or allowed else frozenset()
+
+    def _chosen(self, text: str) -> frozenset[int]:
+        cpus = cpu_set(text)
+        if self.online and (absent := cpus - self.online):
+            raise UsageError(
+                f"CPU {cpu_list(absent)} is not online, in --cpus; online: {cpu_list(self.online)}"
+            )
+        return cpus
+
+    # ---- this process ----------------------------------------------------------------------
+
+    @cached_property
+    def status(self) -> dict[str, str]:
+        """Of this process."""
+        return self.fields("proc/self/status")
+
+    @cached_property
+    def capabilities(self) -> frozenset[str] | None:
+        """Those of CAPABILITIES that this process or the agent's file has; None: not known."""
+        try:
+            bits = int(self.status["CapEff"], 16) | self.agent_capabilities
+        except (KeyError, ValueError):
+            return None
+        return frozenset(name for name, bit in CAPABILITIES.items() if bits >> bit & 1)
+
+    @cached_property
+    def agent_capabilities(self) -> int:
+        """The bits of the capabilities that the agent's file gives it."""
+        outcome = self.probe("agent_capabilities")
+        return int(outcome.text, 16) if outcome.works else 0
+
+    def limit(self, title: str) -> float | None:
+        """A soft limit by its title in /proc/self/limits; infinite if there is none."""
+        for line in (self.raw("proc/self/limits") or "").splitlines():
+            if line.startswith(title):
+                word = line[len(title) :].split()[:1]
+                if word == ["unlimited"]:
+                    return float("inf")
+                return whole(word[0]) if word else None
+        return None
+
+    def group(self, controller: str) -> Group | None:
+        """This process's group of a controller; None if there is none or it is not mounted."""
+        unified: Group | None = None
+        for line in (self.read("proc/self/cgroup") or "").splitlines():
+            _, _, rest = line.partition(":")
+            names, _, path = rest.partition(":")
+            if names and controller in names.split(","):
+                mount = self._mount(lambda kind, opts: kind == "cgroup" and controller in opts)
+                return Group(1, mount, _inside(path)) if mount else None
+            if not names:
+                mount = self._mount(lambda kind, _: kind == "cgroup2")
+                unified = Group(2, mount, _inside(path)) if mount else None
+        if unified is None:
+            return None
+        offered = (self.read(f"{unified.mount}/cgroup.controllers") or "").split()
+        return unified if controller in offered else None
+
+    def _mount(self, wanted: Callable[[str, list[str]], bool]) -> str | None:
+        """Where a file system is mounted that suits by its kind and options."""
+        for line in (self.read("proc/self/mountinfo") or "").splitlines():
+            before, _, after = line.partition(" - ")
+            places, kinds = before.split(), after.split()
+            if len(places) > 4 and len(kinds) > 2 and wanted(kinds[0], kinds[2].split(",")):
+                return places[4].lstrip("/")
+        return None
+
+    # ---- the kernel ------------------------------------------------------------------------
+
+    @cached_property
+    def command_line(self) -> dict[str, str]:
+        """The kernel's options, those without a value with an empty one."""
+        text = (self.read("proc/cmdline") or "").partition(" -- ")[0]
+        pairs = (word.partition("=") for word in text.split())
+        return {name: value for name, _, value in pairs}
+
+    @cached_property
+    def configuration(self) -> frozenset[str] | None:
+        """Options that the kernel was built with (=y), without CONFIG_; None if it is not told."""
+        text = self._configuration_text()
+        if text is None:
+            return None
+        lines = (line for line in text.splitlines() if line.endswith("=y"))
+        return frozenset(line.removeprefix("CONFIG_").removesuffix("=y") for line in lines)
+
+    def _configuration_text(self) -> str | None:
+        try:
+            return gzip.decompress(self.path("proc/config.gz").read_bytes()).decode()
+        except (OSError, EOFError, UnicodeDecodeError):
+            return self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
+
+    @cached_property
+    def run(self) -> Run | None:
+        """The last run that was kept of this system."""
+        return self._run()
+
+
+def _inside(path: str) -> str:
+    """A group's path below its mount; one outside of what is seen from here has none."""
+    return "" if path.startswith("/..") else path.strip("/")
+
+
+def whole(text: str | None) -> int | None:
+    """A whole number, None if it is none."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+def listed(text: str | None) -> frozenset[int] | None:
+    """The CPUs of a list such as 0-2,4; an empty list names none, None is no list."""
+    if text is None or text == "(null)":
+        return None
+    try:
+        return cpu_set(text) if text else frozenset()
+    except UsageError:
+        return None
+
+
+def masked(text: str | None) -> frozenset[int] | None:
+    """The CPUs of a mask such as ff,0000000f."""
+    try:
+        bits = int((text or "").replace(",", ""), 16)
+    except ValueError:
+        return None
+    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+
+
+def mask(cpus: frozenset[int], like: str) -> str:
+    """A mask of CPUs in words of 32 bits where ``like`` has them too."""
+    text = f"{sum(1 << cpu for cpu in cpus):x}"
+    if "," not in like:
+        return text
+    padded = text.zfill(-(-len(text) // 8) * 8)
+    return ",".join(padded[at : at + 8] for at in range(0, len(padded), 8))
+
+
+def chosen(text: str | None) -> str | None:
+    """The word in brackets of a file that lists the choices: always [madvise] never."""
+    words = (text or "").replace("(", "[").replace(")", "]").split()
+    marked = [word.strip("[]") for word in words if word.startswith("[")]
+    return marked[0] if len(marked) == 1 else None

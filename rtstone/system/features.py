@@ -1,0 +1,138 @@
+"""Probes of what the operating system offers, and of what is known of its times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rtstone.model.documents import Result, Slope
+from rtstone.report.words import quantity
+from rtstone.system.check import Finding, Seen, Verdict
+from rtstone.system.facts import chosen
+
+NICE_LEVELS = 40
+MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}
+USER_DRIVERS = ("sys/class/uio", "sys/class/vfio-dev", "dev/vfio")
+
+
+# ---- the operating system -----------------------------------------------------------------------
+
+
+def preemption(seen: Seen) -> Finding:
+    """PREEMPT_RT, or the model in force, or if that is not told the one it was started with."""
+    system = seen.system
+    version = (system.read("proc/sys/kernel/version") or "").split()
+    if system.number("sys/kernel/realtime") == 1 or "PREEMPT_RT" in version:
+        return Finding("good", "PREEMPT_RT")
+    if model := chosen(system.read("sys/kernel/debug/sched/preempt")):
+        return Finding(MODELS.get(model, "unknown"), f"{model} (PREEMPT_DYNAMIC)")
+    options = system.configuration or frozenset()
+    if "PREEMPT_DYNAMIC" in version or "PREEMPT_DYNAMIC" in options:
+        start = system.command_line.get("preempt") or _built(options) or "unknown"
+        return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not told now")
+    if not version and not options:
+        return Finding("unknown", "the kernel does not tell its version")
+    built = "full" if "PREEMPT" in version else _built(options)
+    if built is None:
+        return Finding("unknown", "the kernel's configuration is not told")
+    return Finding(MODELS[built], built)
+
+
+def _built(options: frozenset[str]) -> str | None:
+    """The model of a configuration; PREEMPT alone is the full one."""
+    names = {"PREEMPT_NONE": "none", "PREEMPT_VOLUNTARY": "voluntary", "PREEMPT_LAZY": "lazy"}
+    return next((model for option, model in names.items() if option in options), None) or (
+        "full" if "PREEMPT" in options else None
+    )
+
+
+def tried(name: str, failed: Verdict = "warn") -> Callable[[Seen], Finding]:
+    """The outcome of a functional probe."""
+
+    def probe(seen: Seen) -> Finding:
+        outcome = seen.system.probe(name)
+        verdict: Verdict = "unknown" if outcome.works is None else "good"
+        return Finding(failed if outcome.works is False else verdict, outcome.text)
+
+    return probe
+
+
+def priorities(seen: Seen) -> Finding:
+    """Dankwardt asks for more than 100 levels."""
+    levels = seen.system.probe("levels")
+    if not levels.works:
+        return Finding("unknown", levels.text)
+    total = int(levels.text) + NICE_LEVELS
+    text = f"{levels.text} real-time and {NICE_LEVELS} nice levels"
+    return Finding("good" if total > 100 else "warn", text)
+
+
+def timer_resolution(seen: Seen) -> Finding:
+    """In µs, as the checklist asks; a tick's length where timers wait for it."""
+    outcome = seen.system.probe("timers")
+    if outcome.works is not None:
+        text = f"{outcome.text} µs"
+        return Finding("good" if outcome.works else "bad", text)
+    base = seen.system.fields("proc/timer_list").get(".resolution", "")
+    if not base.endswith(" nsecs"):
+        return Finding("unknown", outcome.text)
+    nanoseconds = int(base.removesuffix(" nsecs"))
+    return Finding("good" if nanoseconds < 1000 else "bad", f"{nanoseconds / 1000:g} µs")
+
+
+def user_interrupts(seen: Seen) -> Finding:
+    """Devices bound to UIO or VFIO."""
+    devices = [name for folder in USER_DRIVERS for name in seen.system.names(folder)]
+    devices = [name for name in devices if name != "vfio"]
+    return (
+        Finding("good", ", ".join(devices)) if devices else Finding("yours", "no device so bound")
+    )
+
+
+# ---- known quantities ---------------------------------------------------------------------------
+
+
+def scaling(seen: Seen) -> Finding:
+    """Whether a context switch costs more the more tasks there are."""
+    run = seen.system.run
+    slopes = [slope for slope in run.slopes if slope.bench == "ctx.ballast"] if run else []
+    if not slopes:
+        return Finding("unknown", "not measured")
+    verdict: Verdict = "good" if all(slope.constant for slope in slopes) else "warn"
+    return Finding(verdict, "; ".join(map(_growth, slopes)))
+
+
+def _growth(slope: Slope) -> str:
+    if slope.constant:
+        return "no growth seen"
+    return f"{quantity(slope.slope, slope.unit)} more per waiting task"
+
+
+def measured(*benches: str) -> Callable[[Seen], Finding]:
+    """The worst that the last run saw, of the first of these benches that it holds.
+
+    A name with a dot at its end is that of a family.  What was measured is known, not judged.
+    """
+
+    def probe(seen: Seen) -> Finding:
+        run = seen.system.run
+        for bench in benches if run else ():
+            results = [r for r in run.results if _is(bench, r)] if run else []
+            if results:
+                worst = max(results, key=lambda r: r.max or 0)
+                return Finding("good", _told(worst, run.run_id if run else ""))
+        return Finding("unknown", "not measured")
+
+    return probe
+
+
+def _is(bench: str, result: Result) -> bool:
+    same = result.bench.startswith(bench) if bench.endswith(".") else result.bench == bench
+    return same and result.status == "ok" and result.max is not None
+
+
+def _told(worst: Result, run_id: str) -> str:
+    middle = quantity(worst.p50, worst.unit)
+    return (
+        f"{worst.bench}: p50 {middle}, max {quantity(worst.max, worst.unit)}, n {worst.n}, "
+        f"load {worst.load} ({run_id})"
+    )

@@ -1,0 +1,210 @@
+"""What was changed, on the disk before it is changed, so that it can be put back after a crash.
+
+One JSON record a line, only ever added to; each is on the disk before what it tells of is done.
+A line that was cut off by a crash tells of nothing that was done.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rtstone.errors import UsageError
+from rtstone.system.settings import Form
+
+# The settings are the machine's, not a user's: one place for all, that a crash does not touch.
+FOLDER = "var/lib/rtstone"
+NAME = "tune.journal"
+
+
+class Begin(msgspec.Struct, frozen=True, tag="begin"):
+    """The first record; values of another boot have gone by themselves."""
+
+    boot: str
+    since: str
+    cpus: str
+
+
+class Step(msgspec.Struct, frozen=True, tag="step"):
+    """A change that is about to be made; ``old`` is the value before the first of its path."""
+
+    number: int
+    setting: str
+    kind: Literal["write", "make"]
+    path: str
+    old: str = ""
+    new: str = ""
+    form: Form = "text"
+    contents: list[tuple[str, str, Form]] = []
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The change was made; ``found`` was read back."""
+
+    number: int
+    found: str
+
+
+class Dropped(msgspec.Struct, frozen=True, tag="dropped"):
+    """The change was refused, or has been undone."""
+
+    number: int
+
+
+Record = Begin | Step | Done | Dropped
+
+
+class Journal:
+    """The journal below a root, as it stands on the disk."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises UsageError if it cannot be read."""
+        self.path = root / FOLDER / NAME
+        self.begin: Begin | None = None
+        self.steps: dict[int, Step] = {}  # those in force
+        self.found: dict[int, str] = {}
+        self._next = 0
+        for record in self._records():
+            self._take(record)
+
+    def of(self, path: str) -> list[Step]:
+        """The steps in force that changed a path, the first one first."""
+        return [step for step in self.steps.values() if step.path == path]
+
+    def paths(self) -> list[str]:
+        """What was changed, in the order of the first changes."""
+        return list(dict.fromkeys(step.path for step in self.steps.values()))
+
+    # ---- adding ----------------------------------------------------------------------------
+
+    def open(self, begin: Begin) -> None:
+        """Begins the journal, or notes that other CPUs are measured from now on."""
+        if self.begin is None or self.begin.cpus != begin.cpus:
+            self._add(begin)
+
+    def plan(
+        self,
+        setting: str,
+        path: str,
+        *,
+        old: str = "",
+        new: str = "",
+        form: Form = "text",
+        contents: Sequence[tuple[str, str, Form]] | None = None,
+    ) -> int:
+        """Takes down a change that will be made when this has returned; its number.
+
+        With ``contents`` it is a control group that is made, else a file that is written.
+        """
+        number = self._next
+        kind: Literal["write", "make"] = "write" if contents is None else "make"
+        self._add(Step(number, setting, kind, path, old, new, form, list(contents or [])))
+        return number
+
+    def done(self, number: int, found: str) -> None:
+        """Takes down that the change was made, and what was read back."""
+        self._add(Done(number, found))
+
+    def drop(self, number: int) -> None:
+        """Takes down that the change is not in force."""
+        self._add(Dropped(number))
+
+    def clear(self) -> None:
+        """Removes the journal."""
+        self.path.unlink(missing_ok=True)
+        _sync(self.path.parent)
+        self.begin, self.steps, self.found = None, {}, {}
+
+    # ---- the file --------------------------------------------------------------------------
+
+    def _take(self, record: Record) -> None:
+        if isinstance(record, Begin):
+            since = self.begin.since if self.begin else record.since
+            self.begin = Begin(record.boot, since, record.cpus)
+        elif isinstance(record, Step):
+            self.steps[record.number] = record
+            self._next = record.number + 1
+        elif isinstance(record, Done):
+            self.found[record.number] = record.found
+        else:
+            self.steps.pop(record.number, None)
+
+    def _records(self) -> Iterator[Record]:
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UsageError(f"cannot read the journal, {self.path}: {error.strerror}") from error
+        lines = data.split(b"\n")[:-1]  # what has no line end was cut off
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield msgspec.json.decode(line, type=Record)
+            except msgspec.MsgspecError as error:
+                raise UsageError(
+                    f"the journal is damaged, {self.path} line {number}: {error}; it holds the old "
+                    "values: put them back by hand, then remove it"
+                ) from error
+
+    def _add(self, record: Record) -> None:
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            handle = os.open(self.path, flags, 0o644)
+            try:
+                _put(handle, msgspec.json.encode(record) + b"\n")
+            finally:
+                os.close(handle)
+            _sync(self.path.parent)
+        except OSError as error:
+            raise UsageError(
+                f"the journal cannot be written, {self.path}: {error.strerror}; "
+                "nothing is changed that it does not hold"
+            ) from error
+        self._take(record)
+
+
+def _put(handle: int, line: bytes) -> None:
+    """Adds a line after the last whole one."""
+    data = os.pread(handle, os.fstat(handle).st_size, 0)
+    os.ftruncate(handle, data.rfind(b"\n") + 1)
+    if os.write(handle, line) != len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(handle)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[Journal]:
+    """The journal, for one at a time; the kernel gives it free if its holder dies."""
+    folder = root / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UsageError(
+            f"the journal cannot be written, {folder}: {error.strerror}; run as root"
+        ) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(
+                f"another `rtstone tune` is at work, {folder}; try again when it has ended"
+            ) from error
+        yield Journal(root)
+    finally:
+        os.close(handle)

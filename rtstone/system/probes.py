@@ -1,0 +1,221 @@
+"""What can only be found out by trying.  Each trial is a process of its own, which ends with it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+LIMIT_S = 5.0  # a trial that has not ended by then is ended
+PRIO_INHERIT = 1  # PTHREAD_PRIO_INHERIT of glibc and musl
+MUTEX_BYTES = 128  # no pthread_mutex_t or its attributes are larger
+SCHED_DEADLINE = 6
+# The number of sched_setattr, by machine.
+SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274, "armv7l": 380, "i686": 351}
+# Options of 1003.1b (Obenland's list), as os.sysconf names them.
+OPTIONS = (
+    "ASYNCHRONOUS_IO", "FSYNC", "MAPPED_FILES", "MEMLOCK", "MEMLOCK_RANGE", "MEMORY_PROTECTION",
+    "MESSAGE_PASSING", "PRIORITIZED_IO", "PRIORITY_SCHEDULING", "REALTIME_SIGNALS", "SEMAPHORES",
+    "SHARED_MEMORY_OBJECTS", "SYNCHRONIZED_IO", "TIMERS",
+)  # fmt: skip
+
+
+class Probe(NamedTuple):
+    """``works`` is None where that could not be found out; ``text`` says what was seen."""
+
+    works: bool | None
+    text: str
+    cpus: frozenset[int] | None = None
+
+
+def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
+    """The outcome of a trial in a forked child: whatever it does to itself is gone with it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # Whatever happens, the child must not go on as the program.
+        try:
+            os.close(reading)
+            os.write(writing, _line(trial()).encode())
+        except BaseException as fault:  # told to the parent
+            os.write(writing, _line(Probe(None, repr(fault))).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        ready, _, _ = select.select([reading], [], [], limit_s)
+        said = os.read(reading, 4096).decode() if ready else ""
+    finally:
+        os.close(reading)
+        os.kill(child, signal.SIGKILL)  # a child that has ended is still there until waited for
+        os.waitpid(child, 0)
+    if not said:
+        return Probe(None, f"the trial did not end within {limit_s:.0f} s" if not ready else "died")
+    word, _, text = said.partition(" ")
+    return Probe({"yes": True, "no": False}.get(word), text)
+
+
+def _line(probe: Probe) -> str:
+    return f"{ {True: 'yes', False: 'no', None: 'unknown'}[probe.works] } {probe.text}"
+
+
+def _code() -> str:
+    number = ctypes.get_errno()
+    return f"{errno.errorcode.get(number, number)}"
+
+
+# ---- scheduling ---------------------------------------------------------------------------------
+
+
+def _realtime() -> Probe:
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError as error:
+        return Probe(False, errno.errorcode.get(error.errno or 0, str(error)))
+    return Probe(True, "SCHED_FIFO granted")
+
+
+def _levels() -> Probe:
+    low, high = (f(os.SCHED_FIFO) for f in (os.sched_get_priority_min, os.sched_get_priority_max))
+    return Probe(True, str(high - low + 1))
+
+
+def _deadline() -> Probe:
+    """Asks for 1 ms of every 100 ms, on all CPUs as the kernel wants it."""
+    number = SCHED_SETATTR.get(platform.machine())
+    if number is None:
+        return Probe(None, f"not tried on {platform.machine()}")
+    # struct sched_attr, version 0: size, policy, flags, nice, priority, runtime, deadline, period
+    attributes = struct.pack("=IIQiIQQQ", 48, SCHED_DEADLINE, 0, 0, 0, 10**6, 10**8, 10**8)
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    if call(ctypes.c_long(number), 0, attributes, 0) == 0:
+        return Probe(True, "SCHED_DEADLINE granted")
+    # EPERM: it is there, but not for this process, or its affinity is not all of its CPUs.
+    return Probe(None if ctypes.get_errno() == errno.EPERM else False, _code())
+
+
+# ---- inheritance --------------------------------------------------------------------------------
+
+
+def _inheritance() -> Probe:
+    """A task of priority 1 holds a mutex that a task of priority 2 waits for: is it at 2 then?"""
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes, mutex = (ctypes.create_string_buffer(MUTEX_BYTES) for _ in range(2))
+    libc.pthread_mutexattr_init(attributes)
+    if libc.pthread_mutexattr_setprotocol(attributes, PRIO_INHERIT):
+        return Probe(False, "mutexes do not take PTHREAD_PRIO_INHERIT")
+    if error := libc.pthread_mutex_init(mutex, attributes) or libc.pthread_mutex_lock(mutex):
+        return Probe(False, f"no such mutex: {errno.errorcode.get(error, error)}")
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return Probe(None, "mutexes take it; seeing it work needs the right to real-time")
+    before = _priority()
+    waiter = threading.Thread(target=_wait_above, args=(libc, mutex), daemon=True)
+    waiter.start()
+    limit = time.monotonic() + LIMIT_S / 2
+    while _priority() == before and time.monotonic() < limit:
+        time.sleep(0.001)
+    raised = _priority()
+    libc.pthread_mutex_unlock(mutex)
+    waiter.join(LIMIT_S / 2)
+    return Probe(raised < before, "holder raised" if raised < before else "holder not raised")
+
+
+def _wait_above(libc: ctypes.CDLL, mutex: ctypes.Array[ctypes.c_char]) -> None:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+    libc.pthread_mutex_lock(mutex)
+    libc.pthread_mutex_unlock(mutex)
+
+
+def _priority() -> int:
+    """The kernel's figure for this thread, with what it has inherited: lower is more urgent."""
+    with open(f"/proc/self/task/{threading.get_native_id()}/stat") as file:  # noqa: PTH123
+        return int(file.read().rpartition(")")[2].split()[15])
+
+
+# ---- what needs no trial ------------------------------------------------------------------------
+
+
+def _options() -> Probe:
+    missing = []
+    for name in OPTIONS:
+        try:
+            there = os.sysconf(f"SC_{name}") > 0
+        except (ValueError, OSError):
+            return Probe(None, f"sysconf does not know {name}")
+        if not there:
+            missing.append(name)
+    if missing:
+        return Probe(False, f"without {', '.join(missing)}")
+    return Probe(True, f"all {len(OPTIONS)} options")
+
+
+def _threads() -> Probe:
+    try:
+        return Probe(True, os.confstr("CS_GNU_LIBPTHREAD_VERSION") or sys.thread_info.name)
+    except (ValueError, OSError):
+        return Probe(True, sys.thread_info.name)
+
+
+def _timers() -> Probe:
+    """The kernel says 1 ns where timers do not wait for a tick, else the length of one."""
+    resolution = time.clock_getres(time.CLOCK_MONOTONIC)
+    return Probe(resolution < 1e-6, f"{resolution * 1e6:g}")
+
+
+def _idle_request() -> Probe:
+    """Whether /dev/cpu_dma_latency may be used to hold off idle states; it asks for nothing."""
+    try:
+        os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return Probe(False, error.strerror or str(error))
+    return Probe(True, "may be used")
+
+
+def file_capabilities(data: bytes) -> int:
+    """The bits that the attribute security.capability gives to a program (vfs_cap_data)."""
+    if len(data) < 20 or not data[0] & 1:  # without the effective flag the program has to ask
+        return 0
+    low, _, high, _ = struct.unpack_from("<4I", data, 4)
+    return int(low | high << 32)
+
+
+def _agent_capabilities() -> Probe:
+    from rtstone.targets.local import Local
+
+    try:
+        data = os.getxattr(Local().agent, "security.capability")
+    except OSError as error:  # none, or no agent
+        return Probe(False, error.strerror or str(error))
+    return Probe(True, f"{file_capabilities(data):x}")
+
+
+def _usable_cpus() -> Probe:
+    from rtstone.targets.local import usable_cpus
+
+    cpus = frozenset(usable_cpus())
+    return Probe(True, "", cpus)
+
+
+LIVE: Mapping[str, Callable[[], Probe]] = {
+    "realtime": lambda: tried(_realtime),
+    "levels": _levels,
+    "deadline": lambda: tried(_deadline),
+    "inheritance": lambda: tried(_inheritance),
+    "options": _options,
+    "threads": _threads,
+    "timers": _timers,
+    "idle_request": _idle_request,
+    "agent_capabilities": _agent_capabilities,
+    "usable_cpus": _usable_cpus,
+}

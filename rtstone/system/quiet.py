@@ -1,0 +1,232 @@
+"""Probes of what else goes on: tasks, interrupts, disks, and who may use the measured CPUs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from rtstone.model.benches import cpu_list
+from rtstone.system.activity import REALTIME, Task
+from rtstone.system.check import Finding, Seen, Verdict, unreadable
+from rtstone.system.facts import CPU, listed, masked
+
+MEASURING = 98  # the priority of the measuring task unless -p prio says otherwise
+BUSY = 0.5  # a task that uses more than this share of a CPU is bound by it
+NAMED = 4  # so many tasks or interrupts are named, the others counted
+DEVICE_RATE = 1000  # device interrupts per second on the measured CPUs, beyond which it is noisy
+STAT_S = 10  # the interval of tuned's real-time profiles, which are the model here
+DISK_RATE = 100  # requests per second, likewise
+
+
+def some(names: list[str]) -> str:
+    """The first of these, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+# ---- tasks --------------------------------------------------------------------------------------
+
+
+def _others(seen: Seen) -> list[Task]:
+    """Threads that may run on the measured CPUs, but for the kernel's own of each CPU."""
+    own = os.getpid()
+    return [task for task in seen.moments[1].tasks.values()
+            if task.cpus & seen.system.measured and task.key[0] != own]  # fmt: skip
+
+
+def competitors(seen: Seen) -> Finding:
+    """Tasks that the measuring one cannot push aside, or that want a measured CPU for themselves.
+
+    The kernel's stopper (migration/N) is above every task on every kernel and is not one of them.
+    """
+    before, after = seen.moments
+    if not after.tasks:
+        return Finding("unknown", "no task can be seen")
+    elapsed = (after.at - before.at) * os.sysconf("SC_CLK_TCK")
+    above, busy = [], []
+    for task in _others(seen):
+        earlier = before.tasks.get(task.key)
+        share = (task.ran - earlier.ran) / elapsed if earlier and elapsed > 0 else 0.0
+        stopper = task.kernel and task.name.startswith("migration/")
+        if _outranks(task) and not stopper:
+            above.append(str(task))
+        elif share > BUSY:
+            busy.append(f"{task} using {share:.0%}")
+    if above:
+        return Finding("bad", f"at priority {MEASURING} or above: {some(above)}")
+    if busy:
+        return Finding("warn", f"busy: {some(busy)}")
+    return Finding("good", "none seen")
+
+
+def _outranks(task: Task) -> bool:
+    return task.policy == "deadline" or (task.policy in REALTIME and task.priority >= MEASURING)
+
+
+def realtime_tasks(seen: Seen) -> Finding:
+    """Other real-time tasks on the measured CPUs: they disturb each other's neighbours."""
+    if not seen.moments[1].tasks:
+        return Finding("unknown", "no task can be seen")
+    found = [str(task) for task in _others(seen) if task.policy in REALTIME and not task.kernel]
+    return Finding("warn", some(found)) if found else Finding("good", "none but the kernel's")
+
+
+def foreign_tasks(seen: Seen) -> Finding:
+    """User tasks whose affinity lets them run, and call the kernel, on the measured CPUs."""
+    if not seen.moments[1].tasks:
+        return Finding("unknown", "no task can be seen")
+    apart = (seen.system.isolated or frozenset()) >= seen.system.measured
+    found = [task for task in _others(seen) if not task.kernel]
+    pinned = [task for task in found if task.cpus <= seen.system.measured]
+    if not found:
+        return Finding("good", "none")
+    if apart:  # the scheduler moves nobody there who was not bound to it
+        verdict: Verdict = "warn" if pinned else "good"
+        return Finding(verdict, f"isolated; {len(pinned)} tasks bound to it")
+    return Finding("warn", f"{len(found)} tasks may run there, {len(pinned)} of them nowhere else")
+
+
+def processes(seen: Seen) -> Finding:
+    """Bounded by a limit or not."""
+    _, after = seen.moments
+    limit = seen.system.limit("Max processes")
+    if not after.processes:
+        return Finding("unknown", "no process can be seen")
+    count = f"{after.processes} processes, {len(after.tasks)} tasks"
+    if limit is None:
+        return Finding("unknown", count)
+    bounded = limit != float("inf")
+    return Finding("good" if bounded else "warn", f"{count}; limit {limit:g} per user")
+
+
+# ---- interrupts ---------------------------------------------------------------------------------
+
+
+def device_interrupts(seen: Seen) -> Finding:
+    """Which interrupts hit the measured CPUs just now."""
+    before, after = seen.moments
+    if not after.interrupts:
+        return unreadable("proc/interrupts")
+    hits = {}
+    for name, (what, counts) in after.interrupts.items():
+        earlier = before.interrupts.get(name, (what, [0] * len(counts)))[1]
+        hit = _on(seen, counts) - _on(seen, earlier)
+        if name.isdigit() and hit > 0:
+            hits[name] = (hit, what.split()[-1] if what else "")
+    if not hits:
+        return Finding("good", "none on the measured CPU while looked at")
+    elapsed = max(after.at - before.at, 1e-3)
+    rate = sum(hit for hit, _ in hits.values()) / elapsed
+    named = [f"{name} {what} {hit}x" for name, (hit, what) in hits.items()]
+    return Finding("warn" if rate > DEVICE_RATE else "good", f"{rate:.0f} per s: {some(named)}")
+
+
+def interrupts_so_far(seen: Seen) -> Finding:
+    """Which interrupts have ever hit the measured CPUs."""
+    _, after = seen.moments
+    if not after.interrupts:
+        return unreadable("proc/interrupts")
+    hits = [f"{name} {what.split()[-1] if what else ''} {_on(seen, counts)}x"
+            for name, (what, counts) in after.interrupts.items()
+            if name.isdigit() and _on(seen, counts)]  # fmt: skip
+    return Finding("warn", some(hits)) if hits else Finding("good", "none since the start")
+
+
+def _on(seen: Seen, counts: list[int]) -> int:
+    return sum(counts[cpu] for cpu in seen.system.measured if cpu < len(counts))
+
+
+def steered(seen: Seen) -> Finding:
+    """Which interrupts may hit the measured CPUs.
+
+    Of the CPUs it is allowed on, an interrupt goes to the effective ones; where it was moved, it
+    goes there with the first that comes.
+    """
+    system, may, moving, told = seen.system, [], 0, 0
+    for name in system.names("proc/irq"):
+        allowed = system.cpus(f"proc/irq/{name}/smp_affinity_list")
+        if allowed is None:
+            continue
+        told += 1
+        effective = system.cpus(f"proc/irq/{name}/effective_affinity_list") or allowed
+        if effective & system.measured:
+            may += [name] if allowed & system.measured else []
+            moving += not allowed & system.measured
+    if not told:
+        return unreadable("proc/irq")
+    if may:
+        return Finding("warn", f"{len(may)} of {told} may: {some(may)}")
+    return Finding("good", f"none of {told}" + (f"; {moving} move with their next" * (moving > 0)))
+
+
+def default_affinity(seen: Seen) -> Finding:
+    """Where the interrupts of drivers yet to come go."""
+    return _off(seen, "proc/irq/default_smp_affinity")
+
+
+def workqueues(seen: Seen) -> Finding:
+    """Where the kernel's unbound work runs."""
+    return _off(seen, "sys/devices/virtual/workqueue/cpumask")
+
+
+def _off(seen: Seen, name: str) -> Finding:
+    cpus = masked(seen.system.read(name))
+    if cpus is None:
+        return unreadable(name)
+    where = f"on CPU {cpu_list(cpus)}"
+    return Finding("warn" if cpus & seen.system.measured else "good", where)
+
+
+# ---- isolation ----------------------------------------------------------------------------------
+
+
+def cpu_file(name: str) -> Callable[[Seen], Finding]:
+    """Whether the measured CPUs are in a list that the kernel was started with."""
+
+    def probe(seen: Seen) -> Finding:
+        text = seen.system.read(f"{CPU}/{name}")
+        cpus = listed(text)
+        if text is None:
+            return unreadable(f"{CPU}/{name}")
+        return _within(seen, cpus or frozenset())
+
+    return probe
+
+
+def callbacks(seen: Seen) -> Finding:
+    """RCU callbacks: rcu_nocbs of the command line, or nohz_full, which implies it."""
+    line = seen.system.command_line
+    if not line:
+        return unreadable("proc/cmdline")
+    text = line.get("rcu_nocbs") or line.get("nohz_full") or ""
+    if text == "all":
+        return Finding("good", "all CPUs")
+    return _within(seen, listed(text) or frozenset())
+
+
+def _within(seen: Seen, cpus: frozenset[int]) -> Finding:
+    if not cpus:
+        return Finding("warn", "none")
+    inside = seen.system.measured <= cpus
+    return Finding("good" if inside else "warn", f"CPU {cpu_list(cpus)}")
+
+
+def statistics(seen: Seen) -> Finding:
+    """How often the kernel sums up its memory statistics on every CPU."""
+    name = "proc/sys/vm/stat_interval"
+    seconds = seen.system.number(name)
+    if seconds is None:
+        return unreadable(name)
+    return Finding("good" if seconds >= STAT_S else "warn", f"{seconds} s")
+
+
+# ---- disks --------------------------------------------------------------------------------------
+
+
+def disk(seen: Seen) -> Finding:
+    """Requests that the disks completed."""
+    before, after = seen.moments
+    if before.disk is None or after.disk is None:
+        return unreadable("proc/diskstats")
+    rate = (after.disk - before.disk) / max(after.at - before.at, 1e-3)
+    return Finding("warn" if rate > DISK_RATE else "good", f"{rate:.0f} requests per s now")

@@ -1,0 +1,147 @@
+"""Probes of what this process may do: capabilities, limits, control groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rtstone.system.check import Finding, Seen, Verdict, unreadable
+from rtstone.system.facts import CAPABILITIES
+
+RUNTIME = "proc/sys/kernel/sched_rt_runtime_us"
+PERIOD = "proc/sys/kernel/sched_rt_period_us"
+PRIORITY = 99  # the agent's watchdog
+LOCKED = 256 << 20  # bytes; under a lower limit the agent does not lock its memory
+MESSAGE = 16 << 10  # bytes of the largest message of Sjöblom's
+QUEUE = 10 * MESSAGE  # bytes of a queue of the default length
+MQ = "proc/sys/fs/mqueue"
+
+
+def _has(seen: Seen, name: str) -> bool | None:
+    held = seen.system.capabilities
+    return None if held is None else name in held
+
+
+def _amount(value: float) -> str:
+    return "unlimited" if value == float("inf") else f"{value:.0f}"
+
+
+# ---- real-time scheduling -----------------------------------------------------------------------
+
+
+def realtime(seen: Seen) -> Finding:
+    """Whether SCHED_FIFO is granted; where that cannot be tried, whether it should be.
+
+    The agent can have by its file what this process, which tries it, has not.
+    """
+    outcome = seen.system.probe("realtime")
+    if outcome.works:
+        return Finding("good", outcome.text)
+    able, limit = _has(seen, "CAP_SYS_NICE"), seen.system.limit("Max realtime priority")
+    if outcome.works is None:
+        if able is None or limit is None:
+            return Finding("unknown", outcome.text)
+        if not able and limit < PRIORITY:
+            return Finding("bad", f"no CAP_SYS_NICE, and a limit of {_amount(limit)}")
+    if rt_group(seen).verdict == "bad":
+        return Finding("bad", "refused by the control group")
+    if seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1:
+        return Finding("good", "by the capabilities of the agent's file")
+    refused = outcome.works is False
+    return Finding("bad", outcome.text) if refused else Finding("good", "by right")
+
+
+def rt_group(seen: Seen) -> Finding:
+    """RT_GROUP_SCHED refuses real-time to a group whose budget is 0, even to root."""
+    system = seen.system
+    options, group = system.configuration, system.group("cpu")
+    budget = system.number(f"{group.folder}/cpu.rt_runtime_us") if group else None
+    if budget is not None and group is not None:
+        where = f"/{group.path}"
+        return Finding("bad" if budget == 0 else "good", f"{budget} µs in group {where}")
+    if options is not None and "RT_GROUP_SCHED" not in options:
+        return Finding("good", "not in this kernel")
+    if options is None:
+        return Finding("unknown", "the kernel's configuration is not told")
+    return Finding("unknown", "in this kernel; the budget of the control group cannot be read")
+
+
+def throttling(seen: Seen) -> Finding:
+    """How long real-time tasks may run of each period."""
+    runtime, period = seen.system.number(RUNTIME), seen.system.number(PERIOD)
+    if runtime is None or period is None:
+        return unreadable(RUNTIME)
+    if runtime < 0 or runtime >= period:
+        return Finding("yours", "off: a runaway real-time task takes the machine")
+    return Finding("yours", f"{runtime} of {period} µs")
+
+
+# ---- capabilities -------------------------------------------------------------------------------
+
+
+def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen], Finding]:
+    """Whether a capability is held; ``instead`` titles a limit that may do as well."""
+
+    def probe(seen: Seen) -> Finding:
+        held = _has(seen, name)
+        if held is None:
+            return unreadable("proc/self/status")
+        if held:
+            return Finding("good", "held")
+        limit = seen.system.limit(instead) if instead else None
+        enough = limit is not None and limit >= (PRIORITY if "prio" in instead else LOCKED)
+        if enough and limit is not None:
+            return Finding("good", f"not held, but a limit of {_amount(limit)} does")
+        return Finding(lacking, "not held")
+
+    return probe
+
+
+# ---- limits -------------------------------------------------------------------------------------
+
+
+def limit(title: str, enough: float, by: str) -> Callable[[Seen], Finding]:
+    """A limit of this process; whoever holds the capability ``by`` is not bound by it."""
+
+    def probe(seen: Seen) -> Finding:
+        value = seen.system.limit(title)
+        if value is None:
+            return unreadable("proc/self/limits")
+        if value >= enough:
+            return Finding("good", _amount(value))
+        free = _has(seen, by)
+        text = f"{_amount(value)}{f', but {by} is held' if free else ''}"
+        return Finding("good" if free else "warn", text)
+
+    return probe
+
+
+def queues(seen: Seen) -> Finding:
+    """Whether a POSIX queue takes messages of 16 KiB."""
+    names = ("msg_max", "msgsize_max", "queues_max")
+    values = {name: seen.system.number(f"{MQ}/{name}") for name in names}
+    if None in values.values():
+        return unreadable(f"{MQ}/msgsize_max")
+    text = ", ".join(f"{name} {value}" for name, value in values.items())
+    fits = (values["msgsize_max"] or 0) >= MESSAGE
+    free = fits or bool(_has(seen, "CAP_SYS_RESOURCE"))  # the limits of others do not bind it
+    return Finding("good" if free else "warn", text)
+
+
+# ---- control groups -----------------------------------------------------------------------------
+
+
+def cpu_quota(seen: Seen) -> Finding:
+    """A share of CPU time that this group or one above it is held to."""
+    group = seen.system.group("cpu")
+    if group is None:
+        return Finding("unknown", "no control group of CPU time is seen")
+    quotas = []
+    for folder in group.upwards():
+        if group.version == 2:
+            words = (seen.system.read(f"{folder}/cpu.max") or "max").split()
+        else:
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            words = [seen.system.read(f"{folder}/{name}") or "-1" for name in names]
+        if words[0] not in ("max", "-1"):
+            quotas.append(f"{' of '.join(words)} µs in /{folder}")
+    return Finding("warn", "; ".join(quotas)) if quotas else Finding("good", "none")

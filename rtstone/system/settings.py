@@ -1,0 +1,270 @@
+"""What can be changed at run time for a measurement: one entry, one setting.
+
+Reasons stand with each; nothing that is already enough is raised or lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from rtstone.model.benches import cpu_list
+from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
+from rtstone.system.machine import DEEP_US
+from rtstone.system.quiet import STAT_S
+from rtstone.system.rights import MESSAGE, MQ, RUNTIME
+
+# How the text of a file is to be understood.
+# text: as it is; list: CPUs as 0-2; mask: CPUs as ff; choice: a [marked] word; member: +cpuset
+Form = Literal["text", "list", "mask", "choice", "member"]
+CPUSET = "rtstone"  # the name of the control group
+
+
+class Write(NamedTuple):
+    """A value for a file that is there."""
+
+    path: str
+    new: str
+    form: Form = "text"
+
+
+class Make(NamedTuple):
+    """A control group to be made, and what is to be written to its files, in this order."""
+
+    path: str
+    contents: list[tuple[str, str, Form]]
+
+
+Change = Write | Make
+
+
+class Setting(NamedTuple):
+    """``plan`` gives the changes, or the reason why there can be none.
+
+    One that is not ``default`` is only carried out when it is asked for by name.
+    """
+
+    name: str
+    title: str
+    plan: Callable[[System], list[Change] | str]
+    default: bool = True
+
+
+def value(form: Form, text: str) -> object:
+    """What a text means: two that mean the same compare equal."""
+    stripped = text.strip()
+    found: object = None
+    if form == "list":
+        found = listed(stripped)
+    elif form == "mask":
+        found = masked(stripped)
+    elif form == "choice":
+        found = chosen(stripped)
+    elif form == "member":
+        return "cpuset" in stripped.replace("+", " ").split()
+    return stripped if found is None else found
+
+
+def undoing(form: Form, old: str) -> str:
+    """What has to be written so that the file says ``old`` again."""
+    if form == "member":
+        return "+cpuset" if value(form, old) else "-cpuset"
+    if form == "choice":
+        return chosen(old) or old
+    return old
+
+
+# ---- CPUs ---------------------------------------------------------------------------------------
+
+
+def _rest(system: System) -> frozenset[int]:
+    """The CPUs that are left to everybody else."""
+    return system.online - system.measured
+
+
+NO_REST = "every CPU is measured, none is left for the rest"
+
+
+def _governor(system: System) -> list[Change] | str:
+    """A CPU that has to speed up first is measured with its governor."""
+    changes: list[Change] = []
+    for cpu in sorted(system.measured):
+        folder = f"{CPU}/cpu{cpu}/cpufreq"
+        if "performance" in (system.read(f"{folder}/scaling_available_governors") or "").split():
+            changes.append(Write(f"{folder}/scaling_governor", "performance"))
+    return changes or "the kernel does not offer the governor performance here"
+
+
+def _idle(system: System) -> list[Change] | str:
+    """States whose exit takes longer than DEEP_US."""
+    changes: list[Change] = []
+    states = 0
+    for cpu in sorted(system.measured):
+        for name in system.names(f"{CPU}/cpu{cpu}/cpuidle"):
+            folder = f"{CPU}/cpu{cpu}/cpuidle/{name}"
+            states += 1
+            if (system.number(f"{folder}/latency") or 0) > DEEP_US:
+                changes.append(Write(f"{folder}/disable", "1"))
+    return changes if states else "the kernel tells of no idle states (cpuidle)"
+
+
+def _interrupts(system: System) -> list[Change] | str:
+    """Each off the measured CPUs, elsewhere as it was; those of drivers yet to come as well."""
+    rest = _rest(system)
+    if not rest:
+        return NO_REST
+    changes: list[Change] = []
+    for name in sorted(system.names("proc/irq"), key=lambda n: (len(n), n)):
+        path = f"proc/irq/{name}/smp_affinity_list"
+        cpus = system.cpus(path)
+        if cpus and cpus & system.measured:
+            changes.append(Write(path, cpu_list(cpus & rest or rest), "list"))
+    changes += _masked_off(system, "proc/irq/default_smp_affinity")
+    return changes if system.names("proc/irq") else "/proc/irq cannot be read"
+
+
+def _workqueues(system: System) -> list[Change] | str:
+    """The kernel's unbound work."""
+    path = "sys/devices/virtual/workqueue/cpumask"
+    if system.read(path) is None:
+        return f"/{path} cannot be read"
+    return list(_masked_off(system, path)) if _rest(system) else NO_REST
+
+
+def _masked_off(system: System, path: str) -> Iterator[Write]:
+    text = system.read(path)
+    cpus = masked(text)
+    if cpus and text and cpus & system.measured:
+        rest = _rest(system)
+        yield Write(path, mask(cpus & rest or rest, like=text), "mask")
+
+
+def _watchdog(system: System) -> list[Change] | str:
+    """Its thread is above every other on the CPU."""
+    path = "proc/sys/kernel/watchdog_cpumask"
+    cpus = system.cpus(path)
+    if cpus is None:
+        return f"/{path} cannot be read"
+    if not cpus & system.measured:
+        return []
+    left = cpus & _rest(system)
+    return [Write(path, cpu_list(left), "list")] if left else NO_REST
+
+
+# ---- values of the kernel -----------------------------------------------------------------------
+
+
+def _timer_migration(system: System) -> list[Change] | str:
+    """A busy CPU would be given the timers of idle ones."""
+    return _if_number(system, "proc/sys/kernel/timer_migration", lambda now: now != 0, "0")
+
+
+def _statistics(system: System) -> list[Change] | str:
+    """The kernel sums up its memory statistics on every CPU so often."""
+    path = "proc/sys/vm/stat_interval"
+    return _if_number(system, path, lambda now: now < STAT_S, str(STAT_S))
+
+
+def _if_number(
+    system: System, path: str, wanting: Callable[[int], bool], new: str
+) -> list[Change] | str:
+    now = system.number(path)
+    if now is None:
+        return f"/{path} cannot be read"
+    return [Write(path, new)] if wanting(now) else []
+
+
+def _huge_pages(system: System) -> list[Change] | str:
+    """Only for those who ask for them, as madvise already says."""
+    path = "sys/kernel/mm/transparent_hugepage/enabled"
+    setting = chosen(system.read(path))
+    if setting is None:
+        return f"/{path} cannot be read"
+    return [Write(path, "madvise", "choice")] if setting == "always" else []
+
+
+def _queues(system: System) -> list[Change] | str:
+    """Messages of 16 KiB fit, and as many queues and messages as Linux has by default."""
+    changes: list[Change] = []
+    for name, least in (("msg_max", 10), ("msgsize_max", MESSAGE), ("queues_max", 256)):
+        now = system.number(f"{MQ}/{name}")
+        if now is None:
+            return f"/{MQ}/{name} cannot be read"
+        if now < least:
+            changes.append(Write(f"{MQ}/{name}", str(least)))
+    return changes
+
+
+def _throttling(system: System) -> list[Change] | str:
+    """Off is the loss of the machine's way out of a runaway real-time task."""
+    return _if_number(system, RUNTIME, lambda now: now >= 0, "-1")
+
+
+# ---- control groups -----------------------------------------------------------------------------
+
+
+def _rt_group(system: System) -> list[Change] | str:
+    """A budget for this process's group, and for those above it, where it is 0."""
+    group = system.group("cpu")
+    if group is None or system.number(f"{group.folder}/cpu.rt_runtime_us") is None:
+        return "no budget of real-time that belongs to a control group is seen (RT_GROUP_SCHED)"
+    folders = list(group.upwards())[::-1]
+    budget = system.number(f"{folders[0]}/cpu.rt_runtime_us") or 0
+    changes: list[Change] = []
+    for folder in folders[1:]:
+        path = f"{folder}/cpu.rt_runtime_us"
+        now = system.number(path) or 0
+        if now == 0 and budget > 0:
+            changes.append(Write(path, str(budget)))
+        budget = now or budget
+    if budget <= 0:
+        return f"/{folders[0]} has no budget to give (cpu.rt_runtime_us)"
+    return changes
+
+
+def _cpuset(system: System) -> list[Change] | str:
+    """A partition that no other task gets into.
+
+    It holds one CPU more than those measured, for the agent's own threads, which all belong to
+    one process and cannot be parted from the measuring one.
+    """
+    group = system.group("cpuset")
+    if group is None:
+        return "no control groups with cpuset are seen"
+    if group.version == 1:
+        return (
+            "cgroup v1 keeps others off only if every task is moved, which cannot be undone "
+            "exactly; boot with isolcpus="
+        )
+    rest = _rest(system)
+    if len(rest) < 2:
+        return "it takes a CPU beside the measured ones for the agent, and one for all others"
+    siblings = (system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list")
+                for cpu in system.measured)  # fmt: skip
+    near = frozenset[int]().union(*(cpus for cpus in siblings if cpus))
+    spare = min(rest - {0}, key=lambda cpu: (cpu in near, cpu))
+    cpus = cpu_list(system.measured | {spare})
+    contents: list[tuple[str, str, Form]] = [
+        ("cpuset.cpus", cpus, "list"),
+        ("cpuset.cpus.partition", "isolated", "text"),
+    ]
+    return [
+        Write(f"{group.mount}/cgroup.subtree_control", "+cpuset", "member"),
+        Make(f"{group.mount}/{CPUSET}", contents),
+    ]
+
+
+SETTINGS = (
+    Setting("governor", "frequency governor performance", _governor),
+    Setting("idle", f"no idle states deeper than {DEEP_US} µs", _idle),
+    Setting("interrupts", "interrupts to other CPUs", _interrupts),
+    Setting("workqueues", "unbound kernel work to other CPUs", _workqueues),
+    Setting("watchdog", "soft-lockup watchdog to other CPUs", _watchdog),
+    Setting("timer_migration", "timers stay where they are", _timer_migration),
+    Setting("statistics", "memory statistics less often", _statistics),
+    Setting("huge_pages", "no transparent huge pages unasked", _huge_pages),
+    Setting("queues", "message queues take 16 KiB", _queues),
+    Setting("rt_group", "a real-time budget for the own control group", _rt_group),
+    Setting("cpuset", "an isolated partition (cgroup v2)", _cpuset),
+    Setting("rt_throttling", "no RT throttling (only by name)", _throttling, default=False),
+)

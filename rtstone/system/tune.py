@@ -1,0 +1,390 @@
+"""Makes the system fit to be measured, and puts back what it changed.
+
+A change is taken down in the journal, made, and read back.  What the kernel refuses is told and
+left; what was done is put back in reverse order, whatever ended the program in between.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rtstone.errors import UsageError, unknown
+from rtstone.model.benches import cpu_list
+from rtstone.system.facts import System
+from rtstone.system.journal import Begin, Journal, Step, locked
+from rtstone.system.settings import CPUSET, SETTINGS, Change, Make, Setting, Write, undoing, value
+
+BOOT = "proc/sys/kernel/random/boot_id"
+
+# apply:   changed, adjusted (the kernel made something else of it), enough (nothing to do),
+#          planned (a dry run), refused (by the kernel), impossible (here)
+# restore: restored, old (it had the old value), gone (the file, or the boot), left (changed by
+#          somebody else), failed
+# status:  holds, lost (has another value now), gone
+Outcome = Literal[
+    "changed", "adjusted", "enough", "planned", "refused", "impossible",
+    "restored", "old", "gone", "left", "failed", "holds", "lost",
+]  # fmt: skip
+
+
+class Told(NamedTuple):
+    """What became of one change; ``path`` is empty for a setting as a whole."""
+
+    setting: str
+    outcome: Outcome
+    path: str = ""
+    old: str = ""
+    new: str = ""
+    reason: str = ""
+
+
+class Files:
+    """The ways in which a system is changed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, path: str, text: str) -> None:
+        """In one call, as the kernel's files want it.  Raises OSError."""
+        handle = os.open(self._root / path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+        try:
+            os.write(handle, text.encode() or b"\n")
+        finally:
+            os.close(handle)
+
+    def make(self, path: str) -> None:
+        """A control group.  Raises OSError."""
+        (self._root / path).mkdir()
+
+    def remove(self, path: str) -> None:
+        """An empty control group.  Raises OSError."""
+        (self._root / path).rmdir()
+
+
+def settings(names: Iterable[str] | None) -> list[Setting]:
+    """Those of that name, in the order of the table; without names the usual ones.
+
+    Raises UsageError for a name that is not known.
+    """
+    if names is None:
+        return [setting for setting in SETTINGS if setting.default]
+    wanted, known = set(names), [setting.name for setting in SETTINGS]
+    for name in wanted - set(known):
+        raise unknown("setting", name, known, "in --only")
+    return [setting for setting in SETTINGS if setting.name in wanted]
+
+
+# ---- apply --------------------------------------------------------------------------------------
+
+
+def apply(system: System, chosen: list[Setting], files: Files | None = None) -> list[Told]:
+    """Carries out settings.  Raises UsageError if the journal cannot be written."""
+    files = files or Files(system.root)
+    with locked(system.root) as journal:
+        stale = _other_boot(system, journal)
+        begin = Begin(
+            boot=system.read(BOOT) or "",
+            since=datetime.now(UTC).isoformat(timespec="seconds"),
+            cpus=cpu_list(system.measured),
+        )
+        told = [Told("journal", "gone", reason=OTHER_BOOT)] if stale else []
+        for setting, change in _changes(system, chosen, told):
+            journal.open(begin)
+            told.append(_Applying(system, files, journal, setting).carry_out(change))
+        return told
+
+
+def dry_run(system: System, chosen: list[Setting]) -> list[Told]:
+    """What ``apply`` would do."""
+    told: list[Told] = []
+    for setting, change in _changes(system, chosen, told):
+        if isinstance(change, Make):
+            new = " ".join(text for _, text, _ in change.contents)
+            told.append(Told(setting.name, "planned", change.path, "", new))
+        else:
+            old = (system.raw(change.path) or "").strip()
+            told.append(Told(setting.name, "planned", change.path, old, change.new))
+    return told
+
+
+def _changes(
+    system: System, chosen: list[Setting], told: list[Told]
+) -> Iterator[tuple[Setting, Change]]:
+    """The changes to make; settings without any are told of."""
+    for setting in chosen:
+        plan = setting.plan(system)
+        if isinstance(plan, str):
+            told.append(Told(setting.name, "impossible", reason=plan))
+            continue
+        needed = [change for change in plan if not _is_so(system, change)]
+        if not needed:
+            told.append(Told(setting.name, "enough"))
+        yield from ((setting, change) for change in needed)
+
+
+def _is_so(system: System, change: Change) -> bool:
+    if isinstance(change, Make):
+        return all(
+            _reads(system, Write(f"{change.path}/{name}", text, form))
+            for name, text, form in change.contents
+        )
+    return _reads(system, change)
+
+
+def _reads(system: System, write: Write) -> bool:
+    """True if the file says what is to be written."""
+    now = system.raw(write.path)
+    return now is not None and value(write.form, now) == value(write.form, write.new)
+
+
+class _Applying:
+    """One change of one setting."""
+
+    def __init__(self, system: System, files: Files, journal: Journal, setting: Setting) -> None:
+        self._system, self._files, self._journal = system, files, journal
+        self._name = setting.name
+
+    def carry_out(self, change: Change) -> Told:
+        return self._make(change) if isinstance(change, Make) else self._write(change)
+
+    def _write(self, change: Write) -> Told:
+        before = self._system.raw(change.path)
+        if before is None:
+            return self._told(change, "", "refused", "it cannot be read")
+        earlier = self._journal.of(change.path)
+        old = earlier[0].old if earlier else before
+        number = self._journal.plan(
+            self._name, change.path, old=old, new=change.new, form=change.form
+        )
+        reason = ""
+        try:
+            self._files.write(change.path, change.new)
+        except OSError as error:
+            reason = error.strerror or str(error)
+        after = self._system.raw(change.path)
+        if after is None or value(change.form, after) == value(change.form, before):
+            self._journal.drop(number)
+            return self._told(change, before, "refused", reason or "the kernel kept its value")
+        self._journal.done(number, after)
+        if _reads(self._system, change):
+            return self._told(change, before, "changed")
+        return self._told(change, before, "adjusted", f"the kernel made it {after.strip()}")
+
+    def _make(self, change: Make) -> Told:
+        if self._system.path(change.path).exists():
+            ours = bool(self._journal.of(change.path))
+            why = "is there with other CPUs; restore first" if ours else "is there already"
+            return self._told(change, "", "refused", why)
+        number = self._journal.plan(self._name, change.path, contents=change.contents)
+        try:
+            self._files.make(change.path)
+            for name, text, form in change.contents:
+                self._files.write(f"{change.path}/{name}", text)
+                if not _reads(self._system, Write(f"{change.path}/{name}", text, form)):
+                    says = self._system.read(f"{change.path}/{name}")
+                    raise OSError(0, f"{name} says '{says}'")
+        except OSError as error:
+            with suppress(OSError):  # else restore does it
+                self._files.remove(change.path)
+                self._journal.drop(number)
+            return self._told(change, "", "refused", error.strerror or str(error))
+        self._journal.done(number, "")
+        return self._told(change, "", "changed")
+
+    def _told(self, change: Change, old: str, outcome: Outcome, reason: str = "") -> Told:
+        new = change.new if isinstance(change, Write) else change.contents[0][1]
+        return Told(self._name, outcome, change.path, old.strip(), new, reason)
+
+
+# ---- restore ------------------------------------------------------------------------------------
+
+OTHER_BOOT = "the machine was started anew since, which put the values back"
+
+
+def restore(system: System, *, force: bool = False, files: Files | None = None) -> list[Told]:
+    """Puts everything back; ``force`` also what somebody else has changed since.
+
+    What could not be put back stays in the journal.  Raises UsageError.
+    """
+    files = files or Files(system.root)
+    if not Journal(system.root).path.exists():
+        return []
+    with locked(system.root) as journal:
+        if _other_boot(system, journal):
+            return [Told("journal", "gone", reason=OTHER_BOOT)]
+        told = []
+        for path in reversed(journal.paths()):
+            steps = journal.of(path)
+            one = _put_back(system, files, journal, steps, force)
+            told.append(one)
+            if one.outcome not in ("left", "failed"):
+                with suppress(UsageError):  # a full disk; it is put back all the same
+                    for step in steps:
+                        journal.drop(step.number)
+        if all(one.outcome not in ("left", "failed") for one in told):
+            journal.clear()
+        return told
+
+
+def _other_boot(system: System, journal: Journal) -> bool:
+    """True if the journal was of another boot; it is cleared then."""
+    stale = journal.begin is not None and journal.begin.boot != (system.read(BOOT) or "")
+    if stale:
+        journal.clear()
+    return stale
+
+
+def _put_back(
+    system: System, files: Files, journal: Journal, steps: list[Step], force: bool
+) -> Told:
+    first = steps[0]
+    if first.kind == "make":
+        return _unmake(system, files, first)
+    now = system.raw(first.path)
+    outcome, reason = _settled(system, journal, steps, now, force) or _written(system, files, first)
+    was = (now or "").strip()
+    return Told(first.setting, outcome, first.path, was, first.old.strip(), reason)
+
+
+def _settled(
+    system: System, journal: Journal, steps: list[Step], now: str | None, force: bool
+) -> tuple[Outcome, str] | None:
+    """Why nothing is to be written, if so."""
+    first = steps[0]
+    if now is None:
+        there = system.path(first.path).exists()
+        return ("failed", "it cannot be read") if there else ("gone", "the file is not there now")
+    if value(first.form, now) == value(first.form, first.old):
+        return "old", ""
+    if force or _ours(now, journal, steps):
+        return None
+    return "left", f"somebody else made it {now.strip()}; --force puts it back"
+
+
+def _written(system: System, files: Files, first: Step) -> tuple[Outcome, str]:
+    try:
+        files.write(first.path, undoing(first.form, first.old))
+    except OSError as error:
+        return "failed", error.strerror or str(error)
+    after = system.raw(first.path) or ""
+    if value(first.form, after) != value(first.form, first.old):
+        return "failed", f"the kernel made it {after.strip()}"
+    return "restored", ""
+
+
+def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
+    """True if it is one of our values.
+
+    A step that was cut off may have left what the kernel made of it, which nobody read back.
+    """
+    if steps[-1].number not in journal.found:
+        return True
+    found = [journal.found[step.number] for step in steps if step.number in journal.found]
+    texts = [*(step.new for step in steps), *found]
+    return any(value(steps[0].form, now) == value(steps[0].form, text) for text in texts)
+
+
+def _unmake(system: System, files: Files, step: Step) -> Told:
+    """Removes a control group; tasks in it go to the one above."""
+    if not system.path(step.path).exists():
+        return Told(step.setting, "old", step.path)
+    above = f"{step.path.rpartition('/')[0]}/cgroup.procs"
+    moved = (system.read(f"{step.path}/cgroup.procs") or "").split()
+    try:
+        for process in moved:
+            with suppress(ProcessLookupError):
+                files.write(above, process)
+        files.remove(step.path)
+    except OSError as error:
+        return Told(step.setting, "failed", step.path, reason=error.strerror or str(error))
+    reason = f"{len(moved)} processes moved out of it" if moved else ""
+    return Told(step.setting, "restored", step.path, reason=reason)
+
+
+# ---- status -------------------------------------------------------------------------------------
+
+
+class Status(NamedTuple):
+    """What is tuned: on which CPUs, since when, and whether it still holds."""
+
+    journal: Path
+    since: str = ""
+    cpus: str = ""
+    told: list[Told] = []  # noqa: RUF012  never added to
+
+
+def status(system: System) -> Status:
+    """What is tuned.  Raises UsageError if the journal cannot be read."""
+    journal = Journal(system.root)
+    if journal.begin is None or journal.begin.boot != (system.read(BOOT) or ""):
+        return Status(journal.path)
+    told = [_standing(system, journal, path) for path in journal.paths()]
+    return Status(journal.path, journal.begin.since, journal.begin.cpus, told)
+
+
+def _standing(system: System, journal: Journal, path: str) -> Told:
+    last = journal.of(path)[-1]
+    if last.kind == "make":
+        holds = _is_so(system, Make(path, last.contents))
+        return Told(last.setting, "holds" if holds else "lost", path)
+    now = system.raw(path)
+    known = journal.found.get(last.number, last.new)
+    if now is None:
+        return Told(last.setting, "gone", path, last.old.strip(), last.new)
+    same = value(last.form, now) == value(last.form, known)
+    reason = "" if same else f"it is {now.strip()} now"
+    return Told(last.setting, "holds" if same else "lost", path, last.old.strip(),
+                known.strip(), reason)  # fmt: skip
+
+
+def state(system: System | None = None) -> dict[str, str | None]:
+    """The state of tuning for a run's conditions.
+
+    ``tune`` is "none", or the names of the settings in force, None if that cannot be told;
+    ``tune.lost`` names those of which a value is no longer what was set.
+    """
+    try:
+        now = status(system or System())
+    except UsageError:
+        return {"tune": None}
+    if not now.told:
+        return {"tune": "none"}
+    lost = Counter(one.setting for one in now.told if one.outcome != "holds")
+    names = dict.fromkeys(one.setting for one in now.told)
+    found: dict[str, str | None] = {"tune": " ".join(names), "tune.cpus": now.cpus}
+    found |= {"tune.since": now.since}
+    return found | ({"tune.lost": " ".join(lost)} if lost else {})
+
+
+# ---- the partition ------------------------------------------------------------------------------
+
+
+@contextmanager
+def entered(system: System | None = None, files: Files | None = None) -> Iterator[bool]:
+    """While the block lasts this process, and what it starts, is in the tuned partition.
+
+    True if there is one.  Start the agent in the block: it is born inside, while this process
+    leaves again.  Raises OSError if the kernel does not let it in.
+    """
+    system = system or System()
+    made = [one.path for one in status(system).told
+            if one.outcome == "holds" and one.path.endswith(f"/{CPUSET}")]  # fmt: skip
+    group = system.group("cpuset")
+    if not made or group is None:
+        yield False
+        return
+    files = files or Files(system.root)
+    affinity = os.sched_getaffinity(0)
+    files.write(f"{made[0]}/cgroup.procs", str(os.getpid()))
+    try:
+        yield True
+    finally:
+        files.write(f"{group.folder}/cgroup.procs", str(os.getpid()))
+        with suppress(OSError):  # the partition's CPUs are not among what is allowed outside
+            os.sched_setaffinity(0, affinity)

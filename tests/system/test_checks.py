@@ -1,0 +1,480 @@
+"""The checklist on systems of every kind: what is found, and what it is worth."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.model.documents import Result, Run, Slope, Target
+from rtstone.report.environment import checklist
+from rtstone.system import checks, probes
+from rtstone.system.check import GROUPS, VERDICTS
+from rtstone.system.facts import CPU, System, chosen, mask, masked
+from rtstone.system.probes import Probe
+from tests.system.trees import KERNEL, LIMITS, NO, interrupts, plant, system, task, usual
+
+Found = dict[str, tuple[str, str]]
+
+WORKING = {
+    "realtime": lambda: Probe(True, "SCHED_FIFO granted"),
+    "levels": lambda: Probe(True, "99"),
+    "idle_request": lambda: Probe(True, "may be used"),
+    "timers": lambda: Probe(True, "0.001"),
+}
+
+
+def look(tree: System) -> Found:
+    return {line.id: (line.verdict, line.value) for line in checks.lines(tree)}
+
+
+def verdicts(found: Found, *names: str) -> list[str]:
+    return [found[name][0] for name in names]
+
+
+# ---- systems ------------------------------------------------------------------------------------
+
+
+def test_a_tuned_real_time_box(tmp_path: Path) -> None:
+    tree = usual() | {
+        "sys/kernel/realtime": "1\n",
+        "proc/sys/kernel/version": "#1 SMP PREEMPT_RT Debian 6.12\n",
+        "boot/config-6.12": "CONFIG_PREEMPT_RT=y\n",
+        "proc/cmdline": "isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 mitigations=off\n",
+        f"{CPU}/isolated": "2-3\n",
+        f"{CPU}/nohz_full": "2-3\n",
+        f"{CPU}/cpu3/cpufreq/scaling_governor": "performance\n",
+        f"{CPU}/cpu3/cpuidle/state2/disable": "1\n",
+        "proc/self/status": "CapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-1\n",
+        "proc/irq/default_smp_affinity": "3\n",
+        "proc/irq/24/effective_affinity_list": "1\n",
+        "proc/interrupts": interrupts(5, 5, 0, 0),
+        "sys/devices/virtual/workqueue/cpumask": "3\n",
+        "proc/sys/kernel/watchdog_cpumask": "0-1\n",
+        "proc/sys/kernel/nmi_watchdog": "0\n",
+        "proc/sys/kernel/timer_migration": "0\n",
+        "proc/sys/vm/stat_interval": "10\n",
+        "proc/sys/fs/mqueue/msgsize_max": "16384\n",
+        "proc/meminfo": "SwapTotal: 0 kB\n",
+        "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
+    }  # fmt: skip
+    box = system(plant(tmp_path, tree), probes=WORKING)
+    assert box.measured == {3}  # the last isolated one, though it is not in the affinity
+    found = look(box)
+    poor = {name: line for name, line in found.items() if line[0] in ("bad", "warn")}
+    assert poor == {}
+    assert found["os.preemption"] == ("good", "PREEMPT_RT")
+    assert found["mp.tasks"] == ("good", "isolated; 0 tasks bound to it")
+    assert "isolcpus=2-3" in found["today.cmdline"][1]
+
+
+def test_a_laptop_as_it_comes(tmp_path: Path) -> None:
+    found = look(system(plant(tmp_path, usual()), probes=WORKING))
+    assert found["today.governor"] == ("bad", "powersave")
+    assert found["today.idle"] == ("warn", "C6 85 µs")
+    assert found["today.thp"] == ("warn", "always")
+    assert found["today.swap"] == ("warn", "2048 MiB")
+    assert found["today.soft_watchdog"] == ("warn", "on CPU 0-3")
+    assert found["mp.interrupts"] == ("warn", "1 of 3 may: 24")
+    assert found["mp.hits"] == ("warn", "24 eth0 5x")
+    assert found["mp.tasks"] == ("warn", "1 tasks may run there, 0 of them nowhere else")
+    assert found["mp.isolated"] == ("warn", "none")
+    assert found["mp.nohz_full"][0] == "warn"
+    assert found["os.preemption"] == (
+        "unknown", "PREEMPT_DYNAMIC, started as voluntary; not told now",
+    )  # fmt: skip
+    assert found["today.virtual"] == ("good", "no")
+    assert found["rt.throttling"] == ("yours", "950000 of 1000000 µs")
+
+
+def test_deep_states_that_nobody_may_hold_off_are_bad(tmp_path: Path) -> None:
+    held = WORKING | {"idle_request": lambda: Probe(False, "Permission denied")}
+    found = look(system(plant(tmp_path, usual()), probes=held))
+    assert verdicts(found, "today.idle", "today.dma_latency") == ["bad", "warn"]
+
+
+def test_a_container_without_rights_in_the_trap_of_group_scheduling(tmp_path: Path) -> None:
+    mount = "sys/fs/cgroup/cpu,cpuacct"
+    tree = usual() | {
+        "proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n",
+        "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n0::/\n",
+        "proc/self/mountinfo": f"32 31 0:30 / /{mount} rw - cgroup cgroup rw,cpu,cpuacct\n",
+        f"{mount}/cpu.rt_runtime_us": "950000\n",
+        f"{mount}/docker/abc/cpu.rt_runtime_us": "0\n",
+        f"{mount}/docker/abc/cpu.cfs_quota_us": "50000\n",
+        f"{mount}/docker/abc/cpu.cfs_period_us": "100000\n",
+        ".dockerenv": "",
+        f"{CPU}/cpu3/cpufreq/scaling_governor": "performance\n",
+    }
+    found = look(system(plant(tmp_path, tree)))
+    assert found["rt.group"] == ("bad", "0 µs in group /docker/abc")
+    assert found["rt.granted"] == ("bad", "no CAP_SYS_NICE, and a limit of 0")
+    assert found["cap.nice"] == ("bad", "not held")
+    names = ("cap.lock", "cap.admin", "cap.rawio", "cap.resource", "cap.override")
+    assert verdicts(found, *names) == ["warn"] * 5
+    assert verdicts(found, "limit.rtprio", "limit.memlock", "limit.queues") == ["warn"] * 3
+    assert found["today.container"] == ("warn", "docker")
+    assert found["today.quota"] == ("warn", f"50000 of 100000 µs in /{mount}/docker/abc")
+
+
+def test_the_trap_catches_who_holds_every_capability(tmp_path: Path) -> None:
+    tree = usual() | {
+        "proc/self/cgroup": "1:cpu:/a\n",
+        "proc/self/mountinfo": "32 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+        "sys/fs/cgroup/cpu/a/cpu.rt_runtime_us": "0\n",
+    }
+    found = look(system(plant(tmp_path, tree)))
+    assert found["rt.granted"] == ("bad", "refused by the control group")
+    assert verdicts(found, "cap.nice", "rt.group") == ["good", "bad"]
+
+
+def test_limits_do_where_capabilities_are_missing(tmp_path: Path) -> None:
+    tree = usual() | {
+        "proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n",
+        "proc/self/limits": LIMITS.format(nproc="4096", memlock="unlimited", rtprio="99"),
+    }
+    found = look(system(plant(tmp_path, tree)))
+    names = ("cap.nice", "cap.lock", "limit.rtprio", "limit.memlock", "rt.granted")
+    assert verdicts(found, *names) == ["good"] * 5
+
+
+def test_capabilities_of_the_agents_file_count(tmp_path: Path) -> None:
+    bits = 1 << 23 | 1 << 14
+    data = struct.pack("<5I", 0x02000001, bits, 0, 1, 0)
+    assert probes.file_capabilities(data) == bits | 1 << 32
+    assert probes.file_capabilities(struct.pack("<5I", 0x02000000, bits, 0, 1, 0)) == 0
+    tree = usual() | {"proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n"}
+    by_file = {
+        "realtime": lambda: Probe(False, "EPERM"),
+        "agent_capabilities": lambda: Probe(True, f"{bits:x}"),
+    }
+    found = look(system(plant(tmp_path, tree), probes=by_file))
+    names = ("rt.granted", "cap.nice", "cap.lock", "cap.rawio")
+    assert verdicts(found, *names) == ["good", "good", "good", "warn"]
+
+
+def test_a_refusal_is_bad(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()), probes={"realtime": lambda: Probe(False, "EPERM")})
+    assert look(tree)["rt.granted"] == ("bad", "EPERM")
+
+
+def test_a_quota_above_the_own_group_counts_too(tmp_path: Path) -> None:
+    tree = usual() | {
+        "proc/self/cgroup": "0::/pod/box\n",
+        "sys/fs/cgroup/pod/box/cgroup.controllers": "cpu\n",
+        "sys/fs/cgroup/pod/box/cpu.max": "max 100000\n",
+        "sys/fs/cgroup/pod/cpu.max": "20000 100000\n",
+        "sys/fs/cgroup/cgroup.controllers": "cpu\n",
+    }
+    found = look(system(plant(tmp_path, tree)))
+    assert found["today.quota"] == ("warn", "20000 of 100000 µs in /sys/fs/cgroup/pod")
+
+
+def test_a_virtual_machine(tmp_path: Path) -> None:
+    tree = usual(2) | {
+        "proc/cpuinfo": "vendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor\n",
+        "proc/stat": "cpu0 9 0 0 0 0 0 0 0 0 0\ncpu1 700 0 0 290 0 0 0 10 0 0\n",
+        "sys/class/dmi/id/product_name": "KVM\n",
+        "sys/devices/system/clocksource/clocksource0/current_clocksource": "kvm-clock\n",
+    }
+    found = look(system(plant(tmp_path, tree)))
+    assert found["today.virtual"] == ("warn", "yes KVM")
+    assert found["today.steal"] == ("warn", "1.00% since the start")
+    assert found["today.smi"] == ("unknown", "not counted for a guest")
+    assert found["env.clock"] == ("warn", "kvm-clock")
+
+
+def test_a_system_where_nearly_nothing_is_told(tmp_path: Path) -> None:
+    found = look(system(tmp_path))
+    judged = {name: line for name, line in found.items() if line[0] not in ("unknown", "yours")}
+    assert judged == {}
+    assert all(value for verdict, value in found.values() if verdict == "unknown")
+
+
+def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
+    tree = dict.fromkeys(usual(), "nonsense ?! -7 [\n")
+    found = look(system(plant(tmp_path, tree)))
+    assert found["rt.throttling"][0] == "unknown"
+    assert found["mp.default_affinity"][0] == "unknown"
+    assert found["env.competitors"][0] == "unknown"
+
+
+# ---- single lines -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "finding"),
+    [
+        ({"sys/kernel/debug/sched/preempt": "none voluntary (full) lazy\n"},
+         ("warn", "full (PREEMPT_DYNAMIC)")),
+        ({"sys/kernel/debug/sched/preempt": "none (voluntary) full\n"},
+         ("bad", "voluntary (PREEMPT_DYNAMIC)")),
+        ({"proc/cmdline": "preempt=full\n"},
+         ("unknown", "PREEMPT_DYNAMIC, started as full; not told now")),
+        ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": "CONFIG_PREEMPT_NONE=y\n"},
+         ("bad", "none")),
+        ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "boot/config-6.12": ""},
+         ("warn", "full")),
+        ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": ""},
+         ("unknown", "the kernel's configuration is not told")),
+    ],
+)  # fmt: skip
+def test_preemption(tmp_path: Path, files: dict[str, str], finding: tuple[str, str]) -> None:
+    assert look(system(plant(tmp_path, usual() | files)))["os.preemption"] == finding
+
+
+@pytest.mark.parametrize(
+    ("competitor", "finding"),
+    [
+        (task(50, "spin", policy=1, rtprio=98),
+         ("bad", "at priority 98 or above: spin (50 fifo 98)")),
+        (task(50, "spin", policy=2, rtprio=97), ("good", "none seen")),
+        (task(50, "dl", policy=6), ("bad", "at priority 98 or above: dl (50 deadline 0)")),
+        (task(50, "spin", policy=1, rtprio=99, cpus="0-2"), ("good", "none seen")),
+        # a kernel thread that is not the stopper
+        (task(50, "watchdogd", policy=1, rtprio=99, flags=KERNEL),
+         ("bad", "at priority 98 or above: watchdogd (50 fifo 99)")),
+        # a user's task that only has the stopper's name
+        (task(50, "migration/9", policy=1, rtprio=99),
+         ("bad", "at priority 98 or above: migration/9 (50 fifo 99)")),
+    ],
+)  # fmt: skip
+def test_competitors(tmp_path: Path, competitor: dict[str, str], finding: tuple[str, str]) -> None:
+    assert look(system(plant(tmp_path, usual() | competitor)))["env.competitors"] == finding
+
+
+def test_other_real_time_tasks(tmp_path: Path) -> None:
+    found = look(system(plant(tmp_path, usual() | task(50, "jackd", policy=1, rtprio=70))))
+    assert found["env.realtime"] == ("warn", "jackd (50 fifo 70)")
+
+
+def between(tmp_path: Path, change: dict[str, str]) -> Found:
+    """What is found if the tree changes between the two looks."""
+    root = plant(tmp_path, usual() | task(50, "hog", ran=100))
+    return look(system(root, pause=lambda: plant(root, change)))
+
+
+def test_what_goes_on_now(tmp_path: Path) -> None:
+    found = between(
+        tmp_path,
+        task(50, "hog", ran=10**6)
+        | {
+            "proc/interrupts": interrupts(5, 5, 5, 10**6),
+            "proc/diskstats": "8 0 sda 99999 0 0 0 10 0 0 0 0 0 0\n",
+            "proc/stat": "cpu3 100 0 100 800 0 0 0 50 0 0\n",
+        },
+    )
+    assert found["env.competitors"][0] == "warn"
+    assert found["env.competitors"][1].startswith("busy: hog (50)")
+    assert found["env.interrupts"][0] == "warn"
+    assert "24 eth0 999995x" in found["env.interrupts"][1]
+    assert found["env.disk"][0] == "warn"
+    assert found["today.steal"][1].startswith("goes on")
+
+
+def test_requests_of_a_partition_are_not_counted_twice(tmp_path: Path) -> None:
+    change = "8 0 sda 11 0 0 0 10 0 0 0 0 0 0\n8 1 sda1 99999 0 0 0 10 0 0 0 0 0 0\n"
+    rate = between(tmp_path, {"proc/diskstats": change})["env.disk"][1].split()[0]
+    assert int(rate) <= 1000  # one request, in at least a millisecond
+
+
+def test_a_new_task_of_an_old_number_is_not_taken_for_it(tmp_path: Path) -> None:
+    later = task(50, "hog", ran=10**6)
+    path = "proc/50/task/50/stat"
+    later[path] = later[path].replace(" 100 ", " 101 ")  # its start
+    assert between(tmp_path, later)["env.competitors"] == ("good", "none seen")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "effective", "finding"),
+    [
+        ("0-3", "3", ("warn", "1 of 3 may: 24")),
+        ("0-3", "1", ("good", "none of 3")),
+        ("0-2", "3", ("good", "none of 3; 1 move with their next")),
+        ("3", "", ("warn", "1 of 3 may: 24")),  # where it will go is not chosen yet
+    ],
+)
+def test_steered_interrupts(
+    tmp_path: Path, allowed: str, effective: str, finding: tuple[str, str]
+) -> None:
+    tree = usual() | {
+        "proc/irq/24/smp_affinity_list": f"{allowed}\n",
+        "proc/irq/24/effective_affinity_list": f"{effective}\n",
+    }
+    assert look(system(plant(tmp_path, tree)))["mp.interrupts"] == finding
+
+
+def test_interrupts_of_other_cpus_are_no_matter(tmp_path: Path) -> None:
+    found = between(tmp_path, {"proc/interrupts": interrupts(10**6, 10**6, 10**6, 5)})
+    assert found["env.interrupts"][0] == "good"
+
+
+def test_smi_count(tmp_path: Path) -> None:
+    data = bytearray(64)
+    data[0x34 : 0x34 + 8] = struct.pack("<Q", 7)
+    root = plant(tmp_path, usual() | {"dev/cpu/3/msr": ""})
+    (root / "dev/cpu/3/msr").write_bytes(data)
+    assert look(system(root))["today.smi"] == ("warn", "7 since the start")
+    (root / "dev/cpu/3/msr").write_bytes(bytes(64))
+    assert look(system(root))["today.smi"] == ("good", "0 since the start")
+    (root / "dev/cpu/3/msr").unlink()
+    assert look(system(root))["today.smi"][0] == "unknown"
+
+
+def test_hyper_threads(tmp_path: Path) -> None:
+    siblings = {f"{CPU}/cpu3/topology/thread_siblings_list": "1,3\n"}
+    found = look(system(plant(tmp_path, usual() | siblings)))
+    assert found["mp.siblings"] == ("warn", "shares its core: CPU 1,3")
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"), [("tsc", "good"), ("hpet", "bad"), ("acpi_pm", "bad"), ("xen", "warn")]
+)
+def test_clock_source(tmp_path: Path, source: str, verdict: str) -> None:
+    name = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+    found = look(system(plant(tmp_path, usual() | {name: source})))
+    assert found["env.clock"] == (verdict, source)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [(Probe(True, "0.001"), "good"), (Probe(False, "4000"), "bad")],
+)
+def test_timers(tmp_path: Path, outcome: Probe, verdict: str) -> None:
+    found = look(system(tmp_path, probes={"timers": lambda: outcome}))
+    assert found["os.timers"] == (verdict, f"{outcome.text} µs")
+
+
+# ---- which CPU ----------------------------------------------------------------------------------
+
+
+def test_the_measured_cpus(tmp_path: Path) -> None:
+    root = plant(tmp_path, usual())
+    assert system(root).measured == {3}
+    assert system(root, cpus="0-1").measured == {0, 1}
+    with pytest.raises(UsageError, match="CPU 4 is not online"):
+        _ = system(root, cpus="3-4").measured
+    with pytest.raises(UsageError, match="bad CPU list 'x'"):
+        _ = system(root, cpus="x").measured
+    plant(root, {"proc/self/status": "Cpus_allowed_list:\t0-2\n"})
+    assert system(root).measured == {2}
+    plant(root, {f"{CPU}/isolated": "1,3\n"})
+    assert system(root).measured == {3}
+    usable = {"usable_cpus": lambda: Probe(True, "", frozenset({0, 1, 2}))}
+    assert system(root, probes=usable).measured == {1}  # a cpuset forbids the other
+
+
+def test_lists_and_masks() -> None:
+    assert masked("ff,00000001") == frozenset([0, *range(32, 40)])
+    assert masked("") is None
+    assert masked("3x") is None
+    assert mask(frozenset({0, 33}), like="ff,ffffffff") == "00000002,00000001"
+    assert mask(frozenset({0, 3}), like="f") == "9"
+    assert chosen("a [b] c") == "b"
+    assert chosen("a (b) c") == "b"
+    assert chosen("a b") is None
+
+
+# ---- what was measured --------------------------------------------------------------------------
+
+
+def run(*results: Result, slopes: list[Slope] | None = None) -> Callable[[], Run]:
+    document = Run(run_id="20261121-x", created="", status="complete", target=Target(name="local"),
+                   results=list(results), slopes=slopes or [])  # fmt: skip
+    return lambda: document
+
+
+def result(bench: str, worst: float, status: Any = "ok") -> Result:
+    return Result(case=1, bench=bench, status=status, load="none", params={}, unit="ns", n=1000,
+                  p50=100.0, max=worst)  # fmt: skip
+
+
+def test_known_quantities_are_those_of_the_last_run(tmp_path: Path) -> None:
+    results = (result("dk.periodic", 5000.0), result("dk.periodic", 9000.0),
+               result("det.bintime", 10.0, "failed"), result("sched.yield", 700.0))  # fmt: skip
+    found = look(system(tmp_path, run=run(*results)))
+    assert found["known.wakeup"] == (
+        "good", "dk.periodic: p50 100 ns, max 9.00 µs, n 1000, load none (20261121-x)",
+    )  # fmt: skip
+    assert found["known.syscalls"][1].startswith("sched.yield: p50 100 ns, max 700 ns")
+    assert found["known.masking"] == ("unknown", "not measured")
+    assert found["known.interrupt"] == ("unknown", "not measured")
+
+
+@pytest.mark.parametrize(("constant", "verdict"), [(True, "good"), (False, "warn")])
+def test_constant_time_scheduling_is_a_slope(tmp_path: Path, constant: bool, verdict: str) -> None:
+    slope = Slope(bench="ctx.ballast", load="none", over="ballast", params={}, points=[],
+                  slope=2.0, ci95=(1.0, 3.0), unit="ns", constant=constant)  # fmt: skip
+    found = look(system(tmp_path, run=run(slopes=[slope])))
+    assert found["os.scaling"][0] == verdict
+
+
+# ---- the list itself ----------------------------------------------------------------------------
+
+
+def test_every_line_has_a_name_a_group_and_advice() -> None:
+    names = [check.id for check in checks.CHECKS]
+    assert len(set(names)) == len(names)
+    assert {check.group for check in checks.CHECKS} == set(GROUPS)
+    assert all(check.title and check.advice for check in checks.CHECKS)
+    order = [GROUPS.index(check.group) for check in checks.CHECKS]
+    assert order == sorted(order)
+
+
+def test_the_list_as_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checks, "System", lambda: system(plant(tmp_path, usual())))
+    table = checks.table()
+    assert table.columns == ("id", "group", "title", "verdict", "value", "advice")
+    assert [row[0] for row in table.rows] == [check.id for check in checks.CHECKS]
+    assert all(row[3] in VERDICTS for row in table.rows)
+
+
+def test_a_narrow_terminal(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = checks.lines(tree)
+    rows = [str(row) for row in checklist(lines, tree.measured, 80)]
+    assert max(len(line) for row in rows for line in row.split("\n")) <= 80
+    bad = next(n for n, row in enumerate(rows) if row.startswith("X"))
+    assert bad < min(n for n, row in enumerate(rows) if row.startswith(("+", "!", "?", "-")))
+    told = "\n".join(rows)
+    assert all(line.title in told for line in lines)
+    assert "bad: mend these first" in told
+
+
+# ---- trials -------------------------------------------------------------------------------------
+
+
+def test_a_trial_cannot_harm_its_caller() -> None:
+    def fails() -> Probe:
+        raise RuntimeError("of the trial")
+
+    def hangs() -> Probe:
+        while True:
+            pass
+
+    assert probes.tried(lambda: Probe(False, "EPERM")) == Probe(False, "EPERM")
+    assert probes.tried(fails).works is None
+    assert "of the trial" in probes.tried(fails).text
+    assert probes.tried(hangs, limit_s=0.2).works is None
+
+
+def test_inheritance_is_seen_only_where_the_holder_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a mutex of no protocol the same trial has to say no."""
+    if not probes.LIVE["realtime"]().works:
+        pytest.skip("no right to real-time")
+    assert probes.LIVE["inheritance"]() == Probe(True, "holder raised")
+    monkeypatch.setattr(probes, "PRIO_INHERIT", 0)  # PTHREAD_PRIO_NONE
+    monkeypatch.setattr(probes, "LIMIT_S", 0.4)
+    assert probes.LIVE["inheritance"]() == Probe(False, "holder not raised")
+
+
+def test_this_machine_can_be_looked_at() -> None:
+    lines = checks.lines(System(pause=lambda: None))
+    assert len(lines) == len(checks.CHECKS)
+    assert all(line.verdict in VERDICTS for line in lines)

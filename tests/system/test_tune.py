@@ -1,0 +1,592 @@
+"""Whatever ends `tune` and whenever: `restore` leaves the tree as it was, byte by byte."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.system import journal, tune
+from rtstone.system.facts import CPU, System
+from rtstone.system.journal import FOLDER, NAME, Journal
+from rtstone.system.settings import SETTINGS
+from rtstone.system.tune import Told
+from tests.system.trees import BOOT, Kernel, plant, snapshot, system, usual
+
+GOVERNOR = f"{CPU}/cpu3/cpufreq/scaling_governor"
+STAT = "proc/sys/vm/stat_interval"
+IRQ = "proc/irq/24/smp_affinity_list"
+PARTITION = "sys/fs/cgroup/rtstone"
+USUAL = tune.settings(None)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = plant(tmp_path / "root", usual())
+    (root / FOLDER).mkdir(parents=True)
+    return root
+
+
+def outcomes(told: list[Told]) -> dict[str, str]:
+    return {one.path or one.setting: one.outcome for one in told}
+
+
+def apply(
+    root: Path, *names: str, kernel: Kernel | None = None, cpus: str | None = None
+) -> dict[str, str]:
+    chosen = tune.settings(names or None)
+    return outcomes(tune.apply(system(root, cpus=cpus), chosen, kernel or Kernel(root)))
+
+
+def restore(root: Path, kernel: Kernel | None = None, force: bool = False) -> dict[str, str]:
+    return outcomes(tune.restore(system(root), force=force, files=kernel or Kernel(root)))
+
+
+def text(root: Path, name: str) -> str:
+    return (root / name).read_text().strip()
+
+
+# ---- what is changed ----------------------------------------------------------------------------
+
+
+def test_apply_changes_what_it_should_and_nothing_else(tree: Path) -> None:
+    before = snapshot(tree)
+    told = apply(tree)
+    after = snapshot(tree)
+    changed = {name: after[name] for name in before if after[name] != before[name]}
+    every = [f"proc/irq/{irq}/smp_affinity_list" for irq in (9, 24, 131)]
+    assert changed == {
+        GOVERNOR: b"performance\n",
+        f"{CPU}/cpu3/cpuidle/state2/disable": b"1\n",
+        **dict.fromkeys(every, b"0-2\n"),
+        "proc/irq/default_smp_affinity": b"7\n",
+        "sys/devices/virtual/workqueue/cpumask": b"7\n",
+        "proc/sys/kernel/watchdog_cpumask": b"0-2\n",
+        "proc/sys/kernel/timer_migration": b"0\n",
+        STAT: b"10\n",
+        "sys/kernel/mm/transparent_hugepage/enabled": b"always [madvise] never\n",
+        "proc/sys/fs/mqueue/msgsize_max": b"16384\n",
+        "sys/fs/cgroup/cgroup.subtree_control": b"cpu cpuset memory\n",
+    }
+    assert text(tree, f"{PARTITION}/cpuset.cpus") == "1,3"  # and one for the agent's own threads
+    assert text(tree, f"{PARTITION}/cpuset.cpus.partition") == "isolated"
+    assert set(told.values()) == {"changed", "impossible"}
+    assert told["rt_group"] == "impossible"
+    assert set(restore(tree).values()) == {"restored"}
+    assert snapshot(tree) == before
+    assert not (tree / FOLDER / NAME).exists()
+    assert restore(tree) == {}
+
+
+def test_throttling_is_only_changed_when_it_is_named(tree: Path) -> None:
+    runtime = "proc/sys/kernel/sched_rt_runtime_us"
+    assert [setting.name for setting in SETTINGS if not setting.default] == ["rt_throttling"]
+    apply(tree)
+    assert text(tree, runtime) == "950000"
+    apply(tree, "rt_throttling")
+    assert text(tree, runtime) == "-1"
+    restore(tree)
+    assert text(tree, runtime) == "950000"
+
+
+def test_what_is_enough_is_left(tree: Path) -> None:
+    plant(tree, {
+        STAT: "120\n",
+        "proc/sys/fs/mqueue/msgsize_max": "65536\n",
+        "proc/sys/fs/mqueue/msg_max": "100\n",
+        "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
+        GOVERNOR: "performance\n",
+        IRQ: "0\n",
+    })  # fmt: skip
+    before = snapshot(tree)
+    told = apply(tree, "statistics", "queues", "huge_pages", "governor")
+    assert set(told.values()) == {"enough"}
+    assert snapshot(tree) == before
+    assert IRQ not in apply(tree, "interrupts")
+    assert not any(path.startswith("proc/sys/fs") for path in told)
+
+
+def test_an_interrupt_bound_to_the_measured_cpu_goes_to_all_others(tree: Path) -> None:
+    plant(tree, {IRQ: "3\n"})
+    apply(tree, "interrupts")
+    assert text(tree, IRQ) == "0-2"
+
+
+def test_wide_masks_keep_their_words(tree: Path) -> None:
+    name = "proc/irq/default_smp_affinity"
+    plant(tree, {name: "ff,ffffffff\n", f"{CPU}/online": "0-39\n"})
+    apply(tree, "interrupts", cpus="32")
+    assert text(tree, name) == "000000fe,ffffffff"
+
+
+def test_no_cpu_is_left(tree: Path) -> None:
+    told = apply(tree, cpus="0-3")
+    for setting in ("interrupts", "workqueues", "watchdog", "cpuset"):
+        assert told[setting] == "impossible"
+
+
+@pytest.mark.parametrize(
+    ("plants", "reason"),
+    [
+        ({"proc/self/cgroup": ""}, "no control groups"),
+        ({f"{CPU}/online": "2-3\n"}, "for the agent"),
+        ({"proc/self/cgroup": "3:cpuset:/\n0::/\n", "proc/self/mountinfo":
+          "35 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"}, "cgroup v1"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_partition(tree: Path, plants: dict[str, str], reason: str) -> None:
+    plant(tree, plants)
+    (told,) = tune.apply(system(tree), tune.settings(["cpuset"]), Kernel(tree))
+    assert told.outcome == "impossible"
+    assert reason in told.reason
+
+
+def test_the_trap_of_group_scheduling(tree: Path) -> None:
+    mount = "sys/fs/cgroup/cpu"
+    plant(tree, {
+        "proc/self/cgroup": "1:cpu,cpuacct:/a/b\n0::/\n",
+        "proc/self/mountinfo": f"32 31 0:30 / /{mount} rw - cgroup cgroup rw,cpu,cpuacct\n",
+        f"{mount}/cpu.rt_runtime_us": "950000\n",
+        f"{mount}/a/cpu.rt_runtime_us": "0\n",
+        f"{mount}/a/b/cpu.rt_runtime_us": "0\n",
+    })  # fmt: skip
+    before = snapshot(tree)
+    kernel = Kernel(tree)
+    apply(tree, "rt_group", kernel=kernel)
+    names = [f"{mount}/a/cpu.rt_runtime_us", f"{mount}/a/b/cpu.rt_runtime_us"]
+    assert kernel.writes == [(name, "950000") for name in names]  # a child needs its parent's
+    kernel.writes.clear()
+    restore(tree, kernel)
+    assert kernel.writes == [(name, "0\n") for name in names[::-1]]
+    assert snapshot(tree) == before
+
+
+def test_a_name_that_is_not_known(tree: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean 'governor'"):
+        tune.settings(["governer"])
+
+
+def test_a_dry_run_writes_nothing(tree: Path) -> None:
+    (tree / FOLDER).rmdir()
+    before = snapshot(tree)
+    told = tune.dry_run(system(tree), USUAL)
+    assert snapshot(tree) == before
+    assert not (tree / FOLDER).exists()
+    planned = {one.path for one in told if one.outcome == "planned"}
+    (tree / FOLDER).mkdir(parents=True)
+    assert planned == {one for one, outcome in apply(tree).items() if outcome == "changed"}
+
+
+# ---- what is killed -----------------------------------------------------------------------------
+
+
+class Killer:
+    """Kills this process at the k-th point; counts them."""
+
+    def __init__(self, at: int | None) -> None:
+        self.at, self.count = at, 0
+
+    def __call__(self) -> None:
+        if self.count == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.count += 1
+
+
+def in_child(work: Callable[[Killer], Any], at: int | None) -> int | None:
+    """Does the work in a child that is killed at a point; None if so, else the count of points.
+
+    The journal's writes are points too: before, with half of the line there, and after.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            kill = Killer(at)
+            put = journal._put
+
+            def torn(handle: int, line: bytes) -> None:
+                kill()
+                if kill.count == kill.at:
+                    os.write(handle, line[: len(line) // 2])
+                kill()
+                put(handle, line)
+                kill()
+
+            journal._put = torn
+            work(kill)
+            os.write(writing, str(kill.count).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    said = os.read(reading, 100)
+    os.close(reading)
+    os.waitpid(child, 0)
+    return int(said) if said else None
+
+
+def applying(root: Path) -> Callable[[Killer], Any]:
+    return lambda kill: tune.apply(system(root), tune.settings(None), Kernel(root, point=kill))
+
+
+def restoring(root: Path) -> Callable[[Killer], Any]:
+    return lambda kill: tune.restore(system(root), files=Kernel(root, point=kill))
+
+
+def points(work: Callable[[Killer], Any]) -> int:
+    count = in_child(work, None)
+    assert count is not None
+    assert count > 60
+    return count
+
+
+def test_killed_at_every_step_of_apply(tree: Path, tmp_path: Path) -> None:
+    before = snapshot(tree)
+    copy = shutil.copytree(tree, tmp_path / "count")
+    untouched = 0
+    for at in range(points(applying(copy))):
+        assert in_child(applying(tree), at) is None
+        untouched += snapshot(tree) == before
+        assert "failed" not in restore(tree).values()
+        assert snapshot(tree) == before, f"killed at {at}"
+        assert not Journal(tree).steps
+    assert untouched < 10  # else nothing was tried
+
+
+def test_killed_and_applied_again(tree: Path, tmp_path: Path) -> None:
+    before = snapshot(tree)
+    copy = shutil.copytree(tree, tmp_path / "count")
+    for at in range(0, points(applying(copy)), 3):
+        assert in_child(applying(tree), at) is None
+        apply(tree)
+        assert text(tree, GOVERNOR) == "performance"
+        restore(tree)
+        assert snapshot(tree) == before, f"killed at {at}"
+
+
+def test_killed_at_every_step_of_restore(tree: Path, tmp_path: Path) -> None:
+    before = snapshot(tree)
+    copy = shutil.copytree(tree, tmp_path / "count")
+    apply(copy)
+    for at in range(points(restoring(copy))):
+        apply(tree)
+        assert in_child(restoring(tree), at) is None
+        restore(tree)
+        assert snapshot(tree) == before, f"killed at {at}"
+
+
+def test_killed_while_what_was_changed_twice_is_restored(tree: Path, tmp_path: Path) -> None:
+    before = snapshot(tree)
+
+    def twice(root: Path) -> None:
+        apply(root, "statistics")
+        plant(root, {STAT: "5\n"})
+        apply(root, "statistics")
+
+    copy = shutil.copytree(tree, tmp_path / "count")
+    twice(copy)
+    count = in_child(restoring(copy), None)
+    assert count
+    for at in range(count):
+        twice(tree)
+        assert in_child(restoring(tree), at) is None
+        assert "left" not in restore(tree).values()
+        assert snapshot(tree) == before, f"killed at {at}"
+
+
+def test_killed_at_random_moments(tree: Path) -> None:
+    before = snapshot(tree)
+    dice = random.Random(20020304)
+    for _ in range(40):
+        child = os.fork()
+        if child == 0:
+            while True:
+                try:
+                    apply(tree)
+                    restore(tree)
+                except BaseException:
+                    os._exit(1)
+        time.sleep(dice.uniform(0.001, 0.05))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL  # it did not fail before
+        _sweep(tree)
+        restore(tree)
+        assert snapshot(tree) == before
+
+
+def _sweep(root: Path) -> None:
+    """What the scratch kernel itself had no time to end: the real one is not killed."""
+    half = root / f"{PARTITION}~"
+    if half.exists():
+        shutil.rmtree(half)
+
+
+def test_these_tests_would_see_a_journal_that_comes_too_late(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A journal that is not on the disk when the change is made leaves a difference somewhere."""
+    before = snapshot(tree)
+    put, waiting = journal._put, []
+
+    def late(handle: int, line: bytes) -> None:
+        waiting.append(line)
+        if b'"done"' in line:
+            for one in waiting:
+                put(handle, one)
+            waiting.clear()
+
+    monkeypatch.setattr(journal, "_put", late)
+    different = 0
+    for at in range(8, 20):
+        copy = shutil.copytree(tree, tmp_path / f"late{at}")
+        in_child(applying(copy), at)
+        restore(copy)
+        different += snapshot(copy) != before
+    assert different
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+def test_what_the_kernel_refuses_is_told_and_not_fatal(tree: Path) -> None:
+    before = snapshot(tree)
+    kernel = Kernel(tree, refused={IRQ: errno.EIO, GOVERNOR: errno.EPERM})
+    told = tune.apply(system(tree), tune.settings(None), kernel)
+    refused = {one.path: one.reason for one in told if one.outcome == "refused"}
+    assert refused == {IRQ: "Input/output error", GOVERNOR: "Operation not permitted"}
+    assert text(tree, STAT) == "10"
+    assert "governor" not in (tune.state(system(tree))["tune"] or "")
+    assert IRQ not in restore(tree)  # nobody has to put back what was not changed
+    assert snapshot(tree) == before
+
+
+def test_a_write_that_changes_nothing_is_no_success(tree: Path) -> None:
+    kernel = Kernel(tree, bent={STAT: "1\n"})
+    assert apply(tree, "statistics", kernel=kernel) == {STAT: "refused"}
+    assert restore(tree) == {}
+
+
+def test_what_the_kernel_makes_of_a_value_is_ours(tree: Path) -> None:
+    before = snapshot(tree)
+    assert apply(tree, "statistics", kernel=Kernel(tree, bent={STAT: "7\n"})) == {STAT: "adjusted"}
+    assert outcomes(tune.status(system(tree)).told) == {STAT: "holds"}
+    assert restore(tree) == {STAT: "restored"}
+    assert snapshot(tree) == before
+
+
+@pytest.mark.parametrize("at", range(3, 9))
+def test_killed_where_the_kernel_makes_something_else_of_it(tree: Path, at: int) -> None:
+    before = snapshot(tree)
+
+    def work(kill: Killer) -> None:
+        kernel = Kernel(tree, bent={STAT: "7\n"}, point=kill)
+        tune.apply(system(tree), tune.settings(["statistics"]), kernel)
+
+    in_child(work, at)
+    restore(tree)
+    assert snapshot(tree) == before
+
+
+def test_a_partition_that_the_kernel_calls_invalid_is_taken_back(tree: Path) -> None:
+    says = "isolated invalid (Cpu list in cpuset.cpus not exclusive)"
+    name = f"{PARTITION}/cpuset.cpus.partition"
+    kernel = Kernel(tree, bent={name: f"{says}\n"})
+    told = tune.apply(system(tree), tune.settings(["cpuset"]), kernel)
+    assert told[-1].outcome == "refused"
+    assert says in told[-1].reason
+    assert not (tree / PARTITION).exists()
+    restore(tree)
+    assert text(tree, "sys/fs/cgroup/cgroup.subtree_control") == "cpu memory"
+
+
+def test_a_group_that_is_not_ours_is_left(tree: Path) -> None:
+    plant(tree, {f"{PARTITION}/cgroup.procs": "", f"{PARTITION}/cpuset.cpus": "0\n"})
+    assert apply(tree, "cpuset")[PARTITION] == "refused"
+    restore(tree)
+    assert text(tree, f"{PARTITION}/cpuset.cpus") == "0"
+
+
+def test_a_value_that_cannot_be_put_back_stays_in_the_journal(tree: Path) -> None:
+    before = snapshot(tree)
+    apply(tree)
+    told = restore(tree, Kernel(tree, refused={IRQ: errno.EIO}))
+    assert [path for path, outcome in told.items() if outcome != "restored"] == [IRQ]
+    assert Journal(tree).paths() == [IRQ]
+    assert restore(tree) == {IRQ: "restored"}
+    assert snapshot(tree) == before
+
+
+def test_a_file_that_has_gone_is_no_failure(tree: Path) -> None:
+    apply(tree, "interrupts")
+    shutil.rmtree(tree / "proc/irq/24")
+    assert restore(tree)[IRQ] == "gone"
+    assert not (tree / FOLDER / NAME).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+def test_without_rights_nothing_is_touched_and_one_line_says_so() -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own is closed to others
+        root = plant(Path(name), usual())
+        root.chmod(0o755)
+        before = snapshot(root)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setuid(65534)
+                apply(root)
+            except UsageError as error:
+                os.write(writing, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        os.waitpid(child, 0)
+        told = os.read(reading, 1000).decode()
+        os.close(reading)
+        assert told == (
+            f"the journal cannot be written, {root / FOLDER}: Permission denied; run as root"
+        )
+        assert snapshot(root) == before
+
+
+# ---- what others do meanwhile -------------------------------------------------------------------
+
+
+def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
+    before = snapshot(tree)
+    apply(tree)
+    plant(tree, {STAT: "60\n"})
+    assert outcomes(tune.status(system(tree)).told)[STAT] == "lost"
+    assert tune.state(system(tree))["tune.lost"] == "statistics"
+    told = {one.path: one for one in tune.restore(system(tree), files=Kernel(tree))}
+    assert told[STAT].outcome == "left"
+    assert "60" in told[STAT].reason
+    assert "--force" in told[STAT].reason
+    assert {one.outcome for path, one in told.items() if path != STAT} == {"restored"}
+    assert text(tree, STAT) == "60"
+    assert restore(tree) == {STAT: "left"}
+    assert restore(tree, force=True) == {STAT: "restored"}
+    assert snapshot(tree) == before
+
+
+def test_a_value_that_was_put_back_already_is_not_put_back_again(tree: Path) -> None:
+    apply(tree, "statistics", "governor")
+    restore(tree, Kernel(tree, refused={GOVERNOR: errno.EIO}))
+    plant(tree, {STAT: "10\n"})  # by somebody who wants it, though it was ours before
+    restore(tree)
+    assert text(tree, STAT) == "10"
+
+
+def test_a_second_apply_keeps_the_first_old_values(tree: Path) -> None:
+    before = snapshot(tree)
+    apply(tree, "interrupts", "statistics")
+    assert apply(tree, "statistics") == {"statistics": "enough"}
+    plant(tree, {STAT: "5\n"})
+    assert apply(tree, "statistics", "governor") == {GOVERNOR: "changed", STAT: "changed"}
+    assert apply(tree, "interrupts", cpus="0")[IRQ] == "changed"
+    assert text(tree, IRQ) == "1-2"
+    assert tune.status(system(tree)).cpus == "0"
+    restore(tree)
+    assert snapshot(tree) == before
+
+
+def test_other_cpus_need_another_partition(tree: Path) -> None:
+    before = snapshot(tree)
+    apply(tree, "cpuset")
+    assert apply(tree, "cpuset", cpus="2")[PARTITION] == "refused"
+    restore(tree)
+    assert snapshot(tree) == before
+
+
+def test_another_boot_has_put_the_values_back(tree: Path) -> None:
+    apply(tree, "statistics")
+    plant(tree, {BOOT: "another\n", STAT: "10\n"})
+    assert tune.state(system(tree)) == {"tune": "none"}
+    assert tune.status(system(tree)).told == []
+    (told,) = tune.restore(system(tree), files=Kernel(tree))
+    assert told.outcome == "gone"
+    assert "started anew" in told.reason
+    assert text(tree, STAT) == "10"  # not ours any more
+    assert not (tree / FOLDER / NAME).exists()
+
+
+def test_apply_after_another_boot_takes_the_values_of_this_one(tree: Path) -> None:
+    apply(tree, "statistics")
+    plant(tree, {BOOT: "another\n", STAT: "3\n"})
+    assert apply(tree, "statistics") == {"journal": "gone", STAT: "changed"}
+    restore(tree)
+    assert text(tree, STAT) == "3"
+
+
+def test_two_at_once(tree: Path) -> None:
+    with journal.locked(tree):
+        with pytest.raises(UsageError, match="another `rtstone tune` is at work"):
+            apply(tree)
+        apply_before = (tree / FOLDER / NAME).exists()
+    assert not apply_before
+    assert apply(tree, "statistics") == {STAT: "changed"}
+
+
+def test_a_damaged_journal_is_not_guessed_at(tree: Path) -> None:
+    apply(tree, "statistics", "governor")
+    path = tree / FOLDER / NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"{ damaged\n", *lines[2:]]))
+    with pytest.raises(UsageError, match="line 2"):
+        restore(tree)
+    assert tune.state(system(tree)) == {"tune": None}
+    assert text(tree, STAT) == "10"
+
+
+# ---- what is said of it -------------------------------------------------------------------------
+
+
+def test_the_state_of_tuning(tree: Path) -> None:
+    assert tune.state(system(tree)) == {"tune": "none"}
+    apply(tree, "governor", "statistics")
+    state = tune.state(system(tree))
+    assert state["tune"] == "governor statistics"
+    assert state["tune.cpus"] == "3"
+    assert state["tune.since"]
+    assert "tune.lost" not in state
+
+
+def test_the_agent_is_born_in_the_partition_and_the_host_leaves(tree: Path) -> None:
+    kernel = Kernel(tree)
+    with tune.entered(system(tree), kernel) as inside:
+        assert not inside
+    assert kernel.writes == []
+    apply(tree, "cpuset")
+    with tune.entered(system(tree), kernel) as inside:
+        assert inside
+        assert text(tree, f"{PARTITION}/cgroup.procs") == str(os.getpid())
+    assert text(tree, f"{PARTITION}/cgroup.procs") == ""
+    assert text(tree, "sys/fs/cgroup/user.slice/cgroup.procs") == str(os.getpid())
+
+
+def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
+    apply(tree, "cpuset")
+    Kernel(tree).write(f"{PARTITION}/cgroup.procs", "4711")
+    (told,) = (one for one in tune.restore(system(tree), files=Kernel(tree)) if one.reason)
+    assert told.reason == "1 processes moved out of it"
+    assert "4711" in text(tree, "sys/fs/cgroup/cgroup.procs").split()
+    assert not (tree / PARTITION).exists()
+
+
+def test_a_partition_that_was_taken_apart_does_not_hold(tree: Path) -> None:
+    apply(tree, "cpuset")
+    plant(tree, {f"{PARTITION}/cpuset.cpus.partition": "isolated invalid (hotplug)\n"})
+    assert outcomes(tune.status(system(tree)).told)[PARTITION] == "lost"
+
+
+def test_this_machine_is_read_below_its_root() -> None:
+    assert System().path(STAT) == Path("/") / STAT
