@@ -18,12 +18,14 @@ from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, catalogue, measure, measured_cpus
 from rtstone.model import suite
 from rtstone.model.benches import Catalogue
+from rtstone.model.derived import ENVIRONMENT
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find
+from rtstone.targets.base import Target
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -107,7 +109,7 @@ def _run(request: Request, interrupt: Interrupt) -> int:
         if request.json:
             print_document(_nothing(created, place, str(early)))
         raise
-    plan = _plan(request, created, place, offered)
+    plan = _plan(request, created, place, offered, target)
     cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
     listener = _listener(request.json)
@@ -122,7 +124,9 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     return _told(error)
 
 
-def _plan(request: Request, created: datetime, place: Place, offered: Catalogue) -> Plan:
+def _plan(
+    request: Request, created: datetime, place: Place, offered: Catalogue, target: Target
+) -> Plan:
     names = request.names or ["quick"]
     benches = offered.benches
     suites = [name for name in names if name not in benches]
@@ -141,6 +145,8 @@ def _plan(request: Request, created: datetime, place: Place, offered: Catalogue)
         calls=calls,
         loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
         scale_s=scale_s,
+        environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
+        surroundings=target.surroundings(),
     )
 
 

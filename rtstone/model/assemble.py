@@ -269,7 +269,7 @@ class Assembly:
         return [name for name, record in heads.items() if record is None]
 
     def _conditions(self) -> dict[str, Any]:
-        return self.conditions.values if self.conditions else {}
+        return (self.conditions.values if self.conditions else {}) | self._plan.surroundings
 
     def _agent(self) -> Agent | None:
         hello = self.hello

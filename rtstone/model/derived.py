@@ -10,6 +10,8 @@ from msgspec import structs
 from rtstone.model.documents import Figure, Result, Value, Worst
 from rtstone.wire.records import Bench, Facts
 
+ENVIRONMENT = "env.check"
+
 if TYPE_CHECKING:
     from rtstone.model.plan import Case, Plan
 
@@ -171,7 +173,7 @@ DERIVED = _derived(
         ),
         Derived(
             Bench(
-                "env.check",
+                ENVIRONMENT,
                 "Checklist of the operating environment",
                 source="Dankwardt, parts 1 to 3",
                 help="Every line of `rtstone doctor` as it was when the run began.",

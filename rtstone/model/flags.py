@@ -41,6 +41,11 @@ class Seen(NamedTuple):
         """Where the tasks ran."""
         return self.params.get("config", "bound")
 
+    def shielded(self) -> bool:
+        """True if CPUs are kept free of other tasks: at boot, or by `rtstone tune`."""
+        tuned = str(self.conditions.get("tune") or "").split()
+        return bool(self.conditions.get("cpu.isolated")) or {"cpuset", "interrupts"} <= set(tuned)
+
     def rt(self) -> bool:
         """True if the measuring task ran under a real-time policy."""
         return self.evidence.get("sched") in {"fifo", "rr"}
@@ -157,7 +162,7 @@ FLAGS = (
         "unshielded",
         "config 1rt, but the kernel may run other work and interrupts on the measured CPU",
         "rtstone tune apply, or boot with isolcpus= and irqaffinity=",
-        lambda s: s.config() == "1rt" and not s.conditions.get("cpu.isolated"),
+        lambda s: s.config() == "1rt" and not s.shielded(),
     ),
     Flag(
         "cut_short",

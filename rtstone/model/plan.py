@@ -29,7 +29,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``derived`` are made from the results of the others, and so not run.  ``scale_s``: what a suite
     limited its cases to, in s, where its publication measured for longer.  ``environment``: what
-    `rtstone doctor` found when the run began, where a case asks for it.
+    `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
+    conditions that the agent cannot tell.
     """
 
     schema: str = SCHEMA
@@ -46,6 +47,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     loads: dict[str, Load] = {}
     scale_s: float | None = None
     environment: Facts | None = None
+    surroundings: dict[str, str | None] = {}
 
     def value(self, case: Case, name: str) -> Value:
         """The value a parameter has in a case, None if the bench has no such parameter."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rtstone.system import features, machine, quiet, rights
 from rtstone.system.check import Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
+from rtstone.wire.records import Facts
 
 TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"
 REMAINS_YOURS = "nobody can check this from here"
@@ -282,13 +281,7 @@ def lines(system: System) -> list[Line]:
     return [carried_out(check, seen) for check in CHECKS]
 
 
-class Table(NamedTuple):
-    """The checklist as data."""
-
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
-def table() -> Table:
+def table() -> Facts:
     """`env.check` for this machine, to be kept beside a run."""
-    return Table(Line._fields, [tuple(line) for line in lines(System())])
+    rows = [list(line) for line in lines(System())]
+    return Facts("checklist of the operating environment", list(Line._fields), rows)

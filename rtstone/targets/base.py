@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from rtstone.wire.records import Facts
+
 
 class Options(NamedTuple):
     """How the agent is to be started.
@@ -63,6 +65,14 @@ class Target(ABC):
     def cpus(self) -> frozenset[int]:
         """The CPUs that may be measured on, empty if that is not known beforehand."""
         return frozenset()
+
+    def surroundings(self) -> dict[str, str | None]:
+        """Conditions that the agent cannot tell: how the place was tuned."""
+        return {}
+
+    def checklist(self) -> Facts | None:
+        """The operating environment, line by line, None if it cannot be looked at from here."""
+        return None
 
     def detail(self) -> dict[str, str | int | None]:
         """What the run document should know of the target besides its name."""

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from errno import ENOENT
 from pathlib import Path
 
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link, Options, Target
+from rtstone.wire.records import Facts
 
 BUILT = Path(__file__).parent.parent / "_agent" / "rtstone-agent"
 CPUS = 1024  # the agent counts no further
@@ -39,6 +40,18 @@ class Local(Target):
     def cpus(self) -> frozenset[int]:
         """Those this process could run on: isolated ones lie outside its affinity at first."""
         return frozenset(usable_cpus())
+
+    def surroundings(self) -> dict[str, str | None]:
+        """What `rtstone tune` has set on this machine."""
+        from rtstone.system.tune import state
+
+        return state()
+
+    def checklist(self) -> Facts | None:
+        """What `rtstone doctor` finds."""
+        from rtstone.system.checks import table
+
+        return table()
 
     def detail(self) -> dict[str, str | int | None]:
         """The hash of the agent's binary, None if it cannot be read."""
@@ -77,14 +90,7 @@ class _Process(Link):
         arguments = ["--list"] if options.catalogue else []
         arguments += ["--keep-idle"] if options.keep_idle else []
         try:
-            self._process = subprocess.Popen(
-                [program, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words,
-                bufsize=0,
-                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
-            )
+            self._process = self._started([program, *arguments], options)
         except OSError as error:
             self._words.close()
             unbuilt = error.errno == ENOENT and not os.environ.get("RTSTONE_AGENT")
@@ -95,6 +101,18 @@ class _Process(Link):
         if not options.catalogue:
             # Only now, so that the agent does not inherit it.
             os.sched_setaffinity(0, _host_cpus(self._home, options.cpus))
+
+    def _started(self, command: list[Path | str], options: Options) -> subprocess.Popen[bytes]:
+        """The agent; to measure it is born where `rtstone tune` has made room for it."""
+        with nullcontext() if options.catalogue else _tuned():
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words,
+                bufsize=0,
+                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
+            )
 
     def send(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -199,6 +217,12 @@ class _Process(Link):
                 timeout=STOP_S,
                 check=False,
             )
+
+
+def _tuned() -> AbstractContextManager[bool]:
+    from rtstone.system.tune import entered
+
+    return entered()
 
 
 def _fate(status: int) -> str:

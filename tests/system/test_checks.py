@@ -428,7 +428,7 @@ def test_every_line_has_a_name_a_group_and_advice() -> None:
 def test_the_list_as_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checks, "System", lambda: system(plant(tmp_path, usual())))
     table = checks.table()
-    assert table.columns == ("id", "group", "title", "verdict", "value", "advice")
+    assert table.columns == ["id", "group", "title", "verdict", "value", "advice"]
     assert [row[0] for row in table.rows] == [check.id for check in checks.CHECKS]
     assert all(row[3] in VERDICTS for row in table.rows)
 
