@@ -119,6 +119,6 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     struct sched_param param = posix_param(prio, policy);
     if (!posix_may_realtime())
         return 0;
-    /* Of the calling thread: on Linux, 0 means the caller's thread. */
-    return sched_setscheduler(0, posix_policy(policy), &param) ? -errno : 0;
+    /* Not by sched_setscheduler(): mutexes with a ceiling go by what the library knows. */
+    return -pthread_setschedparam(pthread_self(), posix_policy(policy), &param);
 }

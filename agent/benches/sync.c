@@ -1,0 +1,327 @@
+/*
+ * sync.test1 to sync.test3: what semaphores and mutexes cost, and whether they invert priorities
+ * (Obenland, latency benchmarks).
+ */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+enum { UNNAMED, NAMED, MUTEX };
+enum { THREAD, PROCESS };
+
+typedef struct sync_params {
+    int64_t type, entity;
+} sync_params;
+
+static int check(rts_case *c, const sync_params *p)
+{
+    uint32_t caps = rts_port_caps();
+    if (p->type == NAMED && !(caps & RTS_CAP_SEM_NAMED))
+        return rts_unsupported(c, "this system has no named semaphores");
+    if (p->entity == PROCESS && !(caps & RTS_CAP_PROCESS))
+        return rts_unsupported(c, "this system has no processes");
+    if (p->entity == PROCESS && p->type == UNNAMED && !(caps & RTS_CAP_SEM_PSHARED))
+        return rts_unsupported(c, "this system has no semaphores shared between processes");
+    return 0;
+}
+
+/* A semaphore of the type that is measured, at 0. */
+static rts_sem *measured_sem(rts_case *c, const sync_params *p)
+{
+    rts_sem_kind shared = p->entity == PROCESS ? RTS_SEM_PSHARED : RTS_SEM_UNNAMED;
+    return rts_sem_make(c, p->type == NAMED ? RTS_SEM_NAMED : shared, 0);
+}
+
+/* ---- test1: both calls, no switch ------------------------------------------------------------ */
+
+static int run_mutex(rts_case *c)
+{
+    rts_mutex mutex;
+    int err = rts_mutex_create(&mutex, RTS_LOCK_NONE, (int)c->common.prio);
+    if (err)
+        return rts_port_failed(c, "cannot create a mutex", err);
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, (rts_mutex_lock(&mutex), rts_mutex_unlock(&mutex)));
+    }
+    rts_mutex_destroy(&mutex);
+    return 0;
+}
+
+static int run_test1(rts_case *c)
+{
+    const sync_params *p = rts_params(c);
+    if (p->type == MUTEX)
+        return run_mutex(c);
+    rts_sem *s = check(c, p) ? NULL : measured_sem(c, p);
+    if (!s)
+        return -1;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, (rts_sem_give(s), rts_sem_take(s)));
+    }
+    return 0;
+}
+
+/* ---- test2: a round trip between two tasks --------------------------------------------------- */
+
+typedef struct trip {
+    rts_case *c;
+    rts_sem *there, *back;
+    volatile uint64_t answered;
+} trip;
+
+static void answerer(void *arg)
+{
+    trip *t = arg;
+    for (;;) {
+        rts_sem_take(t->there);
+        if (t->c->stop)
+            return;
+        t->answered++;
+        rts_sem_give(t->back);
+    }
+}
+
+static int run_test2(rts_case *c)
+{
+    const sync_params *p = rts_params(c);
+    trip *t = rts_alloc(c, sizeof *t);
+    if (check(c, p) || !t)
+        return -1;
+    t->c = c;
+    t->there = measured_sem(c, p);
+    t->back = measured_sem(c, p);
+    if (!t->there || !t->back || rts_task_start(c, answerer, t, 0, RTS_FIFO, p->entity == PROCESS))
+        return -1;
+    uint64_t asked = 0;
+    RTS_SAMPLES(c) {
+        rts_tick a = rts_now();
+        rts_sem_give(t->there);
+        rts_sem_take(t->back);
+        rts_tick b = rts_now();
+        asked++;
+        rts_rec_add(c->rec, b - a, b);
+    }
+    if (t->answered != asked)
+        return rts_failed(c, "%llu round trips, but %llu answers", (unsigned long long)asked,
+                          (unsigned long long)t->answered);
+    return 0;
+}
+
+/* ---- test3: priority inversion --------------------------------------------------------------- */
+
+enum { LEVEL_H, LEVEL_M, LEVEL_L };
+enum { LOCK_MUTEX, LOCK_SEMAPHORE };
+
+typedef struct inversion_params {
+    int64_t lock, protocol, loop;
+} inversion_params;
+
+/* H and L use the resource, M only keeps the CPU. */
+typedef struct inversion {
+    rts_case *c;
+    rts_sem *h_gate, *m_gate, *semaphore;
+    rts_mutex mutex;
+    bool is_mutex;
+    rts_tick loop;         /* how long M keeps the CPU */
+    volatile rts_tick end; /* H has the resource */
+    volatile bool asked;   /* H is about to ask for it */
+    volatile uint64_t h_rounds, m_begun, m_before_h;
+} inversion;
+
+static void lock(inversion *v)
+{
+    if (v->is_mutex)
+        rts_mutex_lock(&v->mutex);
+    else
+        rts_sem_take(v->semaphore);
+}
+
+static void unlock(inversion *v)
+{
+    if (v->is_mutex)
+        rts_mutex_unlock(&v->mutex);
+    else
+        rts_sem_give(v->semaphore);
+}
+
+static void high(void *arg)
+{
+    inversion *v = arg;
+    for (;;) {
+        rts_sem_take(v->h_gate);
+        if (v->c->stop)
+            return;
+        v->asked = true;
+        lock(v);
+        v->end = rts_now();
+        v->m_before_h += v->m_begun != v->h_rounds;
+        v->h_rounds++;
+        unlock(v);
+    }
+}
+
+static void middle(void *arg)
+{
+    inversion *v = arg;
+    for (;;) {
+        rts_sem_take(v->m_gate);
+        if (v->c->stop)
+            return;
+        v->m_begun++;
+        for (rts_tick begin = rts_now(); rts_now() - begin < v->loop;)
+            ;
+    }
+}
+
+static int check_inversion(rts_case *c, const inversion_params *p)
+{
+    if (p->lock == LOCK_SEMAPHORE && p->protocol != RTS_LOCK_NONE)
+        return rts_unsupported(c, "a semaphore has no owner whose priority could be raised: use "
+                                  "protocol=none");
+    if (p->protocol == RTS_LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT))
+        return rts_unsupported(c, "no mutexes with a priority ceiling: %s",
+                               rts_port_why_not(RTS_CAP_LOCK_PROTECT));
+    return 0;
+}
+
+static inversion *prepare(rts_case *c, const inversion_params *p)
+{
+    inversion *v = rts_alloc(c, sizeof *v);
+    if (!v || check_inversion(c, p))
+        return NULL;
+    v->c = c;
+    v->is_mutex = p->lock == LOCK_MUTEX;
+    v->loop = rts_ns_to_ticks((uint64_t)p->loop, rts_the_clock.hz);
+    v->h_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    v->m_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    v->semaphore = rts_sem_make(c, RTS_SEM_UNNAMED, 1);
+    int err = rts_mutex_create(&v->mutex, (rts_protocol)p->protocol, (int)c->common.prio);
+    if (err)
+        rts_port_failed(c, "cannot create a mutex of that protocol", err);
+    bool made = !err && v->h_gate && v->m_gate && v->semaphore;
+    return made ? v : NULL;
+}
+
+/* One round of L; -1: the order was not the one that is measured. */
+static int round_of_l(inversion *v, bool ceiling, rts_tick *start)
+{
+    uint64_t rounds = v->h_rounds;
+    v->asked = false;
+    lock(v);
+    *start = rts_now();
+    rts_sem_give(v->h_gate);
+    /* Under a ceiling L itself is as urgent as H now, and goes on. */
+    bool blocked = v->h_rounds == rounds && (ceiling || v->asked);
+    rts_sem_give(v->m_gate);
+    unlock(v);
+    return blocked && v->h_rounds == rounds + 1 && v->m_begun == rounds + 1 ? 0 : -1;
+}
+
+/* The verdict goes by the median: a single long sample need not be M's doing. */
+static void report(rts_case *c, const inversion *v, uint64_t disorder)
+{
+    rts_rec_finish(c->rec);
+    const rts_hist *h = &c->rec->hist;
+    rts_tick half = v->loop / 2;
+    bool inverted = rts_hist_percentile(h, 500) >= half;
+    const char *verdict = !h->n ? "none, no sample" : inverted ? "inverted" : "bounded";
+    rts_figure_add(c, "M ran before H had the resource", (double)v->m_before_h, "rounds");
+    rts_figure_add(c, "order was another", (double)disorder, "rounds");
+    rts_table(c, "priority inversion", "verdict\tthreshold");
+    rts_row(c, "%s\thalf of M's loop, %llu us", verdict,
+            (unsigned long long)(half * 1000000 / rts_the_clock.hz));
+}
+
+/*
+ * L takes the resource and stamps; H, let in, asks for it and blocks; M, let in, keeps the CPU from
+ * L unless L is as urgent as H by now.  H stamps when it has the resource.
+ */
+static int run_test3(rts_case *c)
+{
+    const inversion_params *p = rts_params(c);
+    inversion *v = prepare(c, p);
+    if (!v || rts_own_level(c, LEVEL_L, RTS_FIFO) ||
+        rts_task_start(c, high, v, LEVEL_H, RTS_FIFO, false) ||
+        rts_task_start(c, middle, v, LEVEL_M, RTS_FIFO, false) || rts_settle(c))
+        return -1;
+    uint64_t disorder = 0;
+    RTS_SAMPLES(c) {
+        rts_tick start;
+        if (round_of_l(v, p->protocol == RTS_LOCK_PROTECT, &start)) {
+            if (++disorder == 10)
+                return rts_failed(c, "L, H and M did not run in the order that is measured");
+            rts_settle(c);
+            continue;
+        }
+        rts_rec_add(c->rec, v->end - start, v->end);
+    }
+    report(c, v, disorder);
+    rts_mutex_destroy(&v->mutex);
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const rts_param test1_param[] = {
+    RTS_CHOICE(sync_params, type, "unnamed|named|mutex", UNNAMED, "what is posted and waited for"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param test2_param[] = {
+    RTS_CHOICE(sync_params, type, "unnamed|named", UNNAMED,
+               "semaphores; unnamed ones are shared between processes where the tasks are"),
+    RTS_CHOICE(sync_params, entity, "thread|process", THREAD, "what the other task is"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param test3_param[] = {
+    RTS_CHOICE(inversion_params, lock, "mutex|semaphore", LOCK_MUTEX, "what guards the resource"),
+    RTS_CHOICE(inversion_params, protocol, "none|inherit|protect", RTS_LOCK_NONE,
+               "of the mutex: nothing is done, the owner inherits priority, or gets the ceiling"),
+    RTS_DURATION(inversion_params, loop, 10000000, 100000, SECOND_NS / 10,
+                 "how long M keeps the CPU"),
+    RTS_PARAMS_END,
+};
+
+static const rts_bench benches[] = {
+    {.id = "sync.test1",
+     .title = "Post and wait, or lock and unlock, without a switch",
+     .source = "Obenland, figure 7",
+     .help = "One task posts a semaphore and waits for it, or locks and unlocks a mutex: the cost "
+             "of the two calls.",
+     .metric = "semaphores",
+     .params = test1_param,
+     .traits = RTS_RESTS | RTS_BATCHES,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 10,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_test1},
+    {.id = "sync.test2",
+     .title = "Round trip over two semaphores",
+     .source = "Obenland, figure 8",
+     .help = "A posts one semaphore and waits for the other, B the other way round: from A's stamp "
+             "before the post to its stamp after the wait. Both have the same priority.",
+     .metric = "semaphores",
+     .params = test2_param,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 10,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_test2},
+    {.id = "sync.test3",
+     .title = "Priority inversion",
+     .source = "Obenland, figure 9",
+     .help =
+         "L takes a resource and stamps, H blocks on it, M keeps the CPU for 10 ms: until H has "
+         "the resource. The verdict is inverted if the median is at least half of M's loop, "
+         "else bounded.",
+     .metric = "mutexes and condition variables",
+     .params = test3_param,
+     .needs = RTS_CAP_PRIORITIES,
+     .traits = RTS_ONE_CPU | RTS_RESTS,
+     .samples = 100,
+     .warmup = 2,
+     .time_ns = 10 * SECOND_NS,
+     .run = run_test3},
+};
+
+RTS_BENCHES(benches);

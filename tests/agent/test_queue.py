@@ -1,0 +1,43 @@
+"""mq.*: every message comes once, whole and in order, and the receiver goes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import case, figures, may_realtime, result
+
+pytestmark = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
+
+
+@pytest.mark.parametrize("entity", ["thread", "process"])
+def test_the_receiver_preempts_the_sender(entity: str) -> None:
+    # The bench itself fails unless every message came once, in order, with its contents.
+    found = result(f"mq.latency entity={entity} samples=500")
+    assert found["n"] == 500
+    assert figures(found)["receiver did not preempt"] == 0
+
+
+@pytest.mark.parametrize("entity", ["thread", "process"])
+@pytest.mark.parametrize("size", [1024, 8192])
+def test_the_rate_is_that_of_the_blocks(entity: str, size: int) -> None:
+    found = result(f"mq.throughput entity={entity} size={size} messages=100 samples=20")
+    rates = figures(found)
+    block_s = found["max"] / found["hz"]
+    assert rates["worst block"] == pytest.approx(size * 100 / block_s / 1e6, rel=1e-3)
+    mean_s = found["sum"] / found["n"] / found["hz"]
+    assert rates["average"] == pytest.approx(size * 100 / mean_s / 1e6, rel=1e-3)
+
+
+def test_messages_beyond_the_limits_are_unsupported() -> None:
+    _, end = case("mq.latency size=65536")
+    assert end["status"] == "unsupported"
+    assert "fs.mqueue" in end["reason"]
+
+
+@pytest.mark.parametrize("bench", ["mq.latency", "mq.throughput"])
+def test_without_binding(bench: str) -> None:
+    results, end = case(f"{bench} config=2cpu samples=20")
+    if end["status"] == "unsupported":
+        assert "second CPU" in end["reason"]
+    else:
+        assert (end["status"], results[0]["n"]) == ("ok", 20)

@@ -1,0 +1,75 @@
+"""sync.*: what lies between the stamps, who goes before whom, and the verdict on inversion."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import STUB, case, figures, may_realtime, result
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
+
+
+@pytest.mark.parametrize("kind", ["unnamed", "mutex"])
+def test_test1_is_two_calls_and_a_reading_of_the_clock(kind: str) -> None:
+    found = result(f"sync.test1 type={kind}", agent=STUB)
+    assert (found["min"], found["max"]) == (2020, 2020)
+
+
+@pytest.mark.parametrize("kind", ["unnamed", "named", "mutex"])
+def test_test1_runs_here(kind: str) -> None:
+    assert result(f"sync.test1 type={kind} samples=100")["n"] == 100
+
+
+@realtime
+@pytest.mark.parametrize("entity", ["thread", "process"])
+@pytest.mark.parametrize("kind", ["unnamed", "named"])
+@pytest.mark.parametrize("config", ["bound", "1cpu", "2cpu"])
+def test_every_round_trip_is_answered(entity: str, kind: str, config: str) -> None:
+    # The bench itself fails if the other task did not answer each of them once.
+    command = f"sync.test2 type={kind} entity={entity} config={config} samples=300 warmup=7"
+    results, end = case(command)
+    if end["status"] == "unsupported":
+        assert "second CPU" in end["reason"]
+        return
+    assert (end["status"], results[0]["n"], results[0]["warmup"]) == ("ok", 300, 7)
+
+
+def verdict(found: dict[str, object]) -> str:
+    tables = found["tables"]
+    assert isinstance(tables, list)
+    return str(tables[0]["rows"][0][0])
+
+
+@realtime
+@pytest.mark.parametrize(
+    ("params", "told", "m_first"),
+    [
+        ("protocol=none", "inverted", True),
+        ("protocol=inherit", "bounded", False),
+        ("protocol=protect", "bounded", False),
+        ("lock=semaphore", "inverted", True),  # nobody owns it, so nobody can be helped
+    ],
+)
+def test_inversion_is_seen_where_it_is_and_only_there(
+    params: str, told: str, m_first: bool
+) -> None:
+    found = result(f"sync.test3 {params} samples=12 warmup=2 loop=5000000")
+    assert verdict(found) == told
+    counts = figures(found)
+    assert counts["order was another"] == 0
+    # M had the CPU before H had the resource: in every round, or in none.
+    assert counts["M ran before H had the resource"] == (14 if m_first else 0)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ("lock=semaphore protocol=inherit", "a semaphore has no owner"),
+        ("config=2cpu", "all its tasks on one CPU"),
+    ],
+)
+@realtime
+def test_what_cannot_be_measured_says_why(params: str, told: str) -> None:
+    _, end = case(f"sync.test3 {params}")
+    assert end["status"] == "unsupported"
+    assert told in end["reason"] or "second CPU" in end["reason"]
