@@ -116,6 +116,20 @@ static inline void rts_yield(void);
 /* Sleeps until rts_time() >= time.  A time that has passed returns at once. */
 static inline void rts_sleep_until(rts_tick time);
 
+/* ---- periodic timers --------------------------------------------------------------------- */
+
+/* The port names its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */
+typedef struct rts_expiry {
+    rts_tick stamp;    /* when the first statement behind it ran, by the timer's clock */
+    uint64_t k;        /* it was due at timer.first + k timer.period */
+    uint64_t overruns; /* expirations after it that came to nothing, as this one was still due */
+} rts_expiry;
+
+/* Starts the timer for the calling task: fills in first (RTS_TIME_HZ) and period. */
+int rts_timer_start(rts_timer *timer, int kind, rts_tick period);
+void rts_timer_wait(rts_timer *timer, rts_expiry *expiry);
+void rts_timer_stop(rts_timer *timer);
+
 /* ---- counting semaphores ----------------------------------------------------------------- */
 
 typedef enum rts_sem_kind { RTS_SEM_UNNAMED, RTS_SEM_NAMED, RTS_SEM_PSHARED } rts_sem_kind;

@@ -5,7 +5,9 @@
 #include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define RTS_PRIO_MIN 1
 #define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
@@ -20,6 +22,14 @@ typedef struct rts_sem {
     int kind;
     char name[32];
 } rts_sem;
+
+#define RTS_TIMERS "signal|sigwaitinfo|sleep"
+typedef struct rts_timer {
+    int kind;
+    uint64_t first, period, next;
+    timer_t id;
+    sigset_t mask; /* while it is waited for */
+} rts_timer;
 
 typedef struct rts_mutex {
     pthread_mutex_t m;

@@ -18,6 +18,11 @@ typedef struct rts_sem {
     unsigned value;
 } rts_sem;
 
+#define RTS_TIMERS "sleep"
+typedef struct rts_timer {
+    uint64_t first, period, next;
+} rts_timer;
+
 typedef struct rts_mutex {
     int locked;
 } rts_mutex;

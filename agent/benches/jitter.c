@@ -1,0 +1,115 @@
+/* det.timer_jitter: how late a periodic timer of the system expires (Obenland, figure 5). */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define KEPT 32768 /* expirations that the trend is fitted to */
+
+typedef struct jitter_params {
+    int64_t period, by;
+} jitter_params;
+
+static const rts_param jitter_param[] = {
+    RTS_DURATION(jitter_params, period, 1000000, 50000, 3600 * SECOND_NS,
+                 "time between two expirations"),
+    RTS_CHOICE(jitter_params, by, RTS_TIMERS, 0,
+               "how the task learns of an expiration: signal and sigwaitinfo by a POSIX timer of "
+               "CLOCK_REALTIME, sleep until an absolute time"),
+    RTS_PARAMS_END,
+};
+
+typedef struct expiry {
+    uint64_t k;
+    rts_tick late;
+} expiry;
+
+/* Fits late = a + b k: b in ticks per period, and the largest distance above the line. */
+static void fit(const expiry *e, uint64_t n, double *slope, double *above)
+{
+    double k0 = 0, y0 = 0, skk = 0, sky = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        k0 += (double)e[i].k / (double)n;
+        y0 += (double)e[i].late / (double)n;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double dk = (double)e[i].k - k0;
+        skk += dk * dk;
+        sky += dk * ((double)e[i].late - y0);
+    }
+    *slope = skk > 0 ? sky / skk : 0;
+    *above = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double rest = (double)e[i].late - *slope * ((double)e[i].k - k0);
+        *above = rest > *above ? rest : *above;
+    }
+}
+
+static void add_trend(rts_case *c, const expiry *kept, uint64_t n, rts_tick period)
+{
+    double slope, above, resolution = (double)rts_port_time_resolution_ns();
+    fit(kept, n, &slope, &above);
+    rts_figure_add(c, "drift", slope / (double)period * 1e6, "ppm");
+    rts_figure_add(c, "largest, without drift", above * 1e9 / RTS_TIME_HZ, "ns");
+    double period_ns = (double)period * 1e9 / RTS_TIME_HZ;
+    if (period_ns < resolution)
+        rts_figure_add(c, "clock resolution / period", resolution / period_ns, "");
+}
+
+/* Expiration k is due at first + k period; those that came and went together are missed. */
+static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, expiry *kept)
+{
+    uint64_t n = 0;
+    for (rts_rec_start(rec, timer->first); rec->running;) {
+        rts_expiry now;
+        rts_timer_wait(timer, &now);
+        rts_tick late = now.stamp - (timer->first + now.k * timer->period);
+        if (!rec->warm) {
+            rec->missed += now.overruns;
+            for (uint64_t i = 1; i <= now.overruns; i++)
+                rts_hist_add(omitted, late - i * timer->period);
+            if (n < KEPT)
+                kept[n++] = (expiry){now.k, late};
+        }
+        rts_rec_add(rec, late, now.stamp);
+    }
+    rts_end(c, rec);
+    return n;
+}
+
+static int run_jitter(rts_case *c)
+{
+    const jitter_params *p = rts_params(c);
+    rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
+    rts_hist *omitted;
+    rts_rec *rec = rts_series(c, "", RTS_TIME_HZ, 0, true, &omitted);
+    expiry *kept = rts_alloc(c, KEPT * sizeof *kept);
+    rts_timer timer;
+    if (!rec || !kept)
+        return rts_failed(c, "no memory for the expirations");
+    if ((uint64_t)p->period * 3 > c->patience_ns)
+        c->patience_ns = (uint64_t)p->period * 3;
+    int err = rts_timer_start(&timer, (int)p->by, period);
+    if (err)
+        return rts_port_failed(c, "cannot start the timer", err);
+    uint64_t n = take(c, rec, omitted, &timer, kept);
+    rts_timer_stop(&timer);
+    add_trend(c, kept, n, period);
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "det.timer_jitter",
+     .title = "Jitter of a periodic timer",
+     .source = "Obenland, figure 5",
+     .help = "A timer is set to an absolute first expiration and an interval; the sample is how "
+             "late the first statement behind each expiration runs. Expirations that fell "
+             "together are missed. The figures hold the drift, fitted to the first 32768.",
+     .metric = "clocks and timers",
+     .params = jitter_param,
+     .traits = RTS_OWN_SERIES,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 2,
+     .time_ns = 0,
+     .run = run_jitter},
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,133 @@
+/* Periodic timers: by signal to a handler, by a signal waited for, or by sleeping. */
+#include <signal.h>
+#include <string.h>
+
+#include "posix.h"
+
+enum { BY_SIGNAL, BY_SIGWAITINFO, BY_SLEEP };
+
+#define LEAD_NS 10000000 /* until the first expiration */
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static rts_tick realtime(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+}
+
+/* What the handler leaves; there is one measuring task in a process. */
+static struct {
+    volatile rts_tick stamp;
+    volatile int overruns;
+    volatile sig_atomic_t came;
+} last;
+
+static void on_expiry(int signal, siginfo_t *info, void *context)
+{
+    last.stamp = realtime(); /* first of all */
+    (void)signal, (void)context;
+    last.overruns = info->si_overrun;
+    last.came = 1;
+}
+
+/* To this task alone: the other threads of the process would take it as well. */
+static int arm(rts_timer *t)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
+    struct itimerspec when;
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    t->first = realtime() + LEAD_NS;
+    when.it_value.tv_sec = (time_t)(t->first / RTS_TIME_HZ);
+    when.it_value.tv_nsec = (long)(t->first % RTS_TIME_HZ);
+    when.it_interval.tv_sec = (time_t)(t->period / RTS_TIME_HZ);
+    when.it_interval.tv_nsec = (long)(t->period % RTS_TIME_HZ);
+    if (timer_create(CLOCK_REALTIME, &event, &t->id))
+        return -errno;
+    if (!timer_settime(t->id, TIMER_ABSTIME, &when, NULL))
+        return 0;
+    int err = -errno;
+    timer_delete(t->id);
+    return err;
+}
+
+int rts_timer_start(rts_timer *t, int kind, rts_tick period)
+{
+    sigset_t block;
+    memset(t, 0, sizeof *t);
+    t->kind = kind;
+    t->period = period;
+    if (kind == BY_SLEEP) {
+        t->first = rts_time() + LEAD_NS;
+        return 0;
+    }
+    struct sigaction action = {.sa_sigaction = on_expiry, .sa_flags = SA_SIGINFO};
+    sigemptyset(&block);
+    sigaddset(&block, SIGRTMIN);
+    pthread_sigmask(SIG_BLOCK, &block, &t->mask);
+    sigdelset(&t->mask, SIGRTMIN);
+    if (sigaction(SIGRTMIN, &action, NULL))
+        return -errno;
+    return arm(t);
+}
+
+/* The handler stamps; sigsuspend() returns when it is done. */
+static void wait_signal(rts_timer *t, rts_expiry *e)
+{
+    while (!last.came)
+        sigsuspend(&t->mask);
+    last.came = 0;
+    e->stamp = last.stamp;
+    e->overruns = (uint64_t)last.overruns;
+}
+
+static void wait_siginfo(rts_expiry *e)
+{
+    sigset_t set;
+    siginfo_t info;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    while (sigwaitinfo(&set, &info) < 0)
+        ;
+    e->stamp = realtime();
+    e->overruns = (uint64_t)info.si_overrun;
+}
+
+static void wait_sleep(rts_timer *t, rts_expiry *e)
+{
+    rts_tick due = t->first + t->next * t->period;
+    rts_sleep_until(due);
+    e->stamp = rts_time();
+    rts_tick late = e->stamp - due;
+    e->overruns = late ? (late - 1) / t->period : 0;
+}
+
+void rts_timer_wait(rts_timer *t, rts_expiry *e)
+{
+    if (t->kind == BY_SIGNAL)
+        wait_signal(t, e);
+    else if (t->kind == BY_SIGWAITINFO)
+        wait_siginfo(e);
+    else
+        wait_sleep(t, e);
+    /* Overruns come after the expiration that the signal was sent for. */
+    e->k = t->next;
+    t->next += 1 + e->overruns;
+}
+
+void rts_timer_stop(rts_timer *t)
+{
+    static const struct timespec now = {0, 0};
+    sigset_t set;
+    if (t->kind == BY_SLEEP)
+        return;
+    timer_delete(t->id);
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    while (sigtimedwait(&set, NULL, &now) > 0) /* nothing of it may reach what comes next */
+        ;
+    signal(SIGRTMIN, SIG_DFL);
+}

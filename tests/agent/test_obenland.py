@@ -1,0 +1,82 @@
+"""det.timer_jitter, det.response, sig.rt: what is due when, what is counted, who goes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from rtstone.model.histogram import bounds
+from tests.agent.speak import STUB, case, figures, may_realtime, result
+
+MS = 1_000_000
+realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
+
+
+# ---- det.timer_jitter ---------------------------------------------------------------------------
+
+
+def test_an_expiration_is_late_by_the_wake_up() -> None:
+    found = result("det.timer_jitter samples=100 warmup=3", agent=STUB)
+    assert (found["min"], found["max"], found["missed"], found["warmup"]) == (5000, 5000, 0, 3)
+    assert figures(found)["drift"] == 0
+    assert figures(found)["largest, without drift"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("length", "lateness", "missed"),
+    # the first expiration is due at 10 ms, the stall begins with the one at 30 ms
+    [(8 * MS, 8 * MS, 7), (8 * MS + 1, 8 * MS + 1, 8), (999_999, 999_999, 0)],
+)
+def test_expirations_that_fall_together_are_missed(length: int, lateness: int, missed: int) -> None:
+    command = "det.timer_jitter samples=60 warmup=0"
+    found = result(command, str(30 * MS), str(length), agent=STUB)
+    assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
+    assert found["worst"][0][1] == 20
+    assert found["missed"] == missed == found["omitted"]["n"]
+    series = [lateness - k * MS for k in range(missed, 0, -1)]
+    assert found["omitted"]["sum"] == sum(series)
+    got = [bounds(i, 7) for i, count in found["omitted"]["hist"] for _ in range(count)]
+    assert all(low <= v < low + width for v, (low, width) in zip(series, got, strict=True))
+
+
+@pytest.mark.parametrize("by", ["signal", "sigwaitinfo", "sleep"])
+def test_every_expiration_is_taken_or_missed(by: str) -> None:
+    results, end = case(f"det.timer_jitter by={by} period=1000000 samples=300 warmup=0")
+    assert end["status"] == "ok"
+    (found,) = results
+    # 300 taken and so many missed cover the time from the first to the last of them
+    due = found["n"] + found["missed"]
+    covered = end["evidence"]["section_ns"] / MS
+    assert due - 1 <= covered + 1
+    assert found["n"] == 300
+    assert found["max"] < 1 << 62  # none came before it was due
+    assert found["omitted"]["n"] == found["missed"]
+
+
+# ---- det.response -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("work", ["add", "copy", "whet"])
+def test_a_block_is_work_of_the_length_it_is_calibrated_to(work: str) -> None:
+    found = result(f"det.response work={work} block=1000000 samples=30")
+    told = figures(found)
+    assert told["pieces of work in a block"] > 1
+    assert told["stretch"] == pytest.approx(found["max"] / found["hz"] / 0.001, rel=1e-3)
+    # what was calibrated is what is measured: no block is much shorter than the shortest of ten
+    assert found["min"] / found["hz"] * 1e9 > 0.8 * told["shortest of 10 tries"]
+
+
+# ---- sig.rt -------------------------------------------------------------------------------------
+
+
+@realtime
+@pytest.mark.parametrize("by", ["handler", "sigwaitinfo"])
+@pytest.mark.parametrize("config", ["bound", "1cpu", "2cpu"])
+def test_every_signal_arrives_in_order_and_the_receiver_goes_first(by: str, config: str) -> None:
+    # The bench itself fails unless each signal came once, in order, with its number.
+    results, end = case(f"sig.rt by={by} config={config} samples=200 pace=100000")
+    if end["status"] == "unsupported":
+        assert "second CPU" in end["reason"]
+        return
+    assert (end["status"], results[0]["n"]) == ("ok", 200)
+    if config != "2cpu":
+        assert figures(results[0])["receiver did not preempt"] == 0
