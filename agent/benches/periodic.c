@@ -1,13 +1,15 @@
 /* dk.periodic: absolute periodic wake-up (Dankwardt, part 3; cyclictest is its modern relative). */
 #include <stdio.h>
 
-#include "bench.h"
+#include "periodic.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000 /* for the start of each task, before the first release */
 
+enum { FIFO, DEADLINE };
+
 typedef struct periodic_params {
-    int64_t period, distance, align;
+    int64_t period, distance, align, policy, runtime;
 } periodic_params;
 
 static const rts_param periodic_param[] = {
@@ -19,6 +21,10 @@ static const rts_param periodic_param[] = {
     RTS_DURATION(periodic_params, align, -1, -1, 3600 * SECOND_NS,
                  "releases lie so long after multiples of the period of the system's clock; -1: "
                  "where they fall"),
+    RTS_CHOICE(periodic_params, policy, "fifo|deadline", FIFO,
+               "policy of the task; deadline needs config=2cpu, unless one CPU is all there is"),
+    RTS_DURATION(periodic_params, runtime, 0, 0, 3600 * SECOND_NS,
+                 "with policy=deadline: CPU time granted in each period; 0: a tenth of it"),
     RTS_PARAMS_END,
 };
 
@@ -32,37 +38,12 @@ typedef struct periodic {
     int cpu;
 } periodic;
 
-/*
- * Counts the activations after the one that came `late` and before now: they never happened.  One
- * that is due just now still does.
- */
-static rts_tick count_missed(const periodic *t, rts_tick late)
-{
-    rts_tick missed = late ? (late - 1) / t->period : 0;
-    if (!t->rec->warm) {
-        for (rts_tick i = 1; i <= missed; i++)
-            rts_hist_add(t->omitted, late - i * t->period);
-        t->rec->missed += missed;
-    }
-    return missed;
-}
-
-/*
- * Lateness of each wake-up against its release.  A wake-up later than a period has swallowed
- * others: they are counted as missed, with the lateness each would have had, and the next release
- * is the first that lies ahead.
- */
 static void periodic_task(void *arg)
 {
     const periodic *t = arg;
     rts_tick release = t->first;
-    for (rts_rec_start(t->rec, t->first); t->rec->running && !t->c->stop; release += t->period) {
-        rts_sleep_until(release);
-        rts_tick now = rts_time();
-        rts_tick late = now - release;
-        release += count_missed(t, late) * t->period;
-        rts_rec_add(t->rec, late, now);
-    }
+    for (rts_rec_start(t->rec, release); t->rec->running && !t->c->stop;)
+        periodic_wake_up(t->rec, t->omitted, &release, t->period);
     if (t->ended)
         rts_sem_give(t->ended);
 }
@@ -105,6 +86,49 @@ static int open_series(rts_case *c, periodic *task)
     return n;
 }
 
+/*
+ * The same under deadlines: a job of at most `runtime` in every period, done by the end of it. Once
+ * the runtime is used up the system makes the task wait for the next period, and says so only to
+ * tasks that run for long: the jobs are told by their CPU time.  Returns how many there were.
+ */
+static uint64_t deadline_task(const periodic *t, uint64_t runtime)
+{
+    uint64_t beyond = 0, last = rts_cpu_time();
+    rts_tick release = t->first;
+    for (rts_rec_start(t->rec, release); t->rec->running;) {
+        periodic_wake_up(t->rec, t->omitted, &release, t->period);
+        uint64_t used = rts_cpu_time();
+        beyond += used - last >= runtime;
+        last = used;
+    }
+    return beyond;
+}
+
+static int run_deadline(rts_case *c, const periodic *t)
+{
+    const periodic_params *p = rts_params(c);
+    uint64_t runtime = (uint64_t)(p->runtime ? p->runtime : p->period / 10);
+    uint32_t caps = rts_port_caps();
+    if (!(caps & RTS_CAP_DEADLINE))
+        return rts_unsupported(c, "policy=deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
+    if (cpus_of(c) > 1)
+        return rts_unsupported(c, "policy=deadline: its tasks cannot be bound to a CPU each");
+    int err = rts_task_set_own_deadline(runtime, (uint64_t)p->period);
+    if (err)
+        return rts_unsupported(c, "policy=deadline with %llu ns in every %lld ns: %s%s",
+                               (unsigned long long)runtime, (long long)p->period,
+                               rts_port_strerror(err),
+                               c->cpu < 0 ? ""
+                                          : "; a task bound to one of several CPUs is not "
+                                            "taken: use config=2cpu");
+    c->evidence.sched = "deadline";
+    c->evidence.prio = -1;
+    uint64_t beyond = deadline_task(t, runtime);
+    rts_end(c, t->rec);
+    rts_figure_add(c, "runtime used up", (double)beyond, "jobs");
+    return rts_own_level(c, 0, RTS_FIFO);
+}
+
 /* The measuring task itself is the first of the periodic ones. */
 static int run_periodic(rts_case *c)
 {
@@ -121,6 +145,8 @@ static int run_periodic(rts_case *c)
     rts_tick first = first_release(p, n);
     for (int i = 0; i < n; i++)
         task[i].first = first + rts_ns_to_ticks((uint64_t)(distance * i), RTS_TIME_HZ);
+    if (p->policy == DEADLINE)
+        return run_deadline(c, &task[0]);
     for (int i = 1; i < n; i++) {
         task[i].ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
         if (!task[i].ended || rts_task_start_on(c, periodic_task, &task[i], task[i].cpu))
@@ -139,7 +165,9 @@ static const rts_bench benches[] = {
      .source = "Dankwardt, part 3; as cyclictest does",
      .help = "A task per CPU sleeps until absolute times a period apart; the sample is how late it "
              "runs. Missed activations are counted, and the corrected distribution holds the "
-             "lateness they would have had.",
+             "lateness they would have had. Under policy=deadline, too, the task sleeps until its "
+             "release, so that both policies are measured alike; jobs that used up their runtime "
+             "are counted.",
      .params = periodic_param,
      .traits = RTS_OWN_SERIES,
      .samples = 100000,

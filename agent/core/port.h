@@ -107,6 +107,12 @@ int rts_task_join(rts_task *task);
 /* Changes the priority of the calling task. */
 int rts_task_set_own_prio(int prio, rts_policy policy);
 
+/*
+ * Schedules the calling task by deadline: `runtime` of CPU time in every `period`, which is also
+ * its deadline, both in ns; until rts_task_set_own_prio().  Called only with RTS_CAP_DEADLINE.
+ */
+int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
+
 /* CPU time that the calling task has used, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 
@@ -115,6 +121,12 @@ static inline void rts_yield(void);
 
 /* Sleeps until rts_time() >= time.  A time that has passed returns at once. */
 static inline void rts_sleep_until(rts_tick time);
+
+/*
+ * Sleeps for `duration` of rts_time(), counted from the call; not 0 if something ended the sleep
+ * early.  One call of the system, never repeated.
+ */
+static inline int rts_sleep_for(rts_tick duration);
 
 /* ---- periodic timers --------------------------------------------------------------------- */
 

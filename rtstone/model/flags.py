@@ -48,7 +48,7 @@ class Seen(NamedTuple):
 
     def rt(self) -> bool:
         """True if the measuring task ran under a real-time policy."""
-        return self.evidence.get("sched") in {"fifo", "rr"}
+        return self.evidence.get("sched") in {"fifo", "rr", "deadline"}
 
 
 class Flag(NamedTuple):

@@ -150,12 +150,18 @@ def copy(tmp_path: Path) -> Path:
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
 
 
-def unprivileged(copy: Path, commands: list[str], capabilities: list[str], **options: Any) -> Any:
+def unprivileged(
+    copy: Path,
+    commands: list[str],
+    capabilities: list[str],
+    kinds: tuple[str, ...] = ("end",),
+    **options: Any,
+) -> Any:
     done = subprocess.run(
         [*nobody(*capabilities), copy], input="\n".join([*commands, "bye", ""]).encode(),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
     )  # fmt: skip
-    return [r for r in records(done.stdout) if r["t"] == "end"]
+    return [r for r in records(done.stdout) if r["t"] in kinds]
 
 
 @as_root

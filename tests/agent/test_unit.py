@@ -14,6 +14,7 @@ PROGRAMS = [
     "wire_test",
     "whetstone_test",
     "command_test",
+    "options_test",
     "port_test",
 ]
 

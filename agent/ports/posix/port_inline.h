@@ -66,6 +66,13 @@ static inline void rts_sleep_until(rts_tick time)
         ;
 }
 
+static inline int rts_sleep_for(rts_tick duration)
+{
+    const struct timespec request = {.tv_sec = (time_t)(duration / RTS_TIME_HZ),
+                                     .tv_nsec = (long)(duration % RTS_TIME_HZ)};
+    return nanosleep(&request, NULL) ? -errno : 0;
+}
+
 static inline int rts_sem_create(rts_sem *sem, unsigned value)
 {
     if (sem->kind == RTS_SEM_NAMED) {

@@ -16,6 +16,12 @@ extern posix_options posix_option;
 /* True if this process may use real-time scheduling. */
 bool posix_may_realtime(void);
 
+/*
+ * True if this process may have its tasks scheduled by deadline.  Asked first while it may still
+ * run on all its CPUs: the kernel refuses a task that is bound to some of them.
+ */
+bool posix_may_deadline(void);
+
 /* Holds the CPUs out of deep idle states while the agent lives, unless told not to. */
 void posix_hold_idle(void);
 extern char posix_idle_state[96]; /* what came of it, for the conditions */

@@ -20,6 +20,8 @@ uint32_t rts_port_caps(void)
                     RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
+    if (posix_may_deadline())
+        caps |= RTS_CAP_DEADLINE;
     if (has_second_cpu())
         caps |= RTS_CAP_SMP;
     if (access("/dev/shm", W_OK) == 0)
@@ -36,6 +38,10 @@ const char *rts_port_why_not(uint32_t cap)
                "group scheduling a cpu.rt_runtime_us of the control group)";
     case RTS_CAP_SMP:
         return "there is no second CPU, or the agent may not use it";
+    case RTS_CAP_DEADLINE:
+        return "the kernel has no SCHED_DEADLINE, or no right to it (CAP_SYS_NICE), or the agent "
+               "may "
+               "not use all CPUs of its root domain";
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:

@@ -122,3 +122,39 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     /* Not by sched_setscheduler(): mutexes with a ceiling go by what the library knows. */
     return -pthread_setschedparam(pthread_self(), posix_policy(policy), &param);
 }
+
+/* ---- scheduling by deadline -------------------------------------------------------------- */
+
+/* As the kernel has it; C libraries have no call of their own for it, or have it under this name.
+ */
+typedef struct posix_sched_attr {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period; /* ns */
+} posix_sched_attr;
+
+#define POLICY_DEADLINE 6
+
+int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
+{
+    posix_sched_attr attr = {.size = sizeof attr,
+                             .policy = POLICY_DEADLINE,
+                             .runtime = runtime,
+                             .deadline = period,
+                             .period = period};
+    return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
+}
+
+bool posix_may_deadline(void)
+{
+    static int may = -1;
+    if (may < 0) {
+        struct sched_param back = {0};
+        may = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10) == 0;
+        if (may)
+            sched_setscheduler(0, SCHED_OTHER, &back);
+    }
+    return may;
+}

@@ -13,6 +13,9 @@ extern rts_tick stub_now;
 /* Moves the clock to `time` or, if a stall lies there, to its end. */
 void stub_advance_to(rts_tick time);
 
+/* When a sleep from now to `time` ends: then, or where the test wants it interrupted. */
+rts_tick stub_interrupted(rts_tick time);
+
 static inline rts_tick rts_now(void)
 {
     rts_tick now = stub_now;
@@ -44,6 +47,13 @@ static inline void rts_sleep_until(rts_tick time)
 {
     if (time > stub_now)
         stub_advance_to(time + STUB_WAKE_NS);
+}
+
+static inline int rts_sleep_for(rts_tick duration)
+{
+    rts_tick end = stub_now + duration, woken = stub_interrupted(end);
+    stub_advance_to(woken + STUB_WAKE_NS);
+    return woken < end ? -EINTR : 0;
 }
 
 static inline int rts_sem_create(rts_sem *sem, unsigned value)

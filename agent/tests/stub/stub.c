@@ -1,4 +1,7 @@
-/* The rest of the stub port: stub-agent [STALL_START_NS STALL_LENGTH_NS]... */
+/*
+ * The rest of the stub port: stub-agent [STALL_START_NS STALL_LENGTH_NS]...; a stall of length 0
+ * is a signal, which ends a sleep of a given length.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +22,14 @@ void stub_advance_to(rts_tick time)
     for (int i = 0; i < stalls; i++)
         if (stub_now >= stall[i].start && stub_now < stall[i].end)
             stub_now = stall[i].end;
+}
+
+rts_tick stub_interrupted(rts_tick time)
+{
+    for (int i = 0; i < stalls; i++)
+        if (stall[i].start == stall[i].end && stall[i].start > stub_now && stall[i].start < time)
+            time = stall[i].start;
+    return time;
 }
 
 uint32_t rts_port_caps(void)
@@ -63,6 +74,13 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     (void)prio;
     (void)policy;
     return 0;
+}
+
+int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
+{
+    (void)runtime;
+    (void)period;
+    return -ENOSYS;
 }
 
 void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)

@@ -1,0 +1,342 @@
+"""dk.* and env.setup: sleeps and audio on the stub, whose times are known; the rest by counts."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.speak import STUB, case, figures, records, result, talk
+from tests.agent.test_posix import as_root, copy, group_of, realtime, send, start, unprivileged
+
+__all__ = ["copy"]  # a fixture
+
+MS = 1_000_000
+
+# The first sleep on the stub begins after 10000 pairs of readings and one more, 20 ns each.
+FIRST, CYCLE = 400_020, 50_005_040
+
+
+def spread(found: dict[str, Any]) -> tuple[int, int]:
+    return found["min"], found["max"]
+
+
+# ---- dk.nanosleep ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "overhead"), [("relative", 20), ("absolute", 0)])
+def test_a_sleep_deviates_by_the_wake_up(mode: str, overhead: int) -> None:
+    found = result(f"dk.nanosleep mode={mode}", agent=STUB)
+    assert spread(found) == (5000 + overhead, 5000 + overhead)
+    assert (found["overhead"], found["negative"]) == (overhead, 0)
+    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as the source has it
+    assert figures(found)["ended early"] == 0
+
+
+def test_a_stall_at_the_end_of_a_sleep_is_one_large_deviation() -> None:
+    start_of_third = FIRST + 2 * CYCLE
+    found = result("dk.nanosleep samples=10 warmup=0", str(150 * MS), str(10 * MS), agent=STUB)
+    value = 160 * MS - start_of_third - 50 * MS
+    assert [(v, i) for v, i, _ in found["worst"][:2]] == [(value, 2), (5020, 0)]
+    # the median is known to the width of its bucket
+    assert figures(found)["above the median, most"] == pytest.approx(value - 5020, abs=32)
+
+
+def test_a_sleep_that_ends_early_is_negative_and_in_no_percentile() -> None:
+    found = result("dk.nanosleep samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
+    took = 120 * MS + 5000 - (FIRST + 2 * CYCLE)
+    assert (found["n"], found["negative"]) == (10, 1)
+    assert spread(found) == (5020, 5020)
+    assert figures(found)["ended early"] == 1
+    assert figures(found)["ended early by, most"] == 50 * MS - took
+
+
+def test_a_sleep_until_a_time_is_not_ended_by_a_signal() -> None:
+    found = result("dk.nanosleep mode=absolute samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
+    assert (found["negative"], spread(found)) == (0, (5000, 5000))
+
+
+# ---- dk.latencytest -------------------------------------------------------------------------
+
+PERIOD = 2_902_494
+READS = PERIOD // 10 * 8 // 20  # of 20 ns each, to fill 80% of a period
+# after the calibrations: 5 of 1000 readings, 10 of the full length, a stamp each; 10 ms ahead
+RELEASE = 5 * 1001 * 20 + 10 * (READS + 1) * 20 + 10 * MS
+
+
+def audio(*stalls: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
+    """Series period and loop, and the figures, of 50 cycles."""
+    (period, loop), end = case("dk.latencytest samples=50 warmup=0", *map(str, stalls), agent=STUB)
+    assert end["status"] == "ok", end["reason"]
+    assert (period["series"], loop["series"]) == ("period", "loop")
+    assert period["n"] == loop["n"] == 50
+    return period, loop, figures(period)
+
+
+def within(found: dict[str, float]) -> list[float]:
+    return [found[name] for name in (
+        "periods within 1 ms", "periods within 2 ms", "loops within 0.1 ms", "loops within 0.2 ms",
+    )]  # fmt: skip
+
+
+def test_audio_without_disturbance_keeps_its_times() -> None:
+    period, loop, found = audio()
+    assert spread(period) == (PERIOD, PERIOD)
+    assert spread(loop) == (READS * 20 + 20, READS * 20 + 20)
+    assert within(found) == [100, 100, 100, 100]
+    assert period["missed"] == 0
+
+
+def test_a_late_wake_up_is_a_long_period_and_no_long_loop() -> None:
+    period, loop, found = audio(RELEASE + 20 * PERIOD, 1_500_000)
+    assert period["max"] == PERIOD + 1_500_000 - 5000
+    assert loop["max"] == READS * 20 + 20
+    assert within(found) == [98, 100, 100, 100]
+
+
+def test_a_stall_in_the_loop_is_a_long_loop_and_no_long_period() -> None:
+    period, loop, found = audio(RELEASE + 20 * PERIOD + MS, 150_000)
+    assert spread(period) == (PERIOD, PERIOD)
+    assert READS * 20 + 150_000 <= loop["max"] <= READS * 20 + 150_020
+    assert within(found) == [100, 100, 98, 100]
+
+
+def test_audio_periods_that_never_were_are_counted() -> None:
+    period, _, found = audio(RELEASE + 20 * PERIOD, 4 * MS)
+    assert period["missed"] == 1
+    assert within(found) == [98, 98, 100, 100]
+
+
+# ---- dk.periodic by deadline ----------------------------------------------------------------
+
+
+def may_deadline() -> bool:
+    return "deadline" in talk([])[0]["caps"]
+
+
+deadline = pytest.mark.skipif(not may_deadline(), reason="needs SCHED_DEADLINE")
+
+
+def test_deadlines_where_there_are_none() -> None:
+    _, end = case("dk.periodic policy=deadline", agent=STUB)
+    assert (end["status"], end["reason"]) == (
+        "unsupported", "policy=deadline: the stub has one task",
+    )  # fmt: skip
+
+
+@deadline
+def test_a_job_within_its_runtime() -> None:
+    (found,), end = case(
+        "dk.periodic policy=deadline config=2cpu period=20000000 runtime=10000000 samples=20"
+    )
+    assert end["status"] == "ok", end["reason"]
+    assert end["evidence"]["sched"] == "deadline"
+    assert figures(found)["runtime used up"] == 0
+
+
+@deadline
+def test_jobs_beyond_their_runtime_are_made_to_wait() -> None:
+    # No system wakes up and goes to sleep in 1.1 us: each job waits for a period at least.
+    found = result(
+        "dk.periodic policy=deadline config=2cpu period=1000000 runtime=1100 samples=20 warmup=0"
+    )
+    assert figures(found)["runtime used up"] == found["n"] == 20
+    assert found["missed"] >= 19
+
+
+@deadline
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all there is")
+def test_a_deadline_task_cannot_be_bound() -> None:
+    _, end = case("dk.periodic policy=deadline samples=20")
+    assert end["status"] == "unsupported"
+    assert "config=2cpu" in end["reason"]
+    _, end = case("dk.periodic policy=deadline config=2cpu runtime=2000000 samples=20")
+    assert end["status"] == "unsupported"
+    assert "2000000 ns in every 1000000 ns: Invalid argument" in end["reason"]
+
+
+# ---- dk.setitimer ---------------------------------------------------------------------------
+
+
+def without_a_signal(found: dict[str, Any], interval_ns: int) -> int:
+    """Expirations due in the time that passed, less those that came."""
+    interval = interval_ns * found["hz"] // 1_000_000_000
+    return int((found["sum"] + interval // 2) // interval - found["n"])
+
+
+def test_every_signal_of_the_timer_is_one_distance() -> None:
+    found = result("dk.setitimer interval=2000000 samples=100 warmup=0")
+    told = figures(found)
+    assert found["n"] == 100
+    assert told["signals"] == 101
+    assert told["expirations without a signal"] == without_a_signal(found, 2_000_000)
+    interval = 2e6
+    tick = 1e9 / found["hz"]
+    assert told["max - interval"] == pytest.approx(found["max"] * tick - interval, abs=2)
+    assert told["mean - interval"] == pytest.approx(found["sum"] / 100 * tick - interval, abs=2)
+    assert told["min - interval"] == pytest.approx(found["min"] * tick - interval, abs=2)
+    assert figures(result("dk.setitimer interval=2000000 samples=10"))["signals"] == 13
+
+
+def test_expirations_that_fall_together_are_missed() -> None:
+    agent = start()
+    send(agent, "case 1 dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
+    while not (measuring := group_of(agent.pid)):
+        time.sleep(0.01)
+    time.sleep(0.5)
+    os.kill(measuring[0], signal.SIGSTOP)
+    time.sleep(0.1)  # 50 expirations
+    os.kill(measuring[0], signal.SIGCONT)
+    agent.send_signal(signal.SIGTERM)
+    out, _ = agent.communicate(timeout=30)
+    found = next(r for r in records(out) if r["t"] == "result")
+    assert figures(found)["expirations without a signal"] >= 40
+    assert figures(found)["expirations without a signal"] == without_a_signal(found, 2_000_000)
+    assert figures(found)["signals"] == found["n"] + 1
+
+
+# ---- dk.lat_ctx -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("processes", "size"), [(2, 0), (8, 16384), (16, 65536)])
+def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, size: int) -> None:
+    runs, end = case(f"dk.lat_ctx processes={processes} size={size} samples=50 warmup=3")
+    assert end["status"] == "ok", end["reason"]
+    assert [r["series"] for r in runs] == ["run 1", "run 2", "run 3"]
+    told = figures(runs[0])
+    assert told["visits per process and run, fewest"] == 53
+    assert told["visits per process and run, most"] == 53
+    assert end["evidence"]["tasks"] == processes
+    # a hop is a pass less the overhead, by the processes; the lowest mean of three is reported
+    hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e6 for r in runs]
+    assert all(r["batch"] == processes for r in runs)
+    assert told["lowest of 3"] == pytest.approx(min(hops), abs=0.002)
+    assert told["highest of 3"] == pytest.approx(max(hops), abs=0.002)
+    assert told["lowest: hop as timed"] - told["lowest: pipe and summing"] == pytest.approx(
+        told["lowest of 3"], abs=0.002
+    )
+
+
+@realtime
+def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
+    _, end = case("dk.lat_ctx processes=4 samples=200 warmup=0")
+    # it blocks once a pass; three runs
+    assert end["evidence"]["nvcsw"] >= 600
+
+
+@pytest.mark.parametrize("member", [1, 3])
+def test_a_ring_that_breaks_is_no_result(member: int) -> None:
+    agent = start()
+    send(agent, "case 1 dk.lat_ctx processes=4 samples=0 time=20000000000")
+    while len(members := group_of(agent.pid)) < 4:  # the measuring process and three
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(sorted(members)[member], signal.SIGKILL)
+    out, _ = agent.communicate(b"bye\n", timeout=30)
+    answers = records(out)
+    end = next(r for r in answers if r["t"] == "end")
+    assert (end["status"], end["reason"]) == ("failed", "a process of the ring is gone")
+    assert not [r for r in answers if r["t"] == "result"]
+
+
+# ---- dk.schedlat ----------------------------------------------------------------------------
+
+
+def processes_ever() -> int:
+    """Processes made since this system started."""
+    stat = Path("/proc/stat").read_text().splitlines()
+    return int(next(line.split()[1] for line in stat if line.startswith("processes ")))
+
+
+@realtime
+def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
+    before = processes_ever()
+    series, end = case("dk.schedlat samples=50 time=0")
+    assert end["status"] == "ok", end["reason"]
+    assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan", "open"]
+    assert all(r["n"] == 50 for r in series)
+    made = figures(series[0])
+    assert len(made) == 6
+    assert min(made.values()) > 0
+    assert processes_ever() - before >= made["calls of fork, exit and wait"]
+    assert end["evidence"]["tasks"] == 2
+
+
+@realtime
+def test_the_calls_are_made_by_a_less_urgent_process_on_the_same_cpu() -> None:
+    agent = start()
+    cpu = max(os.sched_getaffinity(0))
+    send(agent, f"case 1 dk.schedlat samples=0 time=60000000000 cpus={cpu}")
+    while len(found := group_of(agent.pid)) < 2:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    caller = found[1]
+    assert os.sched_getscheduler(caller) == os.SCHED_OTHER
+    assert os.sched_getaffinity(caller) == {cpu}
+    agent.send_signal(signal.SIGTERM)
+    agent.communicate(timeout=20)
+
+
+# ---- dk.pagefaults, env.setup ---------------------------------------------------------------
+
+
+@as_root
+def test_locked_memory_takes_no_fault() -> None:
+    results, end = case("dk.pagefaults lock=1 samples=500")
+    told = figures(results[0])
+    assert end["evidence"]["locked"] is True
+    assert told["minor faults in the section"] == told["major faults in the section"] == 0
+    assert told["pages written to"] == results[0]["n"] == 500
+
+
+def test_a_fresh_page_takes_a_fault_at_least() -> None:
+    results, end = case("dk.pagefaults lock=0 samples=500")
+    told = figures(results[0])
+    assert end["evidence"]["locked"] is False
+    assert told["pages written to"] == 500
+    assert told["minor faults in the section"] + told["major faults in the section"] >= 500
+
+
+def step(found: dict[str, Any], number: int) -> dict[str, str]:
+    (table,) = found["tables"]
+    row = next(row for row in table["rows"] if row[0].startswith(str(number)))
+    return dict(zip(table["columns"], row, strict=True))
+
+
+@as_root
+@realtime
+def test_the_set_up_step_by_step() -> None:
+    found = result("env.setup samples=100")
+    assert [row[0][0] for row in found["tables"][0]["rows"]] == list("123456d")
+    assert step(found, 3)["result"] == "locked"
+    assert not any(step(found, number)["error"] for number in range(1, 7))
+    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault between
+    told = figures(found)
+    assert told["minor faults in the section"] == 0
+    limit = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text()
+    assert told["real-time limit (-1: none)"] == float(limit)
+
+
+def small_lock() -> None:
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+
+
+@as_root
+def test_what_the_set_up_is_refused_is_told(copy: Path) -> None:
+    answers = unprivileged(
+        copy, ["case 1 env.setup samples=50", "case 2 dk.pagefaults samples=50"], [],
+        preexec_fn=small_lock, kinds=("result", "end"),
+    )  # fmt: skip
+    found = next(r for r in answers if r["t"] == "result")
+    assert (step(found, 2)["result"], step(found, 3)["result"]) == ("refused", "refused")
+    assert "CAP_SYS_NICE" in step(found, 2)["missing"]
+    assert "CAP_IPC_LOCK" in step(found, 3)["missing"]
+    setup, faults = (r for r in answers if r["t"] == "end")
+    assert (setup["status"], setup["evidence"]["locked"]) == ("ok", False)
+    assert faults["status"] == "unsupported"
+    assert faults["reason"].startswith("mlockall: ")
