@@ -8,7 +8,7 @@
 const char *const rts_cap_names[] = {
     "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
     "clock_library", "clock_syscall", "lock_protect", "cpu_time",  "smp",         "signals",
-    "files",         "network",       "deadline",     "posix",     NULL,
+    "files",         "network",       "deadline",     "posix",     "children",    NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */

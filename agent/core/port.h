@@ -2,7 +2,8 @@
  * What rtstone asks of an operating system.
  *
  * Benches are written against this header alone.  A port provides
- *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task and the RTS_PORT_* constants
+ *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task, rts_child and rts_channel,
+ *                  and the port's constants and choices
  *   port_inline.h  the hot operations, so that nothing stands between the two clock reads of a
  *                  sample but the system's own call
  *   *.c            everything else
@@ -31,13 +32,14 @@ enum {
     RTS_CAP_CLOCK_LIBRARY = 1 << 6, /* rts_time() is a library call, distinct from the counter */
     RTS_CAP_CLOCK_SYSCALL = 1 << 7, /* rts_time_syscall(): the clock read forced into the kernel */
     RTS_CAP_LOCK_PROTECT = 1 << 8,  /* mutexes with a priority ceiling */
-    RTS_CAP_CPU_TIME = 1 << 9,      /* rts_cpu_time() */
+    RTS_CAP_CPU_TIME = 1 << 9,      /* rts_cpu_time(), rts_task_cpu_time(), rts_preemptions() */
     RTS_CAP_SMP = 1 << 10,          /* a second CPU that tasks may use */
     RTS_CAP_SIGNALS = 1 << 11,      /* queued real-time signals */
     RTS_CAP_FILES = 1 << 12,        /* a file system */
     RTS_CAP_NETWORK = 1 << 13,      /* TCP/IP, at least to itself */
     RTS_CAP_DEADLINE = 1 << 14,     /* scheduling by deadline */
-    RTS_CAP_POSIX = 1 << 15, /* the calls of POSIX.1b and .1c that have no bit of their own */
+    RTS_CAP_POSIX = 1 << 15,    /* the calls of POSIX.1b and .1c that have no bit of their own */
+    RTS_CAP_CHILDREN = 1 << 16, /* rts_child_create(): what is created does not run at once */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -116,6 +118,13 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 /* CPU time that the calling task has used, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 
+/* The same of another task, and how often tasks of the case had the CPU taken from them. */
+uint64_t rts_task_cpu_time(const rts_task *task);
+uint64_t rts_preemptions(void);
+
+/* The time slice of tasks of that policy, in ns; 0: it has none of fixed length. */
+uint64_t rts_port_slice_ns(rts_policy policy);
+
 /* Gives the CPU to the next ready task of the same priority, if there is one. */
 static inline void rts_yield(void);
 
@@ -141,6 +150,36 @@ typedef struct rts_expiry {
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period);
 void rts_timer_wait(rts_timer *timer, rts_expiry *expiry);
 void rts_timer_stop(rts_timer *timer);
+
+/* ---- children: what proc.* creates and kills ---------------------------------------------- */
+
+/*
+ * A child is of one of the port's RTS_CHILD_KINDS ("thread|...", the choices of a parameter) and
+ * does nothing.  It comes to the CPU of its parent and does not run before the parent waits, except
+ * where the system's call says that the parent waits for it.  RTS_VICTIM_KINDS begins with the same
+ * kinds and leaves out, at the end, those that are gone when the call that creates them returns.
+ */
+
+/* Gets the child all it needs but itself: a stack of at least `stack` bytes, and its priority. */
+int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack);
+void rts_child_release(rts_child *child);
+
+static inline int rts_child_create(rts_child *child, int kind);
+
+/* Gives a child that was born with its parent's priority the one it was prepared for. */
+int rts_child_lower(const rts_child *child, int kind);
+
+/* The priority the child has, or an error. */
+int rts_child_prio(const rts_child *child, int kind);
+
+/* True if the child has had the CPU since it was created: the system's word, not the child's. */
+bool rts_child_ran(const rts_child *child, int kind);
+
+/* Terminates the child, which need not be gone when this returns. */
+static inline int rts_child_kill(rts_child *child, int kind);
+
+/* Waits until the child is gone and nothing is left of it; the first that waits lets it run. */
+static inline int rts_child_reap(rts_child *child, int kind);
 
 /* ---- counting semaphores ----------------------------------------------------------------- */
 
@@ -181,6 +220,27 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
 int rts_queue_destroy(rts_queue *queue);
 static inline int rts_queue_send(rts_queue *queue, const void *message);
 static inline int rts_queue_receive(rts_queue *queue, void *message);
+
+/* ---- channels: what ipc.* sends messages through ------------------------------------------- */
+
+/*
+ * A channel goes one way, is of one of the port's RTS_CHANNEL_KINDS, the choices of a parameter,
+ * and holds `length` messages of `size` bytes.  RTS_MESSAGE_ROOM bytes in front of a message belong
+ * to the port.  `slot` tells the channels of a case apart.
+ */
+int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot);
+int rts_channel_destroy(rts_channel *channel, int kind);
+
+/* What limits length and size of such a channel, and how to raise it. */
+const char *rts_channel_limits(int kind);
+
+/* True if a message is not copied: it is the sender's memory that the receiver gets. */
+static inline bool rts_channel_passes_pointer(int kind);
+
+static inline int rts_channel_send(rts_channel *channel, int kind, void *message);
+
+/* Waits for a message and copies it to *message, or sets *message to where it is. */
+static inline int rts_channel_receive(rts_channel *channel, int kind, void **message);
 
 /* ---- memory ------------------------------------------------------------------------------ */
 

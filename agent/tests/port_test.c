@@ -248,6 +248,151 @@ static void test_processes_share_what_they_should(void)
     rts_port_unshare(k, sizeof *k);
 }
 
+/* A child of each kind, one level above or below its parent. */
+static const char *child_kinds[] = {"thread", "clone", "fork", "spawn", "vfork"};
+
+static int kinds_in(const char *choices)
+{
+    int n = 1;
+    for (; *choices; choices++)
+        n += *choices == '|';
+    return n;
+}
+
+static void a_child_of_each_kind(void *arg)
+{
+    (void)arg;
+    for (int kind = 0; kind < kinds_in(RTS_CHILD_KINDS); kind++) {
+        bool victim = kind < kinds_in(RTS_VICTIM_KINDS);
+        rts_child child;
+        CHECK_EQ(rts_child_prepare(&child, kind, RTS_PRIO_MIN + 2, 16 << 10), 0);
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(rts_child_create(&child, kind), 0);
+            CHECK_EQ(rts_child_ran(&child, kind),
+                     !strcmp(child_kinds[kind], "spawn") || !strcmp(child_kinds[kind], "vfork"));
+            CHECK_EQ(rts_child_lower(&child, kind), 0);
+            if (victim)
+                CHECK_EQ(rts_child_kill(&child, kind), 0);
+            CHECK_EQ(rts_child_reap(&child, kind), 0);
+        }
+        rts_child_release(&child);
+    }
+}
+
+static void test_children_do_not_run_before_their_parent_waits(void)
+{
+    rts_task d;
+    if (!(rts_port_caps() & RTS_CAP_CHILDREN))
+        return;
+    start(&d, a_child_of_each_kind, NULL, RTS_PRIO_MIN + 4);
+    CHECK_EQ(rts_task_join(&d), 0);
+}
+
+/* More urgent than its parent, or let in by a parent that sleeps, a child is seen to have run. */
+static void impatient_children(void *arg)
+{
+    rts_child child;
+    (void)arg;
+    CHECK_EQ(rts_child_prepare(&child, 0, RTS_PRIO_MIN + 6, 16 << 10), 0);
+    CHECK_EQ(rts_child_create(&child, 0), 0);
+    CHECK(rts_child_ran(&child, 0));
+    CHECK_EQ(rts_child_kill(&child, 0), 0);
+    CHECK_EQ(rts_child_reap(&child, 0), 0);
+    rts_child_release(&child);
+    for (int kind = 0; kind < kinds_in(RTS_VICTIM_KINDS); kind++) {
+        CHECK_EQ(rts_child_prepare(&child, kind, RTS_PRIO_MIN + 2, 16 << 10), 0);
+        CHECK_EQ(rts_child_create(&child, kind), 0);
+        CHECK_EQ(rts_child_lower(&child, kind), 0);
+        rts_sleep_until(rts_time() + rts_ns_to_ticks(20000000, RTS_TIME_HZ));
+        CHECK(rts_child_ran(&child, kind));
+        CHECK_EQ(rts_child_kill(&child, kind), 0);
+        CHECK_EQ(rts_child_reap(&child, kind), 0);
+        rts_child_release(&child);
+    }
+}
+
+static void test_a_child_that_ran_is_seen(void)
+{
+    rts_task d;
+    if (!(rts_port_caps() & RTS_CAP_CHILDREN))
+        return;
+    start(&d, impatient_children, NULL, RTS_PRIO_MIN + 4);
+    CHECK_EQ(rts_task_join(&d), 0);
+}
+
+#define MESSAGE 4096
+
+/* What goes in comes out, whole and in order; without a copy exactly where a pointer is passed. */
+static void test_channels_keep_messages(void)
+{
+    static _Alignas(64) unsigned char out[RTS_MESSAGE_ROOM + MESSAGE],
+        in[RTS_MESSAGE_ROOM + MESSAGE];
+    unsigned char *sent = out + RTS_MESSAGE_ROOM, *buffer = in + RTS_MESSAGE_ROOM;
+    for (int kind = 0; kind < kinds_in(RTS_CHANNEL_KINDS); kind++) {
+        rts_channel channel;
+        CHECK_EQ(rts_channel_create(&channel, kind, 1, MESSAGE, 0), 0);
+        for (unsigned round = 1; round <= 3; round++) {
+            void *message = buffer;
+            for (unsigned i = 0; i < MESSAGE; i++)
+                sent[i] = (unsigned char)(i * 7 + round);
+            CHECK_EQ(rts_channel_send(&channel, kind, sent), 0);
+            CHECK_EQ(rts_channel_receive(&channel, kind, &message), 0);
+            CHECK(!memcmp(message, sent, MESSAGE));
+            CHECK_EQ(message == sent, rts_channel_passes_pointer(kind));
+        }
+        CHECK_EQ(rts_channel_destroy(&channel, kind), 0);
+        CHECK(strlen(rts_channel_limits(kind)) > 0);
+    }
+}
+
+/* CPU time is used by who runs, and by nobody else. */
+static volatile int enough;
+
+static void spin(void *arg)
+{
+    (void)arg;
+    while (!enough)
+        ;
+}
+
+static void sleeper(void *arg)
+{
+    (void)arg;
+    rts_sem_take(&gate);
+}
+
+static void preempting(void *arg)
+{
+    rts_task busy, idle;
+    uint64_t before = rts_preemptions();
+    (void)arg;
+    enough = 0;
+    start(&idle, sleeper, NULL, RTS_PRIO_MIN + 2);
+    start(&busy, spin, NULL, RTS_PRIO_MIN + 1);
+    rts_sleep_until(rts_time() + rts_ns_to_ticks(20000000, RTS_TIME_HZ));
+    CHECK(rts_preemptions() > before);
+    CHECK(rts_task_cpu_time(&busy) > rts_task_cpu_time(&idle));
+    uint64_t used = rts_task_cpu_time(&idle);
+    CHECK(used > 0);
+    CHECK_EQ(rts_task_cpu_time(&idle), used);
+    enough = 1;
+    rts_sem_give(&gate);
+    CHECK_EQ(rts_task_join(&busy), 0);
+    CHECK_EQ(rts_task_join(&idle), 0);
+}
+
+static void test_cpu_time_is_of_who_runs(void)
+{
+    rts_task d;
+    uint32_t needs = RTS_CAP_CPU_TIME | RTS_CAP_PRIORITIES;
+    if ((rts_port_caps() & needs) != needs)
+        return;
+    make(&gate, RTS_SEM_UNNAMED, 0, 5);
+    start(&d, preempting, NULL, RTS_PRIO_MIN + 4);
+    CHECK_EQ(rts_task_join(&d), 0);
+    rts_sem_destroy(&gate);
+}
+
 static void choose_cpu(void)
 {
     cpu = rts_port_default_cpu();
@@ -258,4 +403,6 @@ static void choose_cpu(void)
 
 TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
       test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
-      test_queue_keeps_order, test_processes_share_what_they_should)
+      test_queue_keeps_order, test_processes_share_what_they_should,
+      test_children_do_not_run_before_their_parent_waits, test_a_child_that_ran_is_seen,
+      test_channels_keep_messages, test_cpu_time_is_of_who_runs)

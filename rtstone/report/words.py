@@ -237,14 +237,15 @@ def growths(run: Run) -> list[Growth]:
 
 
 def _growth(slope: Slope, name: str) -> Growth:
+    """A document's slope is per unit of its parameter; no reader wants one per byte."""
     unit, _, per = slope.unit.partition(" per ")
-    per = per or slope.over
-    low, high = (trimmed(end, unit) for end in slope.ci95)
+    per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
+    low, high = (trimmed(end * times, unit) for end in slope.ci95)
     return Growth(
         name=name,
         unit=unit,
         per=per,
-        rate=f"{'+' if slope.slope > 0 else ''}{trimmed(slope.slope, unit)} per {per}",
+        rate=f"{'+' if slope.slope > 0 else ''}{trimmed(slope.slope * times, unit)} per {per}",
         interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
         verdict="no growth seen" if slope.constant else "grows" if slope.slope > 0 else "falls",
     )

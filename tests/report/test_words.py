@@ -128,9 +128,9 @@ def test_slopes() -> None:
     up, down, flat = words.growths(run_of(slopes=(slope(2), slope(-12345), slope(0.1, True))))
     assert up.name == "mem.memset touch=off"
     assert (up.rate, up.interval, up.verdict) == (
-        "+2 ns per B", "95%: 1.5 ns to 2.5 ns, 3 points", "grows"
+        "+2.05 µs per KiB", "95%: 1.54 µs to 2.56 µs, 3 points", "grows"
     )  # fmt: skip
-    assert (down.rate, down.verdict) == ("-12.3 µs per B", "falls")
+    assert (down.rate, down.verdict) == ("-12.6 ms per KiB", "falls")
     assert flat.verdict == "no growth seen"
 
 

@@ -69,7 +69,7 @@ static void receiver(void *arg)
     }
 }
 
-static int send(const wire *w, uint64_t number)
+static int queue_signal(const wire *w, uint64_t number)
 {
     union sigval value = {.sival_int = (int)number};
     return sigqueue(w->receiver, SIGRTMIN, value) ? -errno : 0;
@@ -93,7 +93,7 @@ static int exchange(rts_case *c, wire *w, rts_tick pace)
     rts_tick next = rts_time();
     RTS_SAMPLES(c) {
         rts_tick start = rts_now();
-        int err = send(w, number++);
+        int err = queue_signal(w, number++);
         late += w->received != number;
         if (err)
             return rts_port_failed(c, "cannot send a signal", err);
@@ -106,7 +106,7 @@ static int exchange(rts_case *c, wire *w, rts_tick pace)
             rts_sleep_until(next);
     }
     w->over = true;
-    send(w, number++);
+    queue_signal(w, number++);
     await(w, number);
     if (c->common.config != RTS_2CPU) /* there the receiver has a CPU of its own */
         rts_figure_add(c, "receiver did not preempt", (double)late, "signals");

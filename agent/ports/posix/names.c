@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/stat.h>
 
 #include "posix.h"
@@ -26,6 +27,32 @@ static void lock_path(char *path, size_t size, long number)
 void posix_object_name(char *name, size_t size, unsigned slot)
 {
     snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
+}
+
+/*
+ * A key that no chance is likely to give to another program: agent numbers have 25 bits (PID_LIMIT
+ * and TRIES), and a case has at most four such objects.
+ */
+#define KEY_SLOTS 4
+static key_t object_key(long number, unsigned slot)
+{
+    return (key_t)(0x15u << 27 | (unsigned)number << 2 | slot % KEY_SLOTS);
+}
+
+int posix_object_key(unsigned slot)
+{
+    return object_key(owner, slot);
+}
+
+/* Removes the System V queues of agent `number`; how many. */
+static unsigned remove_queues(long number)
+{
+    unsigned removed = 0;
+    for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
+        int id = msgget(object_key(number, slot), 0);
+        removed += id >= 0 && msgctl(id, IPC_RMID, NULL) == 0;
+    }
+    return removed;
 }
 
 /* True if the lock on the file of `owner` is ours, and the file is still the one of that name. */
@@ -60,6 +87,7 @@ void posix_release_names(void)
     char path[64];
     if (lock_fd < 0)
         return;
+    remove_queues(owner); /* of a case that was killed */
     lock_path(path, sizeof path, owner);
     unlink(path);
     close(lock_fd);
@@ -69,19 +97,28 @@ void posix_release_names(void)
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
 
-/* Removes the semaphores and queues of agent `pid`, and its lock file; how many. */
+/* True for "sem.rtstone-PID.SLOT" and "fifo.rtstone-PID.SLOT". */
+static bool is_object(const char *name, long pid)
+{
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, ".rtstone-%ld.", pid);
+    const char *dot = strchr(name, '.');
+    return dot && !strncmp(dot, prefix, strlen(prefix)) &&
+           (!strncmp(name, "sem.", 4) || !strncmp(name, "fifo.", 5));
+}
+
+/* Removes the semaphores, fifos and queues of agent `pid`, and its lock file; how many. */
 static unsigned remove_objects(long pid)
 {
-    char prefix[48], path[300];
-    unsigned removed = 0;
+    char path[300];
+    unsigned removed = remove_queues(pid);
     for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
         snprintf(path, sizeof path, "/rtstone-%ld.%u", pid, slot);
         removed += mq_unlink(path) == 0;
     }
     DIR *dir = opendir(SHM);
-    snprintf(prefix, sizeof prefix, "sem.rtstone-%ld.", pid);
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)))
+        if (!is_object(e->d_name, pid))
             continue;
         snprintf(path, sizeof path, SHM "/%s", e->d_name);
         removed += unlink(path) == 0;

@@ -5,8 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/msg.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +78,65 @@ static inline int rts_sleep_for(rts_tick duration)
     return nanosleep(&request, NULL) ? -errno : 0;
 }
 
+/* ---- children (child.c) ------------------------------------------------------------------- */
+
+/* Everything shared but the thread group: who is in the parent's cannot be killed alone. */
+#define POSIX_CLONE_FLAGS                                                                          \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_IO)
+
+struct posix_spawn {
+    posix_spawnattr_t attr;
+    char *argv[2];
+};
+
+void *posix_child_thread(void *unused);
+int posix_child_body(void *parent);
+int posix_child_end(void *unused);
+
+/*
+ * vfork() by the flags that define it, for what calls vfork() itself cannot be inlined.  A child of
+ * fork() must not write to *child, which may lie in memory that is shared with its parent.
+ */
+static inline int rts_child_create(rts_child *child, int kind)
+{
+    pid_t pid;
+    switch (kind) {
+    case RTS_CHILD_THREAD:
+        return -pthread_create(&child->thread, &child->attr, posix_child_thread, NULL);
+    case RTS_CHILD_CLONE:
+        pid = clone(posix_child_body, child->stack_end, POSIX_CLONE_FLAGS, &child->parent);
+        break;
+    case RTS_CHILD_FORK:
+        pid = fork();
+        if (pid == 0)
+            _exit(posix_child_body(&child->parent));
+        break;
+    case RTS_CHILD_SPAWN:
+        return -posix_spawn(&child->pid, "/proc/self/exe", NULL, &child->spawn->attr,
+                            child->spawn->argv, NULL);
+    default:
+        pid = clone(posix_child_end, child->stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    }
+    child->pid = pid;
+    return pid < 0 ? -errno : 0;
+}
+
+static inline int rts_child_kill(rts_child *child, int kind)
+{
+    if (kind == RTS_CHILD_THREAD)
+        return -pthread_cancel(child->thread);
+    return kill(child->pid, SIGKILL) ? -errno : 0;
+}
+
+static inline int rts_child_reap(rts_child *child, int kind)
+{
+    if (kind == RTS_CHILD_THREAD)
+        return -pthread_join(child->thread, NULL);
+    return waitpid(child->pid, NULL, __WALL) < 0 ? -errno : 0;
+}
+
+/* ---- semaphores, mutexes and queues --------------------------------------------------------- */
+
 static inline int rts_sem_create(rts_sem *sem, unsigned value)
 {
     if (sem->kind == RTS_SEM_NAMED) {
@@ -127,6 +191,70 @@ static inline int rts_queue_receive(rts_queue *queue, void *message)
 {
     return mq_receive(queue->q, message, queue->size, NULL) < 0 ? -errno : 0;
 }
+
+/* ---- channels (channel.c) ------------------------------------------------------------------ */
+
+static inline bool rts_channel_passes_pointer(int kind)
+{
+    return kind == RTS_CHANNEL_MAILBOX;
+}
+
+/* 0 if all of a message went through, which was never to come in parts. */
+static inline int posix_whole(ssize_t n, size_t size)
+{
+    return n == (ssize_t)size ? 0 : n < 0 ? -errno : -EIO;
+}
+
+/* The type of a System V message stands in front of it. */
+static inline long *posix_typed(void *message)
+{
+    return (long *)message - 1;
+}
+
+/* `kind` is a constant where this is inlined: one of the calls is left. */
+static inline int rts_channel_send(rts_channel *channel, int kind, void *message)
+{
+    switch (kind) {
+    case RTS_CHANNEL_QUEUE:
+        return rts_queue_send(&channel->queue, message);
+    case RTS_CHANNEL_SYSV:
+        *posix_typed(message) = 1;
+        return msgsnd(channel->id, posix_typed(message), channel->size, 0) ? -errno : 0;
+    case RTS_CHANNEL_PIPE:
+    case RTS_CHANNEL_FIFO:
+        return posix_whole(write(channel->in, message, channel->size), channel->size);
+    case RTS_CHANNEL_UNIX:
+        return posix_whole(send(channel->in, message, channel->size, 0), channel->size);
+    default:
+        if (sem_wait(&channel->free))
+            return -errno;
+        channel->letter = message;
+        return sem_post(&channel->full) ? -errno : 0;
+    }
+}
+
+static inline int rts_channel_receive(rts_channel *channel, int kind, void **message)
+{
+    switch (kind) {
+    case RTS_CHANNEL_QUEUE:
+        return rts_queue_receive(&channel->queue, *message);
+    case RTS_CHANNEL_SYSV:
+        return posix_whole(msgrcv(channel->id, posix_typed(*message), channel->size, 0, 0),
+                           channel->size);
+    case RTS_CHANNEL_PIPE:
+    case RTS_CHANNEL_FIFO:
+        return posix_whole(read(channel->out, *message, channel->size), channel->size);
+    case RTS_CHANNEL_UNIX:
+        return posix_whole(recv(channel->out, *message, channel->size, 0), channel->size);
+    default:
+        if (sem_wait(&channel->full))
+            return -errno;
+        *message = channel->letter;
+        return sem_post(&channel->free) ? -errno : 0;
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static inline void *rts_malloc(size_t size)
 {

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+
+#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -46,5 +48,45 @@ typedef struct rts_task {
     pthread_t thread;
     pid_t process; /* 0: a thread */
 } rts_task;
+
+/* The first three and spawn are still there when the call returns; a child of vfork is not. */
+#define RTS_VICTIM_KINDS "thread|clone|fork|spawn"
+#define RTS_CHILD_KINDS RTS_VICTIM_KINDS "|vfork"
+enum {
+    RTS_CHILD_THREAD,
+    RTS_CHILD_CLONE,
+    RTS_CHILD_FORK,
+    RTS_CHILD_SPAWN,
+    RTS_CHILD_VFORK,
+};
+
+typedef struct rts_child {
+    int prio;
+    char *stack, *stack_end; /* of threads, clones and vforks */
+    pthread_attr_t attr;     /* of threads */
+    pthread_t thread;
+    struct posix_spawn *spawn; /* what posix_spawn() is given */
+    pid_t pid, parent;
+} rts_child;
+
+#define RTS_CHANNEL_KINDS "queue|sysv|pipe|fifo|unix|mailbox"
+enum {
+    RTS_CHANNEL_QUEUE, /* POSIX message queue */
+    RTS_CHANNEL_SYSV,  /* System V message queue */
+    RTS_CHANNEL_PIPE,
+    RTS_CHANNEL_FIFO,    /* a pipe with a name */
+    RTS_CHANNEL_UNIX,    /* socket pair of type SOCK_SEQPACKET */
+    RTS_CHANNEL_MAILBOX, /* two semaphores and a pointer to shared memory */
+};
+#define RTS_MESSAGE_ROOM 64 /* for the type of a System V message; keeps the message aligned */
+
+typedef struct rts_channel {
+    size_t size;
+    rts_queue queue;
+    int id;           /* of a System V queue */
+    int in, out;      /* descriptors */
+    sem_t full, free; /* of a mailbox, process-shared, and what lies in it */
+    void *letter;
+} rts_channel;
 
 #endif

@@ -22,6 +22,12 @@ bool posix_may_realtime(void);
  */
 bool posix_may_deadline(void);
 
+/* Sets policy and priority of a thread to be. */
+int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy);
+
+/* A clock of CPU time, in ns; 0: whose it is is gone. */
+uint64_t posix_clock_ns(clockid_t clock);
+
 /* Holds the CPUs out of deep idle states while the agent lives, unless told not to. */
 void posix_hold_idle(void);
 extern char posix_idle_state[96]; /* what came of it, for the conditions */
@@ -51,6 +57,7 @@ int posix_read_file(const char *path, char *buffer, size_t size);
 
 /* Names of kernel objects: "/rtstone-PID.SLOT".  Objects of agents that are gone are removed. */
 void posix_object_name(char *name, size_t size, unsigned slot);
+int posix_object_key(unsigned slot); /* the same for System V objects */
 void posix_claim_names(void);
 void posix_release_names(void);
 unsigned posix_sweep(void);

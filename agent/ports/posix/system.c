@@ -19,7 +19,7 @@ uint32_t rts_port_caps(void)
                     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
                     RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX;
     if (posix_may_realtime())
-        caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
+        caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_CHILDREN;
     if (posix_may_deadline())
         caps |= RTS_CAP_DEADLINE;
     if (has_second_cpu())
@@ -34,6 +34,7 @@ const char *rts_port_why_not(uint32_t cap)
     switch (cap) {
     case RTS_CAP_PRIORITIES:
     case RTS_CAP_ROUND_ROBIN:
+    case RTS_CAP_CHILDREN: /* it takes a priority to keep them from running */
         return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
                "group scheduling a cpu.rt_runtime_us of the control group)";
     case RTS_CAP_SMP:

@@ -1,7 +1,9 @@
 /* Tasks: threads, or processes that share what rts_port_shared() gave out. */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "posix.h"
@@ -33,6 +35,14 @@ static struct sched_param posix_param(int prio, rts_policy policy)
     return (struct sched_param){.sched_priority = policy == RTS_OTHER ? 0 : prio};
 }
 
+int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy)
+{
+    struct sched_param param = posix_param(prio, policy);
+    pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+    int err = pthread_attr_setschedpolicy(attr, posix_policy(policy));
+    return err ? err : pthread_attr_setschedparam(attr, &param);
+}
+
 static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
 {
     size_t stack = a->stack ? a->stack : RTS_STACK_DEFAULT;
@@ -44,12 +54,7 @@ static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
         CPU_SET((unsigned)a->cpu, &cpus);
         err = pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
     }
-    if (err || !posix_may_realtime())
-        return err;
-    struct sched_param param = posix_param(a->prio, a->policy);
-    pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
-    err = pthread_attr_setschedpolicy(attr, posix_policy(a->policy));
-    return err ? err : pthread_attr_setschedparam(attr, &param);
+    return err || !posix_may_realtime() ? err : posix_set_policy(attr, a->prio, a->policy);
 }
 
 static void *thread_main(void *arg)
@@ -157,4 +162,39 @@ bool posix_may_deadline(void)
             sched_setscheduler(0, SCHED_OTHER, &back);
     }
     return may;
+}
+
+uint64_t posix_clock_ns(clockid_t clock)
+{
+    struct timespec used;
+    if (clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+}
+
+uint64_t rts_task_cpu_time(const rts_task *task)
+{
+    clockid_t clock;
+    int err = task->process ? clock_getcpuclockid(task->process, &clock)
+                            : pthread_getcpuclockid(task->thread, &clock);
+    return err ? 0 : posix_clock_ns(clock);
+}
+
+/* Of the measuring process: tasks that are processes of their own are not in it. */
+uint64_t rts_preemptions(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_nivcsw;
+}
+
+/* Time sharing gives out shares, not slices of a length known beforehand. */
+uint64_t rts_port_slice_ns(rts_policy policy)
+{
+    char text[32];
+    long ms = 0;
+    if (policy == RTS_RR &&
+        posix_read_line("/proc/sys/kernel/sched_rr_timeslice_ms", text, sizeof text))
+        sscanf(text, "%ld", &ms);
+    return (uint64_t)ms * 1000000;
 }

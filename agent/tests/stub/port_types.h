@@ -5,6 +5,7 @@
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define RTS_PRIO_MIN 1
@@ -34,5 +35,25 @@ typedef struct rts_queue {
 typedef struct rts_task {
     int unused;
 } rts_task;
+
+#define RTS_CHILD_KINDS "thread"
+#define RTS_VICTIM_KINDS "thread"
+
+typedef struct rts_child {
+    int state; /* prepared, alive, killed, gone: misuse aborts */
+    int prio;
+} rts_child;
+
+/* One that works, and two that a bench has to find out: a byte changes, a message comes twice. */
+#define RTS_CHANNEL_KINDS "queue|damaging|repeating"
+enum { STUB_QUEUE, STUB_DAMAGING, STUB_REPEATING };
+#define RTS_MESSAGE_ROOM 0
+#define STUB_LARGEST (16 << 10) /* bytes of a message */
+
+typedef struct rts_channel {
+    unsigned char message[STUB_LARGEST];
+    size_t size;
+    unsigned held, sent;
+} rts_channel;
 
 #endif

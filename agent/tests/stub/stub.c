@@ -34,7 +34,7 @@ rts_tick stub_interrupted(rts_tick time)
 
 uint32_t rts_port_caps(void)
 {
-    return RTS_CAP_HEAP;
+    return RTS_CAP_HEAP | RTS_CAP_CHILDREN;
 }
 
 const char *rts_port_why_not(uint32_t cap)
@@ -81,6 +81,84 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
     (void)runtime;
     (void)period;
     return -ENOSYS;
+}
+
+uint64_t rts_task_cpu_time(const rts_task *task)
+{
+    (void)task;
+    return 0;
+}
+
+uint64_t rts_preemptions(void)
+{
+    return 0;
+}
+
+uint64_t rts_port_slice_ns(rts_policy policy)
+{
+    (void)policy;
+    return 0;
+}
+
+int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
+{
+    (void)kind;
+    (void)stack;
+    child->state = STUB_PREPARED;
+    child->prio = prio;
+    return 0;
+}
+
+int rts_child_prio(const rts_child *child, int kind)
+{
+    (void)kind;
+    return child->prio;
+}
+
+void rts_child_release(rts_child *child)
+{
+    if (child->state == STUB_ALIVE || child->state == STUB_KILLED)
+        abort();
+}
+
+int rts_child_lower(const rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return 0;
+}
+
+bool rts_child_ran(const rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return false;
+}
+
+int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
+{
+    (void)kind;
+    (void)length;
+    (void)slot;
+    if (size > STUB_LARGEST)
+        return -ENOSYS;
+    channel->size = size;
+    channel->held = channel->sent = 0;
+    return 0;
+}
+
+int rts_channel_destroy(rts_channel *channel, int kind)
+{
+    (void)kind;
+    if (channel->held)
+        abort();
+    return 0;
+}
+
+const char *rts_channel_limits(int kind)
+{
+    (void)kind;
+    return "the limit is the stub's";
 }
 
 void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)

@@ -1,0 +1,443 @@
+/* ipc.*: messages of 1, 5 and 16 KiB (Sjöblom, inter-process communication). */
+#include <string.h>
+
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define LENGTH 1 /* messages a channel holds: there is never more than one on its way */
+#define SMALLEST 16
+#define LARGEST (64 << 10)
+
+enum { THREAD, PROCESS };
+
+typedef struct ipc_params {
+    int64_t size, mechanism, entity;
+} ipc_params;
+
+#define SIZE RTS_SIZE(ipc_params, size, 1024, SMALLEST, LARGEST, "bytes per message")
+#define MECHANISM                                                                                  \
+    RTS_CHOICE(ipc_params, mechanism, RTS_CHANNEL_KINDS, 0, "what the messages go through")
+#define ENTITY RTS_CHOICE(ipc_params, entity, "thread|process", THREAD, "what the other task is")
+
+static const rts_param alone_param[] = {SIZE, MECHANISM, RTS_PARAMS_END};
+static const rts_param other_param[] = {SIZE, MECHANISM, ENTITY, RTS_PARAMS_END};
+
+/*
+ * A is the measuring task, B the other one.  A message is a number and a pattern that goes with it,
+ * so that no other message, and no part of one, passes for it.
+ */
+typedef struct ipc {
+    rts_case *c;
+    int kind;
+    size_t size;
+    rts_channel there, back;    /* from A to B, and from B to A */
+    unsigned char *out, *in;    /* what A sends and receives */
+    unsigned char *other;       /* what B receives */
+    unsigned char *pattern;     /* PATTERN bytes longer than a message */
+    rts_sem *ended;             /* B has come to its end */
+    uint64_t sent;              /* by A */
+    volatile uint64_t received; /* by B */
+    volatile uint64_t wrong;    /* messages that were not what was sent */
+    volatile int error;         /* of B */
+    volatile bool over;         /* B ends with the next message */
+} ipc;
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+#define PATTERN 251
+
+static const unsigned char *pattern_of(const ipc *s, uint64_t number)
+{
+    return s->pattern + number % PATTERN;
+}
+
+static void fill(const ipc *s, unsigned char *message, uint64_t number)
+{
+    memcpy(message, &number, sizeof number);
+    memcpy(message + sizeof number, pattern_of(s, number), s->size - sizeof number);
+    RTS_BARRIER();
+}
+
+/* True if the message begins with `head` and goes on with the pattern of `number`. */
+static bool holds(const ipc *s, const unsigned char *message, uint64_t head, uint64_t number)
+{
+    return !memcmp(message, &head, sizeof head) &&
+           !memcmp(message + sizeof head, pattern_of(s, number), s->size - sizeof head);
+}
+
+/* What B answers to message `number`. */
+static uint64_t answer_to(uint64_t number)
+{
+    return ~number;
+}
+
+static unsigned char *new_message(rts_case *c, size_t size)
+{
+    unsigned char *block = rts_alloc(c, RTS_MESSAGE_ROOM + size);
+    return block ? block + RTS_MESSAGE_ROOM : NULL;
+}
+
+/* ---- the procedures, for a kind of channel that is a constant where they are inlined ----------
+ */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Receives the next message and notes if it is not the one that is due; 0, or the error. */
+INLINE int take(ipc *s, int kind, rts_channel *channel, unsigned char *into, uint64_t number)
+{
+    void *message = into;
+    memset(into, 0, s->size);
+    int err = rts_channel_receive(channel, kind, &message);
+    if (!err)
+        s->wrong += !holds(s, message, number, number);
+    return err;
+}
+
+/* One message through a channel that nobody waits at: does the system do it at all? */
+INLINE int try_each(ipc *s, int kind)
+{
+    fill(s, s->out, ++s->sent);
+    int err = rts_channel_send(&s->there, kind, s->out);
+    return err ? err : take(s, kind, &s->there, s->in, s->sent);
+}
+
+/* B of ipc.send: receives what it is sent, and looks at it. */
+INLINE void drain_each(ipc *s, int kind)
+{
+    do {
+        void *message = s->other;
+        s->error = rts_channel_receive(&s->there, kind, &message);
+        s->received++;
+        if (!s->error)
+            s->wrong += !holds(s, message, s->received, s->received);
+        memset(s->other, 0, s->size);
+    } while (!s->over && !s->error);
+    rts_sem_give(s->ended);
+}
+
+/* B of ipc.srsr: answers what it is sent, with nothing changed but the number. */
+INLINE void answer_each(ipc *s, int kind)
+{
+    do {
+        void *message = s->other;
+        int err = rts_channel_receive(&s->there, kind, &message);
+        *(uint64_t *)message = answer_to(*(uint64_t *)message);
+        s->error = err ? err : rts_channel_send(&s->back, kind, message);
+        s->received++;
+    } while (!s->over && !s->error);
+    rts_sem_give(s->ended);
+}
+
+/* TA: B, less urgent, waits for the message and has it before the next one. */
+INLINE int send_each(ipc *s, int kind)
+{
+    rts_case *c = s->c;
+    uint64_t early = 0, full = 0;
+    int err = 0;
+    RTS_SAMPLES(c) {
+        fill(s, s->out, ++s->sent);
+        uint64_t before = s->received;
+        full += before + 1 != s->sent;
+        rts_tick a = rts_now();
+        err = rts_channel_send(&s->there, kind, s->out);
+        rts_tick b = rts_now();
+        early += s->received != before;
+        if (err || s->error)
+            break;
+        rts_rec_add(c->rec, b - a, b);
+        rts_settle(c);
+    }
+    rts_figure_add(c, "receiver ran within the interval", (double)early, "samples");
+    rts_figure_add(c, "sent before the last one was received", (double)full, "samples");
+    return err;
+}
+
+/* TA: the message is there before the receive begins. */
+INLINE int receive_each(ipc *s, int kind)
+{
+    rts_case *c = s->c;
+    RTS_SAMPLES(c) {
+        void *message = s->in;
+        fill(s, s->out, ++s->sent);
+        memset(s->in, 0, s->size);
+        int err = rts_channel_send(&s->there, kind, s->out);
+        if (err)
+            return err;
+        rts_tick a = rts_now();
+        err = rts_channel_receive(&s->there, kind, &message);
+        rts_tick b = rts_now();
+        if (err)
+            return err;
+        s->received++;
+        s->wrong += !holds(s, message, s->sent, s->sent);
+        rts_rec_add(c->rec, b - a, b);
+    }
+    return 0;
+}
+
+/* A sends and waits; B, as urgent, has the CPU for as long as A waits. */
+INLINE int round_each(ipc *s, int kind)
+{
+    rts_case *c = s->c;
+    RTS_SAMPLES(c) {
+        void *answer = s->in;
+        fill(s, s->out, ++s->sent);
+        memset(s->in, 0, s->size);
+        rts_tick a = rts_now();
+        int sent = rts_channel_send(&s->there, kind, s->out);
+        int received = sent ? 0 : rts_channel_receive(&s->back, kind, &answer);
+        rts_tick b = rts_now();
+        if (sent || received || s->error)
+            return sent ? sent : received;
+        s->wrong += !holds(s, answer, answer_to(s->sent), s->sent);
+        rts_rec_add(c->rec, b - a, b);
+    }
+    return 0;
+}
+
+/* The last message to B, and what it answers, if it does. */
+INLINE int last_each(ipc *s, int kind, bool answers)
+{
+    void *answer = s->in;
+    s->over = true;
+    fill(s, s->out, ++s->sent);
+    int err = rts_channel_send(&s->there, kind, s->out);
+    if (!err && answers)
+        err = rts_channel_receive(&s->back, kind, &answer);
+    if (!err)
+        rts_sem_take(s->ended);
+    return err;
+}
+
+#define FOR_KIND(k)                                                                                \
+    static int try_##k(ipc *s)                                                                     \
+    {                                                                                              \
+        return try_each(s, k);                                                                     \
+    }                                                                                              \
+    static int send_##k(ipc *s)                                                                    \
+    {                                                                                              \
+        return send_each(s, k);                                                                    \
+    }                                                                                              \
+    static int receive_##k(ipc *s)                                                                 \
+    {                                                                                              \
+        return receive_each(s, k);                                                                 \
+    }                                                                                              \
+    static int round_##k(ipc *s)                                                                   \
+    {                                                                                              \
+        return round_each(s, k);                                                                   \
+    }                                                                                              \
+    static int last_##k(ipc *s, bool answers)                                                      \
+    {                                                                                              \
+        return last_each(s, k, answers);                                                           \
+    }                                                                                              \
+    static void drain_##k(void *s)                                                                 \
+    {                                                                                              \
+        drain_each(s, k);                                                                          \
+    }                                                                                              \
+    static void answer_##k(void *s)                                                                \
+    {                                                                                              \
+        answer_each(s, k);                                                                         \
+    }
+FOR_KIND(0)
+FOR_KIND(1)
+FOR_KIND(2)
+FOR_KIND(3)
+FOR_KIND(4)
+FOR_KIND(5)
+
+#define ROW(k) {try_##k, send_##k, receive_##k, round_##k, last_##k, drain_##k, answer_##k}
+
+static const struct {
+    int (*try)(ipc *), (*send)(ipc *), (*receive)(ipc *), (*round)(ipc *), (*last)(ipc *, bool);
+    void (*drain)(void *), (*answer)(void *);
+} of_kind[] = {ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5)};
+
+/* ---- around them ----------------------------------------------------------------------------- */
+
+static int open_channel(ipc *s, rts_channel *channel, unsigned slot)
+{
+    rts_case *c = s->c;
+    int err = rts_channel_create(channel, s->kind, LENGTH, s->size, slot);
+    if (!err)
+        return 0;
+    if (!rts_port_is_limit(err))
+        return rts_failed(c, "cannot create the channel: %s", rts_port_strerror(err));
+    return rts_unsupported(c, "no channel of this mechanism for messages of %zu bytes: %s", s->size,
+                           rts_channel_limits(s->kind));
+}
+
+/* The state of a case with one channel, through which a message went already; NULL: no. */
+static ipc *open_ipc(rts_case *c)
+{
+    const ipc_params *p = rts_params(c);
+    ipc *s = rts_alloc(c, sizeof *s);
+    if (!s) {
+        rts_failed(c, "no memory");
+        return NULL;
+    }
+    s->c = c;
+    s->kind = (int)p->mechanism;
+    s->size = (size_t)p->size;
+    s->out = new_message(c, s->size);
+    s->in = new_message(c, s->size);
+    s->other = new_message(c, s->size);
+    s->pattern = rts_alloc(c, s->size + PATTERN);
+    s->ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    if (!s->out || !s->in || !s->other || !s->pattern || !s->ended) {
+        rts_failed(c, "no memory for messages of %zu bytes", s->size);
+        return NULL;
+    }
+    for (size_t i = 0; i < s->size + PATTERN; i++)
+        s->pattern[i] = (unsigned char)(i % PATTERN);
+    if (open_channel(s, &s->there, 0))
+        return NULL;
+    int err = of_kind[s->kind].try(s);
+    s->received = s->sent;
+    if (!err)
+        return s;
+    rts_port_failed(c, "cannot send or receive a message", err);
+    rts_channel_destroy(&s->there, s->kind);
+    return NULL;
+}
+
+/* What became of the case; the messages are told, and none of them may have been wrong. */
+static int conclude(ipc *s, int err)
+{
+    rts_case *c = s->c;
+    err = err ? err : s->error;
+    rts_figure_add(c, "messages sent", (double)s->sent, "messages");
+    if (err)
+        return rts_port_failed(c, "cannot send or receive a message", err);
+    if (s->received != s->sent)
+        return rts_failed(c, "%llu messages were sent, %llu received", (unsigned long long)s->sent,
+                          (unsigned long long)s->received);
+    if (s->wrong)
+        return rts_failed(c, "wrong contents of %llu of %llu messages",
+                          (unsigned long long)s->wrong, (unsigned long long)s->sent);
+    return 0;
+}
+
+static int start_other(ipc *s, void (*run)(void *), int below)
+{
+    const ipc_params *p = rts_params(s->c);
+    if (p->entity == PROCESS && !(rts_port_caps() & RTS_CAP_PROCESS))
+        return rts_unsupported(s->c, "this system has no processes");
+    return rts_task_start(s->c, run, s, below, RTS_FIFO, p->entity == PROCESS) || rts_settle(s->c);
+}
+
+/* Lets B end; 0, or what went wrong there. */
+static int end_other(ipc *s, bool answers)
+{
+    return s->error ? s->error : of_kind[s->kind].last(s, answers);
+}
+
+static int run_send(rts_case *c)
+{
+    ipc *s = open_ipc(c);
+    if (!s)
+        return -1;
+    if (start_other(s, of_kind[s->kind].drain, 1))
+        return -1;
+    int err = of_kind[s->kind].send(s), last = end_other(s, false);
+    rts_channel_destroy(&s->there, s->kind);
+    return conclude(s, err ? err : last);
+}
+
+static int run_receive(rts_case *c)
+{
+    ipc *s = open_ipc(c);
+    if (!s)
+        return -1;
+    int err = of_kind[s->kind].receive(s);
+    if (!err)
+        rts_channel_destroy(&s->there, s->kind);
+    return conclude(s, err);
+}
+
+#define COPIES 1000
+
+/* Mean duration of a memcpy of one message, in ns. */
+static double mean_copy(const ipc *s)
+{
+    rts_tick a = rts_now();
+    for (int i = 0; i < COPIES; i++) {
+        memcpy(s->in, s->out, s->size);
+        RTS_BARRIER();
+    }
+    rts_tick b = rts_now();
+    double ticks = (double)(b - a) - (double)rts_the_clock.overhead;
+    return ticks / COPIES * 1e9 / (double)rts_the_clock.hz;
+}
+
+/*
+ * Where only a pointer goes through, sender and receiver share memory.  What it would take if they
+ * did not, the source computes: a copy on either side of the kernel.
+ */
+static void add_computed(const ipc *s)
+{
+    rts_rec *r = s->c->rec;
+    if (!rts_channel_passes_pointer(s->kind))
+        return;
+    rts_rec_finish(r);
+    if (!r->hist.n)
+        return;
+    double mean = (double)r->hist.sum / (double)r->hist.n - (double)rts_the_clock.overhead;
+    double copy = mean_copy(s), rtt = mean * 1e9 / (double)rts_the_clock.hz;
+    rts_figure_add(s->c, "mean memcpy of a message", copy, "ns");
+    rts_figure_add(s->c, "computed: mean round trip + 2 memcpy", rtt + 2 * copy, "ns");
+}
+
+static int run_srsr(rts_case *c)
+{
+    ipc *s = open_ipc(c);
+    if (!s)
+        return -1;
+    if (open_channel(s, &s->back, 1) || start_other(s, of_kind[s->kind].answer, 0))
+        return -1;
+    int err = of_kind[s->kind].round(s), last = end_other(s, true);
+    rts_channel_destroy(&s->there, s->kind);
+    rts_channel_destroy(&s->back, s->kind);
+    add_computed(s);
+    return conclude(s, err ? err : last);
+}
+
+/* On POSIX, what the mechanisms are: said once, for all three. */
+#define ABOUT                                                                                      \
+    " Contents are checked outside the interval. On POSIX, queue is a POSIX message queue, sysv "  \
+    "a "                                                                                           \
+    "System V one, unix a socket pair of type SOCK_SEQPACKET; pipe and fifo hold a whole "         \
+    "message, "                                                                                    \
+    "so that it goes through in one call, though beyond PIPE_BUF (4096 bytes) nothing but that "   \
+    "promises it; mailbox is two semaphores and a pointer: the message stays where it was "        \
+    "written, in shared memory, which is the counterpart of a system that passes pointers."
+
+#define IPC_BENCH(name, what, how, p, more_needs, more_traits, fn)                                 \
+    {.id = name,                                                                                   \
+     .title = what,                                                                                \
+     .source = "Sjöblom, inter-process communication",                                             \
+     .help = how ABOUT,                                                                            \
+     .params = p,                                                                                  \
+     .needs = more_needs,                                                                          \
+     .traits = more_traits,                                                                        \
+     .slope_over = "size",                                                                         \
+     .samples = 1000,                                                                              \
+     .warmup = 10,                                                                                 \
+     .time_ns = 10 * SECOND_NS,                                                                    \
+     .run = fn}
+
+static const rts_bench benches[] = {
+    IPC_BENCH("ipc.send", "Send a message to a less urgent task",
+              "Duration of one send. The receiver waits for the message, is less urgent and takes "
+              "it after the interval: neither a switch nor a full queue lies in it.",
+              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_send),
+    IPC_BENCH("ipc.receive", "Receive a message that is there",
+              "Duration of one receive of a message that was sent before, untimed.", alone_param, 0,
+              RTS_RESTS, run_receive),
+    IPC_BENCH("ipc.srsr", "Send, receive, send, receive",
+              "A round trip between two tasks of equal priority, with a queue for each direction: "
+              "the first stamps, sends, waits for the answer and stamps; the second waits and "
+              "answers with the same message. The slope is that of the time over the size.",
+              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_srsr),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,204 @@
+/* Channels, which ipc.* sends messages through: what is not timed. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "posix.h"
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+#define SYSV_LIMIT "/proc/sys/kernel/msgmax"
+#define POSIX_LIMIT "/proc/sys/fs/mqueue/msgsize_max"
+
+static size_t limit(const char *file)
+{
+    char text[32];
+    unsigned long largest = 0;
+    if (posix_read_line(file, text, sizeof text))
+        sscanf(text, "%lu", &largest);
+    return largest;
+}
+
+static void raise_limit(const char *file, size_t size)
+{
+    int fd = limit(file) < size ? open(file, O_WRONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    dprintf(fd, "%zu\n", size);
+    close(fd);
+}
+
+/*
+ * Gives the case an IPC namespace of its own, if CAP_SYS_ADMIN allows it: its queues are gone with
+ * it however it ends, and messages may be as large as need be without a change to the system.
+ */
+static void own_queues(size_t size)
+{
+    static bool tried; /* all channels of a case are in the same */
+    if (!tried && access(SYSV_LIMIT, W_OK) == 0 && unshare(CLONE_NEWIPC) == 0) {
+        raise_limit(SYSV_LIMIT, size);
+        raise_limit(POSIX_LIMIT, size);
+    }
+    tried = true;
+}
+
+static int create_posix(rts_channel *channel, size_t length, unsigned slot)
+{
+    int err = rts_queue_create(&channel->queue, length, channel->size, slot);
+    if (err != -EMSGSIZE)
+        return err;
+    own_queues(channel->size);
+    return rts_queue_create(&channel->queue, length, channel->size, slot);
+}
+
+/* A queue of that key is one of a case of this agent that was killed. */
+static int new_queue(key_t key)
+{
+    int id = msgget(key, IPC_CREAT | IPC_EXCL | 0600);
+    if (id >= 0 || errno != EEXIST)
+        return id;
+    id = msgget(key, 0);
+    if (id < 0 || msgctl(id, IPC_RMID, NULL))
+        return -1;
+    return msgget(key, IPC_CREAT | IPC_EXCL | 0600);
+}
+
+static int create_sysv(rts_channel *channel, size_t bytes, unsigned slot)
+{
+    struct msqid_ds queue;
+    own_queues(channel->size);
+    if (limit(SYSV_LIMIT) < channel->size)
+        return -EMSGSIZE;
+    channel->id = new_queue(posix_object_key(slot));
+    if (channel->id < 0 || msgctl(channel->id, IPC_STAT, &queue))
+        return -errno;
+    if (queue.msg_qbytes >= bytes)
+        return 0;
+    queue.msg_qbytes = bytes;
+    if (msgctl(channel->id, IPC_SET, &queue) == 0)
+        return 0;
+    msgctl(channel->id, IPC_RMID, NULL);
+    return -EMSGSIZE;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+/* The whole of a message has to fit, or it would come in parts. */
+static int make_room(const rts_channel *channel, size_t bytes)
+{
+    int room = fcntl(channel->in, F_GETPIPE_SZ);
+    if (room >= 0 && (size_t)room < bytes)
+        room = fcntl(channel->in, F_SETPIPE_SZ, (int)bytes);
+    return room < 0 || (size_t)room < bytes ? -EMSGSIZE : 0;
+}
+
+static int create_pipe(rts_channel *channel)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    channel->out = ends[0];
+    channel->in = ends[1];
+    return 0;
+}
+
+static int create_fifo(rts_channel *channel, unsigned slot)
+{
+    char name[32], path[64];
+    posix_object_name(name, sizeof name, slot);
+    snprintf(path, sizeof path, "/dev/shm/fifo.%s", name + 1);
+    unlink(path); /* of a case of this agent that was killed */
+    if (mkfifo(path, 0600))
+        return -errno;
+    channel->out = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for a writer */
+    channel->in = channel->out < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    int err = channel->in < 0 || fcntl(channel->out, F_SETFL, O_RDONLY) ? -errno : 0;
+    unlink(path); /* the descriptors are enough, also for processes that inherit them */
+    return err;
+}
+
+#define SOCKET_OVERHEAD 1024 /* bytes the kernel adds to a message, generously */
+
+static int create_socket(rts_channel *channel, size_t length)
+{
+    int ends[2], room = (int)(length * (2 * channel->size + SOCKET_OVERHEAD)), got = 0;
+    socklen_t size = sizeof got;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return -errno;
+    channel->out = ends[0];
+    channel->in = ends[1];
+    setsockopt(channel->in, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    if (getsockopt(channel->in, SOL_SOCKET, SO_SNDBUF, &got, &size))
+        return -errno;
+    return got < room ? -EMSGSIZE : 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int create(rts_channel *channel, int kind, size_t length, unsigned slot)
+{
+    size_t bytes = length * channel->size;
+    int err;
+    switch (kind) {
+    case RTS_CHANNEL_QUEUE:
+        return create_posix(channel, length, slot);
+    case RTS_CHANNEL_SYSV:
+        return create_sysv(channel, bytes, slot);
+    case RTS_CHANNEL_PIPE:
+    case RTS_CHANNEL_FIFO:
+        err = kind == RTS_CHANNEL_PIPE ? create_pipe(channel) : create_fifo(channel, slot);
+        return err ? err : make_room(channel, bytes);
+    case RTS_CHANNEL_UNIX:
+        return create_socket(channel, length);
+    default: /* a place for one letter */
+        return length > 1 || sem_init(&channel->free, 1, 1) || sem_init(&channel->full, 1, 0)
+                   ? -EINVAL
+                   : 0;
+    }
+}
+
+int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
+{
+    *channel = (rts_channel){.size = size, .id = -1, .in = -1, .out = -1};
+    int err = create(channel, kind, length, slot);
+    if (!err)
+        return 0;
+    if (channel->in >= 0)
+        close(channel->in);
+    if (channel->out >= 0)
+        close(channel->out);
+    return err;
+}
+
+int rts_channel_destroy(rts_channel *channel, int kind)
+{
+    switch (kind) {
+    case RTS_CHANNEL_QUEUE:
+        return rts_queue_destroy(&channel->queue);
+    case RTS_CHANNEL_SYSV:
+        return msgctl(channel->id, IPC_RMID, NULL) ? -errno : 0;
+    case RTS_CHANNEL_MAILBOX:
+        return sem_destroy(&channel->free) || sem_destroy(&channel->full) ? -errno : 0;
+    default:
+        return close(channel->in) || close(channel->out) ? -errno : 0;
+    }
+}
+
+const char *rts_channel_limits(int kind)
+{
+    switch (kind) {
+    case RTS_CHANNEL_QUEUE:
+        return "the limits are sysctl fs.mqueue.msgsize_max and msg_max, which CAP_SYS_RESOURCE "
+               "lifts, and ulimit -q";
+    case RTS_CHANNEL_SYSV:
+        return "the limits are sysctl kernel.msgmax, msgmnb and msgmni";
+    case RTS_CHANNEL_PIPE:
+        return "the limits are sysctl fs.pipe-max-size and fs.pipe-user-pages-soft";
+    case RTS_CHANNEL_FIFO:
+        return "/dev/shm has to be writable; the limits are sysctl fs.pipe-max-size and "
+               "fs.pipe-user-pages-soft";
+    case RTS_CHANNEL_UNIX:
+        return "the limit is sysctl net.core.wmem_max";
+    default:
+        return "it needs no more than two semaphores";
+    }
+}

@@ -1,0 +1,67 @@
+"""sched.bg50.*: that fifty tasks share the CPU as the procedure says, and that nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.speak import STUB, case, figures, may_realtime
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
+
+
+@pytest.mark.parametrize("bench", ["sched.bg50.orig", "sched.bg50.half"])
+def test_without_priorities_there_is_none(bench: str) -> None:
+    _, end = case(bench, agent=STUB)
+    assert end["status"] == "unsupported"
+    assert "priorities" in end["reason"]
+
+
+@realtime
+def test_first_stamp_to_last_is_at_least_49_hand_overs() -> None:
+    results, end = case("sched.bg50.orig samples=3 warmup=1")
+    assert end["status"] == "ok", end["reason"]
+    assert end["evidence"]["tasks"] == 51
+    assert results[0]["n"] == 3
+    told = figures(results[0])
+    # a task leaves the CPU only when it is taken away; more if one had a second turn before
+    assert told["hand-overs from first to last stamp"] >= 49
+    assert 0 <= told["tasks that ran out of order"] <= 50
+
+
+@realtime
+def test_half_of_the_tasks_are_done_and_the_time_is_accounted_for() -> None:
+    work = 23_000_000
+    results, end = case(f"sched.bg50.half work={work} samples=2")
+    assert end["status"] == "ok", end["reason"]
+    assert end["evidence"]["tasks"] == 51
+    (found,) = results
+    told = figures(found)
+    assert found["n"] == 2
+    assert told["tasks that had ended at the half"] == 25
+    # one CPU cannot give more time than has passed: a stamp, a clock or a count that is taken too
+    # late makes this negative
+    assert 0 <= told["overhead share"] < 100
+    assert told["involuntary switches"] > 0
+    elapsed = found["sum"] * 1e9 / found["hz"]
+    assert told["overhead per switch"] * told["involuntary switches"] == pytest.approx(
+        elapsed * told["overhead share"] / 100,
+        abs=elapsed * 1e-5,  # it is told to 1e-3 of a %
+    )
+    # the 25 that have ended had all of their work by then
+    received = elapsed * (1 - told["overhead share"] / 100)
+    assert received >= 25 * 2 * 0.5 * told["CPU time of the work among the others"]
+
+
+@realtime
+def test_round_robin_needs_a_slice_shorter_than_the_work_and_stays_below_the_brake() -> None:
+    """Whatever the machine's slice is, the work is either too short for it or within the brake."""
+    slice_ns = int(SLICE.read_text()) * 1_000_000
+    _, end = case(f"sched.bg50.half policy=rr work={slice_ns}")
+    assert end["status"] == "unsupported"
+    assert "sched_rr_timeslice_ms" in end["reason"]
+    _, end = case("sched.bg50.half policy=rr work=900000000")
+    assert end["status"] == "unsupported"
+    assert "brakes real-time tasks: work of at most" in end["reason"]

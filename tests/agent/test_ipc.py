@@ -1,0 +1,247 @@
+"""ipc.*: who runs when, that messages arrive whole, and what each mechanism leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
+from tests.agent.test_posix import copy, gone, group_of, nobody  # noqa: F401  # a fixture
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
+MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]
+
+
+# ---- on the port whose times are known ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [16, 1024, 16384])
+def test_one_receive_lies_between_the_stamps(size: int) -> None:
+    found = result(f"ipc.receive size={size} samples=300 warmup=7", agent=STUB)
+    assert (found["min"], found["max"]) == (1020, 1020)
+    # one to see whether the system does it at all, and one for each sample
+    assert figures(found)["messages sent"] == 1 + 7 + 300
+
+
+@pytest.mark.parametrize("mechanism", ["damaging", "repeating"])
+def test_a_wrong_message_fails_the_case(mechanism: str) -> None:
+    # the stub changes the last byte of the seventh message, or delivers the fifth one twice
+    results, end = case(f"ipc.receive mechanism={mechanism} samples=50", agent=STUB)
+    assert (end["status"], results) == ("failed", [])
+    assert end["reason"] == "wrong contents of 1 of 61 messages"
+
+
+def test_a_message_that_is_too_large_is_refused_with_the_limit() -> None:
+    _, end = case("ipc.receive size=16385", agent=STUB)
+    assert (end["status"], end["reason"]) == (
+        "unsupported",
+        "no channel of this mechanism for messages of 16385 bytes: the limit is the stub's",
+    )
+
+
+# ---- on this machine ----------------------------------------------------------------------------
+
+
+@realtime
+@pytest.mark.parametrize("entity", ["thread", "process"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_receiver_runs_while_a_send_is_timed(mechanism: str, entity: str) -> None:
+    for size in (1024, 5120, 16384):
+        found = result(f"ipc.send mechanism={mechanism} entity={entity} size={size} samples=150")
+        told = figures(found)
+        assert told["receiver ran within the interval"] == 0
+        assert told["sent before the last one was received"] == 0
+        # one to begin with, one for each sample and one to end with: all were received, and right
+        assert told["messages sent"] == 1 + 10 + 150 + 1
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_what_is_received_was_there_before(mechanism: str) -> None:
+    for size in (1024, 5120, 16384):
+        results, end = case(f"ipc.receive mechanism={mechanism} size={size} samples=150")
+        assert end["status"] == "ok", end["reason"]
+        assert figures(results[0])["messages sent"] == 1 + 10 + 150
+        # nobody else is there, so the one task never had to wait
+        assert end["evidence"]["tasks"] == 1
+        assert end["evidence"]["nvcsw"] <= 1 + end["evidence"]["rests"]
+
+
+@realtime
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_round_trip_is_two_messages_and_two_waits(mechanism: str) -> None:
+    for size in (1024, 16384):
+        results, end = case(f"ipc.srsr mechanism={mechanism} size={size} samples=200 warmup=20")
+        assert end["status"] == "ok", end["reason"]  # B changes each number, so A sees who answered
+        assert figures(results[0])["messages sent"] == 1 + 20 + 200 + 1
+        # each waits for the other once in a round trip (of the warm-up, some are counted), and
+        # nobody is preempted
+        assert 2 * 200 <= end["evidence"]["nvcsw"] <= 2 * 220 + 5
+        assert end["evidence"]["nivcsw"] <= 5
+
+
+@realtime
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_round_trip_between_processes(mechanism: str) -> None:
+    _, end = case(f"ipc.srsr mechanism={mechanism} entity=process samples=200 warmup=20")
+    assert end["status"] == "ok", end["reason"]
+    assert 200 <= end["evidence"]["nvcsw"] <= 220 + 5  # of the measuring process alone
+
+
+@realtime
+def test_the_copies_are_computed_only_where_there_are_none() -> None:
+    for mechanism in MECHANISMS:
+        found = result(f"ipc.srsr mechanism={mechanism} size=16384 samples=100")
+        told = figures(found)
+        if mechanism != "mailbox":
+            assert set(told) == {"messages sent"}
+            continue
+        net = found["sum"] / found["n"] - found["overhead"]
+        rtt = net * 1e9 / found["hz"]
+        copies = 2 * told["mean memcpy of a message"]
+        assert copies > 0
+        assert told["computed: mean round trip + 2 memcpy"] == pytest.approx(rtt + copies, abs=0.1)
+
+
+@contextlib.contextmanager
+def at_work(
+    command: str, *agent: str | Path
+) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
+    """An agent within a case that goes on until the block is left, and its processes."""
+    process = subprocess.Popen([*agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdin
+    process.stdin.write(f"case 1 {command} samples=0 time=30000000000\n".encode())
+    try:
+        time.sleep(1)  # the clock is calibrated, the case under way
+        family = group_of(process.pid)
+        assert family
+        yield process, family
+    finally:
+        process.kill()
+        process.communicate(timeout=10)
+        assert gone(family)
+
+
+def links(pids: list[int]) -> list[str]:
+    """What the descriptors of the processes stand for, but for those that every agent has."""
+    found = []
+    for pid in pids:
+        for fd in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found += [str(fd.readlink())] if int(fd.name) > 2 else []
+    return found
+
+
+def queues(agent: int, *namespace: str) -> list[list[str]]:
+    """System V queues of an agent, their keys made of its number, as seen in a namespace."""
+    table = subprocess.run(
+        [*namespace, "cat", "/proc/sysvipc/msg"],
+        capture_output=True, text=True, check=True, timeout=10,
+    )  # fmt: skip
+    rows = [line.split() for line in table.stdout.splitlines()[1:]]
+    return [row for row in rows if (int(row[0]) & 0xFFFFFFFF) >> 2 == 0x15 << 25 | agent]
+
+
+def queues_of_case(agent: int, pid: int) -> list[list[str]]:
+    """Those that the tasks of a case see: its first thread only started them."""
+    task = next(t for t in Path(f"/proc/{pid}/task").iterdir() if t.name != str(pid))
+    return queues(agent, "nsenter", f"--ipc={task}/ns/ipc")
+
+
+@as_root
+@realtime
+@pytest.mark.parametrize(
+    ("mechanism", "pattern", "descriptors"),
+    [("queue", r"/rtstone-\d+\.\d \(deleted\)", 2), ("pipe", r"pipe:\[\d+\]", 4),
+     ("fifo", r"/dev/shm/fifo\.rtstone-\d+\.\d \(deleted\)", 4), ("unix", r"socket:\[\d+\]", 4),
+     ("sysv", "", 0), ("mailbox", "", 0)],
+)  # fmt: skip
+def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descriptors: int) -> None:
+    others = ["queue", "pipe", "fifo", "unix"]
+    patterns = [r"/rtstone-\d+\.\d", r"pipe:", r"/dev/shm/fifo", r"socket:"]
+    with at_work(f"ipc.srsr mechanism={mechanism}", AGENT) as (agent, family):
+        found = links(family)
+        if pattern:
+            assert len([link for link in found if re.fullmatch(pattern, link)]) == descriptors
+        for other, strange in zip(others, patterns, strict=True):
+            if other != mechanism:
+                assert not [link for link in found if re.match(strange, link)]
+        ids = queues_of_case(agent.pid, family[0])
+        assert len(ids) == (2 if mechanism == "sysv" else 0)
+        assert not queues(agent.pid)  # nobody else sees them, and they go with the case
+        for row in ids:  # someone sent, and someone received
+            assert int(row[5]) > 0
+            assert int(row[6]) > 0
+
+
+@pytest.fixture
+def anyone(copy: Path) -> list[str | Path]:  # noqa: F811
+    """An agent without CAP_SYS_ADMIN, whose queues everyone sees."""
+    return [*nobody("sys_nice"), copy]
+
+
+@as_root
+@realtime
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_nothing_is_left_after_sigkill_and_a_sweep(
+    mechanism: str, anyone: list[str | Path]
+) -> None:
+    expected = 2 if mechanism == "sysv" else 0
+    with at_work(f"ipc.srsr mechanism={mechanism}", *anyone) as (agent, _):
+        assert len(queues(agent.pid)) == expected
+    assert len(queues(agent.pid)) == expected  # it could not remove them itself
+    subprocess.run([*anyone, "--sweep"], check=True, timeout=10)
+    assert not queues(agent.pid)
+    assert not list(Path("/dev/shm").glob(f"*rtstone-{agent.pid}.*"))
+    mqueues = Path("/dev/mqueue")
+    assert not (mqueues.is_dir() and list(mqueues.glob(f"rtstone-{agent.pid}.*")))
+
+
+@as_root
+@realtime
+def test_a_case_that_was_killed_does_not_block_the_next(anyone: list[str | Path]) -> None:
+    agent = subprocess.Popen([*anyone], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert agent.stdin
+    agent.stdin.write(b"case 1 ipc.receive mechanism=sysv samples=0 time=30000000000\n")
+    time.sleep(1)
+    for pid in group_of(agent.pid):
+        os.kill(pid, 9)
+    agent.stdin.write(b"case 2 ipc.receive mechanism=sysv samples=50\n")
+    out, _ = agent.communicate(b"bye\n", timeout=20)
+    assert re.findall(rb'"status":"(\w+)"', out) == [b"failed", b"ok"]
+    assert not queues(agent.pid)  # an agent that ends takes them with it
+
+
+@as_root
+@realtime
+def test_a_limit_of_the_system_is_named(anyone: list[str | Path]) -> None:
+    limits = {
+        "queue": ("/proc/sys/fs/mqueue/msgsize_max", "fs.mqueue.msgsize_max"),
+        "sysv": ("/proc/sys/kernel/msgmax", "kernel.msgmax"),
+    }
+    for mechanism, (file, name) in limits.items():
+        size = int(Path(file).read_text()) + 1
+        if size > 64 << 10:
+            continue  # no message is that large
+        done = subprocess.run(
+            [*anyone], input=f"case 1 ipc.send mechanism={mechanism} size={size}\nbye\n".encode(),
+            capture_output=True, check=True, timeout=20,
+        )  # fmt: skip
+        assert b'"status":"unsupported"' in done.stdout
+        assert f"sysctl {name}".encode() in done.stdout
+
+
+def test_the_limits_of_the_system_stay_as_they_are() -> None:
+    """The case raises its own where it may, not everybody's."""
+    files = [Path("/proc/sys/kernel/msgmax"), Path("/proc/sys/fs/mqueue/msgsize_max")]
+    before = [file.read_text() for file in files]
+    for mechanism in ("queue", "sysv"):
+        case(f"ipc.receive mechanism={mechanism} size=65536 samples=20")
+    assert [file.read_text() for file in files] == before

@@ -1,0 +1,102 @@
+"""proc.*: what lies between the stamps, and that no child runs there that must not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
+from tests.agent.test_posix import gone, group_of
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+EARLY = "children that ran before the call returned"
+BEFORE = "victims that ran before they were terminated"
+
+
+def spread(found: dict[str, Any]) -> tuple[int, int]:
+    return found["min"], found["max"]
+
+
+def test_one_call_lies_between_the_stamps() -> None:
+    # on the stub a call takes 1000 ns, a reading of the clock 20; it aborts if a child is created
+    # twice, killed before it is there, or not waited for
+    assert spread(result("proc.create samples=123", agent=STUB)) == (1020, 1020)
+    results, end = case("proc.kill samples=123", agent=STUB)
+    assert end["status"] == "ok", end["reason"]
+    call, complete = results
+    assert [r["series"] for r in results] == ["call", "complete"]
+    assert spread(call) == (1020, 1020)  # the kill
+    assert spread(complete) == (2040, 2040)  # the kill, the stamp after it, and the wait
+    assert call["n"] == complete["n"] == 123
+
+
+@realtime
+@pytest.mark.parametrize(("kind", "prio"), [("thread", 49), ("clone", 50), ("fork", 50)])
+def test_a_child_does_not_run_before_its_creation_has_been_timed(kind: str, prio: int) -> None:
+    found = result(f"proc.create kind={kind} samples=200 prio=50")
+    assert figures(found)[EARLY] == 0  # of all, those of the warm-up included
+    assert figures(found)["priority of the parent"] == 50
+    # where the call does not say it is the parent's: it waits for its turn behind the parent
+    assert figures(found)["priority of a child"] == prio
+
+
+@realtime
+@pytest.mark.parametrize("kind", ["spawn", "vfork"])
+def test_where_the_parent_waits_for_the_child_every_one_of_them_ran(kind: str) -> None:
+    found = result(f"proc.create kind={kind} samples=60 warmup=5")
+    assert figures(found)[EARLY] == 65
+
+
+@realtime
+@pytest.mark.parametrize(("kind", "ran"), [("thread", 0), ("clone", 0), ("fork", 0), ("spawn", 65)])
+def test_a_victim_has_not_run_and_is_gone_afterwards(kind: str, ran: int) -> None:
+    results, end = case(f"proc.kill kind={kind} samples=60 warmup=5")
+    assert end["status"] == "ok", end["reason"]
+    call, complete = results
+    assert call["n"] == complete["n"] == 60
+    assert figures(call)[BEFORE] == ran
+    assert figures(call)["priority of the parent"] == 98
+    assert figures(call)["priority of a child"] == 97
+    # the victim ends itself, so the parent waits for each and is woken: two switches, one its own
+    assert end["evidence"]["nvcsw"] >= 60
+    # what was terminated is gone for good before the next is made
+    assert complete["sum"] > call["sum"]
+    assert complete["min"] > call["min"]
+
+
+@realtime
+def test_nothing_is_left_to_kill_of_a_child_of_vfork() -> None:
+    _, end = case("proc.kill kind=vfork")
+    assert (end["status"], end["reason"]) == (
+        "failed", "parameter kind: 'vfork' is none of its choices",
+    )  # fmt: skip
+
+
+@realtime
+@pytest.mark.parametrize("kind", ["clone", "fork"])
+def test_children_do_not_outlive_an_agent_that_is_killed(kind: str) -> None:
+    agent = subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    family: list[int] = []
+    assert agent.stdin
+    try:
+        agent.stdin.write(f"case 1 proc.create kind={kind} samples=0 time=30000000000\n".encode())
+        time.sleep(1)  # the clock is calibrated, the case under way
+        (measuring, *_) = group_of(agent.pid)
+        for _ in range(100):  # until it is stopped in the midst of its children
+            os.kill(measuring, signal.SIGSTOP)
+            time.sleep(0.02)
+            family = group_of(agent.pid)
+            if len(family) > 5:
+                break
+            os.kill(measuring, signal.SIGCONT)
+            time.sleep(0.05)
+    finally:
+        agent.kill()
+        agent.communicate(timeout=10)
+    assert len(family) > 5
+    assert gone(family)
