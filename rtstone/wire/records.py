@@ -63,6 +63,27 @@ class Bench(msgspec.Struct, frozen=True, tag_field="t", tag="bench"):
         return next((p for p in self.params if p.name == name), None)
 
 
+class Load(msgspec.Struct, frozen=True, tag_field="t", tag="load"):
+    """One load and its parameters."""
+
+    id: str
+    title: str
+    source: str = ""
+    help: str = ""
+    needs: list[str] = []
+    params: list[Param] = []
+
+
+class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
+    """The answer to the command `load`: it runs, or why it does not."""
+
+    load: str
+    params: dict[str, Any]
+    status: str
+    reason: str | None = None
+    components: list[dict[str, Any]] = []
+
+
 class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
     """The clock that takes the stamps."""
 
@@ -211,7 +232,8 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
 
 
 Body = (
-    Hello | Bench | Clock | Conditions | Case | Progress | Raw | Result | End | Log | Bye
+    Hello | Bench | Load | Loaded | Clock | Conditions | Case | Progress | Raw | Result | End | Log
+    | Bye
 )  # fmt: skip
 
 OF_A_CASE = (Case, Progress, Raw, Result, End)

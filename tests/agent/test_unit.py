@@ -15,6 +15,8 @@ PROGRAMS = [
     "whetstone_test",
     "command_test",
     "port_test",
+    "load_test",
+    "rate_test",
 ]
 
 

@@ -28,6 +28,11 @@ void posix_object_name(char *name, size_t size, unsigned slot)
     snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
 }
 
+long posix_owner(void)
+{
+    return owner;
+}
+
 /* True if the lock on the file of `owner` is ours, and the file is still the one of that name. */
 static bool take_lock(void)
 {
@@ -88,6 +93,7 @@ static unsigned remove_objects(long pid)
     }
     if (dir)
         closedir(dir);
+    posix_remove_work_dir(pid);
     lock_path(path, sizeof path, pid);
     return removed + (unlink(path) == 0);
 }

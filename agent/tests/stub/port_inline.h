@@ -13,6 +13,9 @@ extern rts_tick stub_now;
 /* Moves the clock to `time` or, if a stall lies there, to its end. */
 void stub_advance_to(rts_tick time);
 
+/* Plants a stall; up to 16. */
+void stub_add_stall(rts_tick start, rts_tick length);
+
 static inline rts_tick rts_now(void)
 {
     rts_tick now = stub_now;
