@@ -33,6 +33,34 @@ void rts_command_value(rts_wire *w, const rts_case *c, const char *name);
 /* The table of a bench as one record. */
 void rts_command_describe(const rts_bench *bench);
 
+/* ---- parameters of benches and loads ------------------------------------------------------- */
+
+/* Two tables of parameters, the one of the kind and the one of the entry itself, and their values.
+ */
+typedef struct rts_args {
+    const char *kind, *id; /* "bench", "null": for what is said of them */
+    const void *entry;     /* rts_bench or rts_load */
+    const rts_param *common, *own;
+    bool (*common_applies)(const void *entry, const rts_param *p); /* NULL: always */
+    int64_t (*common_default)(const void *entry, const rts_param *p);
+    void *common_values, *own_values;
+    char *reason; /* RTS_REASON bytes: what was wrong */
+} rts_args;
+
+void rts_args_defaults(const rts_args *a);
+
+/* "NAME=VALUE ..." into the values; 0, or -1 with a reason. */
+int rts_args_parse(const rts_args *a, char *words);
+
+/* All values as members of the object in progress. */
+void rts_args_put(rts_wire *w, const rts_args *a);
+
+/* Members `needs` and `params` of a table's record. */
+void rts_args_describe(rts_wire *w, const rts_args *a, uint32_t needs);
+
+/* True if the system lacks one of these capabilities, with the reason in RTS_REASON bytes. */
+bool rts_missing(uint32_t needs, char *reason);
+
 /* ---- between the files of core/ ------------------------------------------------------------ */
 
 /* Prepares the recorder of a series: with the limits of the case, or for a short trial. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "load.h"
 
 const char *const rts_cap_names[] = {
     "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
@@ -210,7 +211,9 @@ static void on_section(void *arg)
 static void on_rest(void *arg)
 {
     const rts_case *c = arg;
-    rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
+    rts_tick end = rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ);
+    rts_load_silent_until(end);
+    rts_sleep_until(end);
 }
 
 #define TRIAL_SAMPLES 100

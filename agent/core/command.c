@@ -58,14 +58,15 @@ int rts_cpuset_first(const rts_cpuset *set)
 }
 
 /* A common parameter that this bench has. */
-static bool applies(const rts_bench *bench, const rts_param *p)
+static bool applies(const void *bench, const rts_param *p)
 {
-    return strcmp(p->name, "batch") || bench->traits & RTS_BATCHES;
+    return strcmp(p->name, "batch") || ((const rts_bench *)bench)->traits & RTS_BATCHES;
 }
 
 /* What a parameter is when nobody says anything: a bench has its own limits and warm-up. */
-static int64_t default_of(const rts_bench *bench, const rts_param *p)
+static int64_t default_of(const void *entry, const rts_param *p)
 {
+    const rts_bench *bench = entry;
     if (!strcmp(p->name, "samples"))
         return bench->samples;
     if (!strcmp(p->name, "time"))
@@ -75,25 +76,44 @@ static int64_t default_of(const rts_bench *bench, const rts_param *p)
     return p->def;
 }
 
-/* Where the value of p lies in c: common parameters first, then the family's own. */
-static const rts_param *find_param(rts_case *c, const char *name, void **where)
+static rts_args args_of(rts_case *c)
 {
-    for (const rts_param *p = rts_common_params; p->name; p++)
-        if (!strcmp(p->name, name) && applies(c->bench, p)) {
-            *where = (unsigned char *)&c->common + p->offset;
+    return (rts_args){.kind = "bench",
+                      .id = c->bench->id,
+                      .entry = c->bench,
+                      .common = rts_common_params,
+                      .common_applies = applies,
+                      .common_default = default_of,
+                      .own = c->bench->params,
+                      .common_values = &c->common,
+                      .own_values = c->params,
+                      .reason = c->reason};
+}
+
+static bool has(const rts_args *a, const rts_param *p)
+{
+    return !a->common_applies || a->common_applies(a->entry, p);
+}
+
+/* Where the value of the parameter lies: common ones first, then the family's own. */
+static const rts_param *find_param(const rts_args *a, const char *name, void **where)
+{
+    for (const rts_param *p = a->common; p->name; p++)
+        if (!strcmp(p->name, name) && has(a, p)) {
+            *where = (unsigned char *)a->common_values + p->offset;
             return p;
         }
-    for (const rts_param *p = c->bench->params; p && p->name; p++)
+    for (const rts_param *p = a->own; p && p->name; p++)
         if (!strcmp(p->name, name)) {
-            *where = c->params + p->offset;
+            *where = (unsigned char *)a->own_values + p->offset;
             return p;
         }
     return NULL;
 }
 
-static int reject(rts_case *c, const rts_param *p, const char *value, const char *why)
+static int reject(const rts_args *a, const rts_param *p, const char *value, const char *why)
 {
-    snprintf(c->reason, sizeof c->reason, "parameter %s: '%s' %s", p->name, value, why);
+    snprintf(a->reason, RTS_REASON, "parameter %s: '%s' %s", p->name, value, why);
     return -1;
 }
 
@@ -178,47 +198,62 @@ static bool parse_text(const char *value, char *text, size_t size)
     return true;
 }
 
-static int set_param(rts_case *c, const char *name, const char *value)
+static int set_param(const rts_args *a, const char *name, const char *value)
 {
     void *where;
-    const rts_param *p = find_param(c, name, &where);
+    const rts_param *p = find_param(a, name, &where);
     if (!p) {
-        snprintf(c->reason, sizeof c->reason, "bench %s has no parameter '%s'", c->bench->id, name);
+        snprintf(a->reason, RTS_REASON, "%s %s has no parameter '%s'", a->kind, a->id, name);
         return -1;
     }
     if (p->type == RTS_T_CPUS)
-        return parse_cpus(value, where) ? 0 : reject(c, p, value, "is not a list of CPUs (0-2,4)");
+        return parse_cpus(value, where) ? 0 : reject(a, p, value, "is not a list of CPUs (0-2,4)");
     if (p->type == RTS_T_TEXT)
         return parse_text(value, where, (size_t)p->max + 1)
                    ? 0
-                   : reject(c, p, value, "is too long, or has a % that is no %XX");
+                   : reject(a, p, value, "is too long, or has a % that is no %XX");
     int64_t v;
     if (p->type == RTS_T_CHOICE) {
         v = choice_index(p->choices, value);
         if (v < 0)
-            return reject(c, p, value, "is none of its choices");
+            return reject(a, p, value, "is none of its choices");
     } else {
         const char *s = value;
         if (!number(&s, &v) || *s)
-            return reject(c, p, value, "is not a whole number");
+            return reject(a, p, value, "is not a whole number");
         if (v < p->min || v > p->max)
-            return reject(c, p, value,
+            return reject(a, p, value,
                           v < p->min ? "is below the minimum" : "is above the maximum");
     }
     *(int64_t *)where = v;
     return 0;
 }
 
-static void set_defaults(rts_case *c)
+void rts_args_defaults(const rts_args *a)
 {
-    for (const rts_param *p = rts_common_params; p->name; p++)
+    for (const rts_param *p = a->common; p->name; p++)
         if (p->type != RTS_T_CPUS)
-            *(int64_t *)((unsigned char *)&c->common + p->offset) = default_of(c->bench, p);
-    if (!(c->bench->traits & RTS_BATCHES))
-        c->common.batch = 1;
-    for (const rts_param *p = c->bench->params; p && p->name; p++)
+            *(int64_t *)((unsigned char *)a->common_values + p->offset) =
+                a->common_default(a->entry, p);
+    for (const rts_param *p = a->own; p && p->name; p++)
         if (p->type != RTS_T_TEXT)
-            *(int64_t *)(c->params + p->offset) = p->def;
+            *(int64_t *)((unsigned char *)a->own_values + p->offset) = p->def;
+}
+
+int rts_args_parse(const rts_args *a, char *words)
+{
+    char *save = NULL;
+    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(word, '=');
+        if (!value) {
+            snprintf(a->reason, RTS_REASON, "'%s' is not of the form NAME=VALUE", word);
+            return -1;
+        }
+        *value++ = '\0';
+        if (set_param(a, word, value))
+            return -1;
+    }
+    return 0;
 }
 
 static int check(rts_case *c)
@@ -249,18 +284,11 @@ int rts_command_parse(rts_case *c, char *words)
         snprintf(c->reason, sizeof c->reason, "this agent has no bench '%s'", bench);
         return -1;
     }
-    set_defaults(c);
-    for (char *word; (word = strtok_r(NULL, " ", &save));) {
-        char *value = strchr(word, '=');
-        if (!value) {
-            snprintf(c->reason, sizeof c->reason, "'%s' is not of the form NAME=VALUE", word);
-            return -1;
-        }
-        *value++ = '\0';
-        if (set_param(c, word, value))
-            return -1;
-    }
-    return check(c);
+    rts_args args = args_of(c);
+    rts_args_defaults(&args);
+    if (!(c->bench->traits & RTS_BATCHES))
+        c->common.batch = 1;
+    return rts_args_parse(&args, save) || check(c) ? -1 : 0;
 }
 
 /* ---- and back ---------------------------------------------------------------------------- */
@@ -311,13 +339,19 @@ static void put_value(rts_wire *w, const char *key, const rts_param *p, const vo
     }
 }
 
+void rts_args_put(rts_wire *w, const rts_args *a)
+{
+    for (const rts_param *p = a->own; p && p->name; p++)
+        put_value(w, p->name, p, (const unsigned char *)a->own_values + p->offset);
+    for (const rts_param *p = a->common; p->name; p++)
+        if (has(a, p))
+            put_value(w, p->name, p, (const unsigned char *)a->common_values + p->offset);
+}
+
 void rts_command_params(rts_wire *w, const rts_case *c)
 {
-    for (const rts_param *p = c->bench->params; p && p->name; p++)
-        put_value(w, p->name, p, c->params + p->offset);
-    for (const rts_param *p = rts_common_params; p->name; p++)
-        if (applies(c->bench, p))
-            put_value(w, p->name, p, (const unsigned char *)&c->common + p->offset);
+    rts_args args = args_of((rts_case *)c); /* which is only read */
+    rts_args_put(w, &args);
 }
 
 void rts_command_value(rts_wire *w, const rts_case *c, const char *name)
@@ -327,14 +361,13 @@ void rts_command_value(rts_wire *w, const rts_case *c, const char *name)
             put_value(w, name, p, (const unsigned char *)&c->common + p->offset);
 }
 
-static void describe_param(rts_wire *w, const rts_bench *bench, const rts_param *p)
+static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
 {
     static const char *const types[] = {
         [RTS_T_INT] = "int",   [RTS_T_DURATION] = "duration", [RTS_T_SIZE] = "size",
         [RTS_T_BOOL] = "bool", [RTS_T_CHOICE] = "choice",     [RTS_T_CPUS] = "cpus",
         [RTS_T_TEXT] = "text",
     };
-    int64_t def = default_of(bench, p);
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "name", p->name);
     rts_wire_str(w, "type", types[p->type]);
@@ -363,8 +396,29 @@ static void describe_param(rts_wire *w, const rts_bench *bench, const rts_param 
     rts_wire_close(w, '}');
 }
 
+void rts_args_describe(rts_wire *w, const rts_args *a, uint32_t needs)
+{
+    rts_wire_open(w, "needs", '[');
+    for (unsigned i = 0; rts_cap_names[i]; i++)
+        if (needs >> i & 1)
+            rts_wire_str(w, NULL, rts_cap_names[i]);
+    rts_wire_close(w, ']');
+    rts_wire_open(w, "params", '[');
+    for (const rts_param *p = a->own; p && p->name; p++)
+        describe_param(w, p, p->def);
+    for (const rts_param *p = a->common; p->name; p++)
+        if (has(a, p))
+            describe_param(w, p, a->common_default(a->entry, p));
+    rts_wire_close(w, ']');
+}
+
 void rts_command_describe(const rts_bench *bench)
 {
+    rts_args args = {.entry = bench,
+                     .common = rts_common_params,
+                     .common_applies = applies,
+                     .common_default = default_of,
+                     .own = bench->params};
     rts_wire *w = rts_wire_begin("bench");
     rts_wire_str(w, "id", bench->id);
     rts_wire_str(w, "title", bench->title);
@@ -372,17 +426,6 @@ void rts_command_describe(const rts_bench *bench)
     rts_wire_str(w, "help", bench->help);
     rts_wire_str(w, "metric", bench->metric);
     rts_wire_str(w, "slope_over", bench->slope_over);
-    rts_wire_open(w, "needs", '[');
-    for (unsigned i = 0; rts_cap_names[i]; i++)
-        if (bench->needs >> i & 1)
-            rts_wire_str(w, NULL, rts_cap_names[i]);
-    rts_wire_close(w, ']');
-    rts_wire_open(w, "params", '[');
-    for (const rts_param *p = bench->params; p && p->name; p++)
-        describe_param(w, bench, p);
-    for (const rts_param *p = rts_common_params; p->name; p++)
-        if (applies(bench, p))
-            describe_param(w, bench, p);
-    rts_wire_close(w, ']');
+    rts_args_describe(w, &args, bench->needs);
     rts_wire_end(w);
 }

@@ -281,6 +281,31 @@ void rts_port_cpus(rts_cpuset *set);
  */
 void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns);
 
+/* ---- loads (load.h) ---------------------------------------------------------------------- */
+
+struct rts_running;
+
+/*
+ * Starts all workers of a load: apart from the agent, on the load's CPUs, at the worker's priority
+ * or in time sharing.  Whatever ends the agent ends them.
+ */
+int rts_port_load_start(struct rts_running *l);
+
+/* True if worker i has not ended; else its `why` says how it did. */
+bool rts_port_load_alive(struct rts_running *l, unsigned i);
+
+/* CPU time that worker i and what it started have used, in ns; -1: not known. */
+int64_t rts_port_load_cpu_ns(struct rts_running *l, unsigned i);
+
+/* Ends all workers (l->stop is set) and removes what they made. */
+void rts_port_load_stop(struct rts_running *l);
+
+/*
+ * From a measuring task: silences the load, or lets it go on.  Returns when its workers are silent,
+ * or after 2 s.
+ */
+void rts_port_quiet(bool quiet);
+
 /* ---- talking to the host ----------------------------------------------------------------- */
 
 struct rts_wire;

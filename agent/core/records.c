@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "load.h"
 
 static void put_hist(rts_wire *w, const char *key, const rts_hist *h)
 {
@@ -247,6 +248,7 @@ void rts_send_end(const rts_case *c, bool ran)
         rts_wire_open(w, "evidence", '{');
         rts_wire_close(w, '}');
     }
+    rts_load_put(w);
     rts_wire_end(w);
 }
 

@@ -4,6 +4,7 @@
 
 #include "agent.h"
 #include "build_info.h" /* from the build system */
+#include "load.h"
 
 #define ARENA_STATE (1024u << 10) /* bytes for the benches' own state */
 #define PATIENCE_NS UINT64_C(20000000000)
@@ -57,22 +58,38 @@ static void measure(rts_case *c)
 
 /* ---- the life of a case ------------------------------------------------------------------ */
 
+bool rts_missing(uint32_t needs, char *reason)
+{
+    uint32_t missing = needs & ~rts_port_caps();
+    if (!missing)
+        return false;
+    unsigned i = (unsigned)__builtin_ctz(missing);
+    snprintf(reason, RTS_REASON, "needs %s: %s", rts_cap_names[i], rts_port_why_not(1u << i));
+    return true;
+}
+
 /* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
 static int check_needs(rts_case *c)
 {
     bool second = c->common.config == RTS_2CPU || c->common.config == RTS_1RT;
     uint32_t needs = c->bench->needs | (second ? RTS_CAP_SMP : 0);
-    uint32_t missing = needs & ~rts_port_caps();
-    if (!missing && c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
+    if (rts_missing(needs, c->reason)) {
+        c->status = RTS_S_UNSUPPORTED;
+        return -1;
+    }
+    if (c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
         return rts_unsupported(c, "its procedure needs all its tasks on one CPU, so there is no "
                                   "config=2cpu of it");
-    if (!missing)
-        return 0;
-    unsigned i = (unsigned)__builtin_ctz(missing);
-    snprintf(c->reason, sizeof c->reason, "needs %s: %s", rts_cap_names[i],
-             rts_port_why_not(1u << i));
-    c->status = RTS_S_UNSUPPORTED;
-    return -1;
+    if (rts_load_check(c))
+        return -1;
+    int top = rts_load_top_prio(&c->common.cpus);
+    int lowest = (int)c->common.prio - RTS_LEVELS;
+    if (top >= lowest)
+        return rts_unsupported(c,
+                               "the load has tasks of priority %d on its CPU, and its own go "
+                               "down to %d: give it a higher prio, or the load a lower one",
+                               top, lowest);
+    return 0;
 }
 
 static int open_arena(rts_case *c)
@@ -167,6 +184,7 @@ static void run_case(char *words)
         rts_send_end(c, false);
     } else {
         start_measuring();
+        rts_load_case_starts();
         choose_cpus(c);
         rts_send_case(c);
         bool ran = !check_needs(c) && !open_arena(c);
@@ -208,12 +226,13 @@ void rts_agent_list(void)
 {
     send_hello();
     rts_registry_each(rts_command_describe);
+    rts_load_list();
     send_bye(0);
 }
 
 int rts_agent_serve(void)
 {
-    static char line[1024];
+    static char line[4096]; /* a text of a load is up to three characters a byte */
     uint64_t cases = 0;
     send_hello();
     for (int n; !rts_port_stopped() && (n = rts_port_getline(line, sizeof line)) >= 0;) {
@@ -222,6 +241,8 @@ int rts_agent_serve(void)
         } else if (!strncmp(line, "case ", 5)) {
             run_case(line + 5);
             cases++;
+        } else if (!strncmp(line, "load ", 5)) {
+            rts_load_command(line + 5);
         } else if (sscanf(line, "progress %u", &the_progress_ms) == 1) {
             the_progress_ms = the_progress_ms < 60000 ? the_progress_ms : 60000;
         } else if (!strcmp(line, "bye")) {
@@ -230,6 +251,7 @@ int rts_agent_serve(void)
             rts_log("warn", "no such command: %.80s", line);
         }
     }
+    rts_load_stop();
     send_bye(cases);
     return 0;
 }

@@ -214,7 +214,11 @@ class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """What a part of a load did while a case ran, per second of ``window_s``."""
+    """What a part of a load did while a case ran, per second of ``window_s``.
+
+    ``cpu_ms``: CPU time used per second, in ms; ``missed``: periods in which nothing was done;
+    ``runs``: how often a program ran to its end.
+    """
 
     component: str
     unit: str
@@ -223,6 +227,9 @@ class Rate(msgspec.Struct, frozen=True):
     wanted: float | None = None
     alive: bool = True
     why: str | None = None
+    cpu_ms: float | None = None
+    missed: int | None = None
+    runs: int | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):

@@ -16,6 +16,8 @@ PROGRAMS = [
     "command_test",
     "options_test",
     "port_test",
+    "load_test",
+    "rate_test",
 ]
 
 

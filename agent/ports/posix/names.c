@@ -29,6 +29,11 @@ void posix_object_name(char *name, size_t size, unsigned slot)
     snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
 }
 
+long posix_owner(void)
+{
+    return owner;
+}
+
 /*
  * A key that no chance is likely to give to another program: agent numbers have 25 bits (PID_LIMIT
  * and TRIES), and a case has at most four such objects.
@@ -125,6 +130,7 @@ static unsigned remove_objects(long pid)
     }
     if (dir)
         closedir(dir);
+    posix_remove_work_dir(pid);
     lock_path(path, sizeof path, pid);
     return removed + (unlink(path) == 0);
 }

@@ -65,4 +65,36 @@ unsigned posix_sweep(void);
 /* How many other agents live on this machine. */
 unsigned posix_other_agents(void);
 
+/* The number that the names of this agent's objects bear. */
+long posix_owner(void);
+
+/* ---- loads ------------------------------------------------------------------------------- */
+
+/* The process group of the load that runs; 0: none. */
+extern pid_t posix_load_group;
+
+/* One process, as /proc shows it. */
+typedef struct posix_process {
+    pid_t pid, parent, group;
+    char state;
+    unsigned long cpu_clocks; /* of it and its ended children, in clock ticks of sysconf() */
+} posix_process;
+
+/*
+ * The process `root` (0: none), the members of `group` (0: none) and all that descend from them;
+ * how many, in posix_family, until the next call.
+ */
+unsigned posix_find_family(pid_t root, pid_t group);
+extern posix_process posix_family[];
+
+/* Kills them, except for the caller. */
+void posix_kill_family(pid_t root, pid_t group);
+
+/*
+ * A directory for what programs of a load leave lying about: made at the first call, removed with
+ * all it holds when the load stops, or by the next sweep.  NULL: it cannot be made; errno.
+ */
+const char *posix_work_dir(void);
+void posix_remove_work_dir(long owner);
+
 #endif

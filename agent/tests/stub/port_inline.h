@@ -17,6 +17,9 @@ void stub_advance_to(rts_tick time);
 /* When a sleep from now to `time` ends: then, or where the test wants it interrupted. */
 rts_tick stub_interrupted(rts_tick time);
 
+/* Plants a stall; up to 16. */
+void stub_add_stall(rts_tick start, rts_tick length);
+
 static inline rts_tick rts_now(void)
 {
     rts_tick now = stub_now;

@@ -1,7 +1,4 @@
-/*
- * The rest of the stub port: stub-agent [STALL_START_NS STALL_LENGTH_NS]...; a stall of length 0
- * is a signal, which ends a sleep of a given length.
- */
+/* The rest of the stub port. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +12,14 @@ static struct {
     rts_tick start, end;
 } stall[STALLS];
 static int stalls;
+
+void stub_add_stall(rts_tick start, rts_tick length)
+{
+    if (stalls == STALLS)
+        return;
+    stall[stalls].start = start;
+    stall[stalls++].end = start + length;
+}
 
 void stub_advance_to(rts_tick time)
 {
@@ -324,13 +329,4 @@ const char *rts_port_strerror(int error)
 bool rts_port_is_limit(int error)
 {
     return error == -ENOSYS;
-}
-
-int main(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc && stalls < STALLS; i += 2, stalls++) {
-        stall[stalls].start = strtoull(argv[i], NULL, 10);
-        stall[stalls].end = stall[stalls].start + strtoull(argv[i + 1], NULL, 10);
-    }
-    return rts_agent_serve();
 }

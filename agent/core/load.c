@@ -1,0 +1,538 @@
+/* The load that runs beside the cases: its start, its end, and the rate it has. */
+#include "load.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+
+#define WINDOW_TICKS RTS_TIME_HZ /* a rate is measured over so long, or over the case if longer */
+#define READY_TICKS (60 * RTS_TIME_HZ)
+
+static const rts_param common_params[] = {
+    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, RTS_PLACE_OTHERS, 0, 0,
+     "others|measured|any",
+     "where it runs: on the CPUs that are not measured, on those that are, or wherever the system "
+     "puts it"},
+    {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1, NULL,
+     "the CPUs that are measured; without it an isolated CPU, or else the last one"},
+    RTS_PARAMS_END,
+};
+
+static rts_running *the_load; /* NULL: none runs */
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+/* The linker gathers what RTS_LOADS() announces between these two symbols. */
+extern const rts_shelf __start_rts_loads[], __stop_rts_loads[];
+
+static const rts_load *find(const char *id)
+{
+    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+        for (unsigned i = 0; i < s->n; i++)
+            if (!strcmp(s->load[i].id, id))
+                return &s->load[i];
+    return NULL;
+}
+
+static int64_t default_of(const void *load, const rts_param *p)
+{
+    return p->offset == offsetof(rts_load_common, place) ? (int64_t)((const rts_load *)load)->place
+                                                         : p->def;
+}
+
+static rts_args args_of(rts_running *l)
+{
+    return (rts_args){.kind = "load",
+                      .id = l->load->id,
+                      .entry = l->load,
+                      .common = common_params,
+                      .common_default = default_of,
+                      .own = l->load->params,
+                      .common_values = &l->common,
+                      .own_values = l->params,
+                      .reason = l->reason};
+}
+
+static void describe(const rts_load *load)
+{
+    rts_args args = {
+        .entry = load, .common = common_params, .common_default = default_of, .own = load->params};
+    rts_wire *w = rts_wire_begin("load");
+    rts_wire_str(w, "id", load->id);
+    rts_wire_str(w, "title", load->title);
+    rts_wire_str(w, "source", load->source);
+    rts_wire_str(w, "help", load->help);
+    rts_args_describe(w, &args, load->needs);
+    rts_wire_end(w);
+}
+
+void rts_load_list(void)
+{
+    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+        for (unsigned i = 0; i < s->n; i++)
+            describe(&s->load[i]);
+}
+
+/* ---- what a worker may call -------------------------------------------------------------- */
+
+/* Until when a real-time worker has to rest; 0: it may run. */
+static rts_tick rest_of(rts_running *l)
+{
+    rts_tick now = rts_time();
+    if (l->busy && now >= l->busy_until) {
+        l->rest_until = now + l->rest;
+        l->busy_until = l->rest_until + l->busy;
+    }
+    if (now < l->silent_until)
+        return l->silent_until;
+    return now < l->rest_until ? l->rest_until : 0;
+}
+
+bool rts_load_goes_on(rts_worker *w)
+{
+    rts_running *l = w->load;
+    w->ready = true;
+    for (rts_tick until; w->prio && !l->stop && (until = rest_of(l));)
+        rts_sleep_until(until);
+    return !l->stop;
+}
+
+void rts_worker_failed(rts_worker *w, const char *format, ...)
+{
+    va_list args;
+    if (w->why[0])
+        return;
+    va_start(args, format);
+    vsnprintf(w->why, sizeof w->why, format, args);
+    va_end(args);
+}
+
+void rts_load_silent_until(rts_tick until)
+{
+    if (the_load)
+        the_load->silent_until = until;
+}
+
+/* ---- start ------------------------------------------------------------------------------- */
+
+static int give_up(rts_running *l, rts_status status, const char *format, va_list args)
+{
+    l->status = status;
+    vsnprintf(l->reason, sizeof l->reason, format, args);
+    return -1;
+}
+
+int rts_load_unsupported(rts_running *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    give_up(l, RTS_S_UNSUPPORTED, format, args);
+    va_end(args);
+    return -1;
+}
+
+int rts_load_failed(rts_running *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    give_up(l, RTS_S_FAILED, format, args);
+    va_end(args);
+    return -1;
+}
+
+static int parse(rts_running *l, char *words)
+{
+    char *save = NULL;
+    const char *id = strtok_r(words, " ", &save);
+    memset(l, 0, sizeof *l);
+    if (!id)
+        return rts_load_failed(l, "load needs the name of a load, or none");
+    l->load = find(id);
+    if (!l->load)
+        return rts_load_failed(l, "this agent has no load '%s'", id);
+    rts_args args = args_of(l);
+    rts_args_defaults(&args);
+    l->status = RTS_S_FAILED; /* unless all is understood */
+    if (rts_args_parse(&args, save))
+        return -1;
+    l->status = RTS_S_OK;
+    return 0;
+}
+
+static int choose_cpus(rts_running *l)
+{
+    rts_cpuset *away = &l->common.away;
+    rts_cpuset allowed;
+    rts_port_cpus(&allowed);
+    if (rts_cpuset_first(away) < 0)
+        rts_cpuset_add(away, (unsigned)rts_port_default_cpu());
+    if (l->common.place == RTS_PLACE_MEASURED) {
+        l->cpus = *away; /* may be an isolated one, which is not among those allowed */
+        return 0;
+    }
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&allowed, cpu) &&
+            (l->common.place == RTS_PLACE_ANY || !rts_cpuset_has(away, cpu)))
+            rts_cpuset_add(&l->cpus, cpu);
+    if (rts_cpuset_first(&l->cpus) >= 0)
+        return 0;
+    return rts_load_unsupported(l, "no CPU is left beside the measured ones: measure fewer, or let "
+                                   "the load run on them with place=any");
+}
+
+static unsigned workers_of(const rts_running *l, const rts_component *k)
+{
+    if (!k->workers)
+        return 1;
+    for (const rts_param *p = l->load->params;; p++)
+        if (!strcmp(p->name, k->workers))
+            return (unsigned)*(const int64_t *)(l->params + p->offset);
+}
+
+static unsigned all_workers(const rts_running *l)
+{
+    unsigned n = 0;
+    for (const rts_component *k = l->load->component; k->name; k++)
+        n += workers_of(l, k);
+    return n;
+}
+
+/* Moves a load that is understood to where its workers see it; NULL: no memory. */
+static rts_running *share(const rts_running *parsed)
+{
+    unsigned n = all_workers(parsed);
+    size_t head = (sizeof *parsed + 63) & ~(size_t)63;
+    size_t state = parsed->load->state ? parsed->load->state(parsed->params) : 0;
+    size_t size = head + n * sizeof(rts_worker) + state;
+    rts_running *l = rts_port_shared(size);
+    if (!l)
+        return NULL;
+    *l = *parsed;
+    l->size = size;
+    l->n_workers = n;
+    l->worker = (void *)((unsigned char *)l + head);
+    l->state = &l->worker[n];
+    rts_worker *w = l->worker;
+    for (const rts_component *k = l->load->component; k->name; k++)
+        for (unsigned i = 0, of = workers_of(l, k); i < of; i++, w++) {
+            w->load = l;
+            w->component = k;
+            w->index = i;
+            w->prio = k->prio ? k->prio(w) : 0;
+        }
+    return l;
+}
+
+/*
+ * A real-time load leaves the CPU to others after half the time that a lonely task may keep it:
+ * the measuring task runs on in its rests, and both together must stay clear of the brake.
+ */
+static void set_brake(rts_running *l)
+{
+    uint64_t busy_ns, rest_ns;
+    rts_port_brake(&busy_ns, &rest_ns);
+    l->busy = rts_ns_to_ticks(busy_ns / 2, RTS_TIME_HZ);
+    l->rest = rts_ns_to_ticks(rest_ns, RTS_TIME_HZ);
+    l->busy_until = rts_time() + l->busy;
+}
+
+/* A worker that has ended, or NULL; of component k, NULL: of any. */
+static const rts_worker *ended(rts_running *l, const rts_component *k)
+{
+    const rts_worker *w = l->worker;
+    for (unsigned i = 0; i < l->n_workers; i++, w++)
+        if ((!k || w->component == k) && !rts_port_load_alive(l, i))
+            return w;
+    return NULL;
+}
+
+/* Sleeps for a moment, or less; -1: a worker has ended, or the agent has to. */
+static int go_on_waiting(rts_running *l, rts_tick until)
+{
+    rts_tick soon = rts_time() + RTS_TIME_HZ / 50;
+    rts_sleep_until(soon < until ? soon : until);
+    const rts_worker *w = ended(l, NULL);
+    if (w)
+        return rts_load_failed(l, "component %s ended: %s", w->component->name, w->why);
+    return rts_port_stopped() ? rts_load_failed(l, "stopped") : 0;
+}
+
+static const rts_worker *unready(const rts_running *l)
+{
+    for (unsigned i = 0; i < l->n_workers; i++)
+        if (!l->worker[i].ready)
+            return &l->worker[i];
+    return NULL;
+}
+
+static int await_ready(rts_running *l)
+{
+    rts_tick end = rts_time() + READY_TICKS;
+    for (const rts_worker *w; (w = unready(l));) {
+        if (rts_time() >= end)
+            return rts_load_failed(l, "component %s is not ready after 60 s", w->component->name);
+        if (go_on_waiting(l, end))
+            return -1;
+    }
+    return 0;
+}
+
+static void forget_marks(void);
+
+static int lead(rts_running *l)
+{
+    uint64_t ns = l->load->lead_ns > RTS_LEAD_NS ? l->load->lead_ns : RTS_LEAD_NS;
+    if (await_ready(l))
+        return -1;
+    forget_marks();
+    for (rts_tick end = rts_time() + rts_ns_to_ticks(ns, RTS_TIME_HZ); rts_time() < end;)
+        if (go_on_waiting(l, end))
+            return -1;
+    return 0;
+}
+
+static int start_workers(rts_running *l)
+{
+    if (l->load->prepare && l->load->prepare(l))
+        return -1;
+    set_brake(l);
+    int err = rts_port_load_start(l);
+    if (!err)
+        return 0;
+    return rts_port_is_limit(err) ? rts_load_unsupported(l, "cannot start its %u tasks: %s",
+                                                         l->n_workers, rts_port_strerror(err))
+                                  : rts_load_failed(l, "cannot start its %u tasks: %s",
+                                                    l->n_workers, rts_port_strerror(err));
+}
+
+rts_running *rts_load_start(char *words, rts_running *refused)
+{
+    rts_load_stop();
+    if (parse(refused, words) || choose_cpus(refused))
+        return NULL;
+    if (rts_missing(refused->load->needs, refused->reason)) {
+        refused->status = RTS_S_UNSUPPORTED;
+        return NULL;
+    }
+    if (!all_workers(refused)) {
+        rts_load_failed(refused, "all its components are left out: that is load none");
+        return NULL;
+    }
+    the_load = share(refused);
+    if (!the_load) {
+        rts_load_unsupported(refused, "no memory for a load");
+        return NULL;
+    }
+    if (!start_workers(the_load) && !lead(the_load))
+        return the_load;
+    *refused = *the_load;
+    rts_load_stop();
+    return NULL;
+}
+
+void rts_load_stop(void)
+{
+    if (!the_load)
+        return;
+    the_load->stop = true;
+    rts_port_load_stop(the_load);
+    rts_port_unshare(the_load, the_load->size);
+    the_load = NULL;
+}
+
+int rts_load_top_prio(const rts_cpuset *cpus)
+{
+    int top = 0;
+    bool there = false;
+    for (unsigned i = 0; the_load && i < RTS_CPUS / 64; i++)
+        there = there || cpus->word[i] & the_load->cpus.word[i];
+    for (unsigned i = 0; there && i < the_load->n_workers; i++)
+        top = the_load->worker[i].prio > top ? the_load->worker[i].prio : top;
+    return top;
+}
+
+/* ---- rates ------------------------------------------------------------------------------- */
+
+/* How far a component was at some time. */
+typedef struct sum {
+    uint64_t done, missed, runs;
+    int64_t cpu_ns; /* -1: not known */
+} sum;
+
+typedef struct mark {
+    rts_tick at;
+    sum component[RTS_COMPONENTS];
+} mark;
+
+/* Marks are at least MARK_DISTANCE apart, so that these reach back for more than a window. */
+#define MARKS 32
+#define MARK_DISTANCE (RTS_TIME_HZ / 20)
+static mark marks[MARKS];
+static unsigned n_marks; /* ever made */
+static rts_tick case_start;
+
+static void read_sums(mark *m)
+{
+    *m = (mark){.at = rts_time()};
+    rts_running *l = the_load;
+    for (unsigned i = 0; i < l->n_workers; i++) {
+        const rts_worker *w = &l->worker[i];
+        sum *s = &m->component[w->component - l->load->component];
+        int64_t cpu_ns = rts_port_load_cpu_ns(l, i);
+        s->cpu_ns = cpu_ns < 0 || s->cpu_ns < 0 ? -1 : s->cpu_ns + cpu_ns;
+        s->done += w->component->program ? (uint64_t)(cpu_ns > 0 ? cpu_ns : 0) : w->done;
+        s->missed += w->missed;
+        s->runs += w->runs;
+    }
+    m->at += (rts_time() - m->at) / 2; /* asking many processes takes a while */
+}
+
+static void forget_marks(void)
+{
+    n_marks = 1;
+    read_sums(&marks[0]);
+}
+
+void rts_load_case_starts(void)
+{
+    if (the_load && rts_time() - marks[(n_marks - 1) % MARKS].at >= MARK_DISTANCE)
+        read_sums(&marks[n_marks++ % MARKS]);
+    case_start = rts_time(); /* not before the mark */
+}
+
+/* The latest mark that lies before the case and a window before its end, or else the first. */
+static const mark *window_start(rts_tick now)
+{
+    unsigned n = n_marks < MARKS ? n_marks : MARKS;
+    const mark *m = &marks[(n_marks - n) % MARKS];
+    for (unsigned i = n_marks - n; i < n_marks; i++) {
+        const mark *next = &marks[i % MARKS];
+        if (next->at <= case_start && next->at + WINDOW_TICKS <= now)
+            m = next;
+    }
+    return m;
+}
+
+static void put_alive(rts_wire *w, rts_running *l, const rts_component *k)
+{
+    const rts_worker *dead = ended(l, k);
+    rts_wire_bool(w, "alive", !dead);
+    rts_wire_str(w, "why", dead ? dead->why : NULL);
+}
+
+static void put_rate(rts_wire *w, const rts_component *k)
+{
+    rts_wire_str(w, "unit", k->unit);
+    if (k->rate > 0)
+        rts_wire_real(w, "wanted", k->rate);
+    else
+        rts_wire_null(w, "wanted");
+}
+
+static void put_component(rts_wire *w, rts_running *l, const rts_component *k, const mark *since,
+                          const mark *now)
+{
+    const sum *from = &since->component[k - l->load->component];
+    const sum *to = &now->component[k - l->load->component];
+    double window_s = (double)(now->at - since->at) / (double)RTS_TIME_HZ;
+    double per_unit = k->per_unit > 0 ? k->per_unit : 1;
+    rts_wire_open(w, NULL, '{');
+    rts_wire_str(w, "component", k->name);
+    put_rate(w, k);
+    rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit / window_s);
+    rts_wire_real(w, "window_s", window_s);
+    put_alive(w, l, k);
+    if (to->cpu_ns < 0 || from->cpu_ns < 0)
+        rts_wire_null(w, "cpu_ms");
+    else
+        rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);
+    if (k->periodic)
+        rts_wire_uint(w, "missed", to->missed - from->missed);
+    else
+        rts_wire_null(w, "missed");
+    if (k->program)
+        rts_wire_uint(w, "runs", to->runs - from->runs);
+    else
+        rts_wire_null(w, "runs");
+    rts_wire_close(w, '}');
+}
+
+void rts_load_put(rts_wire *w)
+{
+    mark now;
+    rts_running *l = the_load;
+    if (!l) {
+        rts_wire_null(w, "load");
+        return;
+    }
+    read_sums(&now);
+    const mark *since = window_start(now.at);
+    rts_wire_open(w, "load", '[');
+    for (const rts_component *k = l->load->component; k->name; k++)
+        if (workers_of(l, k))
+            put_component(w, l, k, since, &now);
+    rts_wire_close(w, ']');
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+static void put_components(rts_wire *w, const rts_running *l)
+{
+    for (const rts_component *k = l->load->component; k->name; k++) {
+        if (!workers_of(l, k))
+            continue;
+        rts_wire_open(w, NULL, '{');
+        rts_wire_str(w, "name", k->name);
+        rts_wire_str(w, "title", k->title);
+        put_rate(w, k);
+        rts_wire_close(w, '}');
+    }
+}
+
+static void answer(const char *id, rts_running *l)
+{
+    static const char *const status[] = {"ok", "unsupported", "failed"};
+    rts_wire *w = rts_wire_begin("loaded");
+    rts_wire_str(w, "load", id);
+    rts_wire_open(w, "params", '{');
+    if (l->load) {
+        rts_args args = args_of(l);
+        rts_args_put(w, &args);
+    }
+    rts_wire_close(w, '}');
+    rts_wire_str(w, "status", status[l->status]);
+    rts_wire_str(w, "reason", l->status == RTS_S_OK ? NULL : l->reason);
+    rts_wire_open(w, "components", '[');
+    if (l->load)
+        put_components(w, l);
+    rts_wire_close(w, ']');
+    rts_wire_end(w);
+}
+
+/* The load that was asked for last, if it does not run; too large for a small stack. */
+static rts_running refused;
+static char asked[64];
+
+void rts_load_command(char *words)
+{
+    words += strspn(words, " ");
+    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(words, " "), words);
+    memset(&refused, 0, sizeof refused);
+    rts_running *l = &refused;
+    if (!strcmp(words, "none"))
+        rts_load_stop();
+    else
+        l = rts_load_start(words, &refused);
+    answer(asked, l ? l : &refused);
+}
+
+int rts_load_check(rts_case *c)
+{
+    if (refused.status == RTS_S_UNSUPPORTED)
+        return rts_unsupported(c, "load %s: %s", asked, refused.reason);
+    if (refused.status == RTS_S_FAILED)
+        return rts_failed(c, "load %s: %s", asked, refused.reason);
+    return 0;
+}

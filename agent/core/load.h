@@ -1,0 +1,160 @@
+/*
+ * What a load is made of, and what its workers may use.
+ *
+ * A load disturbs while cases run, and counts what it does, so that its rate is known.  A family of
+ * loads is one file: a struct of parameters, a procedure per component, and one table, announced
+ * with RTS_LOADS().  Workers are tasks that share memory with the agent: on a system with processes
+ * each is one of its own.
+ */
+#ifndef RTS_LOAD_H
+#define RTS_LOAD_H
+
+#include "bench.h"
+#include "wire.h"
+
+#define RTS_COMPONENTS 8
+#define RTS_WORKERS_MAX 1001
+
+typedef struct rts_load rts_load;
+typedef struct rts_running rts_running;
+typedef struct rts_component rts_component;
+
+/* One task of a load. */
+typedef struct rts_worker {
+    _Alignas(64) volatile uint64_t done; /* work so far, in the component's counts */
+    volatile uint64_t missed;            /* periods in which nothing was done */
+    volatile uint64_t runs;              /* how often a program ran to its end */
+    volatile bool ready;                 /* its preparations are over */
+    rts_running *load;
+    const rts_component *component;
+    unsigned index;       /* among the workers of its component */
+    int prio;             /* 0: time sharing */
+    char why[RTS_REASON]; /* how it ended */
+} rts_worker;
+
+struct rts_component {
+    const char *name, *title;
+    const char *unit;    /* of what is counted */
+    double per_unit;     /* counts in a unit; 0: one */
+    double rate;         /* units wanted per second; 0: as fast as it goes */
+    const char *workers; /* parameter that says how many there are (bool: one or none); NULL: one */
+    int (*prio)(const rts_worker *w); /* real-time, at this priority; NULL: time sharing */
+    bool lowest;                      /* time sharing at the lowest level there is */
+    bool periodic;                    /* counts missed periods */
+    bool program; /* runs programs: what is counted is their CPU time, in ns; counts runs */
+    void (*run)(rts_worker *w); /* returns when rts_load_goes_on() is false, or it has failed */
+};
+
+/* Where the workers run. */
+typedef enum rts_place {
+    RTS_PLACE_OTHERS,   /* on the CPUs that are not measured */
+    RTS_PLACE_MEASURED, /* on the measured ones */
+    RTS_PLACE_ANY,      /* wherever the system puts them */
+} rts_place;
+
+struct rts_load {
+    const char *id, *title;
+    const char *source; /* publication, section */
+    const char *help;
+    const rts_param *params;
+    uint32_t needs;   /* RTS_CAP_... */
+    rts_place place;  /* default */
+    uint64_t lead_ns; /* runs so long before the first case; at least RTS_LEAD_NS */
+    size_t (*state)(const void *params);         /* bytes that its workers share; NULL: none */
+    int (*prepare)(rts_running *l);              /* before the workers start; -1 with a reason */
+    rts_component component[RTS_COMPONENTS + 1]; /* up to one without a name */
+};
+
+#define RTS_LEAD_NS UINT64_C(1100000000) /* a rate is measured over a second */
+
+typedef struct rts_shelf {
+    const rts_load *load;
+    unsigned n;
+} rts_shelf;
+
+/* Announces a table of loads. */
+#define RTS_LOADS(table)                                                                           \
+    static const rts_shelf rts_shelf_here                                                          \
+        __attribute__((used, section("rts_loads"), aligned(sizeof(void *)))) = {                   \
+            table, sizeof table / sizeof table[0]}
+
+/* Parameters that every load has. */
+typedef struct rts_load_common {
+    int64_t place;
+    rts_cpuset away; /* the measured CPUs; empty: the default one */
+} rts_load_common;
+
+/* A load that runs, in memory that its workers and the tasks of a case share. */
+struct rts_running {
+    const rts_load *load;
+    rts_load_common common;
+    _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
+    rts_status status;
+    char reason[RTS_REASON];
+
+    rts_cpuset cpus;     /* where it runs */
+    rts_tick busy, rest; /* real-time workers keep the CPU so long, and rest so long */
+    volatile rts_tick busy_until, rest_until;
+    volatile rts_tick silent_until; /* the measuring task rests: nor do real-time workers run */
+    volatile bool stop;
+
+    unsigned n_workers;
+    rts_worker *worker;
+    void *state;
+    size_t size; /* of all this, in bytes */
+};
+
+/* The parameters of the load, as the family's struct. */
+static inline const void *rts_load_params(const rts_running *l)
+{
+    return l->params;
+}
+
+/*
+ * Called by a worker between two bounded steps: false once it has to end.  A real-time worker rests
+ * here, so that neither it nor the measuring task meets the system's brake.
+ */
+bool rts_load_goes_on(rts_worker *w);
+
+/* Says why a worker ends on its own account (printf); the first reason stays. */
+void rts_worker_failed(rts_worker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ends the start of a load with a reason (printf); returns -1, for `return`. */
+int rts_load_unsupported(rts_running *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the agent's side ---------------------------------------------------------------------- */
+
+/*
+ * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its lead is over.
+ * NULL: it does not run, and *refused says why.
+ */
+rts_running *rts_load_start(char *words, rts_running *refused);
+
+/* Stops the load that runs, if any, and removes all that it made. */
+void rts_load_stop(void);
+
+/* Notes how far the load is; before a case. */
+void rts_load_case_starts(void);
+
+/* The member `load` of a case that ends now: what the load has done meanwhile. */
+void rts_load_put(rts_wire *w);
+
+/* The highest priority that the load has on one of these CPUs; 0: it is not real-time there. */
+int rts_load_top_prio(const rts_cpuset *cpus);
+
+/* The measuring task rests until then: real-time workers must not fill the pause. */
+void rts_load_silent_until(rts_tick until);
+
+/* Carries out the command `load`, and answers it. */
+void rts_load_command(char *words);
+
+/* Ends a case whose load could not be started, with the load's reason: -1, else 0. */
+int rts_load_check(rts_case *c);
+
+/* Sends the tables of all loads. */
+void rts_load_list(void);
+
+#endif

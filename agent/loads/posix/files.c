@@ -1,0 +1,376 @@
+/* Loads on files: copy, read and write one (Senoner, in Dankwardt), /proc, and a slow device. */
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TMPFS_MAGIC 0x01021994
+#define RAMFS_MAGIC 0x858458f6
+
+/* ---- directories and files --------------------------------------------------------------- */
+
+static const char *dir_of(const char *dir)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (dir[0])
+        return dir;
+    return temporary && temporary[0] ? temporary : "/var/tmp";
+}
+
+bool rts_load_has_disk(rts_running *l, const char *dir)
+{
+    struct statfs fs;
+    dir = dir_of(dir);
+    if (statfs(dir, &fs) || access(dir, W_OK))
+        return !rts_load_failed(l, "parameter dir: '%s': %s", dir, strerror(errno));
+    if (fs.f_type == TMPFS_MAGIC || (unsigned long)fs.f_type == RAMFS_MAGIC)
+        return !rts_load_unsupported(l,
+                                     "'%s' lies in memory, not on a disk: name a directory that "
+                                     "does with dir=PATH",
+                                     dir);
+    return true;
+}
+
+int rts_load_scratch(rts_worker *w, const char *dir)
+{
+    char path[RTS_LOAD_PATH + 32];
+    dir = dir_of(dir);
+    int file = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0)
+        return file;
+    snprintf(path, sizeof path, "%s/rtstone-XXXXXX", dir); /* a file system without O_TMPFILE */
+    file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    else
+        rts_worker_failed(w, "cannot make a file in '%s': %s", dir, strerror(errno));
+    return file;
+}
+
+/* What is written: no zeros, which a file system could leave out. */
+static unsigned char *block(void)
+{
+    static unsigned char bytes[RTS_LOAD_BLOCK] __attribute__((aligned(4096)));
+    for (uint32_t i = 0, x = 1; i < sizeof bytes && !bytes[sizeof bytes - 1]; i++) {
+        x = x * 1664525 + 1013904223;
+        bytes[i] = (unsigned char)(x >> 24 | 1);
+    }
+    return bytes;
+}
+
+bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size)
+{
+    ssize_t n = pwrite(file, block(), RTS_LOAD_BLOCK, (off_t)*at);
+    if (n <= 0) {
+        rts_worker_failed(w, "cannot write its file: %s", strerror(errno));
+        return false;
+    }
+    *at = *at + (uint64_t)n < size ? *at + (uint64_t)n : 0;
+    return true;
+}
+
+/* ---- searching a directory --------------------------------------------------------------- */
+
+#define DEPTH_MAX 64
+static const char needle[] = "rtstone was here";
+
+/* Reads one file; those of /proc can block, or never end. */
+static void scan_file(rts_worker *w, int dir, const char *name, size_t most)
+{
+    static char buffer[RTS_LOAD_BLOCK];
+    static volatile unsigned found; /* so that nothing of the search is left out */
+    int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    ssize_t n;
+    found += strstr(name, needle) != NULL;
+    for (size_t used = 0; used < most && (n = read(file, buffer, sizeof buffer)) > 0;
+         used += (size_t)n)
+        found += memmem(buffer, (size_t)n, needle, sizeof needle - 1) != NULL;
+    close(file);
+    w->done++;
+}
+
+static unsigned char type_of(int dir, const struct dirent *e)
+{
+    struct stat status;
+    if (e->d_type != DT_UNKNOWN)
+        return e->d_type;
+    if (fstatat(dir, e->d_name, &status, AT_SYMLINK_NOFOLLOW))
+        return DT_UNKNOWN;
+    return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
+}
+
+/* One directory and all below it; -1: it cannot be read.  What vanishes meanwhile is passed over.
+ */
+static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsigned depth)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth ? O_NOFOLLOW : 0));
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    for (struct dirent *e; rts_load_goes_on(w) && (e = readdir(dir));) {
+        unsigned char type = type_of(fd, e);
+        if (type == DT_REG)
+            scan_file(w, fd, e->d_name, most);
+        else if (type == DT_DIR && depth < DEPTH_MAX && strcmp(e->d_name, ".") &&
+                 strcmp(e->d_name, ".."))
+            (void)scan_dir(w, fd, e->d_name, most, depth + 1);
+    }
+    closedir(dir);
+    return 0;
+}
+
+void rts_load_search(rts_worker *w, const char *dir, size_t most)
+{
+    do {
+        uint64_t before = w->done;
+        if (scan_dir(w, AT_FDCWD, dir, most, 0))
+            rts_worker_failed(w, "cannot read directory '%s': %s", dir, strerror(errno));
+        else if (w->done == before && rts_load_goes_on(w))
+            rts_worker_failed(w, "there is no readable file in or below '%s'", dir);
+    } while (!w->why[0] && rts_load_goes_on(w));
+}
+
+/* ---- copy, read, write ------------------------------------------------------------------- */
+
+typedef struct file_params {
+    int64_t size, cache;
+    char dir[RTS_LOAD_PATH];
+} file_params;
+
+enum { CACHE_DROP, CACHE_KEEP };
+
+static const rts_param file_param[] = {
+    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2, "size of the file"),
+    RTS_CHOICE(file_params, cache, "drop|keep", CACHE_DROP,
+               "what the system keeps of the file in memory is dropped after each pass, so that "
+               "the disk is used; or kept, for files larger than the memory"),
+    RTS_LOAD_DIR(file_params),
+    RTS_PARAMS_END,
+};
+
+static int prepare_file(rts_running *l)
+{
+    const file_params *p = rts_load_params(l);
+    return rts_load_has_disk(l, p->dir) ? 0 : -1;
+}
+
+/* The end of a pass: what was written is on the disk, and what was read is not in memory. */
+static bool end_pass(rts_worker *w, int file)
+{
+    const file_params *p = rts_load_params(w->load);
+    if (fsync(file)) {
+        rts_worker_failed(w, "cannot write its file: %s", strerror(errno));
+        return false;
+    }
+    if (p->cache == CACHE_DROP)
+        (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    return true;
+}
+
+/* A file to read from; -1: the worker has failed. */
+static int fill_scratch(rts_worker *w)
+{
+    const file_params *p = rts_load_params(w->load);
+    int file = rts_load_scratch(w, p->dir);
+    uint64_t at = 0;
+    if (file < 0)
+        return -1;
+    do
+        if (w->load->stop || !rts_load_write_block(w, file, &at, (uint64_t)p->size))
+            return -1;
+    while (at);
+    return end_pass(w, file) ? file : -1;
+}
+
+/* Reads the next block of a file from *at, which wraps at its end; 0: it has; -1: failed. */
+static ssize_t read_block(rts_worker *w, int file, void *buffer, uint64_t *at)
+{
+    ssize_t n = pread(file, buffer, RTS_LOAD_BLOCK, (off_t)*at);
+    if (n < 0)
+        rts_worker_failed(w, "cannot read at byte %llu: %s", (unsigned long long)*at,
+                          strerror(errno));
+    *at = n > 0 ? *at + (uint64_t)n : 0;
+    return n;
+}
+
+static unsigned char read_buffer[RTS_LOAD_BLOCK] __attribute__((aligned(4096)));
+
+static void read_file(rts_worker *w)
+{
+    int file = fill_scratch(w);
+    uint64_t at = 0;
+    while (file >= 0 && rts_load_goes_on(w)) {
+        ssize_t n = read_block(w, file, read_buffer, &at);
+        if (n < 0 || (n == 0 && !end_pass(w, file)))
+            return;
+        w->done += (uint64_t)n;
+    }
+}
+
+static void write_file(rts_worker *w)
+{
+    const file_params *p = rts_load_params(w->load);
+    int file = rts_load_scratch(w, p->dir);
+    uint64_t at = 0;
+    while (file >= 0 && rts_load_goes_on(w)) {
+        if (!rts_load_write_block(w, file, &at, (uint64_t)p->size) ||
+            (at == 0 && !end_pass(w, file)))
+            return;
+        w->done += RTS_LOAD_BLOCK;
+    }
+}
+
+static void copy_file(rts_worker *w)
+{
+    const file_params *p = rts_load_params(w->load);
+    int from = fill_scratch(w);
+    int to = from < 0 ? -1 : rts_load_scratch(w, p->dir);
+    uint64_t at = 0;
+    while (to >= 0 && rts_load_goes_on(w)) {
+        uint64_t start = at;
+        ssize_t n = read_block(w, from, read_buffer, &at);
+        if (n < 0 || (n == 0 && (!end_pass(w, from) || !end_pass(w, to))))
+            return;
+        if (n > 0 && pwrite(to, read_buffer, (size_t)n, (off_t)start) != n) {
+            rts_worker_failed(w, "cannot write its copy: %s", strerror(errno));
+            return;
+        }
+        w->done += (uint64_t)n;
+    }
+}
+
+/* ---- /proc ------------------------------------------------------------------------------- */
+
+#define PROC_BYTES (256u << 10) /* some of its files never end */
+
+static void read_proc(rts_worker *w)
+{
+    rts_load_search(w, "/proc", PROC_BYTES);
+}
+
+/* ---- driver ------------------------------------------------------------------------------ */
+
+typedef struct driver_params {
+    char device[RTS_LOAD_PATH];
+} driver_params;
+
+static const rts_param driver_param[] = {
+    RTS_TEXT(driver_params, device,
+             "block device or file to read: a slow one, such as a USB stick or an SD card"),
+    RTS_PARAMS_END,
+};
+
+/* Past the page cache where the device's file system can. */
+static int open_device(const char *path)
+{
+    int file = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    return file < 0 && errno == EINVAL ? open(path, O_RDONLY | O_CLOEXEC) : file;
+}
+
+static int prepare_driver(rts_running *l)
+{
+    const driver_params *p = rts_load_params(l);
+    struct stat status;
+    if (!p->device[0])
+        return rts_load_unsupported(l, "no slow block device: name one with device=PATH");
+    int file = stat(p->device, &status) ? -1 : open_device(p->device);
+    if (file < 0)
+        return rts_load_failed(l, "parameter device: '%s': %s", p->device, strerror(errno));
+    bool usable = S_ISBLK(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0);
+    close(file);
+    return usable ? 0
+                  : rts_load_failed(l,
+                                    "parameter device: '%s' is neither a block device nor a "
+                                    "file with something in it",
+                                    p->device);
+}
+
+/* From the first block to the last, and again. */
+static void scan_device(rts_worker *w)
+{
+    const driver_params *p = rts_load_params(w->load);
+    int file = open_device(p->device);
+    uint64_t at = 0;
+    if (file < 0) {
+        rts_worker_failed(w, "'%s': %s", p->device, strerror(errno));
+        return;
+    }
+    while (rts_load_goes_on(w)) {
+        bool start = at == 0;
+        ssize_t n = read_block(w, file, read_buffer, &at);
+        if (n < 0)
+            return;
+        if (n == 0 && start) {
+            rts_worker_failed(w, "'%s' is empty", p->device);
+            return;
+        }
+        w->done += (uint64_t)n;
+        if (n == 0)
+            (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    }
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+#define SENONER "Dankwardt, part 3, after Senoner's latencytest"
+
+static const rts_load loads[] = {
+    {.id = "driver",
+     .title = "A slow block device is read from end to end",
+     .source = "Gutsalov; today a read scan of a USB stick or SD card instead of a floppy",
+     .help = "Reads the device in blocks of 64 KiB from the first to the last, as badblocks does, "
+             "past the page cache, and again. Measuring starts 5 s later.",
+     .params = driver_param,
+     .needs = RTS_CAP_FILES,
+     .lead_ns = UINT64_C(5000000000),
+     .prepare = prepare_driver,
+     .component = {{.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device}}},
+    {.id = "copy",
+     .title = "A disk file is copied",
+     .source = SENONER,
+     .help =
+         "Copies one file to another in blocks of 64 KiB and brings the copy to the disk, again "
+         "and again. Neither file has a name, so nothing is left of them.",
+     .params = file_param,
+     .needs = RTS_CAP_FILES,
+     .prepare = prepare_file,
+     .component = {{.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file}}},
+    {.id = "read",
+     .title = "A disk file is read",
+     .source = SENONER,
+     .help = "Reads one file in blocks of 64 KiB, again and again. It has no name, so nothing is "
+             "left of it.",
+     .params = file_param,
+     .needs = RTS_CAP_FILES,
+     .prepare = prepare_file,
+     .component = {{.name = "read", .title = "reading", .unit = "bytes", .run = read_file}}},
+    {.id = "write",
+     .title = "A disk file is written",
+     .source = SENONER,
+     .help = "Writes one file in blocks of 64 KiB and brings it to the disk, again and again. It "
+             "has no name, so nothing is left of it.",
+     .params = file_param,
+     .needs = RTS_CAP_FILES,
+     .prepare = prepare_file,
+     .component = {{.name = "write", .title = "writing", .unit = "bytes", .run = write_file}}},
+    {.id = "proc",
+     .title = "The /proc tree is read",
+     .source = SENONER,
+     .help = "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
+             "block is passed over. Counted are files.",
+     .needs = RTS_CAP_FILES,
+     .component = {{.name = "proc", .title = "reading /proc", .unit = "files", .run = read_proc}}},
+};
+
+RTS_LOADS(loads);

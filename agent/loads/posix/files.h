@@ -1,0 +1,29 @@
+/* What loads on files share. */
+#ifndef RTS_LOAD_FILES_H
+#define RTS_LOAD_FILES_H
+
+#include "load.h"
+
+#define RTS_LOAD_BLOCK (64u << 10) /* bytes that are read or written at a time */
+#define RTS_LOAD_PATH 256
+
+/* Text parameter `dir` of a struct that has one. */
+#define RTS_LOAD_DIR(S)                                                                            \
+    RTS_TEXT(S, dir, "directory on the disk that is used; default $TMPDIR, or /var/tmp")
+
+/* True if files can be made in `dir` and lie on a disk; else the load is refused. */
+bool rts_load_has_disk(rts_running *l, const char *dir);
+
+/* A new file there that has no name, so that nothing is left of it; -1: the worker has failed. */
+int rts_load_scratch(rts_worker *w, const char *dir);
+
+/* Writes one block at *at, which moves on and wraps at `size`; false: the worker has failed. */
+bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size);
+
+/*
+ * Reads all files in and below `dir`, up to `most` bytes of each, and looks for a text in their
+ * names and contents, again and again; counts files.
+ */
+void rts_load_search(rts_worker *w, const char *dir, size_t most);
+
+#endif

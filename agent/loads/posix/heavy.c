@@ -1,0 +1,473 @@
+/* The heavy load: seven components that are not real-time (Obenland, Table 7). */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "whetstone.h"
+
+typedef struct heavy_params {
+    int64_t cpu, disk, interrupt, network, syscall, memory, search, irq, net;
+    char dir[RTS_LOAD_PATH], tree[RTS_LOAD_PATH], serial[64], peer[64];
+} heavy_params;
+
+enum { IRQ_EMULATED, IRQ_EXTERNAL };
+enum { NET_LOOPBACK, NET_EXTERNAL };
+
+#define TREE_DEFAULT "/usr"
+
+static const rts_param heavy_param[] = {
+    RTS_BOOL(heavy_params, cpu, 1, "with component cpu"),
+    RTS_BOOL(heavy_params, disk, 1, "with component disk"),
+    RTS_BOOL(heavy_params, interrupt, 1, "with component interrupt"),
+    RTS_BOOL(heavy_params, network, 1, "with component network"),
+    RTS_BOOL(heavy_params, syscall, 1, "with component syscall"),
+    RTS_BOOL(heavy_params, memory, 1, "with component memory"),
+    RTS_BOOL(heavy_params, search, 1, "with component search"),
+    RTS_CHOICE(heavy_params, irq, "emulated|external", IRQ_EMULATED,
+               "interrupts of a timer, or of a serial line whose output is wired to its input"),
+    RTS_TEXT(heavy_params, serial, "with irq=external: the serial line"),
+    RTS_CHOICE(heavy_params, net, "loopback|external", NET_LOOPBACK,
+               "packets go to this machine, or to a second one"),
+    RTS_TEXT(heavy_params, peer, "with net=external: ADDRESS:PORT of one that reads them"),
+    RTS_LOAD_DIR(heavy_params),
+    RTS_TEXT(heavy_params, tree, "directory that is searched; default " TREE_DEFAULT),
+    RTS_PARAMS_END,
+};
+
+/* ---- 10 ms in every 100 ms --------------------------------------------------------------- */
+
+#define BURST_TICKS (RTS_TIME_HZ / 100)
+#define PERIOD_TICKS (RTS_TIME_HZ / 10)
+#define BURSTS 5 /* kinds of them, whose starts are spread over the period */
+
+typedef struct burst {
+    rts_worker *w;
+    bool (*step)(struct burst *b); /* a bounded piece of work; false: the worker has failed */
+    bool (*end)(struct burst *b);  /* after each burst, not counted in it; NULL: nothing */
+    int file;
+    uint64_t at;
+    void *held[64];
+} burst;
+
+/*
+ * Bursts on wall time with an absolute period, that of the system's clock: the components' bursts
+ * lie at fixed distances.  One that is late by a period and more has missed it.
+ */
+static void run_bursts(burst *b, unsigned phase)
+{
+    rts_worker *w = b->w;
+    rts_tick next = rts_time();
+    next += PERIOD_TICKS - next % PERIOD_TICKS + phase * (PERIOD_TICKS / BURSTS);
+    for (; rts_load_goes_on(w); next += PERIOD_TICKS) {
+        rts_sleep_until(next);
+        rts_tick start = rts_time(), now = start, before;
+        if (start - next >= PERIOD_TICKS) {
+            w->missed += (start - next) / PERIOD_TICKS;
+            next += (start - next) / PERIOD_TICKS * PERIOD_TICKS;
+        }
+        do {
+            if (!b->step(b))
+                return;
+            before = now;
+            now = rts_time();
+            w->done += now - before;
+        } while (now - start < BURST_TICKS && !w->load->stop);
+        if (b->end && !b->end(b))
+            return;
+    }
+}
+
+static bool whetstone_step(burst *b)
+{
+    if (!rts_whetstone(10))
+        rts_worker_failed(b->w, "the Whetstone result is wrong");
+    return !b->w->why[0];
+}
+
+static void run_cpu(rts_worker *w)
+{
+    run_bursts(&(burst){.w = w, .step = whetstone_step}, 0);
+}
+
+#define DISK_BYTES (64u << 20)
+
+static bool disk_step(burst *b)
+{
+    return rts_load_write_block(b->w, b->file, &b->at, DISK_BYTES);
+}
+
+static bool disk_end(burst *b)
+{
+    if (fsync(b->file))
+        rts_worker_failed(b->w, "fsync: %s", strerror(errno));
+    return !b->w->why[0];
+}
+
+static void run_disk(rts_worker *w)
+{
+    const heavy_params *p = rts_load_params(w->load);
+    burst b = {.w = w, .step = disk_step, .end = disk_end, .file = rts_load_scratch(w, p->dir)};
+    if (b.file >= 0)
+        run_bursts(&b, 1);
+}
+
+/* getpid, stat, open and close, pipe, dup: each once. */
+static bool syscall_step(burst *b)
+{
+    struct stat status;
+    int ends[2];
+    bool good = syscall(SYS_getpid) > 0 && stat("/", &status) == 0;
+    int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int copy = file < 0 ? -1 : dup(file);
+    good = good && copy >= 0 && pipe2(ends, O_CLOEXEC) == 0;
+    if (!good) {
+        rts_worker_failed(b->w, "a system call failed: %s", strerror(errno));
+        return false;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    close(copy);
+    close(file);
+    return true;
+}
+
+static void run_syscall(rts_worker *w)
+{
+    run_bursts(&(burst){.w = w, .step = syscall_step}, 2);
+}
+
+#define HELD (sizeof((burst *)0)->held / sizeof((burst *)0)->held[0])
+
+/* Frees the oldest of the blocks held and takes one of 16 B to 64 KiB in its place. */
+static bool memory_step(burst *b)
+{
+    b->at = b->at * 6364136223846793005u + 1442695040888963407u;
+    void **slot = &b->held[(b->at >> 40) % HELD];
+    size_t size = 16 + (size_t)(b->at >> 33) % ((64u << 10) - 15);
+    rts_free(*slot);
+    *slot = rts_malloc(size);
+    if (!*slot) {
+        rts_worker_failed(b->w, "no memory for a block of %zu bytes", size);
+        return false;
+    }
+    *(volatile char *)*slot = 1;
+    return true;
+}
+
+static void run_memory(rts_worker *w)
+{
+    burst b = {.w = w, .step = memory_step};
+    run_bursts(&b, 3);
+    for (size_t i = 0; i < HELD; i++)
+        rts_free(b.held[i]);
+}
+
+/* ---- interrupts -------------------------------------------------------------------------- */
+
+#define TIMERS 20 /* each of 50 Hz: one late reading costs no interrupt of the others */
+#define TIMER_PERIOD_NS 20000000
+
+/* Starts a timer that expires `phase` thousandths of a second after the others' period. */
+static bool add_timer(int epoll, unsigned phase)
+{
+    struct itimerspec when = {.it_interval.tv_nsec = TIMER_PERIOD_NS};
+    struct epoll_event event = {.events = EPOLLIN};
+    rts_tick first = rts_time();
+    first += TIMER_PERIOD_NS - first % TIMER_PERIOD_NS + phase * (TIMER_PERIOD_NS / TIMERS);
+    when.it_value.tv_sec = (time_t)(first / RTS_TIME_HZ);
+    when.it_value.tv_nsec = (long)(first % RTS_TIME_HZ);
+    event.data.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return event.data.fd >= 0 &&
+           timerfd_settime(event.data.fd, TFD_TIMER_ABSTIME, &when, NULL) == 0 &&
+           epoll_ctl(epoll, EPOLL_CTL_ADD, event.data.fd, &event) == 0;
+}
+
+/*
+ * Timer interrupts.  A timer that has expired interrupts again only after it was read: further
+ * expirations are missed, not interrupts.
+ */
+static void emulate_interrupts(rts_worker *w)
+{
+    struct epoll_event due[TIMERS];
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    bool good = epoll >= 0;
+    for (unsigned i = 0; good && i < TIMERS; i++)
+        good = add_timer(epoll, i);
+    if (!good)
+        rts_worker_failed(w, "cannot make a timer: %s", strerror(errno));
+    while (good && rts_load_goes_on(w)) {
+        int n = epoll_wait(epoll, due, TIMERS, 1000);
+        for (int i = 0; i < n; i++) {
+            uint64_t expired;
+            if (read(due[i].data.fd, &expired, sizeof expired) != sizeof expired)
+                continue;
+            w->done++;
+            w->missed += expired - 1;
+        }
+    }
+}
+
+/* A serial line as it is: bytes, no echo, no waiting; an interrupt for each where it can. */
+static int open_serial(rts_worker *w, const char *path)
+{
+    struct termios line;
+    char trigger[128];
+    int file = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0 || tcgetattr(file, &line)) {
+        rts_worker_failed(w, "serial line '%s': %s", path, strerror(errno));
+        return -1;
+    }
+    cfmakeraw(&line);
+    line.c_cflag |= CLOCAL | CREAD;
+    cfsetspeed(&line, B115200);
+    (void)tcsetattr(file, TCSANOW, &line);
+    const char *name = strrchr(path, '/');
+    snprintf(trigger, sizeof trigger, "/sys/class/tty/%s/rx_trig_bytes", name ? name + 1 : path);
+    int fifo = open(trigger, O_WRONLY | O_CLOEXEC); /* not every UART has one */
+    if (fifo >= 0) {
+        (void)!write(fifo, "1", 1);
+        close(fifo);
+    }
+    return file;
+}
+
+#define MESSAGE 64 /* bytes of a packet */
+
+/* A byte out every millisecond; counted are those that come back. */
+static void serial_interrupts(rts_worker *w)
+{
+    const heavy_params *p = rts_load_params(w->load);
+    char back[MESSAGE];
+    int file = open_serial(w, p->serial);
+    rts_tick next = rts_time();
+    while (file >= 0 && rts_load_goes_on(w)) {
+        next += RTS_TIME_HZ / 1000;
+        if (rts_time() > next + PERIOD_TICKS) { /* it was stopped: no flood to make up for it */
+            w->missed += (rts_time() - next) / (RTS_TIME_HZ / 1000);
+            next = rts_time();
+        }
+        rts_sleep_until(next);
+        if (write(file, "U", 1) != 1 && errno != EAGAIN) {
+            rts_worker_failed(w, "serial line '%s': %s", p->serial, strerror(errno));
+            return;
+        }
+        ssize_t n = read(file, back, sizeof back);
+        w->done += n > 0 ? (uint64_t)n : 0;
+    }
+}
+
+static void run_interrupt(rts_worker *w)
+{
+    const heavy_params *p = rts_load_params(w->load);
+    if (p->irq == IRQ_EXTERNAL)
+        serial_interrupts(w);
+    else
+        emulate_interrupts(w);
+}
+
+/* ---- network ----------------------------------------------------------------------------- */
+
+#define PACKETS 4000 /* per second */
+
+/* "ADDRESS:PORT"; false: it is not one. */
+static bool parse_peer(const char *peer, struct sockaddr_in *address)
+{
+    char host[64];
+    const char *colon = strrchr(peer, ':');
+    char *end;
+    if (!colon || (size_t)(colon - peer) >= sizeof host)
+        return false;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - peer), peer);
+    unsigned long port = strtoul(colon + 1, &end, 10);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    return end != colon + 1 && !*end && port > 0 && port < 65536 &&
+           inet_pton(AF_INET, host, &address->sin_addr) == 1;
+}
+
+/* The other end of the connection: counts the whole messages that come, until there are no more. */
+static void receive(rts_worker *w, int listener)
+{
+    char bytes[16 * MESSAGE];
+    uint64_t received = 0;
+    ssize_t n;
+    int from = accept(listener, NULL, NULL);
+    while (from >= 0 && (n = recv(from, bytes, sizeof bytes, 0)) > 0) {
+        received += (uint64_t)n;
+        w->done = received / MESSAGE;
+    }
+}
+
+/* Starts the receiver on this machine, a process of its own; false: failed, with errno. */
+static bool start_receiver(rts_worker *w, struct sockaddr_in *address)
+{
+    socklen_t size = sizeof *address;
+    *address =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0 || bind(listener, (struct sockaddr *)address, sizeof *address) ||
+        listen(listener, 1) || getsockname(listener, (struct sockaddr *)address, &size))
+        return false;
+    pid_t sender = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == sender)
+            receive(w, listener);
+        _exit(0);
+    }
+    close(listener);
+    return pid > 0;
+}
+
+/*
+ * Sends what is due, one message per packet.  On this machine the receiver counts; a reader
+ * elsewhere cannot be asked, so then it is what was sent.
+ */
+static void send_messages(rts_worker *w, int to, bool count)
+{
+    static const char message[MESSAGE];
+    rts_tick start = rts_time();
+    for (uint64_t sent = 0; rts_load_goes_on(w);) {
+        rts_tick due = start + (sent + 1) * (RTS_TIME_HZ / PACKETS);
+        rts_tick now = rts_time();
+        if (now > due + PERIOD_TICKS) { /* it was stopped: no flood to make up for it */
+            uint64_t lost = (now - due) / (RTS_TIME_HZ / PACKETS);
+            w->missed += lost;
+            start += lost * (RTS_TIME_HZ / PACKETS);
+        }
+        rts_sleep_until(due);
+        if (send(to, message, sizeof message, MSG_NOSIGNAL) != sizeof message) {
+            rts_worker_failed(w, "the connection has ended: %s", strerror(errno));
+            return;
+        }
+        sent++;
+        w->done += count;
+    }
+}
+
+static void run_network(rts_worker *w)
+{
+    const heavy_params *p = rts_load_params(w->load);
+    bool external = p->net == NET_EXTERNAL;
+    struct sockaddr_in address;
+    int on = 1;
+    bool good = external ? parse_peer(p->peer, &address) : start_receiver(w, &address);
+    int to = good ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    if (to < 0 || setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+        connect(to, (struct sockaddr *)&address, sizeof address)) {
+        rts_worker_failed(w, "no connection%s%s: %s", external ? " to " : "",
+                          external ? p->peer : "", strerror(errno));
+        return;
+    }
+    send_messages(w, to, external);
+}
+
+/* ---- file search ------------------------------------------------------------------------- */
+
+#define SEARCH_BYTES (1u << 20) /* of a file */
+
+static const char *tree_of(const heavy_params *p)
+{
+    return p->tree[0] ? p->tree : TREE_DEFAULT;
+}
+
+static void run_search(rts_worker *w)
+{
+    rts_load_search(w, tree_of(rts_load_params(w->load)), SEARCH_BYTES);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static int prepare_heavy(rts_running *l)
+{
+    const heavy_params *p = rts_load_params(l);
+    struct sockaddr_in address;
+    struct stat status;
+    if (p->disk && !rts_load_has_disk(l, p->dir))
+        return -1;
+    if (p->interrupt && p->irq == IRQ_EXTERNAL && !p->serial[0])
+        return rts_load_failed(l, "irq=external needs the serial line: serial=PATH");
+    if (p->network && p->net == NET_EXTERNAL && !parse_peer(p->peer, &address))
+        return rts_load_failed(l, "net=external needs who reads: peer=ADDRESS:PORT, in numbers");
+    if (p->search && (stat(tree_of(p), &status) || !S_ISDIR(status.st_mode)))
+        return rts_load_failed(l, "parameter tree: '%s' is no directory", tree_of(p));
+    return 0;
+}
+
+#define BURST_RATE 100 /* ms in a second */
+#define BURST_COMPONENT .unit = "ms", .per_unit = 1e6, .rate = BURST_RATE, .periodic = true
+
+static const rts_load loads[] = {
+    {.id = "heavy",
+     .title = "Seven components that are not real-time",
+     .source = "Obenland, Table 7",
+     .help = "Each component is a time-sharing process: Whetstone, file writes with an fsync after "
+             "each burst, utility calls and dynamic allocation for 10 ms in every 100 ms of wall "
+             "time each, at fixed distances from one another; 1000 interrupts a second; 4000 "
+             "packets of 64 bytes a second over TCP; and a search through a directory and all "
+             "below it without pause. Counted are ms of bursts, interrupts, messages received, "
+             "and files.",
+     .params = heavy_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_HEAP,
+     .prepare = prepare_heavy,
+     .component =
+         {
+             {.name = "cpu",
+              .title = "Whetstone",
+              .workers = "cpu",
+              .run = run_cpu,
+              BURST_COMPONENT},
+             {.name = "disk",
+              .title = "file writes",
+              .workers = "disk",
+              .run = run_disk,
+              BURST_COMPONENT},
+             {.name = "interrupt",
+              .title = "interrupts",
+              .unit = "interrupts",
+              .rate = 1000,
+              .workers = "interrupt",
+              .periodic = true,
+              .run = run_interrupt},
+             {.name = "network",
+              .title = "TCP/IP transfer",
+              .unit = "packets",
+              .rate = PACKETS,
+              .workers = "network",
+              .periodic = true,
+              .run = run_network},
+             {.name = "syscall",
+              .title = "utility calls",
+              .workers = "syscall",
+              .run = run_syscall,
+              BURST_COMPONENT},
+             {.name = "memory",
+              .title = "dynamic allocation",
+              .workers = "memory",
+              .run = run_memory,
+              BURST_COMPONENT},
+             {.name = "search",
+              .title = "file search",
+              .unit = "files",
+              .workers = "search",
+              .run = run_search},
+         }},
+};
+
+RTS_LOADS(loads);

@@ -1,0 +1,478 @@
+/*
+ * Loads that are other programs.  A keeper runs them: it counts, says why one failed, and leaves no
+ * process behind, whoever is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "posix.h"
+
+#define LINE (RTS_PARAM_BYTES + 64)
+#define TIDY_TICKS (3 * RTS_TIME_HZ) /* for a program, between SIGTERM and SIGKILL */
+#define LOOK_MS 50
+
+/* ---- the keeper -------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t told; /* to end */
+
+static void on_term(int signal)
+{
+    (void)signal;
+    told = 1;
+}
+
+static void listen_for_term(void)
+{
+    struct sigaction stop = {.sa_handler = on_term};
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+/* A program that runs, and the last line it wrote. */
+typedef struct program {
+    pid_t pid;
+    int output;
+    int end; /* readable once it has ended; -1: the system has no such thing */
+    bool over;
+    int status;
+    char last[160];
+    size_t used;
+    bool line_over;
+} program;
+
+/* In the child: output into the pipe, signals as programs expect them. */
+static void become(const char *line, int output)
+{
+    signal(SIGTERM, SIG_DFL);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+}
+
+static bool start_program(rts_worker *w, program *p, const char *line)
+{
+    int ends[2];
+    *p = (program){0};
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        rts_worker_failed(w, "no pipe: %s", strerror(errno));
+        return false;
+    }
+    p->pid = fork();
+    if (p->pid == 0) {
+        fcntl(ends[1], F_SETFL, 0); /* programs expect to wait */
+        become(line, ends[1]);
+    }
+    close(ends[1]);
+    p->output = ends[0];
+    p->end = p->pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
+    if (p->pid < 0)
+        rts_worker_failed(w, "no process: %s", strerror(errno));
+    return p->pid > 0;
+}
+
+static void keep_last_line(program *p, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n' || bytes[i] == '\r') {
+            p->line_over = true;
+            continue;
+        }
+        if (p->line_over)
+            p->used = 0;
+        p->line_over = false;
+        if (p->used < sizeof p->last - 1)
+            p->last[p->used++] = bytes[i];
+        p->last[p->used] = '\0';
+    }
+}
+
+/* Waits for output, or the end, and takes what output there is. */
+static void read_output(program *p, int timeout_ms)
+{
+    char bytes[512];
+    struct pollfd ready[] = {{.fd = p->output, .events = POLLIN}, {.fd = p->end, .events = POLLIN}};
+    if (poll(ready, 2, timeout_ms) <= 0 || !ready[0].revents)
+        return;
+    ssize_t n = read(p->output, bytes, sizeof bytes);
+    if (n > 0) {
+        keep_last_line(p, bytes, (size_t)n);
+    } else if (n == 0 && timeout_ms) { /* closed, though the program may go on */
+        close(p->output);
+        p->output = -1; /* poll() waits for the end now */
+    }
+}
+
+/* Takes note of all processes that have ended: a keeper inherits those of its programs. */
+static void reap(program *p)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        if (pid == p->pid) {
+            p->over = true;
+            p->status = status;
+        }
+}
+
+/* Runs a program to its end, or until TIDY_TICKS after the keeper was told to end. */
+static void await_program(program *p)
+{
+    rts_tick end = UINT64_MAX;
+    for (reap(p); !p->over && rts_time() < end; reap(p)) {
+        read_output(p, LOOK_MS);
+        if (told && end == UINT64_MAX)
+            end = rts_time() + TIDY_TICKS;
+    }
+    if (p->output >= 0) {
+        read_output(p, 0);
+        close(p->output);
+    }
+    if (p->end >= 0)
+        close(p->end);
+}
+
+static void explain(rts_worker *w, const program *p)
+{
+    const char *colon = p->last[0] ? ": " : "";
+    if (WIFSIGNALED(p->status))
+        rts_worker_failed(w, "its program was killed by signal %d (%s)", WTERMSIG(p->status),
+                          strsignal(WTERMSIG(p->status)));
+    else
+        rts_worker_failed(w, "its program ended with status %d%s%s", WEXITSTATUS(p->status), colon,
+                          p->last);
+}
+
+/* Runs the command line again and again, as long as it succeeds. */
+static void repeat(rts_worker *w, const char *line)
+{
+    program p;
+    while (!told && rts_load_goes_on(w) && start_program(w, &p, line)) {
+        await_program(&p);
+        if (told)
+            return;
+        if (p.status) {
+            explain(w, &p);
+            return;
+        }
+        w->runs++;
+    }
+}
+
+/* Without a process number space of its own the keeper has to find its descendants itself. */
+static void end_descendants(void)
+{
+    rts_tick end = rts_time() + RTS_TIME_HZ;
+    do {
+        posix_kill_family(getpid(), 0);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
+    } while (posix_find_family(getpid(), 0) > 1 && rts_time() < end);
+}
+
+/* Mounts what belongs to the process numbers in here; `own_tmp`: an empty /tmp as well. */
+static bool mount_own(bool own_tmp)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("rtstone", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+        return false;
+    return !own_tmp || mount("rtstone", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
+}
+
+/* In the new space, whose first process this is: with it, all others end. */
+static void keep_within(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (mount_own(own_tmp))
+        keep(w);
+    else
+        rts_worker_failed(w, "cannot mount its own /proc: %s", strerror(errno));
+    _exit(0);
+}
+
+/*
+ * keep(w) in a space of process numbers of its own where that is allowed: then the system ends all
+ * that runs in it when the agent ends in whatever way.  Elsewhere the keeper adopts what its
+ * programs leave, and looks for it.
+ */
+static void run_keeper(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
+{
+    pid_t agent = getppid();
+    listen_for_term();
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) == 0) {
+        pid_t pid = fork();
+        if (pid == 0)
+            keep_within(w, own_tmp, keep);
+        while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        if (pid < 0)
+            rts_worker_failed(w, "no process: %s", strerror(errno));
+        return;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() == agent)
+        keep(w);
+    end_descendants();
+}
+
+/* ---- command, hackbench, stress-ng ------------------------------------------------------- */
+
+/* All have one text. */
+typedef struct text_params {
+    char text[512];
+} text_params;
+
+#define TEXT(name, help)                                                                           \
+    {name, RTS_T_TEXT, offsetof(text_params, text),          NULL,                                 \
+     0,    0,          sizeof(((text_params *)0)->text) - 1, NULL,                                 \
+     help}
+
+static const rts_param command_param[] = {
+    TEXT("run", "the command line, for /bin/sh"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param stress_param[] = {
+    TEXT("args", "arguments, for example --cpu 1 --vm 1 --vm-bytes 64M"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param hackbench_param[] = {
+    TEXT("args", "arguments; without any, what hackbench does by itself"),
+    RTS_PARAMS_END,
+};
+
+/* True if a program of that name is in a directory of $PATH. */
+static bool is_installed(const char *name)
+{
+    const char *dir = getenv("PATH");
+    while (dir && *dir) {
+        const char *end = strchrnul(dir, ':');
+        char path[512];
+        snprintf(path, sizeof path, "%.*s/%s", (int)(end - dir), dir, name);
+        if (access(path, X_OK) == 0)
+            return true;
+        dir = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+static int need_program(rts_running *l, const char *name, const char *package)
+{
+    if (!is_installed(name))
+        return rts_load_unsupported(l, "%s is not installed (Debian: apt-get install %s)", name,
+                                    package);
+    if (!posix_work_dir())
+        return rts_load_failed(l, "cannot make a directory for it: %s", strerror(errno));
+    return 0;
+}
+
+static int prepare_command(rts_running *l)
+{
+    const text_params *p = rts_load_params(l);
+    if (!p->text[0])
+        return rts_load_failed(l, "command needs the command line: run=TEXT");
+    return need_program(l, "sh", "dash");
+}
+
+static int prepare_stress(rts_running *l)
+{
+    const text_params *p = rts_load_params(l);
+    if (!p->text[0])
+        return rts_load_failed(l, "stress-ng needs to be told what to do: args=TEXT");
+    return need_program(l, "stress-ng", "stress-ng");
+}
+
+static int prepare_hackbench(rts_running *l)
+{
+    return need_program(l, "hackbench", "rt-tests");
+}
+
+/* Where a program leaves its files, they are found again. */
+static bool go_to_work(rts_worker *w)
+{
+    const char *dir = posix_work_dir();
+    if (dir && chdir(dir) == 0)
+        return true;
+    rts_worker_failed(w, "cannot use its directory: %s", strerror(errno));
+    return false;
+}
+
+static void keep_command(rts_worker *w)
+{
+    const text_params *p = rts_load_params(w->load);
+    if (go_to_work(w))
+        repeat(w, p->text);
+}
+
+/* The program that the load is named after, with the arguments of the parameter. */
+static void keep_named(rts_worker *w)
+{
+    const text_params *p = rts_load_params(w->load);
+    char line[LINE];
+    snprintf(line, sizeof line, "exec %s %s", w->load->load->id, p->text);
+    if (go_to_work(w))
+        repeat(w, line);
+}
+
+static void run_command(rts_worker *w)
+{
+    run_keeper(w, false, keep_command);
+}
+
+static void run_named(rts_worker *w)
+{
+    run_keeper(w, false, keep_named);
+}
+
+/* ---- x11 --------------------------------------------------------------------------------- */
+
+#define COOKIE 16
+#define X11_TESTS "-dot -rect100 -line100 -ftext -putimage100 -copywinwin100 -move"
+
+static int prepare_x11(rts_running *l)
+{
+    if (need_program(l, "x11perf", "x11-apps"))
+        return -1;
+    if (getenv("DISPLAY") || is_installed("Xvfb"))
+        return 0;
+    return rts_load_unsupported(l, "there is no X server: DISPLAY is not set, and Xvfb is not "
+                                   "installed (Debian: apt-get install xvfb)");
+}
+
+/* A field of a file of X authority: its length in two bytes, and itself. */
+static void put_field(FILE *out, const void *bytes, size_t n)
+{
+    fputc((int)(n >> 8), out);
+    fputc((int)(n & 255), out);
+    fwrite(bytes, 1, n, out);
+}
+
+/* A file that lets whoever can read it use the server, at any address. */
+static bool write_authority(const char *path)
+{
+    static const char name[] = "MIT-MAGIC-COOKIE-1";
+    unsigned char cookie[COOKIE];
+    if (getrandom(cookie, sizeof cookie, 0) != sizeof cookie)
+        return false;
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *out = file < 0 ? NULL : fdopen(file, "w");
+    if (!out)
+        return false;
+    fwrite("\xff\xff", 1, 2, out); /* any family */
+    put_field(out, "", 0);         /* any address */
+    put_field(out, "", 0);         /* any display */
+    put_field(out, name, sizeof name - 1);
+    put_field(out, cookie, sizeof cookie);
+    return fclose(out) == 0;
+}
+
+/* Starts a server on a free display, which it tells; false: it does not start. */
+static bool start_server(char *display, size_t size)
+{
+    int ends[2];
+    char number[16] = "";
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGTERM, SIG_DFL);
+        fcntl(ends[1], F_SETFD, 0);
+        snprintf(number, sizeof number, "%d", ends[1]);
+        execlp("Xvfb", "Xvfb", "-displayfd", number, "-screen", "0", "1024x768x24", "-nolisten",
+               "tcp", "-noreset", "-auth", "authority", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    size_t used = 0; /* its number and a line end; nothing comes if it cannot start */
+    for (ssize_t n; !strchr(number, '\n') && used < sizeof number - 1 &&
+                    (n = read(ends[0], number + used, sizeof number - 1 - used)) > 0;)
+        used += (size_t)n;
+    close(ends[0]);
+    number[strcspn(number, "\n")] = '\0';
+    snprintf(display, size, ":%s", number);
+    return pid > 0 && number[0];
+}
+
+/* x11perf on the server there is, or on one of its own. */
+static void keep_x11(rts_worker *w)
+{
+    char display[32];
+    if (!go_to_work(w))
+        return;
+    if (!getenv("DISPLAY")) {
+        if (!write_authority("authority") || !start_server(display, sizeof display)) {
+            rts_worker_failed(w, "Xvfb does not start");
+            return;
+        }
+        setenv("DISPLAY", display, 1);
+        setenv("XAUTHORITY", "authority", 1);
+    }
+    repeat(w, "exec x11perf -repeat 1 -time 1 " X11_TESTS);
+}
+
+/* Xvfb leaves a socket and a lock in /tmp. */
+static void run_x11(rts_worker *w)
+{
+    run_keeper(w, !getenv("DISPLAY"), keep_x11);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+#define PROGRAM(n, t, r)                                                                           \
+    .component = {                                                                                 \
+        {.name = n, .title = t, .unit = "CPU ms", .per_unit = 1e6, .program = true, .run = r}}
+
+static const rts_load loads[] = {
+    {.id = "x11",
+     .title = "x11perf draws",
+     .source = "Dankwardt, part 3, after Senoner's latencytest",
+     .help = "Runs x11perf again and again on the X server that DISPLAY names, or on an Xvfb of "
+             "its own that listens to nobody else. Counted is CPU time, that of Xvfb included.",
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .prepare = prepare_x11,
+     PROGRAM("x11", "x11perf", run_x11)},
+    {.id = "stress-ng",
+     .title = "stress-ng",
+     .source = "rtstone",
+     .help = "Runs stress-ng with the arguments, again when it has ended with success. Counted is "
+             "CPU time of all its processes.",
+     .params = stress_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .prepare = prepare_stress,
+     PROGRAM("stress-ng", "stress-ng", run_named)},
+    {.id = "hackbench",
+     .title = "hackbench, again and again",
+     .source = "rtstone",
+     .help = "Runs hackbench with the arguments, again when it has ended with success. Counted is "
+             "CPU time of all its processes.",
+     .params = hackbench_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .prepare = prepare_hackbench,
+     PROGRAM("hackbench", "hackbench", run_named)},
+    {.id = "command",
+     .title = "Any command line",
+     .source = "rtstone",
+     .help = "Runs the command line by /bin/sh, again when it has ended with status 0; any other "
+             "end is the end of the load. Counted is CPU time of all its processes.",
+     .params = command_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .prepare = prepare_command,
+     PROGRAM("command", "command line", run_command)},
+};
+
+RTS_LOADS(loads);

@@ -1,0 +1,145 @@
+/* Loads of tasks that do nothing but keep the scheduler and the CPU at work; any system has them.
+ */
+#include "load.h"
+
+#define SPINS 1000 /* of the empty loop, between two looks at whether it goes on */
+
+/* One pass of the counted work: SPINS rounds of an empty loop. */
+static void spin(rts_worker *w)
+{
+    while (rts_load_goes_on(w)) {
+        for (unsigned i = 0; i < SPINS; i++)
+            RTS_BARRIER();
+        w->done++;
+    }
+}
+
+static int lowest_level(const rts_worker *w)
+{
+    (void)w;
+    return RTS_PRIO_MIN;
+}
+
+/* ---- rt200: a ring ----------------------------------------------------------------------- */
+
+typedef struct ring_params {
+    int64_t tasks, tokens, prio;
+} ring_params;
+
+#define RING_TOP (RTS_PRIO_MAX - RTS_LEVELS - 1)
+
+static const rts_param ring_param[] = {
+    RTS_INT(ring_params, tasks, NULL, 200, 2, RTS_WORKERS_MAX - 1, "tasks in the ring"),
+    RTS_INT(ring_params, tokens, NULL, 4, 1, RTS_WORKERS_MAX - 1, "tokens that circulate"),
+    RTS_INT(ring_params, prio, NULL, RING_TOP, RTS_PRIO_MIN, RTS_PRIO_MAX - 1,
+            "highest priority of its tasks; they are spread from the lowest one up to it"),
+    RTS_PARAMS_END,
+};
+
+static size_t ring_state(const void *params)
+{
+    const ring_params *p = params;
+    return (size_t)p->tasks * sizeof(rts_sem);
+}
+
+static int ring_level(const rts_worker *w)
+{
+    const ring_params *p = rts_load_params(w->load);
+    return RTS_PRIO_MIN + (int)(w->index % (unsigned)(p->prio - RTS_PRIO_MIN + 1));
+}
+
+/* The tokens lie evenly spread. */
+static int prepare_ring(rts_running *l)
+{
+    const ring_params *p = rts_load_params(l);
+    rts_sem *sem = l->state;
+    if (p->tokens >= p->tasks)
+        return rts_load_failed(l, "parameter tokens: a ring of %d tasks turns with fewer tokens",
+                               (int)p->tasks);
+    for (int64_t i = 0; i < p->tasks; i++) {
+        unsigned tokens = (unsigned)((i + 1) * p->tokens / p->tasks - i * p->tokens / p->tasks);
+        rts_sem_prepare(&sem[i], RTS_SEM_PSHARED, (unsigned)i);
+        int err = rts_sem_create(&sem[i], tokens);
+        if (err)
+            return rts_load_failed(l, "cannot create a semaphore: %s", rts_port_strerror(err));
+    }
+    return 0;
+}
+
+/* Waits on its own semaphore and posts its successor's. */
+static void hop(rts_worker *w)
+{
+    const ring_params *p = rts_load_params(w->load);
+    rts_sem *sem = w->load->state;
+    rts_sem *next = &sem[(w->index + 1) % (unsigned)p->tasks];
+    while (rts_load_goes_on(w)) {
+        rts_sem_take(&sem[w->index]);
+        if (!rts_load_goes_on(w))
+            return;
+        w->done++;
+        rts_sem_give(next);
+    }
+}
+
+/* ---- bg50 -------------------------------------------------------------------------------- */
+
+typedef struct background_params {
+    int64_t tasks;
+} background_params;
+
+static const rts_param background_param[] = {
+    RTS_INT(background_params, tasks, NULL, 50, 1, RTS_WORKERS_MAX - 1, "how many"),
+    RTS_PARAMS_END,
+};
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static const rts_load loads[] = {
+    {.id = "min",
+     .title = "One real-time task below the measuring task spins",
+     .source = "Gutsalov",
+     .help = "One task of the lowest real-time priority runs an empty loop on the measured CPU and "
+             "so keeps everything that is not real-time from it. It rests when the measuring task "
+             "does, and as often as the system's brake on real-time tasks asks for. Counted are "
+             "passes of 1000 rounds.",
+     .needs = RTS_CAP_PRIORITIES,
+     .place = RTS_PLACE_MEASURED,
+     .component = {{.name = "spin",
+                    .title = "empty loop",
+                    .unit = "passes",
+                    .prio = lowest_level,
+                    .run = spin}}},
+    {.id = "rt200",
+     .title = "200 real-time tasks that wake each other",
+     .source = "Gutsalov; reconstructed as a ring",
+     .help = "Each task of a ring waits on its own semaphore and posts its successor's; tokens "
+             "circulate without pause but for the rests that the brake on real-time tasks asks "
+             "for. Priorities are spread over the levels below the measuring task. Counted are "
+             "hops of a token.",
+     .params = ring_param,
+     .needs = RTS_CAP_PRIORITIES | RTS_CAP_SEM_PSHARED,
+     .place = RTS_PLACE_MEASURED,
+     .state = ring_state,
+     .prepare = prepare_ring,
+     .component = {{.name = "ring",
+                    .title = "ring of tasks",
+                    .unit = "hops",
+                    .workers = "tasks",
+                    .prio = ring_level,
+                    .run = hop}}},
+    {.id = "bg50",
+     .title = "50 tasks of the lowest priority",
+     .source = "Sjöblom",
+     .help = "50 time-sharing tasks of the lowest priority run meaningless loops on the measured "
+             "CPU. Counted are passes of 1000 rounds.",
+     .params = background_param,
+     .place = RTS_PLACE_MEASURED,
+     .component = {{.name = "loops",
+                    .title = "meaningless loops",
+                    .unit = "passes",
+                    .workers = "tasks",
+                    .lowest = true,
+                    .run = spin}}},
+};
+
+RTS_LOADS(loads);

@@ -1,0 +1,187 @@
+/*
+ * The workers of a load: a process each, in a group of their own.  They die with the agent, and
+ * they hold no memory locked.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "load.h"
+#include "posix.h"
+
+#define GRACE_TICKS (4 * RTS_TIME_HZ) /* programs have 3 s to tidy up */
+#define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only then */
+#define LOOK_TICKS (RTS_TIME_HZ / 100)
+#define LOWEST_NICE 19
+
+/* What the agent knows of each worker; pid 0: it has ended. */
+static struct {
+    pid_t pid;
+    int64_t cpu_ns;
+} process[RTS_WORKERS_MAX];
+
+/* ---- a worker ---------------------------------------------------------------------------- */
+
+/* Output would be taken for the agent's own. */
+static void close_off(void)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        return;
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+static void default_signals(void)
+{
+    sigset_t none;
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool take_place(rts_worker *w)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (rts_cpuset_has(&w->load->cpus, cpu))
+            CPU_SET(cpu, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus)) {
+        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(errno));
+        return false;
+    }
+    if (rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER)) {
+        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(errno));
+        return false;
+    }
+    if (w->component->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
+        rts_worker_failed(w, "cannot be nice: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void work(rts_worker *w, pid_t agent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != agent)
+        _exit(1);
+    setpgid(0, posix_load_group);
+    default_signals();
+    close_off();
+    if (take_place(w))
+        w->component->run(w);
+    _exit(w->why[0] ? 1 : 0);
+}
+
+/* ---- the agent --------------------------------------------------------------------------- */
+
+int rts_port_load_start(rts_running *l)
+{
+    pid_t agent = getpid();
+    posix_load_group = 0;
+    memset(process, 0, sizeof process);
+    for (unsigned i = 0; i < l->n_workers; i++) {
+        pid_t pid = fork();
+        if (pid < 0)
+            return -errno;
+        if (pid == 0)
+            work(&l->worker[i], agent);
+        setpgid(pid, posix_load_group); /* whoever comes first */
+        process[i].pid = pid;
+        if (!posix_load_group)
+            posix_load_group = pid;
+    }
+    return 0;
+}
+
+static bool any_left(const rts_running *l)
+{
+    for (unsigned i = 0; i < l->n_workers; i++)
+        if (process[i].pid)
+            return true;
+    return false;
+}
+
+bool rts_port_load_alive(rts_running *l, unsigned i)
+{
+    rts_worker *w = &l->worker[i];
+    int status;
+    if (!process[i].pid)
+        return false;
+    pid_t pid = waitpid(process[i].pid, &status, WNOHANG);
+    if (!pid || (pid < 0 && errno == EINTR))
+        return true;
+    process[i].pid = 0;
+    if (pid < 0)
+        rts_worker_failed(w, "its process was lost: %s", strerror(errno));
+    else if (WIFSIGNALED(status))
+        rts_worker_failed(w, "killed by signal %d (%s)", WTERMSIG(status),
+                          strsignal(WTERMSIG(status)));
+    else
+        rts_worker_failed(w, "exit status %d", WEXITSTATUS(status));
+    if (!any_left(l))
+        posix_load_group = 0; /* from now on it may be somebody else's */
+    return false;
+}
+
+/* CPU time of a process and all that descend from it, those included that it has waited for. */
+static int64_t family_cpu_ns(pid_t root)
+{
+    uint64_t clocks = 0;
+    unsigned n = posix_find_family(root, 0);
+    for (unsigned i = 0; i < n; i++)
+        clocks += posix_family[i].cpu_clocks;
+    return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+{
+    clockid_t clock;
+    struct timespec used;
+    int64_t ns = -1;
+    if (process[i].pid && l->worker[i].component->program)
+        ns = family_cpu_ns(process[i].pid);
+    else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0 &&
+             clock_gettime(clock, &used) == 0)
+        ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    if (ns > process[i].cpu_ns) /* one that has ended keeps what it had */
+        process[i].cpu_ns = ns;
+    return process[i].cpu_ns;
+}
+
+/* True if all have ended by then. */
+static bool await_end(rts_running *l, rts_tick end)
+{
+    for (;;) {
+        for (unsigned i = 0; i < l->n_workers; i++)
+            rts_port_load_alive(l, i);
+        if (!any_left(l))
+            return true;
+        if (rts_time() >= end)
+            return false;
+        rts_sleep_until(rts_time() + LOOK_TICKS);
+    }
+}
+
+void rts_port_load_stop(rts_running *l)
+{
+    if (posix_load_group) {
+        kill(-posix_load_group, SIGTERM);
+        rts_port_quiet(false);
+    }
+    if (!await_end(l, rts_time() + GRACE_TICKS)) {
+        posix_kill_family(0, posix_load_group);
+        if (!await_end(l, rts_time() + KILL_TICKS))
+            rts_log("warn", "processes of load %s do not end though they were killed", l->load->id);
+    }
+    posix_remove_work_dir(posix_owner());
+}

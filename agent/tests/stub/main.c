@@ -1,0 +1,12 @@
+/*
+ * The stub as a program: stub-agent [STALL_START_NS STALL_LENGTH_NS]...; a stall of length 0 is a
+ * signal, which ends a sleep of a given length.
+ */
+#include "agent.h"
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i += 2)
+        stub_add_stall(strtoull(argv[i], NULL, 10), strtoull(argv[i + 1], NULL, 10));
+    return rts_agent_serve();
+}

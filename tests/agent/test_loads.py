@@ -1,0 +1,602 @@
+"""Loads on this machine: what they do, where they run, how they end, and that nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.agent.speak import AGENT, STUB, Json, may_realtime, records, talk
+from tests.agent.test_posix import as_root, copy, gone, nobody
+
+__all__ = ["copy"]  # a fixture
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+MEASURED = max(os.sched_getaffinity(0))
+OTHERS = os.sched_getaffinity(0) - {MEASURED}
+beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured one")
+BY_TASKS = {"min", "rt200", "bg50"}
+HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
+SHORT = "null samples=100"
+
+
+def text(value: object) -> str:
+    """A value as it stands in a command."""
+    return quote(str(value), safe="/:=-_.")
+
+
+def processes() -> dict[int, tuple[int, int]]:
+    """(parent, group) of every process that lives, by its number."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+            if fields[0] not in "ZX":
+                found[int(stat.parent.name)] = (int(fields[1]), int(fields[2]))
+    return found
+
+
+def descendants(root: int) -> list[int]:
+    """All processes that descend from it."""
+    everyone = processes()
+    found = [root]
+    for pid in found:
+        found += [p for p, (parent, _) in everyone.items() if parent == pid]
+    return found[1:]
+
+
+def cpus_of(pid: int) -> set[int]:
+    """The CPUs a process may run on."""
+    return os.sched_getaffinity(pid)
+
+
+def cpu_clocks(pid: int) -> int:
+    """CPU time that a process has used outside of the kernel, in clock ticks."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+
+
+class Agent:
+    """An agent to talk with in turns."""
+
+    def __init__(self, *before: str | Path, agent: Path = AGENT, **options: Any) -> None:
+        self.process = subprocess.Popen(
+            [*before, agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **options
+        )
+        self.pid = self.process.pid
+
+    def ask(self, command: str, answer: str) -> Json:
+        """The first record of that kind after the command."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(command.encode() + b"\n")
+        for line in self.process.stdout:
+            record: Json = json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])
+            if record["t"] == answer:
+                return record
+        raise AssertionError(f"no answer to {command!r}")
+
+    def load(self, command: str) -> Json:
+        """A load that must start."""
+        loaded = self.ask(f"load {command}", "loaded")
+        assert loaded["status"] == "ok", loaded["reason"]
+        return loaded
+
+    def case(self, command: str = SHORT) -> dict[str, Json]:
+        """What a case says of the components of its load."""
+        end = self.ask(f"case 1 {command}", "end")
+        assert end["status"] == "ok", end["reason"]
+        return {component["component"]: component for component in end["load"]}
+
+    def workers(self) -> list[int]:
+        """The processes that the agent has started itself."""
+        return [pid for pid, (parent, _) in processes().items() if parent == self.pid]
+
+    def bye(self) -> list[int]:
+        """Ends it; what had descended from it."""
+        family = descendants(self.pid)
+        self.process.communicate(b"bye\n", timeout=30)
+        return family
+
+
+@pytest.fixture
+def agent() -> Iterator[Agent]:
+    it = Agent()
+    yield it
+    if it.process.poll() is None:
+        assert gone(it.bye())
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> dict[str, Json]:
+    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
+    return {r["id"]: r for r in records(done.stdout) if r["t"] == "load"}
+
+
+# ---- tables and commands ---------------------------------------------------------------------
+
+
+def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
+    wanted = {"driver", "heavy", "copy", "read", "write", "proc", "x11", "stress-ng", "hackbench"}
+    assert set(catalogue) == wanted | BY_TASKS | {"command"}
+    for name, load in catalogue.items():
+        assert load["title"] and load["source"] and load["help"]
+        params = {p["name"]: p for p in load["params"]}
+        assert len(params) == len(load["params"])
+        assert params["place"]["default"] == ("measured" if name in BY_TASKS else "others")
+        assert params["away"]["type"] == "cpus"
+        assert all(p["help"] for p in load["params"])
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("nix", "this agent has no load 'nix'"),
+        ("min speed=9", "load min has no parameter 'speed'"),
+        ("bg50 tasks=0", "parameter tasks: '0' is below the minimum"),
+        ("bg50 place=here", "parameter place: 'here' is none of its choices"),
+        ("heavy away=1-", "parameter away: '1-' is not a list of CPUs (0-2,4)"),
+        ("heavy disk", "'disk' is not of the form NAME=VALUE"),
+        ("heavy tree=/nowhere", "parameter tree: '/nowhere' is no directory"),
+        ("heavy dir=/nowhere", "parameter dir: '/nowhere': No such file or directory"),
+        ("heavy irq=external", "irq=external needs the serial line: serial=PATH"),
+        ("heavy net=external peer=here",
+         "net=external needs who reads: peer=ADDRESS:PORT, in numbers"),
+        ("heavy cpu=0 disk=0 interrupt=0 network=0 syscall=0 memory=0 search=0",
+         "all its components are left out: that is load none"),
+        ("driver device=/nowhere", "parameter device: '/nowhere': No such file or directory"),
+        ("driver device=/etc",
+         "parameter device: '/etc' is neither a block device nor a file with something in it"),
+        ("command", "command needs the command line: run=TEXT"),
+        ("command run=%zz", "parameter run: '%zz' is too long, or has a % that is no %XX"),
+        ("stress-ng", "stress-ng needs to be told what to do: args=TEXT"),
+    ],
+)  # fmt: skip
+@beside
+def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
+    (loaded,) = (r for r in talk([f"load {command}"]) if r["t"] == "loaded")
+    assert (loaded["status"], loaded["reason"]) == ("failed", reason)
+
+
+def test_what_cannot_be_is_unsupported_and_cases_go_on_without() -> None:
+    every = ",".join(map(str, os.sched_getaffinity(0)))
+    found = talk(
+        ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm", f"case 1 {SHORT}"]
+    )
+    driver, heavy, memory = (r for r in found if r["t"] == "loaded")
+    assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
+    assert driver["reason"] == "no slow block device: name one with device=PATH"
+    assert "place=any" in heavy["reason"]
+    assert "dir=PATH" in memory["reason"]
+    end = next(r for r in found if r["t"] == "end")
+    assert (end["status"], end["load"]) == ("ok", None)
+
+
+def test_a_system_of_one_task_has_no_load() -> None:
+    found = talk(["load bg50", f"case 1 {SHORT}"], agent=STUB)
+    assert next(r for r in found if r["t"] == "loaded")["status"] == "unsupported"
+    assert next(r for r in found if r["t"] == "end")["load"] is None
+
+
+def test_none_stops_the_load_that_runs(agent: Agent) -> None:
+    agent.load("bg50 tasks=4")
+    workers = agent.workers()
+    assert len(workers) == 4
+    assert agent.load("none")["components"] == []
+    assert gone(workers)
+    assert agent.ask(f"case 1 {SHORT}", "end")["load"] is None
+
+
+def test_a_new_load_takes_the_place_of_the_old_one(agent: Agent) -> None:
+    agent.load("bg50 tasks=4")
+    first = agent.workers()
+    agent.load("bg50 tasks=2")
+    assert gone(first)
+    assert len(agent.workers()) == 2
+
+
+# ---- where they run --------------------------------------------------------------------------
+
+
+@beside
+@pytest.mark.parametrize(
+    ("command", "cpus"),
+    [
+        ("bg50 tasks=3", {MEASURED}),
+        ("bg50 tasks=3 place=others", OTHERS),
+        ("bg50 tasks=3 place=any", OTHERS | {MEASURED}),
+        (f"bg50 tasks=3 away={min(OTHERS, default=0)}", {min(OTHERS, default=0)}),
+        ("heavy", OTHERS),
+        (f"heavy away={min(OTHERS, default=0)}", (OTHERS | {MEASURED}) - {min(OTHERS, default=0)}),
+        ("command run=sleep%2060", OTHERS),
+        pytest.param("min", {MEASURED}, marks=realtime),
+        pytest.param("rt200 tasks=5", {MEASURED}, marks=realtime),
+    ],
+)
+def test_every_process_is_where_it_belongs(agent: Agent, command: str, cpus: set[int]) -> None:
+    agent.load(command)
+    family = descendants(agent.pid)
+    assert len(family) >= len(agent.workers()) > 0
+    assert [cpus_of(pid) for pid in family] == [cpus] * len(family)
+
+
+@realtime
+def test_priorities_are_what_the_loads_are_defined_by(agent: Agent) -> None:
+    def scheduling() -> list[tuple[int, int, int]]:
+        return sorted(
+            (os.sched_getscheduler(p), os.sched_getparam(p).sched_priority,
+             os.getpriority(os.PRIO_PROCESS, p))
+            for p in agent.workers()
+        )  # fmt: skip
+
+    agent.load("min")
+    assert scheduling() == [(os.SCHED_FIFO, 1, 0)]
+    agent.load("rt200 tasks=6 prio=4 tokens=1")
+    assert scheduling() == [(os.SCHED_FIFO, prio, 0) for prio in (1, 1, 2, 2, 3, 4)]
+    agent.load("bg50 tasks=2")
+    assert scheduling() == [(os.SCHED_OTHER, 0, 19)] * 2
+    agent.load("heavy place=any")
+    assert scheduling() == [(os.SCHED_OTHER, 0, 0)] * 7
+
+
+@realtime
+def test_a_real_time_load_must_lie_below_the_case(agent: Agent) -> None:
+    agent.load("rt200 tasks=50 prio=46")
+    end = agent.ask("case 1 null samples=100 prio=50", "end")
+    assert end["status"] == "unsupported"
+    assert "priority 46" in end["reason"]
+    end = agent.ask("case 2 null samples=100 prio=51", "end")
+    assert end["status"] == "ok"
+
+
+@realtime
+def test_what_is_not_real_time_still_gets_the_cpu_under_min(agent: Agent) -> None:
+    agent.load("min")
+    spinner = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    os.sched_setaffinity(spinner.pid, {MEASURED})
+    before = cpu_clocks(spinner.pid)
+    try:
+        agent.case("dk.periodic samples=0 time=2000000000")
+        assert cpu_clocks(spinner.pid) > before
+    finally:
+        spinner.kill()
+        spinner.wait()
+
+
+# ---- what they do ----------------------------------------------------------------------------
+
+
+@beside
+def test_heavy_has_the_components_of_the_table(agent: Agent) -> None:
+    loaded = agent.load("heavy")
+    wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
+    assert list(wanted) == HEAVY
+    burst = ("ms", 100)
+    assert wanted == {
+        "cpu": burst, "disk": burst, "interrupt": ("interrupts", 1000),
+        "network": ("packets", 4000), "syscall": burst, "memory": burst, "search": ("files", None),
+    }  # fmt: skip
+    achieved = agent.case("null samples=0 time=1200000000")
+    assert list(achieved) == HEAVY
+    for name, component in achieved.items():
+        assert component["alive"], component["why"]
+        assert component["achieved"] > 0
+        assert (component["unit"], component["wanted"]) == wanted[name]
+        assert component["window_s"] >= 1
+        assert (component["missed"] is None) == (name == "search")
+
+
+@beside
+@pytest.mark.parametrize("name", HEAVY)
+def test_each_component_can_be_left_out(agent: Agent, name: str) -> None:
+    loaded = agent.load(f"heavy {name}=0")
+    left = [c for c in HEAVY if c != name]
+    assert [c["name"] for c in loaded["components"]] == left
+    assert list(agent.case()) == left
+    assert len(agent.workers()) == 6
+
+
+@beside
+def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: Agent) -> None:
+    agent.load("heavy disk=0 interrupt=0 network=0 search=0 memory=0")
+    cpu, syscalls = agent.workers()  # in the order they were started in
+    os.kill(cpu, signal.SIGSTOP)
+    time.sleep(0.1)  # the window must not begin before
+    found = agent.case("null samples=0 time=1200000000")  # longer than a window
+    assert (found["cpu"]["achieved"], found["cpu"]["alive"]) == (0, True)
+    assert found["syscall"]["achieved"] > 0
+    os.kill(syscalls, signal.SIGKILL)
+    found = agent.case()
+    assert found["syscall"]["alive"] is False
+    assert found["syscall"]["why"] == "killed by signal 9 (Killed)"
+    assert found["cpu"]["alive"] is True
+
+
+@beside
+def test_packets_are_whole_messages_that_arrived(agent: Agent) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    sizes: list[int] = []
+
+    def read() -> None:
+        connection, _ = server.accept()
+        with connection:
+            while data := connection.recv(65536):
+                sizes.append(len(data))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
+    agent.load(f"heavy {only} net=external peer=127.0.0.1:{server.getsockname()[1]}")
+    found = agent.case("null samples=0 time=1200000000")["network"]
+    counted = found["achieved"] * found["window_s"]
+    agent.load("none")
+    reader.join(timeout=10)
+    server.close()
+    assert sum(sizes) % 64 == 0
+    assert 0 < counted <= sum(sizes) / 64
+
+
+@beside
+def test_loopback_packets_are_what_the_receiver_has_taken(agent: Agent) -> None:
+    """The sender goes on while the receiver stands still: nothing is counted then."""
+    only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
+    agent.load(f"heavy {only}")
+    (sender,) = agent.workers()
+    (receiver,) = descendants(sender)
+    assert agent.case()["network"]["achieved"] > 0
+    os.kill(receiver, signal.SIGSTOP)
+    time.sleep(0.1)  # cases nearer to one another share where their windows begin
+    found = agent.case("null samples=0 time=1200000000")["network"]
+    assert (found["achieved"], found["alive"]) == (0, True)
+    os.kill(receiver, signal.SIGKILL)
+    time.sleep(0.1)
+    found = agent.case()["network"]
+    assert found["alive"] is False
+    assert "the connection has ended" in found["why"]
+
+
+@beside
+def test_serial_interrupts_are_the_bytes_that_come_back(agent: Agent) -> None:
+    """Of a line that loses every other byte, half of what was sent is counted."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    sent, back = 0, 0
+
+    def echo() -> None:
+        nonlocal sent, back
+        with contextlib.suppress(OSError):
+            while data := os.read(master, 4096):
+                for _ in data:
+                    sent += 1
+                    if sent % 2:
+                        back += os.write(master, b"x")
+
+    threading.Thread(target=echo, daemon=True).start()
+    only = " ".join(f"{name}=0" for name in HEAVY if name != "interrupt")
+    agent.load(f"heavy {only} irq=external serial={os.ttyname(slave)}")
+    found = agent.case("null samples=0 time=1200000000")["interrupt"]
+    counted = found["achieved"] * found["window_s"]
+    agent.load("none")
+    assert 0 < counted <= back
+    assert back <= sent / 2 + 1
+    os.close(slave)
+    os.close(master)
+
+
+@beside
+@pytest.mark.parametrize(
+    "command",
+    ["copy size=1048576", "read size=1048576", "write size=1048576",
+     "read size=1048576 cache=keep", "proc", f"driver device={AGENT}"],
+)  # fmt: skip
+def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, command: str) -> None:
+    name = command.split(maxsplit=1)[0]
+    where = f" dir={tmp_path}" if name in {"copy", "read", "write"} else ""
+    agent.load(command + where)
+    (component,) = agent.case("null samples=0 time=1000000000").values()
+    assert component["achieved"] > 0
+    assert component["unit"] == ("files" if name == "proc" else "bytes")
+    if where:
+        (worker,) = agent.workers()
+        files = [str(fd.readlink()) for fd in Path(f"/proc/{worker}/fd").iterdir()]
+        assert sum(f.startswith(str(tmp_path)) for f in files) == (2 if name == "copy" else 1)
+        assert list(tmp_path.iterdir()) == []  # they have no name
+
+
+@beside
+def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
+    loaded = agent.ask(f"load heavy tree={tmp_path}", "loaded")
+    assert loaded["status"] == "failed"
+    assert loaded["reason"] == (
+        f"component search ended: there is no readable file in or below '{tmp_path}'"
+    )
+
+
+# ---- programs --------------------------------------------------------------------------------
+
+
+@beside
+def test_a_command_is_repeated_and_counted(agent: Agent, tmp_path: Path) -> None:
+    log = tmp_path / "runs"
+    log.touch()
+    log.chmod(0o666)
+    agent.load(f"command run={text(f'echo run >>{log}; sleep 0.05')}")
+    before = log.read_text().count("run")
+    found = agent.case("null samples=0 time=1200000000")["command"]
+    assert found["alive"]
+    assert 0 < found["runs"] <= log.read_text().count("run")
+    assert before < log.read_text().count("run")
+
+
+@beside
+def test_the_time_of_all_its_processes_is_counted(agent: Agent) -> None:
+    """A program that only waits has next to none; its grandchild's is counted as well."""
+    agent.load(f"command run={text('sleep 60')}")
+    idle = agent.case("null samples=0 time=1200000000")["command"]
+    agent.load(f"command run={text('(while :; do :; done) & wait')}")
+    busy = agent.case("null samples=0 time=1200000000")["command"]
+    assert idle["achieved"] == idle["cpu_ms"]
+    assert busy["achieved"] > 5 * idle["achieved"]
+    assert busy["unit"] == "CPU ms"
+
+
+@beside
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("exit 3", "its program ended with status 3"),
+        ("echo first; echo bad luck >&2; exit 4", "its program ended with status 4: bad luck"),
+        ("kill -SEGV $$", "its program was killed by signal 11 (Segmentation fault)"),
+    ],
+)
+def test_a_command_that_fails_is_dead(agent: Agent, line: str, why: str) -> None:
+    loaded = agent.ask(f"load command run={text(line)}", "loaded")
+    assert loaded["status"] == "failed"
+    assert loaded["reason"] == f"component command ended: {why}"
+    agent.load(f"command run={text(f'sleep 1.5; {line}')}")
+    time.sleep(1)
+    found = agent.case()["command"]
+    assert (found["alive"], found["why"]) == (False, why)
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    environment = {**os.environ, "PATH": "/nowhere"}
+    found = talk(["load hackbench", "load stress-ng args=-h", "load x11"], env=environment)
+    reasons = [r["reason"] for r in found if r["t"] == "loaded"]
+    assert [r["status"] for r in found if r["t"] == "loaded"] == ["unsupported"] * 3
+    for reason, package in zip(reasons, ["rt-tests", "stress-ng", "x11-apps"], strict=True):
+        assert reason.endswith(f"is not installed (Debian: apt-get install {package})")
+
+
+@beside
+@pytest.mark.parametrize(
+    ("command", "program", "process"),
+    [
+        ("hackbench args=-g%201%20-l%20100000", "hackbench", "hackbench"),
+        ("stress-ng args=--cpu%201%20--hdd%201%20--hdd-bytes%201M", "stress-ng", "stress-ng"),
+        ("x11", "x11perf", "x11perf"),
+    ],
+)
+def test_generators_work_and_leave_nothing(
+    agent: Agent, command: str, program: str, process: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not shutil.which(program) or (program == "x11perf" and not shutil.which("Xvfb")):
+        pytest.skip(f"needs {program}")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    displays = sorted(Path("/tmp").glob(".X*-lock"))
+    agent.load(command)
+    (found,) = agent.case("null samples=0 time=1200000000").values()
+    assert found["alive"], found["why"]
+    assert found["achieved"] > 0
+    family = descendants(agent.pid)
+    names = [Path(f"/proc/{pid}/comm").read_text() for pid in family]
+    assert any(name.startswith(process) for name in names)
+    assert not [pid for pid in family if cpus_of(pid) & {MEASURED}]
+    agent.load("none")
+    assert gone(family)
+    assert sorted(Path("/tmp").glob(".X*-lock")) == displays
+    assert not work_dirs(agent.pid)
+
+
+# ---- ends ------------------------------------------------------------------------------------
+
+
+def work_dirs(pid: int) -> list[Path]:
+    base = Path(os.environ.get("TMPDIR") or "/var/tmp")
+    return list(base.glob(f"rtstone-{pid}*"))
+
+
+# ignores being told to end, has a session of its own, and leaves a file
+TENACIOUS = (
+    "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM; sleep 61 & sleep 62' & "
+    "mkdir -p left/behind; touch left/behind/file; wait"
+)
+
+EVERY_KIND = [
+    pytest.param("heavy", marks=beside),
+    "bg50 tasks=8",
+    pytest.param("rt200 tasks=20", marks=realtime),
+    pytest.param("min", marks=realtime),
+    pytest.param("copy size=1048576", marks=beside),
+    pytest.param(f"command run={text(TENACIOUS)}", marks=beside, id="tenacious"),
+]
+
+
+@pytest.mark.parametrize("command", EVERY_KIND)
+@pytest.mark.parametrize("end", ["eof", "none", signal.SIGTERM])
+def test_however_it_ends_nothing_is_left(
+    agent: Agent, command: str, end: str | signal.Signals
+) -> None:
+    agent.load(command)
+    family = descendants(agent.pid)
+    assert family
+    if end == "none":
+        agent.load("none")
+    else:
+        if isinstance(end, signal.Signals):
+            agent.process.send_signal(end)
+        agent.process.communicate(timeout=30)
+    assert gone(family)
+    assert not work_dirs(agent.pid)
+
+
+@pytest.mark.parametrize("command", EVERY_KIND)
+def test_killed_it_leaves_nothing_that_the_next_does_not_remove(agent: Agent, command: str) -> None:
+    agent.load(command)
+    family = descendants(agent.pid)
+    assert family
+    agent.process.kill()
+    agent.process.communicate(timeout=10)
+    assert gone(family)
+    subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    assert not work_dirs(agent.pid)
+
+
+def test_told_to_stop_in_the_lead_it_ends() -> None:
+    agent = Agent()
+    assert agent.process.stdin
+    agent.process.stdin.write(f"load driver device={AGENT}\n".encode())
+    for _ in range(500):
+        if family := descendants(agent.pid):
+            break
+        time.sleep(0.01)
+    agent.process.terminate()
+    out, _ = agent.process.communicate(timeout=30)
+    found = records(out)
+    assert [r["reason"] for r in found if r["t"] == "loaded"] == ["stopped"]
+    assert found[-1]["t"] == "bye"
+    assert gone(family)
+
+
+@as_root
+@beside
+@pytest.mark.parametrize("kill", [False, True])
+def test_without_rights_programs_are_looked_after_as_well(copy: Path, kill: bool) -> None:
+    agent = Agent(*nobody(), agent=copy)
+    loaded = agent.ask("load min", "loaded")
+    assert loaded["status"] == "unsupported"
+    assert "CAP_SYS_NICE" in loaded["reason"]
+    agent.load(f"command run={text(TENACIOUS)}")
+    family = descendants(agent.pid)
+    assert len(family) >= 4
+    if kill:
+        agent.process.kill()
+        agent.process.communicate(timeout=10)
+        time.sleep(5)  # the keeper gives its program 3 s to tidy up
+        subprocess.run([*nobody(), copy, "--sweep"], check=True, timeout=10)
+    else:
+        agent.bye()
+    assert gone(family)
+    assert not work_dirs(agent.pid)
