@@ -1,0 +1,47 @@
+/* The estimator of the unknown phase, for tests from Python. */
+#include "phase_lib.h"
+
+#include <stdlib.h>
+
+uint64_t phase_number(const uint64_t *m, const uint64_t *counts, uint64_t n, double period,
+                      uint64_t *k)
+{
+    rts_numbering numbering = {.period = period};
+    for (uint64_t i = 0; i < n; i++)
+        k[i] = rts_phase_number(&numbering, m[i], counts ? counts[i] : 0).k;
+    return numbering.missing;
+}
+
+int phase_excess(const uint64_t *k, const uint64_t *m, uint64_t n, double period,
+                 const uint64_t *others_k, const uint64_t *others_m, uint64_t others,
+                 double *excess, double *line)
+{
+    rts_arrival *a = malloc((n + 1) * sizeof *a);
+    uint32_t *hull = malloc((n + 1) * sizeof *hull);
+    rts_line l;
+    for (uint64_t i = 0; i < n; i++)
+        a[i] = (rts_arrival){k[i], m[i]};
+    bool found = rts_phase_fit(a, n, period, hull, &l);
+    for (uint64_t i = 0; found && i < others; i++)
+        excess[i] = rts_phase_excess(&l, &(rts_arrival){others_k[i], others_m[i]});
+    if (found) {
+        line[0] = l.y0;
+        line[1] = l.slope;
+    }
+    free(a);
+    free(hull);
+    return found;
+}
+
+double phase_largest_step(const uint64_t *k, const uint64_t *m, uint64_t n, double period,
+                          double slope)
+{
+    rts_line l = {.period = period, .slope = slope};
+    double largest = 0;
+    for (uint64_t i = 1; i < n; i++) {
+        double step =
+            rts_phase_step(&l, &(rts_arrival){k[i - 1], m[i - 1]}, &(rts_arrival){k[i], m[i]});
+        largest = step > largest ? step : largest;
+    }
+    return largest;
+}

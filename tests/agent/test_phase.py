@@ -1,0 +1,220 @@
+"""The unknown-phase estimator on arrivals whose latency is known (benchmarks 4.3)."""
+
+from __future__ import annotations
+
+import ctypes
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.agent.speak import BUILD
+
+LIBRARY = ctypes.CDLL(str(BUILD / "tests" / "librtsphase.so"))
+LIBRARY.phase_number.restype = ctypes.c_uint64
+LIBRARY.phase_largest_step.restype = ctypes.c_double
+
+HZ = 8192
+TURN = 5 * HZ  # arrivals in which the phase wanders to another value
+TICKS_US = 2600.0  # of a TSC
+NOMINAL = 1e6 / HZ * TICKS_US  # ticks between two requests, if both clocks ran true
+Counts = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+
+def pointer(array: npt.NDArray[np.generic]) -> ctypes.c_void_p:
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+class Arrivals(NamedTuple):
+    k: Counts
+    m: Counts
+    latency_us: Floats  # the true one
+
+
+def simulated(
+    n: int, seed: int = 1, floor_us: Floats | None = None, base_us: float = 2
+) -> Arrivals:
+    """Requests 37 ppm off the nominal rate, of a wandering phase; exponential latencies, spikes.
+
+    The wander is a random walk that keeps to some 0.05 µs and turns within some 5 s.
+    """
+    rng = np.random.default_rng(seed)
+    k = np.arange(n)
+    wander = np.zeros(n)
+    steps = rng.normal(0, 0.05 * np.sqrt(2 / TURN), n)
+    for i in range(1, n):
+        wander[i] = wander[i - 1] * (1 - 1 / TURN) + steps[i]
+    latency = base_us + rng.exponential(1.0, n)
+    latency += np.where(rng.random(n) < 1e-3, rng.uniform(5, 30, n), 0)
+    if floor_us is not None:
+        latency += floor_us
+    request_us = 12345.678 + k * (1e6 / HZ) * (1 + 37e-6) + wander
+    stamps = np.round((request_us + latency) * TICKS_US) + 10**15
+    return Arrivals(k.astype(np.uint64), stamps.astype(np.uint64), latency)
+
+
+def excess_us(
+    fitted: Counts, stamps: Counts, others: Counts, other_stamps: Counts
+) -> tuple[Floats, Floats]:
+    """Excess of the others over the line below the fitted ones, in µs; the line in ticks."""
+    out, line = np.zeros(len(others)), np.zeros(2)
+    found = LIBRARY.phase_excess(
+        pointer(fitted), pointer(stamps), ctypes.c_uint64(len(fitted)), ctypes.c_double(NOMINAL),
+        pointer(others), pointer(other_stamps), ctypes.c_uint64(len(others)), pointer(out),
+        pointer(line),
+    )  # fmt: skip
+    assert found
+    return out / TICKS_US, line
+
+
+def by_windows(a: Arrivals, width: int) -> Floats:
+    """Every window with a line of its own."""
+    parts = []
+    for start in range(0, len(a.k) - width + 1, width):
+        k, m = a.k[start : start + width].copy(), a.m[start : start + width].copy()
+        parts.append(excess_us(k, m, k, m)[0])
+    return np.concatenate(parts)
+
+
+def true_excess(a: Arrivals, n: int) -> Floats:
+    return a.latency_us[:n] - 2.0  # the least latency there is
+
+
+# ---- accuracy -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "allowed"), [(1024, 0.02), (8192, 0.02), (40960, 0.09)])
+def test_the_bias_of_windows_without_load(width: int, allowed: float) -> None:
+    a = simulated(8 * 40960)
+    found = by_windows(a, width)
+    error = found - true_excess(a, len(found))
+    assert abs(error.mean()) < allowed
+    assert abs(found.max() - true_excess(a, len(found)).max()) < 0.3
+
+
+def lifted(n: int, quiet: int) -> Floats:
+    """A load that lifts the least latency by 3 µs, between two quiet stretches."""
+    floor = np.full(n, 3.0)
+    floor[:quiet] = floor[-quiet:] = 0
+    return floor
+
+
+def test_windows_within_a_load_absorb_the_floor_that_it_lifts() -> None:
+    n, quiet = 40 * 1024, 1024
+    a = simulated(n, floor_us=lifted(n, quiet))
+    error = by_windows(a, 1024) - true_excess(a, n)
+    assert error[quiet:-quiet].mean() == pytest.approx(-3, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_line_of_the_quiet_stretches_does_not(seed: int) -> None:
+    n, quiet = 40960 + 2048, 1024
+    a = simulated(n, seed, floor_us=lifted(n, quiet))
+    ends = np.r_[0:quiet, n - quiet : n]
+    found, line = excess_us(a.k[ends].copy(), a.m[ends].copy(), a.k.copy(), a.m.copy())
+    error = found - true_excess(a, n)
+    assert abs(error.mean()) < 0.1
+    assert abs(found.max() - true_excess(a, n).max()) < 0.2
+    # the period: 37 ppm, found to 0.1 ppm
+    assert line[1] / NOMINAL * 1e6 == pytest.approx(37, abs=0.1)
+
+
+def test_the_largest_step_is_a_lower_bound_and_close() -> None:
+    a = simulated(8 * 8192)
+    _, line = excess_us(a.k.copy(), a.m.copy(), a.k[:1].copy(), a.m[:1].copy())
+    step = LIBRARY.phase_largest_step(
+        pointer(a.k), pointer(a.m), ctypes.c_uint64(len(a.k)), ctypes.c_double(NOMINAL),
+        ctypes.c_double(line[1]),
+    ) / TICKS_US  # fmt: skip
+    largest = float(true_excess(a, len(a.k)).max())
+    assert largest - 3 < step < largest + 0.1
+
+
+# ---- numbering ----------------------------------------------------------------------------------
+
+
+def numbered(m: Counts, counts: Counts | None = None) -> tuple[Counts, int]:
+    k = np.zeros(len(m), np.uint64)
+    missing = LIBRARY.phase_number(
+        pointer(m), pointer(counts) if counts is not None else None, ctypes.c_uint64(len(m)),
+        ctypes.c_double(NOMINAL), pointer(k),
+    )  # fmt: skip
+    return k, int(missing)
+
+
+def test_lost_and_merged_requests_are_counted_and_nothing_is_renumbered() -> None:
+    a = simulated(20000)
+    rng = np.random.default_rng(5)
+    kept = np.sort(np.r_[0, 19999, rng.choice(np.arange(1, 19999), 19000, replace=False)])
+    m = a.m[kept].copy()
+    k, missing = numbered(m)
+    assert np.array_equal(k, a.k[kept])
+    assert missing == 20000 - len(kept)
+    # the device counts: also where an activation is later than several periods
+    late = m.copy()
+    late[500] += np.uint64(3 * NOMINAL)
+    late[501:503] = np.maximum(late[501:503], late[500] + np.uint64(10))
+    late = np.sort(late)
+    told = np.diff(kept, prepend=kept[0]).astype(np.uint64)
+    k, missing = numbered(late, told)
+    assert np.array_equal(k, a.k[kept])
+    assert missing == 20000 - len(kept)
+
+
+def test_a_late_activation_does_not_shift_those_after_it() -> None:
+    a = simulated(3000)
+    m = a.m.copy()
+    m[1000] += np.uint64(0.8 * NOMINAL)  # nearer to the next request: it takes that number
+    k, _ = numbered(m)
+    assert k[1000] == 1001
+    assert np.array_equal(np.delete(k, 1000), np.delete(a.k, 1000))
+
+
+# ---- exactness ----------------------------------------------------------------------------------
+
+
+def test_without_noise_it_is_exact() -> None:
+    k = np.arange(5000, dtype=np.uint64)
+    m = (np.uint64(1 << 62) + k * np.uint64(317400)).astype(np.uint64)
+    m[::7] += np.uint64(1000)
+    out, line = np.zeros(len(k)), np.zeros(2)
+    assert LIBRARY.phase_excess(
+        pointer(k), pointer(m), ctypes.c_uint64(len(k)), ctypes.c_double(317400.0), pointer(k),
+        pointer(m), ctypes.c_uint64(len(k)), pointer(out), pointer(line),
+    )  # fmt: skip
+    assert line[1] == 0
+    assert np.array_equal(out, np.where(np.arange(5000) % 7 == 0, 1000.0, 0.0))
+
+
+def best_by_force(points: list[tuple[int, int]]) -> float:
+    """The least sum of distances over all lines through two of the points that lie below all."""
+    best = np.inf
+    for (k1, m1), (k2, m2) in combinations(sorted(set(points)), 2):
+        if k1 == k2:
+            continue
+        rest = [(m - m1) - (m2 - m1) * (k - k1) / (k2 - k1) for k, m in points]
+        if min(rest) > -1e-6:
+            best = min(best, sum(rest))
+    return float(best)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3000)), min_size=2, max_size=25))
+def test_it_is_the_best_line_there_is(points: list[tuple[int, int]]) -> None:
+    points = sorted(points, key=lambda p: p[0])
+    k = np.array([p[0] for p in points], np.uint64)
+    m = np.array([p[1] + 10**6 for p in points], np.uint64)
+    out, line = np.zeros(len(k)), np.zeros(2)
+    found = LIBRARY.phase_excess(
+        pointer(k), pointer(m), ctypes.c_uint64(len(k)), ctypes.c_double(70.0), pointer(k),
+        pointer(m), ctypes.c_uint64(len(k)), pointer(out), pointer(line),
+    )  # fmt: skip
+    assert bool(found) == (len(set(k)) > 1)
+    if found:
+        assert out.min() > -1e-6
+        assert out.sum() == pytest.approx(best_by_force(points), abs=1e-3)
