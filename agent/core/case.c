@@ -7,9 +7,10 @@
 #include "load.h"
 
 const char *const rts_cap_names[] = {
-    "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
-    "clock_library", "clock_syscall", "lock_protect", "cpu_time",  "smp",         "signals",
-    "files",         "network",       "deadline",     "posix",     "children",    NULL,
+    "priorities", "round_robin",   "process",       "sem_named",    "sem_pshared",
+    "heap",       "clock_library", "clock_syscall", "lock_protect", "cpu_time",
+    "smp",        "signals",       "files",         "network",      "deadline",
+    "posix",      "children",      "event",         "irq_timer",    NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */

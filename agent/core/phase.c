@@ -2,16 +2,17 @@
 
 rts_arrival rts_phase_number(rts_numbering *n, uint64_t m, uint64_t count)
 {
-    uint64_t periods = count;
+    uint64_t before = n->k, periods = count;
     if (!count)
         periods = (uint64_t)((double)(m - n->m) / n->period + 0.5);
     if (n->begun) {
         n->k += periods;
         n->missing += periods > 1 ? periods - 1 : 0;
     }
+    bool pending = n->begun && count; /* the first of those counted has waited since it was made */
     n->begun = true;
     n->m = m;
-    return (rts_arrival){n->k, m};
+    return (rts_arrival){pending ? before + 1 : n->k, m};
 }
 
 /* Distance from the nominal line through the origin's activation: small, so products fit. */

@@ -20,16 +20,18 @@ typedef struct rts_arrival {
 /* Numbers activations as they come. */
 typedef struct rts_numbering {
     double period; /* nominal, in ticks */
-    uint64_t k, m; /* of the last activation */
+    uint64_t k, m; /* the last request there was, and the last activation */
     uint64_t
         missing; /* requests without an activation of their own: lost, or merged with another */
     bool begun;
 } rts_numbering;
 
 /*
- * Number of an activation stamped m.  `count`: requests since the last one as the device counts
- * them, 0 if it does not; then they follow from the time between, which holds as long as a latency
- * differs from the next by less than half a period.  Nothing is renumbered later.
+ * The request that an activation stamped m serves.  `count`: requests since the last activation as
+ * the device counts them; several have merged, and it serves the first, which has waited longest.
+ * 0: the device does not count; then the request follows from the time since the last activation,
+ * which holds as long as a latency differs from the next by less than half a period.  Nothing is
+ * renumbered later.
  */
 rts_arrival rts_phase_number(rts_numbering *n, uint64_t m, uint64_t count);
 

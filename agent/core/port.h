@@ -38,8 +38,10 @@ enum {
     RTS_CAP_FILES = 1 << 12,        /* a file system */
     RTS_CAP_NETWORK = 1 << 13,      /* TCP/IP, at least to itself */
     RTS_CAP_DEADLINE = 1 << 14,     /* scheduling by deadline */
-    RTS_CAP_POSIX = 1 << 15,    /* the calls of POSIX.1b and .1c that have no bit of their own */
-    RTS_CAP_CHILDREN = 1 << 16, /* rts_child_create(): what is created does not run at once */
+    RTS_CAP_POSIX = 1 << 15,     /* the calls of POSIX.1b and .1c that have no bit of their own */
+    RTS_CAP_CHILDREN = 1 << 16,  /* rts_child_create(): what is created does not run at once */
+    RTS_CAP_EVENT = 1 << 17,     /* rts_event_open(): periodic events of hardware */
+    RTS_CAP_IRQ_TIMER = 1 << 18, /* a handler that reads the counter of the timer that called it */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -180,6 +182,24 @@ static inline int rts_child_kill(rts_child *child, int kind);
 
 /* Waits until the child is gone and nothing is left of it; the first that waits lets it run. */
 static inline int rts_child_reap(rts_child *child, int kind);
+
+/* ---- periodic events of hardware --------------------------------------------------------- */
+
+/* What is known of a source of events. */
+typedef struct rts_source {
+    const char *name;
+    const char *independence; /* "independent" of the system's own timers, or "dependent: ..." */
+    const char *stamped;      /* who reads the counter: "the handler", "a woken task" */
+    const char *why;          /* after an error: what is in the way */
+    double hz;                /* nominal rate that it really has */
+} rts_source;
+
+/* Opens one of the port's RTS_EVENTS ("best|...", a parameter's choices) at about this rate. */
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
+
+/* Waits for the next; the stamp, and the requests since the last as the device counts them or 0. */
+int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
+void rts_event_close(rts_event *event);
 
 /* ---- counting semaphores ----------------------------------------------------------------- */
 

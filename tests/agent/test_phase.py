@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.agent.speak import BUILD
+from tests.agent.speak import BUILD, STUB, case, figures, result
 
 LIBRARY = ctypes.CDLL(str(BUILD / "tests" / "librtsphase.so"))
 LIBRARY.phase_number.restype = ctypes.c_uint64
@@ -155,15 +156,19 @@ def test_lost_and_merged_requests_are_counted_and_nothing_is_renumbered() -> Non
     k, missing = numbered(m)
     assert np.array_equal(k, a.k[kept])
     assert missing == 20000 - len(kept)
-    # the device counts: also where an activation is later than several periods
-    late = m.copy()
-    late[500] += np.uint64(3 * NOMINAL)
-    late[501:503] = np.maximum(late[501:503], late[500] + np.uint64(10))
-    late = np.sort(late)
-    told = np.diff(kept, prepend=kept[0]).astype(np.uint64)
-    k, missing = numbered(late, told)
-    assert np.array_equal(k, a.k[kept])
-    assert missing == 20000 - len(kept)
+
+
+def test_an_activation_serves_the_first_of_those_that_merged() -> None:
+    a = simulated(1000)
+    # 500 to 503 come together, with the stamp of the last
+    kept = np.delete(np.arange(1000), [500, 501, 502])
+    m, told = a.m[kept].copy(), np.diff(kept, prepend=kept[0]).astype(np.uint64)
+    k, missing = numbered(m, told)
+    assert missing == 3
+    assert k[500] == 500
+    assert np.array_equal(np.delete(k, 500), np.delete(a.k[kept], 500))
+    excess, _ = excess_us(k, m, k, m)
+    assert excess[500] == pytest.approx(3e6 / HZ + a.latency_us[503] - 2, abs=0.2)
 
 
 def test_a_late_activation_does_not_shift_those_after_it() -> None:
@@ -218,3 +223,46 @@ def test_it_is_the_best_line_there_is(points: list[tuple[int, int]]) -> None:
     if found:
         assert out.min() > -1e-6
         assert out.sum() == pytest.approx(best_by_force(points), abs=1e-3)
+
+
+# ---- the bench ----------------------------------------------------------------------------------
+
+MS = 1_000_000
+
+
+def test_on_the_stub_every_activation_is_as_late_as_planted() -> None:
+    # Requests every millisecond from 1 ms on, served after 5 µs; those from 200 ms on wait 3.5 ms.
+    command = "int.latency.phase rate=1000 quiet=64 span=1024 samples=1000 warmup=0"
+    found = result(command, str(200 * MS), str(3 * MS + MS // 2), agent=STUB)
+    offset = found["overhead"]  # of a sample on the line
+    assert found["min"] == offset
+    assert [value - offset for value, _, _ in found["worst"][:2]] == [3 * MS + MS // 2 - 5000, 0]
+    told = figures(found)
+    assert told["requests lost or merged"] == 3
+    assert told["period against nominal"] == 0
+    assert told["largest step, needs no phase"] == 3 * MS + MS // 2 - 5000
+    assert found["tables"][0]["rows"][0][2:] == ["independent", "the handler"]
+
+
+@pytest.mark.parametrize(
+    ("params", "device"), [("source=hpet", "/dev/hpet"), ("source=rtc", "/dev/rtc0")]
+)
+def test_a_source_that_is_not_there_says_so(params: str, device: str) -> None:
+    if Path(device).exists():
+        pytest.skip(f"{device} is there")
+    _, end = case(f"int.latency.phase {params}")
+    assert end["status"] == "unsupported"
+    assert device in end["reason"]
+
+
+@pytest.mark.parametrize("bench", ["int.latency.phase", "dk.irqsoff", "dk.irq_latency"])
+def test_a_timer_of_the_system_is_told_to_be_dependent(bench: str) -> None:
+    found = result(f"{bench} source=timerfd rate=4096 span=1024 quiet=64 samples=900 warmup=0")
+    assert found["n"] == 900
+    assert found["tables"][0]["rows"][0][2].startswith("dependent")
+    assert found["tables"][0]["rows"][0][3] == "a woken task"
+    told = figures(found)
+    assert told["lines fitted"] == 1
+    if bench == "dk.irqsoff":
+        span = (found["max"] - found["min"]) / found["hz"] * 1e9
+        assert told["bound, with the wake-up in it"] == pytest.approx(span, rel=1e-3)

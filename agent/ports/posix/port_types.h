@@ -25,6 +25,12 @@ typedef struct rts_sem {
     char name[32];
 } rts_sem;
 
+#define RTS_EVENTS "best|hpet|rtc|timerfd"
+typedef struct rts_event {
+    int fd;
+    unsigned shift;
+} rts_event;
+
 #define RTS_TIMERS "signal|sigwaitinfo|sleep"
 typedef struct rts_timer {
     int kind;

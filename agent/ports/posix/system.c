@@ -17,7 +17,8 @@ uint32_t rts_port_caps(void)
 {
     uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
                     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
-                    RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX;
+                    RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX |
+                    RTS_CAP_EVENT;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_CHILDREN;
     if (posix_may_deadline())
@@ -43,6 +44,9 @@ const char *rts_port_why_not(uint32_t cap)
         return "the kernel has no SCHED_DEADLINE, or no right to it (CAP_SYS_NICE), or the agent "
                "may "
                "not use all CPUs of its root domain";
+    case RTS_CAP_IRQ_TIMER:
+        return "a user's program has no interrupt handlers, and cannot see a timer's counter in "
+               "one";
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:

@@ -19,6 +19,11 @@ typedef struct rts_sem {
     unsigned value;
 } rts_sem;
 
+#define RTS_EVENTS "best"
+typedef struct rts_event {
+    uint64_t first, period, next;
+} rts_event;
+
 #define RTS_TIMERS "sleep"
 typedef struct rts_timer {
     uint64_t first, period, next;

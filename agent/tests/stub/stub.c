@@ -39,7 +39,7 @@ rts_tick stub_interrupted(rts_tick time)
 
 uint32_t rts_port_caps(void)
 {
-    return RTS_CAP_HEAP | RTS_CAP_CHILDREN;
+    return RTS_CAP_EVENT | RTS_CAP_HEAP | RTS_CAP_CHILDREN;
 }
 
 const char *rts_port_why_not(uint32_t cap)
@@ -176,6 +176,37 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
 void rts_sem_hide(rts_sem *sem)
 {
     (void)sem;
+}
+
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+{
+    (void)source;
+    *told = (rts_source){
+        .name = "stub", .independence = "independent", .stamped = "the handler", .hz = (double)hz};
+    *event = (rts_event){.first = stub_now + 1000000, .period = RTS_TIME_HZ / hz};
+    return 0;
+}
+
+/* Requests that fall into a stall come together when it is over; the device counts them. */
+int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
+{
+    rts_tick due = event->first + event->next * event->period;
+    if (due < stub_now) /* served already */
+        due = event->first +
+              (event->next = (stub_now - event->first) / event->period + 1) * event->period;
+    static uint64_t last;
+    rts_sleep_until(due);
+    *stamp = stub_now;
+    uint64_t number = (stub_now - event->first) / event->period;
+    *count = number - last;
+    last = number;
+    event->next = number + 1;
+    return 0;
+}
+
+void rts_event_close(rts_event *event)
+{
+    (void)event;
 }
 
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period)

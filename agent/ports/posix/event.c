@@ -1,0 +1,113 @@
+/* Periodic events of hardware, as far as a user's program gets at them. */
+#include <linux/hpet.h>
+#include <linux/rtc.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+
+#include "posix.h"
+
+enum { BEST, HPET, RTC, TIMERFD };
+
+#define WOKEN "a woken task"
+
+/*
+ * A comparator of the HPET that the kernel does not use: it asks for interrupts by a clock of its
+ * own.  Beyond 64 Hz the kernel wants CAP_SYS_RESOURCE, or dev.hpet.max-user-freq.
+ */
+static int open_hpet(rts_event *e, uint64_t hz, rts_source *s)
+{
+    struct hpet_info info;
+    s->name = "hpet";
+    s->independence = "independent";
+    s->why =
+        "no /dev/hpet, or it may not be read: a kernel with CONFIG_HPET on a board that has one";
+    e->fd = open("/dev/hpet", O_RDONLY | O_CLOEXEC);
+    if (e->fd < 0)
+        return -errno;
+    s->why = "the HPET refuses that rate: dev.hpet.max-user-freq, or CAP_SYS_RESOURCE";
+    if (ioctl(e->fd, HPET_IRQFREQ, (unsigned long)hz) == 0 && ioctl(e->fd, HPET_INFO, &info) == 0) {
+        s->hz = (double)info.hi_ireqfreq;
+        s->why = "the HPET has no periodic comparator to spare";
+        if (ioctl(e->fd, HPET_EPI, 0) == 0 && ioctl(e->fd, HPET_IE_ON, 0) == 0)
+            return 0;
+    }
+    int err = -errno;
+    close(e->fd);
+    return err;
+}
+
+/* Since Linux 2.6.38 the kernel makes these interrupts itself, from a timer of the scheduler. */
+static int open_rtc(rts_event *e, uint64_t hz, rts_source *s)
+{
+    s->name = "rtc";
+    s->independence = "dependent: the kernel makes it from a timer of its own";
+    s->why = "no /dev/rtc0, or it may not be read";
+    e->fd = open("/dev/rtc0", O_RDONLY | O_CLOEXEC);
+    if (e->fd < 0)
+        return -errno;
+    s->why = "the RTC refuses that rate: a power of two up to 8192, beyond "
+             "dev.rtc.max-user-freq with CAP_SYS_RESOURCE";
+    s->hz = (double)hz;
+    if (ioctl(e->fd, RTC_IRQP_SET, (unsigned long)hz) == 0 && ioctl(e->fd, RTC_PIE_ON, 0) == 0)
+        return 0;
+    int err = -errno;
+    close(e->fd);
+    return err;
+}
+
+static int open_timerfd(rts_event *e, uint64_t hz, rts_source *s)
+{
+    long period = (long)((RTS_TIME_HZ + hz / 2) / hz);
+    struct itimerspec when = {
+        .it_interval = {.tv_sec = period / 1000000000, .tv_nsec = period % 1000000000},
+        .it_value = {.tv_nsec = 10000000}};
+    s->name = "timerfd";
+    s->independence = "dependent: a timer of the scheduler";
+    s->why = "no timer of the kernel";
+    s->hz = 1e9 / (double)period;
+    e->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (e->fd < 0)
+        return -errno;
+    if (timerfd_settime(e->fd, 0, &when, NULL) == 0)
+        return 0;
+    int err = -errno;
+    close(e->fd);
+    return err;
+}
+
+int rts_event_open(rts_event *e, int source, uint64_t hz, rts_source *s)
+{
+    *s = (rts_source){.stamped = WOKEN};
+    e->fd = -1;
+    e->shift = source == RTC ? 8 : 0; /* below the count stands what kind of interrupt it was */
+    switch (source) {
+    case BEST:
+        return open_hpet(e, hz, s) ? open_timerfd(e, hz, s) : 0;
+    case HPET:
+        return open_hpet(e, hz, s);
+    case RTC:
+        return open_rtc(e, hz, s);
+    default:
+        return open_timerfd(e, hz, s);
+    }
+}
+
+int rts_event_wait(rts_event *e, rts_tick *stamp, uint64_t *count)
+{
+    union {
+        uint64_t expirations; /* of a timerfd */
+        unsigned long data;   /* of the others */
+    } told = {0};
+    ssize_t n = read(e->fd, &told, sizeof told);
+    *stamp = rts_now();
+    if (n < 0)
+        return -errno;
+    *count = (n == sizeof told.expirations ? told.expirations : told.data) >> e->shift;
+    return 0;
+}
+
+void rts_event_close(rts_event *e)
+{
+    close(e->fd); /* which ends its interrupts */
+}
