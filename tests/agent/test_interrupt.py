@@ -43,11 +43,12 @@ def test_the_tracer_is_set_read_and_put_back(tmp_path: Path) -> None:
 
     def kernel() -> None:
         with (root / "trace_pipe").open("w") as pipe:
-            pipe.write(TRACE[:300])
-            pipe.flush()
-            pipe.write(TRACE[300:])
-            pipe.flush()
+            while state(root)[3] != "1" and not stop.wait(0.01):
+                pass
             during.append(state(root))
+            for part in (TRACE[:300], TRACE[300:]):
+                pipe.write(part)
+                pipe.flush()
             stop.wait(60)
 
     stop = threading.Event()
