@@ -1,8 +1,9 @@
 /* det.timer_jitter: how late a periodic timer of the system expires (Obenland, figure 5). */
 #include "bench.h"
+#include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define KEPT 32768 /* expirations that the trend is fitted to */
+#define KEPT 32768
 
 typedef struct jitter_params {
     int64_t period, by;
@@ -17,37 +18,26 @@ static const rts_param jitter_param[] = {
     RTS_PARAMS_END,
 };
 
-typedef struct expiry {
-    uint64_t k;
-    rts_tick late;
-} expiry;
+/* Expirations that the trend is fitted to. */
+typedef struct kept {
+    uint64_t n;
+    rts_arrival at[KEPT];
+    uint32_t hull[KEPT];
+} kept;
 
-/* Fits late = a + b k: b in ticks per period, and the largest distance above the line. */
-static void fit(const expiry *e, uint64_t n, double *slope, double *above)
+/* The line below all expirations is not moved by late ones (phase.h). */
+static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
 {
-    double k0 = 0, y0 = 0, skk = 0, sky = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        k0 += (double)e[i].k / (double)n;
-        y0 += (double)e[i].late / (double)n;
+    double above = 0, resolution = (double)rts_port_time_resolution_ns();
+    rts_line line;
+    if (!rts_phase_fit(k->at, k->n, (double)period, k->hull, &line))
+        return;
+    for (uint64_t i = 0; i < k->n; i++) {
+        double late = (double)(int64_t)(k->at[i].m - first - k->at[i].k * period);
+        double rest = late - line.slope * (double)(k->at[i].k - k->at[0].k);
+        above = rest > above ? rest : above;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        double dk = (double)e[i].k - k0;
-        skk += dk * dk;
-        sky += dk * ((double)e[i].late - y0);
-    }
-    *slope = skk > 0 ? sky / skk : 0;
-    *above = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        double rest = (double)e[i].late - *slope * ((double)e[i].k - k0);
-        *above = rest > *above ? rest : *above;
-    }
-}
-
-static void add_trend(rts_case *c, const expiry *kept, uint64_t n, rts_tick period)
-{
-    double slope, above, resolution = (double)rts_port_time_resolution_ns();
-    fit(kept, n, &slope, &above);
-    rts_figure_add(c, "drift", slope / (double)period * 1e6, "ppm");
+    rts_figure_add(c, "drift", line.slope / (double)period * 1e6, "ppm");
     rts_figure_add(c, "largest, without drift", above * 1e9 / RTS_TIME_HZ, "ns");
     double period_ns = (double)period * 1e9 / RTS_TIME_HZ;
     if (period_ns < resolution)
@@ -55,9 +45,8 @@ static void add_trend(rts_case *c, const expiry *kept, uint64_t n, rts_tick peri
 }
 
 /* Expiration k is due at first + k period; those that came and went together are missed. */
-static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, expiry *kept)
+static void take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
 {
-    uint64_t n = 0;
     for (rts_rec_start(rec, timer->first); rec->running;) {
         rts_expiry now;
         rts_timer_wait(timer, &now);
@@ -66,13 +55,12 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
             rec->missed += now.overruns;
             for (uint64_t i = 1; i <= now.overruns; i++)
                 rts_hist_add(omitted, late - i * timer->period);
-            if (n < KEPT)
-                kept[n++] = (expiry){now.k, late};
+            if (k->n < KEPT)
+                k->at[k->n++] = (rts_arrival){now.k, now.stamp};
         }
         rts_rec_add(rec, late, now.stamp);
     }
     rts_end(c, rec);
-    return n;
 }
 
 static int run_jitter(rts_case *c)
@@ -81,18 +69,18 @@ static int run_jitter(rts_case *c)
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     rts_hist *omitted;
     rts_rec *rec = rts_series(c, "", RTS_TIME_HZ, 0, true, &omitted);
-    expiry *kept = rts_alloc(c, KEPT * sizeof *kept);
+    kept *k = rts_alloc(c, sizeof *k);
     rts_timer timer;
-    if (!rec || !kept)
+    if (!rec || !k)
         return rts_failed(c, "no memory for the expirations");
     if ((uint64_t)p->period * 3 > c->patience_ns)
         c->patience_ns = (uint64_t)p->period * 3;
     int err = rts_timer_start(&timer, (int)p->by, period);
     if (err)
         return rts_port_failed(c, "cannot start the timer", err);
-    uint64_t n = take(c, rec, omitted, &timer, kept);
+    take(c, rec, omitted, &timer, k);
     rts_timer_stop(&timer);
-    add_trend(c, kept, n, period);
+    add_trend(c, k, timer.first, period);
     return 0;
 }
 

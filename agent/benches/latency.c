@@ -8,8 +8,9 @@
 #include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define SETTLE 32      /* arrivals left out after the load has fallen silent */
-#define BELOW_NS 1000  /* an activation may lie so far below its line: the source's phase wanders  \
+#define SETTLE 32 /* arrivals left out after the load has fallen silent */
+#define BELOW_NS                                                                                   \
+    1000               /* an activation may lie so far below its line: the source's phase wanders  \
                         */
 #define SPAN_MAX 40960 /* benchmarks 4.3: longer, and the wander shows */
 #define QUIET_MAX 4096

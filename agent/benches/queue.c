@@ -16,6 +16,7 @@ typedef struct queue_params {
 typedef struct head {
     rts_tick sent;
     uint64_t number;
+    bool last;
 } head;
 
 typedef struct traffic {
@@ -27,7 +28,6 @@ typedef struct traffic {
     unsigned char *out, *in; /* a message at either end */
     volatile rts_tick sent, end;
     volatile uint64_t received, wrong;
-    volatile bool over;
 } traffic;
 
 static head *head_of(unsigned char *message)
@@ -35,21 +35,24 @@ static head *head_of(unsigned char *message)
     return (head *)(void *)message;
 }
 
-/* Receives until told otherwise; messages must come whole and in order. */
-static void take_message(traffic *t)
+/* Messages must come whole and in order; true: this was the last one. */
+static bool take_message(traffic *t)
 {
     rts_queue_receive(&t->queue, t->in);
     t->end = rts_now();
     const head *h = head_of(t->in);
     t->wrong += h->number != t->received || t->in[t->size - 1] != (unsigned char)h->number;
     t->sent = h->sent;
-    t->received++;
+    bool last = h->last;
+    t->received++; /* behind it the sender may destroy the queue */
+    return last;
 }
 
-static void send_message(traffic *t, uint64_t number)
+static void send_message(traffic *t, uint64_t number, bool last)
 {
     head *h = head_of(t->out);
     h->number = number;
+    h->last = last;
     t->out[t->size - 1] = (unsigned char)number;
     h->sent = rts_now();
     rts_queue_send(&t->queue, t->out);
@@ -86,8 +89,7 @@ static traffic *prepare(rts_case *c, const queue_params *p)
 /* Lets the receiver go, and says what went wrong with the messages. */
 static int finish(rts_case *c, traffic *t, uint64_t number)
 {
-    t->over = true;
-    send_message(t, number);
+    send_message(t, number, true);
     while (t->received <= number && !c->stop_asked)
         rts_sleep_until(rts_time() + RTS_TIME_HZ / 1000);
     uint64_t received = t->received, wrong = t->wrong;
@@ -106,9 +108,8 @@ enum { LEVEL_RECEIVER, LEVEL_SENDER };
 static void receiver(void *arg)
 {
     traffic *t = arg;
-    do
-        take_message(t);
-    while (!t->over);
+    while (!take_message(t))
+        ;
 }
 
 /* The receiver is more urgent and waits: from the stamp within the message to its return. */
@@ -122,7 +123,9 @@ static int run_latency(rts_case *c)
         return -1;
     uint64_t number = 0, late = 0;
     RTS_SAMPLES(c) {
-        send_message(t, number++);
+        if (c->common.config == RTS_2CPU) /* until the receiver waits again */
+            rts_sleep_until(rts_time() + RTS_TIME_HZ / 10000);
+        send_message(t, number++, false);
         if (t->received < number) { /* the receiver did not run at once */
             late++;
             while (t->received < number)
@@ -140,11 +143,9 @@ static int run_latency(rts_case *c)
 static void block_receiver(void *arg)
 {
     traffic *t = arg;
-    do {
-        take_message(t);
+    while (!take_message(t))
         if (t->received % t->block == 0)
             rts_sem_give(t->done);
-    } while (!t->over);
 }
 
 /* Bytes per second in MB of 10^6. */
@@ -167,7 +168,7 @@ static int run_throughput(rts_case *c)
     RTS_SAMPLES(c) {
         rts_tick start = rts_now();
         for (uint64_t i = 0; i < t->block; i++)
-            send_message(t, number++);
+            send_message(t, number++, false);
         rts_sem_take(t->done);
         rts_rec_add(c->rec, t->end - start, t->end);
     }
@@ -201,6 +202,7 @@ static const rts_bench benches[] = {
      .metric = "message passing",
      .params = latency_param,
      .needs = RTS_CAP_PRIORITIES,
+     .traits = RTS_RESTS,
      .samples = 1000,
      .warmup = 10,
      .time_ns = 10 * SECOND_NS,
@@ -214,6 +216,7 @@ static const rts_bench benches[] = {
          "rate of the worst block and of all.",
      .metric = "message passing",
      .params = throughput_param,
+     .traits = RTS_RESTS,
      .slope_over = "size",
      .samples = 100,
      .warmup = 2,

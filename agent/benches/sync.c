@@ -303,6 +303,7 @@ static const rts_bench benches[] = {
              "before the post to its stamp after the wait. Both have the same priority.",
      .metric = "semaphores",
      .params = test2_param,
+     .traits = RTS_RESTS,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
      .time_ns = 10 * SECOND_NS,

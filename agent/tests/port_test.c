@@ -188,13 +188,13 @@ static void test_inheritance(void)
     rts_task d;
     if (!(rts_port_caps() & RTS_CAP_PRIORITIES))
         return;
-    for (int protocol = RTS_LOCK_NONE; protocol <= RTS_LOCK_INHERIT; protocol++) {
+    for (int protocol = RTS_LOCK_NONE; protocol <= RTS_LOCK_PROTECT; protocol++) {
         order[0] = '\0';
         CHECK_EQ(rts_mutex_create(&lock, (rts_protocol)protocol, RTS_PRIO_MAX), 0);
         make(&l_has_it, RTS_SEM_UNNAMED, 0, 3);
         start(&d, inversion, NULL, RTS_PRIO_MIN + 5);
         rts_task_join(&d);
-        CHECK_STR(order, protocol == RTS_LOCK_INHERIT ? "lhm" : "mlh");
+        CHECK_STR(order, protocol == RTS_LOCK_NONE ? "mlh" : "lhm");
         rts_sem_destroy(&l_has_it);
         CHECK_EQ(rts_mutex_destroy(&lock), 0);
     }

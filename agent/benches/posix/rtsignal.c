@@ -9,6 +9,7 @@
 
 enum { LEVEL_RECEIVER, LEVEL_SENDER };
 enum { HANDLER, SIGWAITINFO };
+enum { LAST = -1 }; /* the value of the signal that ends the receiver */
 
 typedef struct signal_params {
     int64_t by, pace;
@@ -27,14 +28,16 @@ typedef struct wire {
     volatile pid_t receiver;
     volatile rts_tick end;
     volatile uint64_t received, wrong;
-    volatile bool over;
+    volatile bool over; /* written and read by the receiver alone */
 } wire;
 
 static wire *the_wire; /* of the receiver, whose handler has no argument */
 
 static void note(wire *w, const siginfo_t *info)
 {
-    w->wrong += info->si_code != SI_QUEUE || info->si_value.sival_int != (int)w->received;
+    w->over = info->si_code == SI_QUEUE && info->si_value.sival_int == LAST;
+    w->wrong +=
+        !w->over && (info->si_code != SI_QUEUE || info->si_value.sival_int != (int)w->received);
     w->received++;
 }
 
@@ -69,9 +72,9 @@ static void receiver(void *arg)
     }
 }
 
-static int queue_signal(const wire *w, uint64_t number)
+static int queue_signal(const wire *w, int number)
 {
-    union sigval value = {.sival_int = (int)number};
+    union sigval value = {.sival_int = number};
     return sigqueue(w->receiver, SIGRTMIN, value) ? -errno : 0;
 }
 
@@ -93,7 +96,7 @@ static int exchange(rts_case *c, wire *w, rts_tick pace)
     rts_tick next = rts_time();
     RTS_SAMPLES(c) {
         rts_tick start = rts_now();
-        int err = queue_signal(w, number++);
+        int err = queue_signal(w, (int)number++);
         late += w->received != number;
         if (err)
             return rts_port_failed(c, "cannot send a signal", err);
@@ -105,9 +108,8 @@ static int exchange(rts_case *c, wire *w, rts_tick pace)
         if (pace)
             rts_sleep_until(next);
     }
-    w->over = true;
-    queue_signal(w, number++);
-    await(w, number);
+    queue_signal(w, LAST);
+    await(w, ++number);
     if (c->common.config != RTS_2CPU) /* there the receiver has a CPU of its own */
         rts_figure_add(c, "receiver did not preempt", (double)late, "signals");
     if (w->wrong || w->received != number)
@@ -130,7 +132,10 @@ static int run_signal(rts_case *c)
     rts_sem_take(w->ready);
     if (c->stop_asked)
         return -1;
-    return exchange(c, w, rts_ns_to_ticks((uint64_t)p->pace, RTS_TIME_HZ));
+    int err = exchange(c, w, rts_ns_to_ticks((uint64_t)p->pace, RTS_TIME_HZ));
+    if (err)
+        kill(w->receiver, SIGKILL); /* it would wait for ever */
+    return err;
 }
 
 static const rts_bench benches[] = {
