@@ -178,8 +178,8 @@ FLAGS = (
     ),
     Flag(
         "negative",
-        "samples were shorter than the clock's overhead",
-        "harmless within a tick; larger values of batch make it rarer",
+        "samples came out below zero, shorter than what is subtracted from them",
+        "harmless if no more than a step of the clock; larger values of batch make it rarer",
         lambda s: s.result.negative > 0,
     ),
     Flag(
