@@ -1,3 +1,3 @@
 """rtstone measures how real-time an operating system is."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
