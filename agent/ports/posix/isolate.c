@@ -58,6 +58,7 @@ bool posix_lock_memory(void)
 typedef struct job {
     rts_case *c;
     void (*run)(rts_case *c);
+    sigset_t mask; /* signals that the measuring task blocks */
 } job;
 
 static void touch_stack(void)
@@ -70,6 +71,7 @@ static void touch_stack(void)
 static void measuring_task(void *arg)
 {
     const job *j = arg;
+    pthread_sigmask(SIG_SETMASK, &j->mask, NULL);
     touch_stack();
     j->run(j->c);
 }
@@ -95,7 +97,8 @@ static void cannot_measure(rts_case *c, int err)
 
 static void run_child(rts_case *c, void (*run)(rts_case *c))
 {
-    job j = {c, run};
+    job j = {.c = c, .run = run};
+    sigset_t all;
     rts_task task = {0};
     rts_task_attr attr = {.run = measuring_task,
                           .arg = &j,
@@ -114,6 +117,9 @@ static void run_child(rts_case *c, void (*run)(rts_case *c))
     c->evidence.prio = posix_may_realtime() ? c->common.prio : -1;
     c->evidence.locked = posix_lock_memory();
     posix_evidence_open(c);
+    /* Signals to the process, as timers send them, are for the measuring task: this one waits. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &j.mask);
     int err = rts_task_create(&task, &attr);
     if (err)
         cannot_measure(c, err);

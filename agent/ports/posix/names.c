@@ -55,13 +55,13 @@ void posix_claim_names(void)
         owner += PID_LIMIT;
 }
 
+static unsigned remove_objects(long pid);
+
 void posix_release_names(void)
 {
-    char path[64];
     if (lock_fd < 0)
         return;
-    lock_path(path, sizeof path, owner);
-    unlink(path);
+    remove_objects(owner); /* a case that was killed could not */
     close(lock_fd);
     lock_fd = -1;
 }
@@ -69,19 +69,28 @@ void posix_release_names(void)
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
 
-/* Removes the semaphores and queues of agent `pid`, and its lock file; how many. */
+/* True for "sem.rtstone-PID.SLOT" and "shm.rtstone-PID.SLOT". */
+static bool is_object(const char *name, long pid)
+{
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, ".rtstone-%ld.", pid);
+    const char *dot = strchr(name, '.');
+    return dot && !strncmp(dot, prefix, strlen(prefix)) &&
+           (!strncmp(name, "sem.", 4) || !strncmp(name, "shm.", 4));
+}
+
+/* Removes semaphores, shared memory and queues of agent `pid`, and its lock file; how many. */
 static unsigned remove_objects(long pid)
 {
-    char prefix[48], path[300];
+    char path[300];
     unsigned removed = 0;
     for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
         snprintf(path, sizeof path, "/rtstone-%ld.%u", pid, slot);
         removed += mq_unlink(path) == 0;
     }
     DIR *dir = opendir(SHM);
-    snprintf(prefix, sizeof prefix, "sem.rtstone-%ld.", pid);
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)))
+        if (!is_object(e->d_name, pid))
             continue;
         snprintf(path, sizeof path, SHM "/%s", e->d_name);
         removed += unlink(path) == 0;

@@ -33,7 +33,7 @@ static struct sched_param posix_param(int prio, rts_policy policy)
     return (struct sched_param){.sched_priority = policy == RTS_OTHER ? 0 : prio};
 }
 
-static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
+int posix_set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
 {
     size_t stack = a->stack ? a->stack : RTS_STACK_DEFAULT;
     size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
@@ -65,7 +65,7 @@ static int create_thread(rts_task *task, const rts_task_attr *a)
     task->run = a->run;
     task->arg = a->arg;
     pthread_attr_init(&attr);
-    int err = set_attributes(&attr, a);
+    int err = posix_set_attributes(&attr, a);
     if (!err)
         err = pthread_create(&task->thread, &attr, thread_main, task);
     pthread_attr_destroy(&attr);
@@ -119,6 +119,6 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     struct sched_param param = posix_param(prio, policy);
     if (!posix_may_realtime())
         return 0;
-    /* Of the calling thread: on Linux, 0 means the caller's thread. */
-    return sched_setscheduler(0, posix_policy(policy), &param) ? -errno : 0;
+    /* Not behind the back of the C library: mutexes with a ceiling go by what it believes. */
+    return -pthread_setschedparam(pthread_self(), posix_policy(policy), &param);
 }

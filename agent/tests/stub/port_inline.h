@@ -85,12 +85,14 @@ static inline int rts_sem_take(rts_sem *sem)
 
 static inline int rts_mutex_lock(rts_mutex *mutex)
 {
+    stub_advance_to(stub_now + STUB_CALL_NS);
     mutex->locked++;
     return 0;
 }
 
 static inline int rts_mutex_unlock(rts_mutex *mutex)
 {
+    stub_advance_to(stub_now + STUB_CALL_NS);
     mutex->locked--;
     return 0;
 }
