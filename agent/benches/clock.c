@@ -188,6 +188,7 @@ static const rts_bench benches[] = {
     {.id = "clk.overhead",
      .title = "Cost of reading the clock",
      .source = "Gutsalov, figures 2-4",
+     .metric = "clocks and timers",
      .help = "Two reads of the clock back to back. The minimum is what is subtracted from every "
              "sample of the other benches; the maximum shows how long something else had the CPU.",
      .params = clock_param,
@@ -199,6 +200,7 @@ static const rts_bench benches[] = {
     {.id = "clk.resolution",
      .title = "Resolution of the clock",
      .source = "rtstone, after Sjöblom's rule that no interval is shorter than the clock resolves",
+     .metric = "clocks and timers",
      .help = "Differences of consecutive readings: nominal resolution, smallest step, the granule "
              "the clock advances by, and steps backwards, of which there must be none.",
      .params = clock_param,

@@ -1,5 +1,7 @@
-/* Small files of /proc and /sys. */
+/* Small files of /proc and /sys, and a file of one's own. */
+#include <stdio.h>
 #include <string.h>
+#include <sys/statfs.h>
 
 #include "posix.h"
 
@@ -22,4 +24,44 @@ bool posix_read_line(const char *path, char *buffer, size_t size)
         return false;
     buffer[strcspn(buffer, "\n")] = '\0';
     return true;
+}
+
+/* From linux/magic.h: file systems that keep their files in memory. */
+#define TMPFS 0x01021994
+#define RAMFS 0x858458f6
+
+/* Where a file system knows no files without a name, it has one for a moment. */
+static int open_nameless(const char *directory, int flags)
+{
+    char path[256];
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    snprintf(path, sizeof path, "%s/rtstone-XXXXXX", directory);
+    fd = mkostemp(path, O_CLOEXEC | flags);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+int posix_scratch_file(int flags, char *why, size_t size)
+{
+    const char *directories[] = {getenv("TMPDIR"), "/var/tmp"};
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        struct statfs fs;
+        if (!directories[i] || !directories[i][0])
+            continue;
+        int fd = open_nameless(directories[i], flags);
+        if (fd < 0) {
+            snprintf(why, size, "no file can be made in %s (%s): set TMPDIR to where it can",
+                     directories[i], strerror(errno));
+            continue;
+        }
+        if (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS && fs.f_type != RAMFS)
+            return fd;
+        close(fd);
+        snprintf(why, size, "%s is kept in memory: set TMPDIR to a directory on a disk",
+                 directories[i]);
+    }
+    return -1;
 }

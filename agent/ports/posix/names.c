@@ -87,14 +87,13 @@ void posix_claim_names(void)
         owner += PID_LIMIT;
 }
 
+static unsigned remove_objects(long pid);
+
 void posix_release_names(void)
 {
-    char path[64];
     if (lock_fd < 0)
         return;
-    remove_queues(owner); /* of a case that was killed */
-    lock_path(path, sizeof path, owner);
-    unlink(path);
+    remove_objects(owner); /* a case that was killed could not */
     close(lock_fd);
     lock_fd = -1;
 }
@@ -102,17 +101,18 @@ void posix_release_names(void)
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
 
-/* True for "sem.rtstone-PID.SLOT" and "fifo.rtstone-PID.SLOT". */
+/* True for "sem.rtstone-PID.SLOT", and so with "shm." and "fifo.". */
 static bool is_object(const char *name, long pid)
 {
     char prefix[32];
     snprintf(prefix, sizeof prefix, ".rtstone-%ld.", pid);
     const char *dot = strchr(name, '.');
     return dot && !strncmp(dot, prefix, strlen(prefix)) &&
-           (!strncmp(name, "sem.", 4) || !strncmp(name, "fifo.", 5));
+           (!strncmp(name, "sem.", 4) || !strncmp(name, "shm.", 4) || !strncmp(name, "fifo.", 5));
 }
 
-/* Removes the semaphores, fifos and queues of agent `pid`, and its lock file; how many. */
+/* Removes the semaphores, shared memory, fifos and queues of agent `pid`, and its lock file; how
+ * many. */
 static unsigned remove_objects(long pid)
 {
     char path[300];

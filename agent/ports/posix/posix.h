@@ -28,6 +28,9 @@ int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy);
 /* A clock of CPU time, in ns; 0: whose it is is gone. */
 uint64_t posix_clock_ns(clockid_t clock);
 
+/* CPU, stack, priority and policy of a task as attributes of a thread; 0, or an error number. */
+int posix_set_attributes(pthread_attr_t *attr, const rts_task_attr *a);
+
 /* Holds the CPUs out of deep idle states while the agent lives, unless told not to. */
 void posix_hold_idle(void);
 extern char posix_idle_state[96]; /* what came of it, for the conditions */
@@ -54,6 +57,13 @@ void posix_evidence_open(const rts_case *c);
 bool posix_read_line(const char *path, char *buffer, size_t size);
 /* Up to size - 1 bytes of a file; -1: not readable. */
 int posix_read_file(const char *path, char *buffer, size_t size);
+
+/*
+ * Opens a new file without a name, so that nothing is left of it, in $TMPDIR or else /var/tmp:
+ * where files are not kept in memory.  `flags` as of open(), beside those it needs; -1: `why` says
+ * why not.
+ */
+int posix_scratch_file(int flags, char *why, size_t size);
 
 /* Names of kernel objects: "/rtstone-PID.SLOT".  Objects of agents that are gone are removed. */
 void posix_object_name(char *name, size_t size, unsigned slot);

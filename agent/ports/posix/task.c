@@ -43,7 +43,7 @@ int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy)
     return err ? err : pthread_attr_setschedparam(attr, &param);
 }
 
-static int set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
+int posix_set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
 {
     size_t stack = a->stack ? a->stack : RTS_STACK_DEFAULT;
     size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
@@ -70,7 +70,7 @@ static int create_thread(rts_task *task, const rts_task_attr *a)
     task->run = a->run;
     task->arg = a->arg;
     pthread_attr_init(&attr);
-    int err = set_attributes(&attr, a);
+    int err = posix_set_attributes(&attr, a);
     if (!err)
         err = pthread_create(&task->thread, &attr, thread_main, task);
     pthread_attr_destroy(&attr);

@@ -1,0 +1,257 @@
+/* posix.cond.*: condition variables, without a waiter, with waiters, and with a time limit. */
+#include <pthread.h>
+
+#include "lateness.h"
+
+#define GROUP "mutexes and condition variables"
+#define WAITERS_MAX 128
+
+enum { LEVEL_H, LEVEL_A };
+
+typedef struct cond_params {
+    int64_t waiters, delay;
+} cond_params;
+
+static const rts_param broadcast_param[] = {
+    RTS_INT(cond_params, waiters, "waiter", 1, 1, WAITERS_MAX, "tasks that wait"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param timed_param[] = {
+    RTS_DURATION(cond_params, delay, 1000000, 10000, SECOND_NS, "how long each wait is to last"),
+    RTS_PARAMS_END,
+};
+
+/* ---- nobody waits (template TA) -------------------------------------------------------------- */
+
+static int run_signal_nobody(rts_case *c)
+{
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, pthread_cond_signal(&cond));
+    }
+    pthread_cond_destroy(&cond);
+    return 0;
+}
+
+/* The row as it is when no sample is being taken: all of it made. */
+static pthread_cond_t *new_row(rts_case *c)
+{
+    pthread_cond_t *row = rts_malloc(c->batch * sizeof(pthread_cond_t));
+    if (!row)
+        rts_failed(c, "no memory for %llu condition variables", (unsigned long long)c->batch);
+    for (uint64_t i = 0; row && i < c->batch; i++)
+        pthread_cond_init(&row[i], NULL);
+    return row;
+}
+
+static int end_row(rts_case *c, pthread_cond_t *row, int bad)
+{
+    for (uint64_t i = 0; i < c->batch; i++)
+        bad |= pthread_cond_destroy(&row[i]);
+    rts_free(row);
+    return bad ? rts_failed(c, "a condition variable could not be made or destroyed") : 0;
+}
+
+static int run_create(rts_case *c)
+{
+    pthread_cond_t *row = new_row(c);
+    int bad = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        for (uint64_t i = 0; i < c->batch; i++)
+            bad |= pthread_cond_destroy(&row[i]);
+        pthread_cond_t *v = row;
+        RTS_TIMED(c, bad |= pthread_cond_init(v++, NULL));
+    }
+    return end_row(c, row, bad);
+}
+
+static int run_delete(rts_case *c)
+{
+    pthread_cond_t *row = new_row(c);
+    int bad = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        pthread_cond_t *v = row;
+        RTS_TIMED(c, bad |= pthread_cond_destroy(v++));
+        for (uint64_t i = 0; i < c->batch; i++)
+            bad |= pthread_cond_init(&row[i], NULL);
+    }
+    return end_row(c, row, bad);
+}
+
+/* ---- more urgent tasks wait (template TB) ---------------------------------------------------- */
+
+typedef struct shared {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    volatile rts_tick end; /* when the last of them ran */
+    volatile uint64_t asked, waits, woken, spurious;
+    volatile bool over;
+} shared;
+
+/* Counts are changed with the mutex held. */
+static void waiter(void *arg)
+{
+    shared *s = arg;
+    pthread_mutex_lock(&s->mutex);
+    for (uint64_t seen = s->asked;;) {
+        s->waits++;
+        pthread_cond_wait(&s->cond, &s->mutex);
+        s->end = rts_now();
+        if (s->over)
+            break;
+        if (s->asked == seen) { /* POSIX allows it */
+            s->spurious++;
+            continue;
+        }
+        seen = s->asked;
+        s->woken++;
+    }
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* Lets all waiters return, so that the runner can join them. */
+static void end_waiters(shared *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    s->over = true;
+    pthread_cond_broadcast(&s->cond);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* From A's stamp before the wake-up, with the mutex free, to the first statement of the last. */
+static inline __attribute__((always_inline)) void wake(rts_case *c, shared *s, uint64_t n,
+                                                       int (*call)(pthread_cond_t *))
+{
+    uint64_t unready = 0, late = 0;
+    RTS_SAMPLES(c) {
+        pthread_mutex_lock(&s->mutex);
+        s->asked++;
+        unready += s->waits - s->woken - s->spurious != n;
+        uint64_t all = s->woken + n;
+        pthread_mutex_unlock(&s->mutex);
+        rts_tick a = rts_now();
+        call(&s->cond);
+        if (s->woken != all) { /* not all of them ran at once */
+            late++;
+            while (s->woken != all)
+                rts_yield();
+        }
+        rts_rec_add(c->rec, s->end - a, s->end);
+    }
+    rts_figure_add(c, "waiters were not waiting", (double)unready, "samples");
+    rts_figure_add(c, "waiters did not preempt", (double)late, "samples");
+    rts_figure_add(c, "woken without a signal", (double)s->spurious, "wake-ups");
+}
+
+static int start_waiters(rts_case *c, shared *s, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false))
+            return -1;
+    return rts_settle(c);
+}
+
+static shared *share(rts_case *c)
+{
+    shared *s = rts_alloc(c, sizeof *s);
+    if (!s) {
+        rts_failed(c, "no memory");
+        return NULL;
+    }
+    pthread_mutex_init(&s->mutex, NULL);
+    pthread_cond_init(&s->cond, NULL);
+    return rts_own_level(c, LEVEL_A, RTS_FIFO) ? NULL : s;
+}
+
+static int run_signal_higher(rts_case *c)
+{
+    shared *s = share(c);
+    if (!s)
+        return -1;
+    int err = start_waiters(c, s, 1);
+    if (!err)
+        wake(c, s, 1, pthread_cond_signal);
+    end_waiters(s);
+    return err;
+}
+
+static int run_broadcast(rts_case *c)
+{
+    const cond_params *p = rts_params(c);
+    shared *s = share(c);
+    if (!s)
+        return -1;
+    int err = start_waiters(c, s, p->waiters);
+    if (!err)
+        wake(c, s, (uint64_t)p->waiters, pthread_cond_broadcast);
+    end_waiters(s);
+    return err;
+}
+
+/* ---- a wait that runs out -------------------------------------------------------------------- */
+
+static int run_timed_wait(rts_case *c)
+{
+    const cond_params *p = rts_params(c);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t cond;
+    pthread_condattr_t attr;
+    uint64_t early = 0, spurious = 0;
+    rts_rec *r = lateness_series(c);
+    if (!r)
+        return -1;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* what rts_time() reads */
+    pthread_cond_init(&cond, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_lock(&mutex);
+    for (rts_rec_start(r, rts_time()); r->running;) {
+        rts_tick due = rts_time() + (rts_tick)p->delay;
+        struct timespec until = timespec_of(due);
+        int err = pthread_cond_timedwait(&cond, &mutex, &until);
+        rts_tick now = rts_time();
+        if (err == ETIMEDOUT)
+            lateness_add(r, due, now, &early);
+        else
+            spurious++;
+    }
+    rts_end(c, r);
+    pthread_mutex_unlock(&mutex);
+    pthread_cond_destroy(&cond);
+    rts_figure_add(c, "returned before its time", (double)early, "waits");
+    rts_figure_add(c, "woken without a signal", (double)spurious, "wake-ups");
+    return 0;
+}
+
+#define NEEDS_TASKS (RTS_CAP_POSIX | RTS_CAP_PRIORITIES)
+
+static const rts_bench benches[] = {
+    METRIC_BENCH("posix.cond.create", GROUP, "Create a condition variable",
+                 "Duration of pthread_cond_init.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_create),
+    METRIC_BENCH("posix.cond.delete", GROUP, "Delete a condition variable",
+                 "Duration of pthread_cond_destroy.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_delete),
+    METRIC_BENCH("posix.cond.signal.nobody", GROUP, "Signal a condition that nobody waits for",
+                 "Duration of pthread_cond_signal without a waiter.", NULL, RTS_CAP_POSIX, ALONE,
+                 NULL, run_signal_nobody),
+    METRIC_BENCH("posix.cond.signal.higher", GROUP,
+                 "Signal a condition that a more urgent task waits for",
+                 "From the stamp before pthread_cond_signal, with the mutex free, to the first "
+                 "statement of the more urgent task after pthread_cond_wait.",
+                 NULL, NEEDS_TASKS, RTS_ONE_CPU, NULL, run_signal_higher),
+    METRIC_BENCH("posix.cond.broadcast", GROUP,
+                 "Broadcast to more urgent tasks that wait for a condition",
+                 "From the stamp before pthread_cond_broadcast, with the mutex free, to the first "
+                 "statement of the last task after pthread_cond_wait.",
+                 broadcast_param, NEEDS_TASKS, RTS_ONE_CPU, "waiters", run_broadcast),
+    METRIC_BENCH("posix.cond.timedwait", GROUP, "Wait for a condition until a time",
+                 "How late pthread_cond_timedwait returns after its time: from that time to the "
+                 "clock reading that follows it.",
+                 timed_param, RTS_CAP_POSIX, RTS_OWN_SERIES, NULL, run_timed_wait),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,27 @@
+/* How late what was due at a time of rts_time() came. */
+#ifndef RTS_LATENESS_H
+#define RTS_LATENESS_H
+
+#include "../metric.h"
+
+static inline struct timespec timespec_of(rts_tick time)
+{
+    return (struct timespec){.tv_sec = (time_t)(time / RTS_TIME_HZ),
+                             .tv_nsec = (long)(time % RTS_TIME_HZ)};
+}
+
+static inline rts_rec *lateness_series(rts_case *c)
+{
+    return rts_series(c, "", RTS_TIME_HZ, 0, false, NULL);
+}
+
+/* What came before its time is no sample but a fault of the system, and counted. */
+static inline void lateness_add(rts_rec *r, rts_tick due, rts_tick now, uint64_t *early)
+{
+    if (now < due)
+        ++*early;
+    else
+        rts_rec_add(r, now - due, now);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* posix.sio.*: synchronous input and output on a file. */
+#include <string.h>
+
+#include "scratch.h"
+
+#define GROUP "synchronous I/O"
+
+typedef struct sio_params {
+    int64_t size;
+} sio_params;
+
+static const rts_param size_param[] = {SCRATCH_SIZE(sio_params), RTS_PARAMS_END};
+
+static size_t size_of(const rts_case *c)
+{
+    const sio_params *p = rts_params(c);
+    return (size_t)p->size;
+}
+
+static int nothing_more(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+/* Writes a block to a file opened with `flags`, and sees to it that it is on the disk. */
+static inline __attribute__((always_inline)) int write_through(rts_case *c, int flags,
+                                                               int (*sync)(int))
+{
+    scratch s;
+    uint64_t n = SCRATCH_BLOCKS, wrong = 0;
+    bool bad = false;
+    if (scratch_open(c, &s, size_of(c), flags))
+        return -1;
+    RTS_SAMPLES(c) {
+        off_t offset = scratch_offset(&s, ++n);
+        scratch_fill(s.block, s.size, n);
+        rts_tick a = rts_now();
+        ssize_t written = pwrite(s.fd, s.block, s.size, offset);
+        int err = sync(s.fd);
+        rts_tick b = rts_now();
+        bad = written != (ssize_t)s.size || err;
+        if (bad)
+            break;
+        wrong += !scratch_holds(&s, n);
+        rts_rec_add(c->rec, b - a, b);
+    }
+    int error = errno;
+    scratch_close(&s);
+    if (bad)
+        return rts_port_failed(c, "cannot write a file", -error);
+    rts_figure_add(c, "read back wrong", (double)wrong, "blocks");
+    return 0;
+}
+
+static int run_fsync(rts_case *c)
+{
+    return write_through(c, 0, fsync);
+}
+
+static int run_fdatasync(rts_case *c)
+{
+    return write_through(c, 0, fdatasync);
+}
+
+static int run_sync(rts_case *c)
+{
+    return write_through(c, O_SYNC, nothing_more);
+}
+
+static int run_dsync(rts_case *c)
+{
+    return write_through(c, O_DSYNC, nothing_more);
+}
+
+static int run_pread(rts_case *c)
+{
+    scratch s;
+    uint64_t n = 0, wrong = 0;
+    if (scratch_open(c, &s, size_of(c), 0))
+        return -1;
+    RTS_SAMPLES(c) {
+        off_t offset = scratch_offset(&s, ++n);
+        scratch_fill(s.block, s.size, n % SCRATCH_BLOCKS);
+        memset(s.back, 0, s.size);
+        rts_tick a = rts_now();
+        ssize_t got = pread(s.fd, s.back, s.size, offset);
+        rts_tick b = rts_now();
+        wrong += got != (ssize_t)s.size || memcmp(s.back, s.block, s.size) != 0;
+        rts_rec_add(c->rec, b - a, b);
+    }
+    scratch_close(&s);
+    rts_figure_add(c, "read back wrong", (double)wrong, "blocks");
+    return 0;
+}
+
+#define NEEDS (RTS_CAP_POSIX | RTS_CAP_FILES)
+#define WHERE                                                                                      \
+    " The file lies in $TMPDIR or /var/tmp and keeps its length. Disk and the system's own "       \
+    "threads do the work, at their priority."
+
+static const rts_bench benches[] = {
+    METRIC_BENCH("posix.sio.fsync", GROUP, "Write, then fsync",
+                 "Duration of pwrite of one block, followed by fsync." WHERE, size_param, NEEDS, 0,
+                 "size", run_fsync),
+    METRIC_BENCH("posix.sio.fdatasync", GROUP, "Write, then fdatasync",
+                 "Duration of pwrite of one block, followed by fdatasync." WHERE, size_param, NEEDS,
+                 0, "size", run_fdatasync),
+    METRIC_BENCH("posix.sio.osync", GROUP, "Write to a file opened with O_SYNC",
+                 "Duration of pwrite of one block to a file opened with O_SYNC." WHERE, size_param,
+                 NEEDS, 0, "size", run_sync),
+    METRIC_BENCH("posix.sio.odsync", GROUP, "Write to a file opened with O_DSYNC",
+                 "Duration of pwrite of one block to a file opened with O_DSYNC." WHERE, size_param,
+                 NEEDS, 0, "size", run_dsync),
+    METRIC_BENCH("posix.sio.pread", GROUP, "Read what is in the system's cache",
+                 "Duration of pread of one block that was written before.", size_param, NEEDS,
+                 RTS_RESTS, "size", run_pread),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,278 @@
+/* posix.thread.*: creating and ending threads, and the small calls on them. */
+#include "thread.h"
+
+#define GROUP "thread management"
+
+/* ---- creation and end ------------------------------------------------------------------------ */
+
+/* Threads of one case run one after the other. */
+typedef struct probe {
+    volatile rts_tick stamp;
+    volatile uint64_t ran;
+} probe;
+
+/* First and last statement of a thread at once. */
+static void *mark(void *arg)
+{
+    probe *p = arg;
+    p->stamp = rts_now();
+    p->ran++;
+    return NULL;
+}
+
+/* For the end of a thread nothing may follow the stamp. */
+static void *mark_end(void *arg)
+{
+    probe *p = arg;
+    p->ran++;
+    p->stamp = rts_now();
+    return NULL;
+}
+
+/* TA: the new thread is less urgent and does not run before it is joined. */
+static int run_create(rts_case *c)
+{
+    pthread_attr_t attr;
+    probe p = {0};
+    uint64_t early = 0;
+    int err = 0;
+    if (thread_attributes(c, &attr, LEVEL_LOW))
+        return -1;
+    RTS_SAMPLES(c) {
+        pthread_t thread;
+        uint64_t ran = p.ran;
+        rts_tick a = rts_now();
+        err = pthread_create(&thread, &attr, mark, &p);
+        rts_tick b = rts_now();
+        if (err)
+            break;
+        early += p.ran != ran;
+        pthread_join(thread, NULL);
+        rts_rec_add(c->rec, b - a, b);
+    }
+    rts_figure_add(c, "thread ran within the interval", (double)early, "samples");
+    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    return thread_end(c, &attr, err);
+}
+
+/* TB: the new thread is more urgent and runs at once. */
+static int run_start(rts_case *c)
+{
+    pthread_attr_t attr;
+    probe p = {0};
+    uint64_t late = 0;
+    int err = 0;
+    if (rts_own_level(c, LEVEL_LOW, RTS_FIFO) || thread_attributes(c, &attr, LEVEL_HIGH))
+        return -1;
+    RTS_SAMPLES(c) {
+        pthread_t thread;
+        uint64_t ran = p.ran;
+        rts_tick a = rts_now();
+        err = pthread_create(&thread, &attr, mark, &p);
+        if (err)
+            break;
+        late += p.ran == ran;
+        pthread_join(thread, NULL);
+        rts_rec_add(c->rec, p.stamp - a, p.stamp);
+    }
+    rts_figure_add(c, "thread did not preempt", (double)late, "samples");
+    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    return thread_end(c, &attr, err);
+}
+
+/* TA: the thread was more urgent, so it has ended when it is joined. */
+static int run_join(rts_case *c)
+{
+    pthread_attr_t attr;
+    probe p = {0};
+    uint64_t alive = 0;
+    int err = 0;
+    if (rts_own_level(c, LEVEL_LOW, RTS_FIFO) || thread_attributes(c, &attr, LEVEL_HIGH))
+        return -1;
+    RTS_SAMPLES(c) {
+        pthread_t thread;
+        uint64_t ran = p.ran;
+        err = pthread_create(&thread, &attr, mark, &p);
+        if (err)
+            break;
+        alive += p.ran == ran;
+        rts_tick a = rts_now();
+        pthread_join(thread, NULL);
+        rts_tick b = rts_now();
+        rts_rec_add(c->rec, b - a, b);
+    }
+    rts_figure_add(c, "thread had not ended before", (double)alive, "samples");
+    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    return thread_end(c, &attr, err);
+}
+
+/* TB: the measuring task waits in pthread_join() for a less urgent thread to end. */
+static int run_exit(rts_case *c)
+{
+    pthread_attr_t attr;
+    probe p = {0};
+    uint64_t early = 0;
+    int err = 0;
+    if (thread_attributes(c, &attr, LEVEL_LOW))
+        return -1;
+    RTS_SAMPLES(c) {
+        pthread_t thread;
+        uint64_t ran = p.ran;
+        err = pthread_create(&thread, &attr, mark_end, &p);
+        if (err)
+            break;
+        early += p.ran != ran;
+        pthread_join(thread, NULL);
+        rts_tick b = rts_now();
+        rts_rec_add(c->rec, b - p.stamp, b);
+    }
+    rts_figure_add(c, "thread ran before it was joined", (double)early, "samples");
+    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    return thread_end(c, &attr, err);
+}
+
+/* ---- small calls ----------------------------------------------------------------------------- */
+
+/* Called through these, for the compiler takes their results for constant. */
+static pthread_t (*volatile call_self)(void) = pthread_self;
+static int (*volatile call_equal)(pthread_t, pthread_t) = pthread_equal;
+
+static int run_self(rts_case *c)
+{
+    pthread_t self = pthread_self();
+    uint64_t wrong = 0;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, wrong += call_self() != self);
+    }
+    return wrong ? rts_failed(c, "pthread_self was somebody else") : 0;
+}
+
+static int run_equal(rts_case *c)
+{
+    pthread_t self = pthread_self();
+    uint64_t wrong = 0;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, wrong += !call_equal(self, self));
+    }
+    return wrong ? rts_failed(c, "a thread was not equal to itself") : 0;
+}
+
+static unsigned initialised;
+
+static void initialise(void)
+{
+    initialised++;
+}
+
+static int run_once(rts_case *c)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, initialise);
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, pthread_once(&once, initialise));
+    }
+    return initialised == 1 ? 0 : rts_failed(c, "pthread_once ran %u times", initialised);
+}
+
+static int run_get_specific(rts_case *c)
+{
+    pthread_key_t key;
+    uint64_t wrong = 0;
+    int err = pthread_key_create(&key, NULL);
+    if (err)
+        return rts_port_failed(c, "cannot create a key", -err);
+    pthread_setspecific(key, &key);
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, wrong += pthread_getspecific(key) != &key);
+    }
+    pthread_key_delete(key);
+    return wrong ? rts_failed(c, "a thread's own value was not as it was set") : 0;
+}
+
+static int run_set_specific(rts_case *c)
+{
+    char values[2];
+    pthread_key_t key;
+    uint64_t i = 0, wrong = 0;
+    int err = pthread_key_create(&key, NULL);
+    if (err)
+        return rts_port_failed(c, "cannot create a key", -err);
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, pthread_setspecific(key, &values[i++ & 1]));
+        wrong += pthread_getspecific(key) != &values[(i - 1) & 1];
+    }
+    pthread_key_delete(key);
+    return wrong ? rts_failed(c, "a thread's own value was not as it was set") : 0;
+}
+
+static int run_set_sched(rts_case *c)
+{
+    pthread_t self = pthread_self();
+    struct sched_param param[2] = {{.sched_priority = (int)c->common.prio - LEVEL_LOW},
+                                   {.sched_priority = (int)c->common.prio}},
+                       now;
+    uint64_t i = 0, wrong = 0;
+    int policy;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, pthread_setschedparam(self, SCHED_FIFO, &param[i++ & 1]));
+        pthread_getschedparam(self, &policy, &now);
+        wrong += policy != SCHED_FIFO || now.sched_priority != param[(i - 1) & 1].sched_priority;
+    }
+    return wrong ? rts_failed(c, "the priority was not as it was set") : 0;
+}
+
+static int run_get_sched(rts_case *c)
+{
+    pthread_t self = pthread_self();
+    struct sched_param param;
+    int policy, bad = 0;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, bad |= pthread_getschedparam(self, &policy, &param));
+    }
+    return bad ? rts_failed(c, "the priority of a thread could not be had") : 0;
+}
+
+#define NEEDS_LEVELS (RTS_CAP_POSIX | RTS_CAP_PRIORITIES)
+#define ONE_BY_ONE (RTS_RESTS | RTS_ONE_CPU)
+
+static const rts_bench benches[] = {
+    METRIC_BENCH("posix.thread.create", GROUP, "Create a thread, to the return",
+                 "Duration of pthread_create of a less urgent thread, with a stack of its own from "
+                 "the system or kept from the thread before.",
+                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_create),
+    METRIC_BENCH("posix.thread.start", GROUP, "Create a thread, to its first statement",
+                 "From the stamp before pthread_create to the first statement of the new thread, "
+                 "which is more urgent.",
+                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_start),
+    METRIC_BENCH("posix.thread.join", GROUP, "Join a thread that has ended",
+                 "Duration of pthread_join of a more urgent thread, which has ended before.", NULL,
+                 NEEDS_LEVELS, ONE_BY_ONE, NULL, run_join),
+    METRIC_BENCH("posix.thread.exit", GROUP, "End a thread that somebody waits for",
+                 "From the last statement of a thread to the return of pthread_join in the more "
+                 "urgent task that waits for it.",
+                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_exit),
+    METRIC_BENCH("posix.thread.self", GROUP, "Ask for the own thread",
+                 "Duration of pthread_self, called through a pointer.", NULL, RTS_CAP_POSIX, ALONE,
+                 NULL, run_self),
+    METRIC_BENCH("posix.thread.equal", GROUP, "Compare two threads",
+                 "Duration of pthread_equal, called through a pointer.", NULL, RTS_CAP_POSIX, ALONE,
+                 NULL, run_equal),
+    METRIC_BENCH("posix.thread.once", GROUP, "Initialise what is initialised",
+                 "Duration of pthread_once after the first time.", NULL, RTS_CAP_POSIX, ALONE, NULL,
+                 run_once),
+    METRIC_BENCH("posix.thread.getspecific", GROUP, "Read a value of the thread's own",
+                 "Duration of pthread_getspecific.", NULL, RTS_CAP_POSIX, ALONE, NULL,
+                 run_get_specific),
+    METRIC_BENCH("posix.thread.setspecific", GROUP, "Set a value of the thread's own",
+                 "Duration of pthread_setspecific.", NULL, RTS_CAP_POSIX, ALONE, NULL,
+                 run_set_specific),
+    METRIC_BENCH("posix.thread.setschedparam", GROUP, "Change the own priority",
+                 "Duration of pthread_setschedparam on the calling thread, which goes one level "
+                 "down and up in turn; nobody else is ready.",
+                 NULL, NEEDS_LEVELS, ALONE, NULL, run_set_sched),
+    METRIC_BENCH("posix.thread.getschedparam", GROUP, "Ask for the own priority",
+                 "Duration of pthread_getschedparam on the calling thread.", NULL, RTS_CAP_POSIX,
+                 ALONE, NULL, run_get_sched),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,538 @@
+"""Benches of the POSIX metric groups: who ran when, what arrived, and that nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.speak import AGENT, STUB, Json, case, figures, may_realtime, records, result, talk
+from tests.agent.test_posix import (
+    as_root,
+    copy,  # noqa: F401  (a fixture)
+    gone,
+    group_of,
+    nobody,
+    realtime,
+    send,
+    start,
+    unprivileged,
+)
+
+GROUPS = {
+    "signal exchange", "synchronous I/O", "asynchronous I/O", "semaphores",
+    "mutexes and condition variables", "access to locked memory", "shared memory", "scheduling",
+    "clocks and timers", "message passing", "thread management", "thread cancellation",
+}  # fmt: skip
+COVERED_HERE = GROUPS - {"message passing"}
+SHM = Path("/dev/shm")
+N, WARMUP = 50, 10
+
+
+def catalogue() -> list[Json]:
+    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
+    return [r for r in records(done.stdout) if r["t"] == "bench"]
+
+
+BENCHES = {b["id"]: b for b in catalogue() if b["id"].startswith("posix.") and b["metric"]}
+
+
+def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
+    words = {b["metric"] for b in catalogue()} - {None}
+    assert words <= GROUPS
+    assert words >= COVERED_HERE
+    for name, group in [("sig", "signal exchange"), ("sio", "synchronous I/O"),
+                        ("aio", "asynchronous I/O"), ("mutex", "mutexes and condition variables"),
+                        ("cond", "mutexes and condition variables"), ("shm", "shared memory"),
+                        ("mlock", "access to locked memory"), ("timer", "clocks and timers"),
+                        ("thread", "thread management"),
+                        ("cancel", "thread cancellation")]:  # fmt: skip
+        assert {b["metric"] for i, b in BENCHES.items() if i.split(".")[1] == name} == {group}
+
+
+# ---- every one of them ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, tuple[list[Json], Json]]:
+    """Results and end of every bench, from one agent."""
+    found = talk([f"case {i} {name} samples={N}" for i, name in enumerate(BENCHES)])
+    return {
+        name: (
+            [r for r in found if r["t"] == "result" and r["id"] == i],
+            next(r for r in found if r["t"] == "end" and r["id"] == i),
+        )
+        for i, name in enumerate(BENCHES)
+    }
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_it_takes_its_samples(name: str, answers: dict[str, tuple[list[Json], Json]]) -> None:
+    results, end = answers[name]
+    if "priorities" in BENCHES[name]["needs"] and not may_realtime():
+        assert end["status"] == "unsupported"
+        return
+    assert end["status"] == "ok", end["reason"]
+    assert [(r["n"], r["warmup"]) for r in results] == [(N, WARMUP)]
+
+
+@as_root
+def test_without_rights_none_of_them_fails(copy: Path) -> None:  # noqa: F811
+    ends = unprivileged(copy, [f"case {i} {n} samples={N}" for i, n in enumerate(BENCHES)], [])
+    for bench, end in zip(BENCHES.values(), ends, strict=True):
+        wanted = "unsupported" if "priorities" in bench["needs"] else "ok"
+        assert (end["status"], bench["id"]) == (wanted, bench["id"]), end["reason"]
+
+
+# ---- who ran when ---------------------------------------------------------------------------
+
+# What must not happen under priorities on one CPU, and how often the measuring task must have lost
+# the CPU in each sample, or have given it up: the kernel's count, not the bench's.
+ORDERED = [
+    ("posix.mutex.handover", ["waiter was not waiting", "waiter did not preempt"], 2),
+    ("posix.mutex.handover protocol=inherit",
+     ["waiter was not waiting", "waiter did not preempt"], 2),
+    ("posix.cond.signal.higher", ["waiters were not waiting", "waiters did not preempt"], 1),
+    ("posix.cond.broadcast waiters=9", ["waiters were not waiting", "waiters did not preempt"], 9),
+    ("posix.shm.handover", ["reader did not preempt"], 1),
+    ("posix.thread.create", ["thread ran within the interval"], 1),
+    ("posix.thread.start", ["thread did not preempt"], 1),
+    ("posix.thread.join", ["thread had not ended before"], 1),
+    ("posix.thread.exit", ["thread ran before it was joined"], 1),
+    ("posix.cancel.deferred", ["thread did not preempt", "thread was not at its place"], 2),
+    ("posix.cancel.asynchronous",
+     ["thread ran before it was joined", "thread was not at its place"], 2),
+    ("posix.aio.submit.write", ["completed before the call returned"], 1),
+    ("posix.aio.submit.read", ["completed before the call returned"], 1),
+    ("posix.aio.write", ["not completed after aio_suspend"], 1),
+    ("posix.aio.read", ["not completed after aio_suspend"], 1),
+    ("posix.aio.signal", ["completed without its signal", "not completed at its signal"], 1),
+    ("posix.aio.cancel", ["could not be cancelled"], 1),
+]  # fmt: skip
+
+
+@realtime
+@pytest.mark.parametrize(("command", "never", "switches"), ORDERED)
+def test_who_runs_when(command: str, never: list[str], switches: int) -> None:
+    results, end = case(f"{command} samples=200")
+    assert end["status"] == "ok", end["reason"]
+    counted = figures(results[0])
+    assert {what: counted[what] for what in never} == dict.fromkeys(never, 0)
+    evidence = end["evidence"]
+    # Of all threads of the process: those of a cond or a mutex give the CPU up themselves.
+    assert evidence["nivcsw"] + evidence["nvcsw"] >= switches * 200
+
+
+@realtime
+@pytest.mark.parametrize(
+    "command", ["posix.sig.send", "posix.sig.handler", "posix.mutex.try.free", "posix.thread.self",
+                "posix.cond.signal.nobody", "posix.timer.arm", "posix.cancel.state"],
+)  # fmt: skip
+def test_alone_it_keeps_the_cpu(command: str) -> None:
+    _, end = case(f"{command} samples=200")
+    assert end["evidence"]["tasks"] == 1
+    assert end["evidence"]["nvcsw"] == end["evidence"]["rests"] == 0
+
+
+@realtime
+def test_a_waiter_more_costs_a_switch_more() -> None:
+    few, many = (case(f"posix.cond.broadcast waiters={n} samples=100")[1] for n in (1, 65))
+    assert (few["evidence"]["tasks"], many["evidence"]["tasks"]) == (3, 67)
+    assert many["evidence"]["nvcsw"] >= 65 * 100
+
+
+@realtime
+def test_what_one_cpu_cannot_show_is_said() -> None:
+    _, end = case("posix.mutex.handover protocol=protect")
+    assert end["status"] == "unsupported"
+    assert "on one CPU nobody ever waits for it" in end["reason"]
+    _, end = case("posix.mutex.lock protocol=protect batch=2")
+    assert end["status"] == "unsupported"
+    assert "cannot be batched" in end["reason"]
+    _, end = case("posix.thread.start config=2cpu")
+    assert end["status"] == "unsupported"
+
+
+# ---- what arrived ---------------------------------------------------------------------------
+
+
+def counts(command: str) -> tuple[dict[str, float], int]:
+    """Figures, and operations of all samples, warm-up included."""
+    found = result(f"{command} samples={N}")
+    return figures(found), (found["n"] + found["warmup"]) * found["batch"]
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize("bench", ["posix.sig.send", "posix.sig.accept"])
+def test_signals_received_are_those_sent(bench: str, batch: int) -> None:
+    counted, operations = counts(f"{bench} batch={batch}")
+    assert operations == (N + WARMUP) * batch
+    assert counted == {
+        "signals sent": operations, "signals received": operations, "out of order": 0,
+    }  # fmt: skip
+
+
+def test_every_signal_is_handled_before_kill_returns() -> None:
+    counted, operations = counts("posix.sig.handler")
+    assert counted == {
+        "signals sent": operations, "signals received": operations,
+        "not handled when kill returned": 0,
+    }  # fmt: skip
+
+
+@realtime
+@pytest.mark.parametrize("bench", ["posix.cancel.deferred", "posix.cancel.asynchronous"])
+def test_every_cancelled_thread_cleans_up_once(bench: str) -> None:
+    counted, operations = counts(bench)
+    assert counted["threads cancelled"] == counted["cleanup handlers run"] == operations
+    assert counted["threads not cancelled"] == 0
+
+
+@realtime
+@pytest.mark.parametrize("name", ["create", "start", "join", "exit"])
+def test_every_thread_runs_once(name: str) -> None:
+    counted, operations = counts(f"posix.thread.{name}")
+    assert counted["threads run"] == operations
+
+
+@pytest.mark.parametrize("size", [1, 512, 4096, 65536])
+@pytest.mark.parametrize("name", ["submit.write", "submit.read", "write", "read", "signal"])
+def test_all_requests_complete_and_move_what_they_should(name: str, size: int) -> None:
+    counted, operations = counts(f"posix.aio.{name} size={size}")
+    assert counted["requests completed"] == operations
+    assert counted["transferred wrong"] == 0
+
+
+def test_a_list_is_so_many_requests() -> None:
+    counted, operations = counts("posix.aio.list requests=7 size=512")
+    assert counted["requests completed"] == 7 * operations
+    assert counted["transferred wrong"] == counted["not completed after lio_listio"] == 0
+
+
+@realtime
+def test_what_is_called_off_is_not_written() -> None:
+    counted, operations = counts("posix.aio.cancel size=512")
+    assert counted["requests cancelled"] == counted["requests completed"] == operations
+    assert counted["transferred wrong"] == 0
+
+
+@pytest.mark.parametrize("size", [512, 4096, 65536])
+@pytest.mark.parametrize("name", ["fsync", "fdatasync", "osync", "odsync", "pread"])
+def test_what_is_read_back_is_what_was_written(name: str, size: int) -> None:
+    assert figures(result(f"posix.sio.{name} size={size} samples=20"))["read back wrong"] == 0
+
+
+@realtime
+@pytest.mark.parametrize("size", [1, 4096, 100_000])
+def test_the_other_process_reads_what_was_written(size: int) -> None:
+    counted, operations = counts(f"posix.shm.handover size={size}")
+    assert counted["blocks read"] == operations
+    assert counted["blocks read wrong"] == 0
+
+
+@pytest.mark.parametrize(("name", "pages"), [("lock", 0), ("populate", 3)])
+def test_locking_fetches_what_is_not_there(name: str, pages: int) -> None:
+    size = 2 * resource.getpagesize() + 1
+    counted, operations = counts(f"posix.mlock.{name} size={size}")
+    assert counted == {"pages fetched": pages * operations}
+
+
+def test_a_page_that_is_not_there_costs_one_fault() -> None:
+    results, end = case("posix.mlock.fault samples=200")
+    assert figures(results[0])["not one page fault"] == 0
+    assert end["evidence"]["minflt"] >= 200
+
+
+@as_root
+def test_locked_memory_costs_no_fault() -> None:
+    for access in ("read", "write"):
+        _, end = case(f"posix.mlock.{access} size=1048576 samples=10000 batch=64")
+        assert end["status"] == "ok", end["reason"]
+        assert end["evidence"]["minflt"] < 256  # there are 256 pages, each accessed often
+
+
+@pytest.mark.parametrize("bench", ["posix.cond.timedwait", "posix.timer.expiry"])
+def test_no_wait_is_cut_short(bench: str) -> None:
+    delay = 2_000_000
+    results, end = case(f"{bench} delay={delay} samples={N}")
+    counted = figures(results[0])
+    assert {w: n for w, n in counted.items() if w != "signals received"} == dict.fromkeys(
+        [w for w in counted if w != "signals received"], 0
+    )
+    # the lateness is what the section lasted beyond the delays
+    assert end["evidence"]["section_ns"] >= N * delay + results[0]["sum"]
+
+
+@pytest.mark.parametrize(
+    ("clock", "name"),
+    [("realtime", time.CLOCK_REALTIME), ("monotonic", time.CLOCK_MONOTONIC),
+     ("process_cputime", time.CLOCK_PROCESS_CPUTIME_ID),
+     ("thread_cputime", time.CLOCK_THREAD_CPUTIME_ID)],
+)  # fmt: skip
+def test_clocks_are_asked_by_name(clock: str, name: int) -> None:
+    counted = figures(result(f"posix.timer.getres clock={clock} samples={N}"))
+    assert counted["resolution"] == round(time.clock_getres(name) * 1e9)
+    assert figures(result(f"posix.timer.gettime clock={clock} samples={N}"))["backward steps"] == 0
+
+
+# ---- exact times ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lock", "unlock"])
+@pytest.mark.parametrize("batch", [1, 8])
+def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(name: str, batch: int) -> None:
+    found = result(f"posix.mutex.{name} batch={batch}", agent=STUB)
+    assert (found["min"], found["max"]) == (batch * 1000 + 20, batch * 1000 + 20)
+
+
+# ---- the system calls, as another program sees them ------------------------------------------
+
+# System calls that a sample makes, of a name and with a text in them.
+CALLS = [
+    ("posix.sig.send", "rt_sigqueueinfo", "", 1),
+    ("posix.sig.handler", "kill", "SIGRT", 1),
+    ("posix.sio.fsync", "fsync", "", 1),
+    ("posix.sio.fdatasync", "fdatasync", "", 1),
+    ("posix.timer.expiry", "timer_settime", "TIMER_ABSTIME", 1),
+    ("posix.timer.arm", "timer_settime", "{tv_sec=3600,", 1),
+    ("posix.timer.disarm", "timer_settime", "it_value={tv_sec=0, tv_nsec=0}", 1),
+    ("posix.timer.nanosleep", "clock_nanosleep|nanosleep", "tv_nsec=1}", 1),
+    ("posix.thread.setschedparam", "sched_setscheduler", "SCHED_FIFO, [98]", 0.5),
+    ("posix.mutex.lock protocol=protect", "sched_setscheduler|sched_setparam", "[98]", 1),
+    ("posix.shm.unlink", "unlink|unlinkat", "shm.rtstone", 1),
+]
+
+
+def traced(command: str, call: str, directory: Path) -> list[str]:
+    """The system calls of these names that the agent makes in a case."""
+    log = directory / "calls"
+    subprocess.run(
+        ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT],
+        input=f"case 1 {command}\nbye\n".encode(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
+    )  # fmt: skip
+    return [x for x in log.read_text().splitlines() if "(" in x and "resumed>" not in x]
+
+
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+
+
+@realtime
+@needs_strace
+@pytest.mark.parametrize(("command", "call", "text", "per_sample"), CALLS)
+def test_the_system_sees_the_call(
+    command: str, call: str, text: str, per_sample: float, tmp_path: Path
+) -> None:
+    bench = BENCHES[command.partition(" ")[0]]
+    batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
+    found = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
+    operations = (100 + WARMUP) * per_sample
+    # beside the samples there is what prepares them, once or twice
+    assert operations <= found <= operations + 3
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [("fsync", None), ("fdatasync", None), ("osync", "O_SYNC"), ("odsync", "O_DSYNC")],
+)
+def test_the_file_is_opened_to_be_written_through(
+    name: str, flag: str | None, tmp_path: Path
+) -> None:
+    calls = traced(f"posix.sio.{name} samples=5", "openat|open", tmp_path)
+    (opened,) = [set(re.findall(r"O_\w+", x)) for x in calls if "O_TMPFILE" in x]
+    assert opened & {"O_SYNC", "O_DSYNC"} == ({flag} if flag else set())
+
+
+# ---- limits ---------------------------------------------------------------------------------
+
+
+def limited(what: int, limit: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(what, (limit, limit))
+
+
+@pytest.mark.parametrize("bench", ["posix.sig.send", "posix.sig.accept", "posix.timer.create",
+                                   "posix.timer.delete", "posix.timer.arm"])  # fmt: skip
+def test_a_limit_of_signals_is_named(bench: str) -> None:
+    _, end = case(
+        f"{bench} batch=64 samples={N}", preexec_fn=limited(resource.RLIMIT_SIGPENDING, 20)
+    )
+    assert end["status"] == "unsupported"
+    assert "ulimit -i" in end["reason"]
+
+
+@as_root
+def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:  # noqa: F811
+    for name in ("lock", "populate", "unlock", "read", "write"):
+        (end,) = unprivileged(
+            copy, [f"case 1 posix.mlock.{name} size=1048576"], [],
+            preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536),
+        )  # fmt: skip
+        assert end["status"] == "unsupported"
+        assert "ulimit -l" in end["reason"]
+
+
+@as_root
+@pytest.mark.parametrize("bench", ["posix.sio.fsync", "posix.aio.write"])
+def test_a_file_in_memory_is_no_file(bench: str) -> None:
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /var/tmp && exec "$0"', AGENT],
+        input=f"case 1 {bench}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=60, check=True,
+        env={**os.environ, "TMPDIR": "/dev/shm"},
+    )  # fmt: skip
+    end = next(r for r in records(done.stdout) if r["t"] == "end")
+    assert end["status"] == "unsupported"
+    assert "is kept in memory: set TMPDIR" in end["reason"]
+
+
+# ---- nothing is left ------------------------------------------------------------------------
+
+
+def until(happened: Callable[[], Any], what: str) -> Any:
+    for _ in range(500):
+        found = happened()
+        if found:
+            return found
+        time.sleep(0.02)
+    return pytest.fail(f"{what} did not happen")
+
+
+def objects(agent: subprocess.Popen[bytes]) -> list[str]:
+    """What bears this agent's number; others may be at work meanwhile."""
+    return [p.name for p in SHM.iterdir() if re.search(rf"rtstone-{agent.pid}\.", p.name)]
+
+
+def measuring(agent: subprocess.Popen[bytes]) -> int | None:
+    """The process of the case, once its measuring task is there."""
+    for pid in group_of(agent.pid):
+        try:
+            if len(list(Path(f"/proc/{pid}/task").iterdir())) > 1:
+                return pid
+        except FileNotFoundError:
+            pass
+    return None
+
+
+def start_in(directory: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        env={**os.environ, "TMPDIR": str(directory)},
+    )  # fmt: skip
+
+
+def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
+    agent = start_in(tmp_path)
+    assert agent.stdout
+    proc = Path("/proc", str(agent.pid))
+    agent.stdout.readline()  # hello
+    opened = len(list((proc / "fd").iterdir()))
+    for i, name in enumerate(BENCHES):
+        send(agent, f"case {i} {name} samples=20")
+        line = b""
+        while b'"end"' not in line:
+            line = agent.stdout.readline()
+            assert not list(tmp_path.iterdir())  # files never have a name
+        until(lambda: not group_of(agent.pid), f"the end of all processes of {name}")
+        assert len(list((proc / "task").iterdir())) == 1
+        assert len(list((proc / "fd").iterdir())) == opened
+        assert not (proc / "timers").exists() or not (proc / "timers").read_text()
+    agent.communicate(b"bye\n", timeout=10)
+    assert not objects(agent)
+
+
+@realtime
+@pytest.mark.parametrize("bench", ["posix.thread.create", "posix.thread.start",
+                                   "posix.cancel.deferred", "posix.cancel.asynchronous",
+                                   "posix.timer.create batch=1", "posix.timer.expiry"])  # fmt: skip
+def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
+    agent = start()
+    send(agent, f"case 1 {bench} samples=0 time=3000000000")
+    child = until(lambda: measuring(agent), "the start of the case")
+    tasks, timers = 0, 0
+    for _ in range(50):
+        try:
+            tasks = max(tasks, len(os.listdir(f"/proc/{child}/task")))  # noqa: PTH208
+            listed = Path(f"/proc/{child}/timers").read_text()
+            timers = max(timers, len(re.findall("^ID:", listed, re.MULTILINE)))
+        except FileNotFoundError:
+            break
+        time.sleep(0.02)
+    agent.send_signal(signal.SIGTERM)
+    out, _ = agent.communicate(timeout=20)
+    end = next(r for r in records(out) if r["t"] == "end")
+    assert (end["status"], end["reason"]) == ("failed", "stopped")
+    assert 2 <= tasks <= 3  # main thread, measuring task, and the thread of one sample
+    assert timers <= 1
+
+
+@realtime
+@pytest.mark.parametrize("bench", ["posix.mutex.handover", "posix.cond.signal.higher",
+                                   "posix.cond.broadcast waiters=20", "posix.shm.handover",
+                                   "posix.aio.list"])  # fmt: skip
+def test_told_to_stop_its_tasks_end(bench: str) -> None:
+    agent = start()
+    send(agent, f"case 1 {bench} samples=0 time=60000000000")
+    until(lambda: measuring(agent), "the start of the case")
+    time.sleep(0.5)
+    family = group_of(agent.pid)
+    agent.send_signal(signal.SIGTERM)
+    out, _ = agent.communicate(timeout=20)
+    answers = records(out)
+    # by itself: what has to be killed, 2.5 s later, has not closed its series
+    assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
+    assert gone(family)
+    assert not objects(agent)
+
+
+@pytest.mark.parametrize("bench", ["posix.sio.fsync", "posix.aio.write", "posix.shm.create",
+                                   "posix.timer.expiry", "posix.thread.getspecific"])  # fmt: skip
+def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
+    agent = start_in(tmp_path)
+    send(agent, f"case 1 {bench} samples=0 time=60000000000")
+    until(lambda: measuring(agent), "the start of the case")
+    time.sleep(0.2)
+    family = group_of(agent.pid)
+    agent.kill()
+    agent.communicate(timeout=10)
+    assert gone(family)
+    assert not list(tmp_path.iterdir())
+    subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    assert not objects(agent)
+
+
+@as_root
+@pytest.mark.parametrize("victim", ["agent", "case"])
+def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:  # noqa: F811
+    """Without a /dev/shm of its own, which only root gets, the object is there for all to see."""
+    agent = subprocess.Popen(
+        [*nobody(), copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+
+    def shm() -> list[str]:
+        return [o for o in objects(agent) if o.startswith("shm.")]
+
+    send(agent, "case 1 posix.shm.attach samples=0 time=60000000000")
+    until(shm, "the creation of the object")
+    if victim == "agent":
+        family = group_of(agent.pid)
+        agent.kill()
+        agent.communicate(timeout=10)
+        assert gone(family)
+        assert shm()
+        subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    else:
+        for pid in group_of(agent.pid):
+            os.kill(pid, signal.SIGKILL)
+        out, _ = agent.communicate(b"bye\n", timeout=20)
+        end = next(r for r in records(out) if r["t"] == "end")
+        assert "signal 9" in end["reason"]
+    assert not objects(agent)
