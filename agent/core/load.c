@@ -395,8 +395,16 @@ static void forget_marks(void)
     read_sums(&marks[0]);
 }
 
+/* A case has taken the CPU from a load that shares it: that must not be told of the next case. */
+static bool starved;
+
 void rts_load_case_starts(void)
 {
+    if (the_load && starved) {
+        forget_marks();
+        rts_sleep_until(rts_time() + WINDOW_TICKS);
+    }
+    starved = false;
     if (the_load && rts_time() - marks[(n_marks - 1) % MARKS].at >= MARK_DISTANCE)
         read_sums(&marks[n_marks++ % MARKS]);
     case_start = rts_time(); /* not before the mark */
@@ -464,10 +472,12 @@ void rts_load_put(rts_wire *w)
     mark now;
     rts_running *l = the_load;
     if (!l) {
+        starved = false;
         rts_wire_null(w, "load");
         return;
     }
     read_sums(&now);
+    starved = l->common.place != RTS_PLACE_OTHERS;
     const mark *since = window_start(now.at);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)

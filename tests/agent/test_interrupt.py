@@ -39,7 +39,8 @@ def state(root: Path) -> list[str]:
 
 def test_the_tracer_is_set_read_and_put_back(tmp_path: Path) -> None:
     root = tracing(tmp_path / "tracing")
-    before, during = state(root), []
+    before = state(root)
+    during: list[list[str]] = []
 
     def kernel() -> None:
         with (root / "trace_pipe").open("w") as pipe:

@@ -76,38 +76,38 @@ static int open_timerfd(rts_event *e, uint64_t hz, rts_source *s)
     return err;
 }
 
-int rts_event_open(rts_event *e, int source, uint64_t hz, rts_source *s)
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
 {
-    *s = (rts_source){.stamped = WOKEN};
-    e->fd = -1;
-    e->shift = source == RTC ? 8 : 0; /* below the count stands what kind of interrupt it was */
+    *told = (rts_source){.stamped = WOKEN};
+    event->fd = -1;
+    event->shift = source == RTC ? 8 : 0; /* below the count stands what kind of interrupt it was */
     switch (source) {
     case BEST:
-        return open_hpet(e, hz, s) ? open_timerfd(e, hz, s) : 0;
+        return open_hpet(event, hz, told) ? open_timerfd(event, hz, told) : 0;
     case HPET:
-        return open_hpet(e, hz, s);
+        return open_hpet(event, hz, told);
     case RTC:
-        return open_rtc(e, hz, s);
+        return open_rtc(event, hz, told);
     default:
-        return open_timerfd(e, hz, s);
+        return open_timerfd(event, hz, told);
     }
 }
 
-int rts_event_wait(rts_event *e, rts_tick *stamp, uint64_t *count)
+int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
     union {
         uint64_t expirations; /* of a timerfd */
         unsigned long data;   /* of the others */
     } told = {0};
-    ssize_t n = read(e->fd, &told, sizeof told);
+    ssize_t n = read(event->fd, &told, sizeof told);
     *stamp = rts_now();
     if (n < 0)
         return -errno;
-    *count = (n == sizeof told.expirations ? told.expirations : told.data) >> e->shift;
+    *count = (n == sizeof told.expirations ? told.expirations : told.data) >> event->shift;
     return 0;
 }
 
-void rts_event_close(rts_event *e)
+void rts_event_close(rts_event *event)
 {
-    close(e->fd); /* which ends its interrupts */
+    close(event->fd); /* which ends its interrupts */
 }
