@@ -170,18 +170,22 @@ def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
     assert (loaded["status"], loaded["reason"]) == ("failed", reason)
 
 
-def test_what_cannot_be_is_unsupported_and_cases_go_on_without() -> None:
+def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     every = ",".join(map(str, os.sched_getaffinity(0)))
-    found = talk(
-        ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm", f"case 1 {SHORT}"]
-    )
-    driver, heavy, memory = (r for r in found if r["t"] == "loaded")
+    loads = ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm"]
+    found = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
+                  f"case 3 {SHORT}"])  # fmt: skip
+    driver, heavy, memory, bad, none = (r for r in found if r["t"] == "loaded")
+    assert (bad["status"], none["status"]) == ("failed", "ok")
     assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
     assert driver["reason"] == "no slow block device: name one with device=PATH"
     assert "place=any" in heavy["reason"]
     assert "dir=PATH" in memory["reason"]
-    end = next(r for r in found if r["t"] == "end")
-    assert (end["status"], end["load"]) == ("ok", None)
+    without, wrong, free = (r for r in found if r["t"] == "end")
+    assert (without["status"], without["load"]) == ("unsupported", None)
+    assert without["reason"] == f"load copy: {memory['reason']}"
+    assert (wrong["status"], "parameter size: 'x'" in wrong["reason"]) == ("failed", True)
+    assert (free["status"], free["load"]) == ("ok", None)
 
 
 def test_a_system_of_one_task_has_no_load() -> None:

@@ -87,17 +87,6 @@ void posix_claim_names(void)
         owner += PID_LIMIT;
 }
 
-static unsigned remove_objects(long pid);
-
-void posix_release_names(void)
-{
-    if (lock_fd < 0)
-        return;
-    remove_objects(owner); /* a case that was killed could not */
-    close(lock_fd);
-    lock_fd = -1;
-}
-
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
 
@@ -133,6 +122,15 @@ static unsigned remove_objects(long pid)
     posix_remove_work_dir(pid);
     lock_path(path, sizeof path, pid);
     return removed + (unlink(path) == 0);
+}
+
+void posix_release_names(void)
+{
+    if (lock_fd < 0)
+        return;
+    remove_objects(owner); /* a case that was killed could not */
+    close(lock_fd);
+    lock_fd = -1;
 }
 
 /*
