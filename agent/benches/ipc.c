@@ -7,6 +7,7 @@
 #define LENGTH 1 /* messages a channel holds: there is never more than one on its way */
 #define SMALLEST 16
 #define LARGEST (64 << 10)
+#define STRIDE 37 /* words: a prime, so that the wandering mark comes everywhere */
 
 enum { THREAD, PROCESS };
 
@@ -22,10 +23,7 @@ typedef struct ipc_params {
 static const rts_param alone_param[] = {SIZE, MECHANISM, RTS_PARAMS_END};
 static const rts_param other_param[] = {SIZE, MECHANISM, ENTITY, RTS_PARAMS_END};
 
-/*
- * A is the measuring task, B the other one.  A message is a number and a pattern that goes with it,
- * so that no other message, and no part of one, passes for it.
- */
+/* A is the measuring task, B the other one. */
 typedef struct ipc {
     rts_case *c;
     int kind;
@@ -33,7 +31,6 @@ typedef struct ipc {
     rts_channel there, back;    /* from A to B, and from B to A */
     unsigned char *out, *in;    /* what A sends and receives */
     unsigned char *other;       /* what B receives */
-    unsigned char *pattern;     /* PATTERN bytes longer than a message */
     rts_sem *ended;             /* B has come to its end */
     uint64_t sent;              /* by A */
     volatile uint64_t received; /* by B */
@@ -44,25 +41,33 @@ typedef struct ipc {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-#define PATTERN 251
-
-static const unsigned char *pattern_of(const ipc *s, uint64_t number)
+/*
+ * A message begins with its number, and has it at a second place: its end, or one that wanders
+ * through the message.  No other message, and no part of one, passes for it.  Two places whatever
+ * the size: were the whole message written and compared beside the interval, a large one would
+ * leave the caches colder than a small one, and a mechanism that passes a pointer would seem to
+ * take longer for it.
+ */
+static unsigned char *mark(const ipc *s, unsigned char *message, uint64_t number)
 {
-    return s->pattern + number % PATTERN;
+    uint64_t words = (s->size - sizeof number) / sizeof number;
+    if (number % 2)
+        return message + s->size - sizeof number;
+    return message + sizeof number * (1 + number / 2 * STRIDE % words);
 }
 
 static void fill(const ipc *s, unsigned char *message, uint64_t number)
 {
     memcpy(message, &number, sizeof number);
-    memcpy(message + sizeof number, pattern_of(s, number), s->size - sizeof number);
+    memcpy(mark(s, message, number), &number, sizeof number);
     RTS_BARRIER();
 }
 
-/* True if the message begins with `head` and goes on with the pattern of `number`. */
-static bool holds(const ipc *s, const unsigned char *message, uint64_t head, uint64_t number)
+/* True if the message begins with `head` and is marked as `number`. */
+static bool holds(const ipc *s, unsigned char *message, uint64_t head, uint64_t number)
 {
     return !memcmp(message, &head, sizeof head) &&
-           !memcmp(message + sizeof head, pattern_of(s, number), s->size - sizeof head);
+           !memcmp(mark(s, message, number), &number, sizeof number);
 }
 
 /* What B answers to message `number`. */
@@ -82,23 +87,21 @@ static unsigned char *new_message(rts_case *c, size_t size)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Receives the next message and notes if it is not the one that is due; 0, or the error. */
-INLINE int take(ipc *s, int kind, rts_channel *channel, unsigned char *into, uint64_t number)
-{
-    void *message = into;
-    memset(into, 0, s->size);
-    int err = rts_channel_receive(channel, kind, &message);
-    if (!err)
-        s->wrong += !holds(s, message, number, number);
-    return err;
-}
-
-/* One message through a channel that nobody waits at: does the system do it at all? */
+/*
+ * One message through a channel that nobody waits at: does the system do it at all?  This one is
+ * compared byte by byte.
+ */
 INLINE int try_each(ipc *s, int kind)
 {
+    void *message = s->in;
+    for (size_t i = 0; i < s->size; i++)
+        s->out[i] = (unsigned char)(i * STRIDE + 1);
     fill(s, s->out, ++s->sent);
     int err = rts_channel_send(&s->there, kind, s->out);
-    return err ? err : take(s, kind, &s->there, s->in, s->sent);
+    err = err ? err : rts_channel_receive(&s->there, kind, &message);
+    if (!err)
+        s->wrong += memcmp(message, s->out, s->size) != 0;
+    return err;
 }
 
 /* B of ipc.send: receives what it is sent, and looks at it. */
@@ -110,7 +113,6 @@ INLINE void drain_each(ipc *s, int kind)
         s->received++;
         if (!s->error)
             s->wrong += !holds(s, message, s->received, s->received);
-        memset(s->other, 0, s->size);
     } while (!s->over && !s->error);
     rts_sem_give(s->ended);
 }
@@ -159,7 +161,6 @@ INLINE int receive_each(ipc *s, int kind)
     RTS_SAMPLES(c) {
         void *message = s->in;
         fill(s, s->out, ++s->sent);
-        memset(s->in, 0, s->size);
         int err = rts_channel_send(&s->there, kind, s->out);
         if (err)
             return err;
@@ -182,7 +183,6 @@ INLINE int round_each(ipc *s, int kind)
     RTS_SAMPLES(c) {
         void *answer = s->in;
         fill(s, s->out, ++s->sent);
-        memset(s->in, 0, s->size);
         rts_tick a = rts_now();
         int sent = rts_channel_send(&s->there, kind, s->out);
         int received = sent ? 0 : rts_channel_receive(&s->back, kind, &answer);
@@ -281,14 +281,11 @@ static ipc *open_ipc(rts_case *c)
     s->out = new_message(c, s->size);
     s->in = new_message(c, s->size);
     s->other = new_message(c, s->size);
-    s->pattern = rts_alloc(c, s->size + PATTERN);
     s->ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
-    if (!s->out || !s->in || !s->other || !s->pattern || !s->ended) {
+    if (!s->out || !s->in || !s->other || !s->ended) {
         rts_failed(c, "no memory for messages of %zu bytes", s->size);
         return NULL;
     }
-    for (size_t i = 0; i < s->size + PATTERN; i++)
-        s->pattern[i] = (unsigned char)(i % PATTERN);
     if (open_channel(s, &s->there, 0))
         return NULL;
     int err = of_kind[s->kind].try(s);
@@ -403,7 +400,7 @@ static int run_srsr(rts_case *c)
 
 /* On POSIX, what the mechanisms are: said once, for all three. */
 #define ABOUT                                                                                      \
-    " Contents are checked outside the interval. On POSIX, queue is a POSIX message queue, sysv "  \
+    " Messages are checked outside the interval. On POSIX, queue is a POSIX message queue, sysv "  \
     "a "                                                                                           \
     "System V one, unix a socket pair of type SOCK_SEQPACKET; pipe and fifo hold a whole "         \
     "message, "                                                                                    \

@@ -395,7 +395,7 @@ static void forget_marks(void)
     read_sums(&marks[0]);
 }
 
-/* A case has taken the CPU from a load that shares it: that must not be told of the next case. */
+/* What a case took from a load must not be told of the next case: it has first to recover. */
 static bool starved;
 
 void rts_load_case_starts(void)
@@ -421,6 +421,15 @@ static const mark *window_start(rts_tick now)
             m = next;
     }
     return m;
+}
+
+/* True if any component has missed a period between the two. */
+static bool late(const mark *since, const mark *now)
+{
+    for (unsigned i = 0; i < RTS_COMPONENTS; i++)
+        if (now->component[i].missed != since->component[i].missed)
+            return true;
+    return false;
 }
 
 static void put_alive(rts_wire *w, rts_running *l, const rts_component *k)
@@ -477,8 +486,8 @@ void rts_load_put(rts_wire *w)
         return;
     }
     read_sums(&now);
-    starved = l->common.place != RTS_PLACE_OTHERS;
     const mark *since = window_start(now.at);
+    starved = late(since, &now);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)
         if (workers_of(l, k))

@@ -15,6 +15,7 @@
 /* ---- planted workers --------------------------------------------------------------------- */
 
 static uint64_t per_s;        /* what each worker does now */
+static uint64_t missed;       /* periods, of each worker */
 static uint64_t plan_done[8]; /* and has done */
 static rts_tick plan_since;   /* up to then */
 static bool dead[8];
@@ -26,6 +27,7 @@ static void follow_plan(const rts_running *l)
     for (unsigned i = 0; i < l->n_workers; i++) {
         plan_done[i] += (stub_now - plan_since) * per_s / RTS_TIME_HZ;
         l->worker[i].done = plan_done[i];
+        l->worker[i].missed = missed;
     }
     plan_since = stub_now;
 }
@@ -192,6 +194,25 @@ static void test_many_short_cases_each_have_a_window_of_a_second(void)
     }
 }
 
+static void test_a_load_that_missed_periods_recovers_before_the_next_case(void)
+{
+    rts_load_case_starts();
+    per_s = 100;
+    missed += 3;
+    stub_advance_to(stub_now + 2000 * MS);
+    const char *text = answer();
+    CHECK(is_near(number(text, "\"one\"", "achieved"), 100));
+    follow_plan(&refused);
+    per_s = 400;
+    rts_tick before = stub_now;
+    text = run_case(10 * MS);
+    CHECK(stub_now - before >= 1000 * MS);
+    CHECK(is_near(number(text, "\"one\"", "achieved"), 400)); /* nothing of the case before */
+    before = stub_now;
+    run_case(10 * MS);
+    CHECK(stub_now - before < 20 * MS);
+}
+
 static void test_who_does_nothing_has_no_rate_and_who_is_dead_is_said_to_be(void)
 {
     run_case(MS);
@@ -288,6 +309,7 @@ static void test_a_real_time_worker_is_silent_while_the_measuring_task_rests(voi
 TESTS(test_the_lead_is_over_when_it_has_started,
       test_a_rate_is_of_the_case_and_of_a_second_at_least,
       test_many_short_cases_each_have_a_window_of_a_second,
+      test_a_load_that_missed_periods_recovers_before_the_next_case,
       test_who_does_nothing_has_no_rate_and_who_is_dead_is_said_to_be,
       test_a_start_fails_with_its_reason, test_the_priority_counts_where_it_runs,
       test_a_real_time_worker_rests,

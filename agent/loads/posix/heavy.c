@@ -66,6 +66,24 @@ typedef struct burst {
 } burst;
 
 /*
+ * One burst.  A step that was held up goes beyond its end: that was waiting, not work, and is not
+ * counted.
+ */
+static bool run_burst(burst *b, rts_tick start)
+{
+    rts_worker *w = b->w;
+    for (rts_tick done = 0; done < BURST_TICKS && !w->load->stop;) {
+        if (!b->step(b))
+            return false;
+        rts_tick now = rts_time() - start;
+        now = now < BURST_TICKS ? now : BURST_TICKS;
+        w->done += now - done;
+        done = now;
+    }
+    return !b->end || b->end(b);
+}
+
+/*
  * Bursts on wall time with an absolute period, that of the system's clock: the components' bursts
  * lie at fixed distances.  One that is late by a period and more has missed it.
  */
@@ -76,19 +94,12 @@ static void run_bursts(burst *b, unsigned phase)
     next += PERIOD_TICKS - next % PERIOD_TICKS + phase * (PERIOD_TICKS / BURSTS);
     for (; rts_load_goes_on(w); next += PERIOD_TICKS) {
         rts_sleep_until(next);
-        rts_tick start = rts_time(), now = start, before;
+        rts_tick start = rts_time();
         if (start - next >= PERIOD_TICKS) {
             w->missed += (start - next) / PERIOD_TICKS;
             next += (start - next) / PERIOD_TICKS * PERIOD_TICKS;
         }
-        do {
-            if (!b->step(b))
-                return;
-            before = now;
-            now = rts_time();
-            w->done += now - before;
-        } while (now - start < BURST_TICKS && !w->load->stop);
-        if (b->end && !b->end(b))
+        if (!run_burst(b, start))
             return;
     }
 }
