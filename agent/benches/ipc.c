@@ -412,6 +412,7 @@ static int run_srsr(rts_case *c)
     {.id = name,                                                                                   \
      .title = what,                                                                                \
      .source = "Sjöblom, inter-process communication",                                             \
+     .metric = "message passing",                                                                  \
      .help = how ABOUT,                                                                            \
      .params = p,                                                                                  \
      .needs = more_needs,                                                                          \

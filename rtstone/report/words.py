@@ -187,7 +187,7 @@ LOAD_COLUMNS = ("part", "per second", "wanted")
 
 def load_rate(rate: Rate) -> tuple[str, str, str]:
     """A part of a load: its name, what it did per second, and what it was to do."""
-    did = f"{plain(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
+    did = f"{rounded(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
     wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
     return rate.component, did, wanted
 
@@ -205,7 +205,7 @@ def load_lines(run: Run) -> list[str]:
 
 
 def _span(rates: list[Rate]) -> str:
-    low, high = (plain(end(rate.achieved for rate in rates)) for end in (min, max))
+    low, high = (rounded(end(rate.achieved for rate in rates)) for end in (min, max))
     wanted = rates[0].wanted
     of = f" of {plain(wanted)}" if wanted is not None else ""
     return (

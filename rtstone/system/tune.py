@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rtstone.errors import UsageError, unknown
+from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.model.benches import cpu_list
 from rtstone.system.facts import System
 from rtstone.system.journal import Begin, Journal, Step, locked
@@ -370,7 +370,7 @@ def entered(system: System | None = None, files: Files | None = None) -> Iterato
     """While the block lasts this process, and what it starts, is in the tuned partition.
 
     True if there is one.  Start the agent in the block: it is born inside, while this process
-    leaves again.  Raises OSError if the kernel does not let it in.
+    leaves again.  Raises TargetError if the kernel does not let it in.
     """
     system = system or System()
     made = [one.path for one in status(system).told
@@ -381,7 +381,14 @@ def entered(system: System | None = None, files: Files | None = None) -> Iterato
         return
     files = files or Files(system.root)
     affinity = os.sched_getaffinity(0)
-    files.write(f"{made[0]}/cgroup.procs", str(os.getpid()))
+    door = f"{made[0]}/cgroup.procs"
+    try:
+        files.write(door, str(os.getpid()))
+    except OSError as error:
+        raise TargetError(
+            f"cannot enter the CPUs that `rtstone tune apply` set aside, {door}: {error.strerror}; "
+            "run as root, or `rtstone tune restore`"
+        ) from error
     try:
         yield True
     finally:

@@ -33,7 +33,6 @@ GROUPS = {
     "mutexes and condition variables", "access to locked memory", "shared memory", "scheduling",
     "clocks and timers", "message passing", "thread management", "thread cancellation",
 }  # fmt: skip
-COVERED_HERE = GROUPS - {"message passing"}
 SHM = Path("/dev/shm")
 N, WARMUP = 50, 10
 
@@ -48,8 +47,7 @@ BENCHES = {b["id"]: b for b in catalogue() if b["id"].startswith("posix.") and b
 
 def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
     words = {b["metric"] for b in catalogue()} - {None}
-    assert words <= GROUPS
-    assert words >= COVERED_HERE
+    assert words == GROUPS
     for name, group in [("sig", "signal exchange"), ("sio", "synchronous I/O"),
                         ("aio", "asynchronous I/O"), ("mutex", "mutexes and condition variables"),
                         ("cond", "mutexes and condition variables"), ("shm", "shared memory"),
@@ -470,7 +468,9 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
     out, _ = agent.communicate(timeout=20)
     end = next(r for r in records(out) if r["t"] == "end")
     assert (end["status"], end["reason"]) == ("failed", "stopped")
-    assert 2 <= tasks <= 3  # main thread, measuring task, and the thread of one sample
+    # main thread, measuring task, the thread of one sample, and the one before it: who joins a
+    # thread goes on, by its higher priority, before that one has quite left the kernel
+    assert 2 <= tasks <= 4
     assert timers <= 1
 
 

@@ -161,6 +161,6 @@ def test_tables_and_what_the_load_did_are_told() -> None:
         ),
     ]
     text = shown(run_of(*results), 100)
-    assert "load heavy: disk 90 to 110.5 of 100 ms/s" in text
+    assert "load heavy: disk 90 to 110 of 100 ms/s" in text
     assert "posix.options: options" in text
     assert [line.split() for line in text.splitlines()[-2:]] == [["[bold]A", "1"], ["B", "-"]]

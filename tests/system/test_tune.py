@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rtstone.errors import UsageError
+from rtstone.errors import TargetError, UsageError
 from rtstone.system import journal, tune
 from rtstone.system.facts import CPU, System
 from rtstone.system.journal import FOLDER, NAME, Journal
@@ -571,6 +571,16 @@ def test_the_agent_is_born_in_the_partition_and_the_host_leaves(tree: Path) -> N
         assert text(tree, f"{PARTITION}/cgroup.procs") == str(os.getpid())
     assert text(tree, f"{PARTITION}/cgroup.procs") == ""
     assert text(tree, "sys/fs/cgroup/user.slice/cgroup.procs") == str(os.getpid())
+
+
+def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
+    apply(tree, "cpuset")
+    closed = Kernel(tree, refused={f"{PARTITION}/cgroup.procs": errno.EACCES})
+    with (
+        pytest.raises(TargetError, match=r"cannot enter .*cgroup.procs: Permission denied; run as"),
+        tune.entered(system(tree), closed),
+    ):
+        pytest.fail("it is outside")
 
 
 def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
