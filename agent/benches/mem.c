@@ -273,7 +273,7 @@ static int run_memcpy(rts_case *c, bool reverse)
     unsigned char *from = k.buffer + (reverse ? n : 0), *to = k.buffer + (reverse ? 0 : n);
     RTS_SAMPLES(c) {
         refill(&k, from, n);
-        RTS_TIMED(c, memcpy(to, from, n); RTS_BARRIER());
+        RTS_TIMED(c, memcpy(to, from, n); RTS_BARRIER(); rts_worked(RTS_WORK_COPY, n));
         right = right && holds(&k, to, n, 0);
     }
     return finish(c, &k, right);
@@ -305,7 +305,7 @@ static int run_memmove(rts_case *c, bool up)
     size_t outer = up ? 0 : 2 * half;
     RTS_SAMPLES(c) {
         refill(&k, k.buffer, 3 * half);
-        RTS_TIMED(c, memmove(to, from, n); RTS_BARRIER());
+        RTS_TIMED(c, memmove(to, from, n); RTS_BARRIER(); rts_worked(RTS_WORK_COPY, n));
         if (c->batch == 1)
             right = right && holds(&k, to, n, up ? 0 : half);
         else
@@ -341,7 +341,7 @@ static int run_memset(rts_case *c)
         return -1;
     RTS_SAMPLES(c) {
         refill(&k, k.buffer, n);
-        RTS_TIMED(c, memset(k.buffer, 123, n); RTS_BARRIER());
+        RTS_TIMED(c, memset(k.buffer, 123, n); RTS_BARRIER(); rts_worked(RTS_WORK_SET, n));
         right = right && is_set(k.buffer, n);
     }
     return finish(c, &k, right);

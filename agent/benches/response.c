@@ -36,12 +36,14 @@ static void carry_out(block *b)
     case ADD:
         for (uint64_t i = 0; i < b->count; i++)
             __asm__ volatile("" : "+r"(sum) : "r"(sum += i));
+        rts_worked(RTS_WORK_ADD, b->count);
         break;
     case COPY:
         for (uint64_t i = 0; i < b->count; i++) {
             memcpy(b->to, b->from, COPY_BYTES);
             RTS_BARRIER();
         }
+        rts_worked(RTS_WORK_COPY, b->count * COPY_BYTES);
         break;
     default:
         b->wrong |= !rts_whetstone(b->count);

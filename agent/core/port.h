@@ -42,6 +42,8 @@ enum {
     RTS_CAP_CHILDREN = 1 << 16,  /* rts_child_create(): what is created does not run at once */
     RTS_CAP_EVENT = 1 << 17,     /* rts_event_open(): periodic events of hardware */
     RTS_CAP_IRQ_TIMER = 1 << 18, /* a handler that reads the counter of the timer that called it */
+    RTS_CAP_SUSPEND = 1 << 19,   /* rts_suspend(), rts_resume() */
+    RTS_CAP_SOFT_IRQ = 1 << 20,  /* rts_irq_raise(): an interrupt that the program asks for */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -139,6 +141,28 @@ static inline void rts_sleep_until(rts_tick time);
  */
 static inline int rts_sleep_for(rts_tick duration);
 
+/* ---- suspension, with RTS_CAP_SUSPEND ------------------------------------------------------ */
+
+/* The calling task gives up the CPU until another one resumes it. */
+static inline void rts_suspend(void);
+static inline int rts_resume(rts_task *task);
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+/* What a task does by itself, without a call of the system, and what it is counted in. */
+typedef enum rts_work {
+    RTS_WORK_ADD,  /* integer additions */
+    RTS_WORK_COPY, /* bytes copied */
+    RTS_WORK_SET,  /* bytes set */
+    RTS_WORK_KWI,  /* thousand Whetstone instructions */
+} rts_work;
+
+/*
+ * Says that the caller has done so much.  A processor has taken its time for it; where there is
+ * none, on a simulated system, the clock goes on here.
+ */
+static inline void rts_worked(rts_work kind, uint64_t amount);
+
 /* ---- periodic timers --------------------------------------------------------------------- */
 
 /* The port names its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */
@@ -200,6 +224,16 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
 /* Waits for the next; the stamp, and the requests since the last as the device counts them or 0. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
 void rts_event_close(rts_event *event);
+
+/* ---- interrupts by software, with RTS_CAP_SOFT_IRQ ------------------------------------------ */
+
+/*
+ * The port names in RTS_IRQ_FORMS ("interrupt|...", a parameter's choices) what it has in place of
+ * an interrupt and its service routine.  The handler runs before rts_irq_raise() returns.
+ */
+int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg);
+static inline int rts_irq_raise(rts_irq *irq);
+void rts_irq_close(rts_irq *irq);
 
 /* ---- counting semaphores ----------------------------------------------------------------- */
 

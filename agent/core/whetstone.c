@@ -1,5 +1,7 @@
 #include "whetstone.h"
 
+#include "port.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -63,5 +65,6 @@ bool rts_whetstone(uint64_t passes)
         __asm__ volatile("" : "+m"(s));
         pass(&s);
     }
+    rts_worked(RTS_WORK_KWI, passes);
     return fabs(s.sum / (double)passes - RESULT) < 1e-5 * (double)passes;
 }

@@ -137,6 +137,29 @@ static inline int rts_child_reap(rts_child *child, int kind)
 
 /* ---- semaphores, mutexes and queues --------------------------------------------------------- */
 
+static inline void rts_suspend(void)
+{
+    abort(); /* there is no such capability */
+}
+
+static inline int rts_resume(rts_task *task)
+{
+    (void)task;
+    abort();
+}
+
+static inline void rts_worked(rts_work kind, uint64_t amount)
+{
+    (void)kind;
+    (void)amount;
+}
+
+static inline int rts_irq_raise(rts_irq *irq)
+{
+    (void)irq;
+    abort();
+}
+
 static inline int rts_sem_create(rts_sem *sem, unsigned value)
 {
     if (sem->kind == RTS_SEM_NAMED) {

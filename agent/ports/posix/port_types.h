@@ -39,6 +39,11 @@ typedef struct rts_timer {
     sigset_t mask; /* while it is waited for */
 } rts_timer;
 
+#define RTS_IRQ_FORMS "none"
+typedef struct rts_irq {
+    int unused;
+} rts_irq;
+
 typedef struct rts_mutex {
     pthread_mutex_t m;
 } rts_mutex;

@@ -29,6 +29,11 @@ typedef struct rts_timer {
     uint64_t first, period, next;
 } rts_timer;
 
+#define RTS_IRQ_FORMS "none"
+typedef struct rts_irq {
+    int unused;
+} rts_irq;
+
 typedef struct rts_mutex {
     int locked;
 } rts_mutex;
