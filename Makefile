@@ -3,7 +3,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-AGENT := rtstone/_agent/rtstone-agent
+AGENTS := rtstone/_agent
 CHARTS := rtstone/report/assets/charts.js
 TEST_ARGS ?=
 GENERATOR := Unix Makefiles
@@ -47,8 +47,9 @@ format: $(VENV)/dev.stamp
 
 agent: build/agent/Makefile
 	cmake --build build/agent
-	@mkdir -p $(dir $(AGENT))
-	@cmp -s build/agent/rtstone-agent $(AGENT) || install build/agent/rtstone-agent $(AGENT)
+	@mkdir -p $(AGENTS)
+	@for agent in rtstone-agent rtstone-agent-sim; do \
+		cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
 
 build/agent/Makefile: | check-tools
 	cmake -S agent -B build/agent -G "$(GENERATOR)"
@@ -99,4 +100,4 @@ LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-t
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe
 
 clean:
-	rm -rf build node_modules $(VENV) $(dir $(AGENT)) $(CHARTS)
+	rm -rf build node_modules $(VENV) $(AGENTS) $(CHARTS)

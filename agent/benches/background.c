@@ -4,6 +4,7 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
+#define SPINS 100 /* of the loop without meaning, between two looks at whether it is over */
 #define TASKS 50
 #define HALF 25
 
@@ -112,8 +113,11 @@ static void spinner(void *arg)
         w->turn = atomic_fetch_add(&g->turns, 1);
         if (w->turn == TASKS - 1)
             rts_sem_give(g->seen);
-        while (!g->over && !g->c->stop)
-            RTS_BARRIER();
+        while (!g->over && !g->c->stop) {
+            for (unsigned i = 0; i < SPINS; i++)
+                RTS_BARRIER();
+            rts_worked(RTS_WORK_ADD, SPINS);
+        }
         go_back(g);
     }
 }
@@ -151,6 +155,7 @@ static int run_orig(rts_case *c)
 static uint64_t work(uint64_t passes)
 {
     uint64_t x = 1;
+    rts_worked(RTS_WORK_ADD, passes);
     for (; passes > 0; passes--) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         __asm__ volatile("" : "+r"(x)); /* each pass is made */

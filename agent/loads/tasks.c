@@ -10,6 +10,7 @@ static void spin(rts_worker *w)
     while (rts_load_goes_on(w)) {
         for (unsigned i = 0; i < SPINS; i++)
             RTS_BARRIER();
+        rts_worked(RTS_WORK_ADD, SPINS);
         w->done++;
     }
 }

@@ -1,0 +1,36 @@
+/* The driver of a simulated device: what load driver is on a system that is modelled. */
+#include "load.h"
+
+typedef struct driver_params {
+    int64_t every;
+} driver_params;
+
+static const rts_param driver_param[] = {
+    RTS_DURATION(driver_params, every, 100003, 1000, 1000000000,
+                 "time between the end of a call and the next"),
+    RTS_PARAMS_END,
+};
+
+/* A period that has no common measure with that of other tasks meets them at every phase. */
+static void call(rts_worker *w)
+{
+    const driver_params *p = rts_load_params(w->load);
+    while (rts_load_goes_on(w)) {
+        sim_device();
+        w->done++;
+        rts_sleep_until(rts_time() + (rts_tick)p->every);
+    }
+}
+
+static const rts_load loads[] = {
+    {.id = "driver",
+     .title = "A device's driver that masks interrupts",
+     .source = "Gutsalov; on a simulated system",
+     .help = "A time-sharing task calls the driver of a simulated device without pause; interrupts "
+             "wait for the end of the call, whose length the model says. Counted are calls.",
+     .params = driver_param,
+     .place = RTS_PLACE_MEASURED,
+     .component = {{.name = "device", .title = "driver calls", .unit = "calls", .run = call}}},
+};
+
+RTS_LOADS(loads);

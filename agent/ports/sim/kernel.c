@@ -1,0 +1,555 @@
+#include "kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define STACK (256u << 10)
+#define LOOK 4096 /* steps of time between two looks at the world outside */
+
+uint64_t sim_now, sim_preemptions;
+sim_task *sim_self;
+unsigned sim_tasks;
+void (*sim_look_around)(void);
+bool sim_dead;
+
+static sim_list ready[SIM_LEVELS];
+static uint64_t levels; /* a bit for each list that is not empty */
+static unsigned n_ready;
+static sim_task agent, *all;
+static bool in_handler, silent, idled;
+
+static void fatal(const char *why)
+{
+    fprintf(stderr, "rtstone-agent-sim: %s\n", why);
+    exit(1);
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static bool before(const sim_task *a, const sim_task *b)
+{
+    if (a->level != b->level)
+        return a->level > b->level;
+    return a->level == SIM_LEVEL_DEADLINE && a->deadline < b->deadline;
+}
+
+static void insert(sim_list *list, sim_task *t, sim_task *next)
+{
+    sim_task *previous = next ? next->previous : list->last;
+    t->list = list;
+    t->next = next;
+    t->previous = previous;
+    *(previous ? &previous->next : &list->first) = t;
+    *(next ? &next->previous : &list->last) = t;
+    list->n++;
+}
+
+/* Behind all that are as urgent. */
+static void insert_by_urgency(sim_list *list, sim_task *t)
+{
+    sim_task *behind = list->last;
+    while (behind && before(t, behind))
+        behind = behind->previous;
+    insert(list, t, behind ? behind->next : list->first);
+}
+
+static void take_out(sim_task *t)
+{
+    sim_list *list = t->list;
+    *(t->previous ? &t->previous->next : &list->first) = t->next;
+    *(t->next ? &t->next->previous : &list->last) = t->previous;
+    list->n--;
+    t->list = NULL;
+    if (t->state == SIM_READY) {
+        n_ready--;
+        if (!list->n)
+            levels &= ~(UINT64_C(1) << (list - ready));
+    }
+}
+
+static void make_ready(sim_task *t, bool first)
+{
+    sim_list *list = &ready[t->level];
+    t->state = SIM_READY;
+    if (t->level == SIM_LEVEL_DEADLINE)
+        insert_by_urgency(list, t);
+    else
+        insert(list, t, first ? list->first : NULL);
+    levels |= UINT64_C(1) << t->level;
+    n_ready++;
+}
+
+/* The most urgent of those that are ready; NULL: none. */
+static sim_task *most_urgent(void)
+{
+    for (uint64_t left = levels; left;) {
+        int level = 63 - __builtin_clzll(left);
+        for (sim_task *t = ready[level].first; t; t = t->next)
+            if (!silent || !t->load)
+                return t;
+        left &= ~(UINT64_C(1) << level);
+    }
+    return NULL;
+}
+
+/* ---- stalls: nothing happens, but time goes on ------------------------------------------- */
+
+static uint64_t stall_next[SIM_STALLS];
+static uint64_t stall_at; /* the next one begins */
+
+static void find_stall(void)
+{
+    stall_at = UINT64_MAX;
+    for (unsigned i = 0; i < sim_the_model.stalls; i++)
+        stall_at = stall_next[i] < stall_at ? stall_next[i] : stall_at;
+}
+
+/* Goes to the end of the stall that begins next. */
+static void pass_stall(void)
+{
+    for (unsigned i = 0; i < sim_the_model.stalls; i++) {
+        const sim_stall *s = &sim_the_model.stall[i];
+        if (stall_next[i] != stall_at)
+            continue;
+        uint64_t end = stall_at + s->length;
+        sim_now = end > sim_now ? end : sim_now;
+        stall_next[i] = s->period ? stall_at + s->period : UINT64_MAX;
+    }
+    find_stall();
+}
+
+static void restart_stalls(void)
+{
+    for (unsigned i = 0; i < sim_the_model.stalls; i++)
+        stall_next[i] = sim_the_model.stall[i].first;
+    find_stall();
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static void look_around(void)
+{
+    static unsigned steps;
+    if (++steps % LOOK == 0 && sim_look_around)
+        sim_look_around();
+}
+
+/* Something is done for so long. */
+static void go_on(uint64_t ns)
+{
+    look_around();
+    while (ns && stall_at < sim_now + ns) {
+        ns -= stall_at > sim_now ? stall_at - sim_now : 0;
+        pass_stall();
+    }
+    sim_now += ns;
+}
+
+/* Nothing is done until then. */
+static void idle_until(uint64_t time)
+{
+    look_around();
+    while (stall_at <= time && sim_now < time)
+        pass_stall();
+    sim_now = time > sim_now ? time : sim_now;
+}
+
+static uint64_t cost_of(sim_op op, uint64_t amount, unsigned waiters)
+{
+    sim_load load = {amount, sim_tasks, n_ready, waiters};
+    return sim_model_cost(op, &load);
+}
+
+static void use(uint64_t ns)
+{
+    go_on(ns);
+    if (in_handler)
+        return;
+    sim_self->cpu += ns;
+    sim_self->slice -= ns < sim_self->slice ? ns : sim_self->slice;
+}
+
+void sim_charge(sim_op op, uint64_t amount, unsigned waiters)
+{
+    use(cost_of(op, amount, waiters));
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static sim_event **heap;
+static size_t n_events, room;
+static uint64_t sequence;
+
+static bool earlier(const sim_event *a, const sim_event *b)
+{
+    return a->at != b->at ? a->at < b->at : a->sequence < b->sequence;
+}
+
+static void put(size_t place, sim_event *e)
+{
+    heap[place] = e;
+    e->place = place;
+}
+
+static void sift(size_t place)
+{
+    sim_event *e = heap[place];
+    for (; place && earlier(e, heap[(place - 1) / 2]); place = (place - 1) / 2)
+        put(place, heap[(place - 1) / 2]);
+    for (size_t child; (child = 2 * place + 1) < n_events; place = child) {
+        if (child + 1 < n_events && earlier(heap[child + 1], heap[child]))
+            child++;
+        if (!earlier(heap[child], e))
+            break;
+        put(place, heap[child]);
+    }
+    put(place, e);
+}
+
+void sim_event_at(sim_event *e, uint64_t at)
+{
+    if (n_events == room) {
+        room = room ? 2 * room : 64;
+        heap = realloc(heap, room * sizeof *heap);
+        if (!heap)
+            fatal("no memory for events");
+    }
+    e->at = at;
+    e->sequence = sequence++;
+    e->pending = true;
+    put(n_events, e);
+    sift(n_events++);
+}
+
+void sim_event_cancel(sim_event *e)
+{
+    if (!e->pending)
+        return;
+    e->pending = false;
+    size_t place = e->place;
+    if (place == --n_events)
+        return;
+    put(place, heap[n_events]);
+    sift(place);
+}
+
+void sim_interrupt(void (*handler)(void *arg), void *arg)
+{
+    bool nested = in_handler;
+    in_handler = true;
+    sim_charge(SIM_INTERRUPT, 0, 0);
+    handler(arg);
+    in_handler = nested;
+}
+
+static sim_event *due(void)
+{
+    return n_events && heap[0]->at <= sim_now ? heap[0] : NULL;
+}
+
+static void ring(void *arg)
+{
+    sim_wake_task(arg);
+}
+
+/* One interrupt of the system's timer ends all sleeps that are over by then. */
+static void ring_all(void *arg)
+{
+    for (sim_event *e = arg; e && e->handler == ring; e = due()) {
+        sim_event_cancel(e);
+        ring(e->arg);
+    }
+}
+
+/* Serves what is due: one interrupt after the other. */
+static void serve(void)
+{
+    for (sim_event *e; (e = due());) {
+        if (e->handler == ring) {
+            sim_interrupt(ring_all, e);
+        } else {
+            sim_event_cancel(e);
+            sim_interrupt(e->handler, e->arg);
+        }
+    }
+}
+
+/* ---- scheduling ---------------------------------------------------------------------------- */
+
+static void enter(void)
+{
+    sim_self->entered = true;
+    sim_leave();
+    sim_self->run(sim_self->arg);
+    sim_self->state = SIM_ENDED;
+    sim_tasks--;
+    while (sim_wake(&sim_self->joiners))
+        ;
+    sim_leave();
+    fatal("a task that has ended runs");
+}
+
+/* The first time a task runs it is set up on its stack; later it goes on where it was. */
+static void go_to(sim_task *t)
+{
+    if (t->entered)
+        longjmp(t->context, 1);
+    ucontext_t first;
+    getcontext(&first);
+    first.uc_stack.ss_sp = t->stack;
+    first.uc_stack.ss_size = STACK;
+    makecontext(&first, enter, 0);
+    setcontext(&first);
+}
+
+static void switch_to(sim_task *t)
+{
+    sim_task *from = sim_self;
+    take_out(t);
+    t->state = SIM_RUNNING;
+    if (t != from || idled)
+        go_on(cost_of(SIM_SWITCH, 0, 0));
+    if (t->space != from->space)
+        go_on(cost_of(SIM_SPACE, 0, 0));
+    idled = false;
+    sim_self = t;
+    if (from != t && !_setjmp(from->context))
+        go_to(t);
+}
+
+/* Nobody can run: the next event decides, and if there is none, nobody ever will. */
+static void idle(void)
+{
+    idled = true;
+    if (n_events) {
+        idle_until(heap[0]->at);
+        return;
+    }
+    sim_dead = true;
+    if (agent.state != SIM_WAITING)
+        fatal("no task can run");
+    sim_wake_task(&agent);
+}
+
+static bool has_slices(const sim_task *t)
+{
+    return t->policy != RTS_FIFO && !t->by_deadline && sim_the_model.slice;
+}
+
+/* A slice that is used up passes the CPU on; whoever is alone gets another one. */
+static void look_at_slice(void)
+{
+    sim_task *t = sim_self;
+    if (t->state != SIM_RUNNING || t->slice || !has_slices(t))
+        return;
+    t->slice = sim_the_model.slice;
+    if (!ready[t->level].n)
+        return;
+    t->taken++;
+    sim_preemptions++;
+    make_ready(t, false);
+}
+
+void sim_leave(void)
+{
+    if (in_handler)
+        return;
+    for (;;) {
+        serve();
+        look_at_slice();
+        sim_task *best = most_urgent(), *self = sim_self;
+        if (self->state == SIM_RUNNING) {
+            if (!best || !before(best, self))
+                return;
+            self->taken++;
+            sim_preemptions++;
+            make_ready(self, true);
+        }
+        if (best)
+            switch_to(best);
+        else
+            idle();
+    }
+}
+
+void sim_call(sim_op op, uint64_t amount)
+{
+    sim_charge(op, amount, 0);
+    sim_leave();
+}
+
+void sim_work(sim_op op, uint64_t amount)
+{
+    uint64_t left = cost_of(op, amount, 0);
+    while (left) {
+        uint64_t step = left;
+        if (n_events && heap[0]->at - sim_now < step)
+            step = heap[0]->at - sim_now;
+        if (has_slices(sim_self) && sim_self->slice < step)
+            step = sim_self->slice;
+        use(step);
+        left -= step;
+        sim_leave();
+    }
+}
+
+void sim_block(sim_list *list)
+{
+    sim_self->given++;
+    sim_self->state = SIM_WAITING;
+    insert_by_urgency(list, sim_self);
+}
+
+void sim_wake_task(sim_task *t)
+{
+    take_out(t);
+    make_ready(t, false);
+}
+
+sim_task *sim_wake(sim_list *list)
+{
+    sim_task *t = list->first;
+    if (t)
+        sim_wake_task(t);
+    return t;
+}
+
+void sim_pass(void)
+{
+    sim_self->given++;
+    make_ready(sim_self, false);
+}
+
+void sim_set_level(sim_task *t, int level)
+{
+    sim_list *list = t->list;
+    bool lowered = level < t->level;
+    if (!list) {
+        t->level = level;
+        return;
+    }
+    sim_state state = t->state;
+    take_out(t);
+    t->level = level;
+    if (state == SIM_READY)
+        make_ready(t, lowered);
+    else
+        insert_by_urgency(list, t);
+}
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy policy, int space)
+{
+    sim_task *t = calloc(1, sizeof *t);
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!t || stack == MAP_FAILED) {
+        free(t);
+        return NULL;
+    }
+    *t = (sim_task){.run = run,
+                    .arg = arg,
+                    .prio = level,
+                    .level = level,
+                    .policy = policy,
+                    .space = space,
+                    .stack = stack,
+                    .slice = sim_the_model.slice,
+                    .all_next = all};
+    all = t;
+    sim_tasks++;
+    make_ready(t, false);
+    return t;
+}
+
+void sim_task_kill(sim_task *t)
+{
+    if (t->state == SIM_ENDED)
+        return;
+    take_out(t);
+    t->state = SIM_ENDED;
+    sim_tasks--;
+    sim_event_cancel(&t->alarm);
+    while (sim_wake(&t->joiners))
+        ;
+}
+
+void sim_task_join(sim_task *t)
+{
+    while (t->state != SIM_ENDED && !sim_dead) {
+        sim_block(&t->joiners);
+        sim_leave();
+    }
+}
+
+void sim_task_free(sim_task *t)
+{
+    sim_task **link = &all;
+    while (*link != t)
+        link = &(*link)->all_next;
+    *link = t->all_next;
+    munmap(t->stack, STACK);
+    free(t);
+}
+
+void sim_kill_all(bool load)
+{
+    for (sim_task *t = all, *next; t; t = next) {
+        next = t->all_next;
+        if (t->load != load)
+            continue;
+        sim_task_kill(t);
+        sim_task_free(t);
+    }
+}
+
+static uint64_t next_tick(uint64_t time)
+{
+    uint64_t tick = sim_the_model.tick;
+    return tick ? (time + tick - 1) / tick * tick : time;
+}
+
+void sim_sleep(uint64_t time)
+{
+    static sim_list sleepers;
+    sim_task *self = sim_self;
+    if (self->by_deadline)
+        self->deadline = time + self->period;
+    if (time <= sim_now)
+        return;
+    self->alarm.handler = ring;
+    self->alarm.arg = self;
+    sim_event_at(&self->alarm, next_tick(time));
+    self->given++;
+    self->state = SIM_WAITING;
+    insert(&sleepers, self, NULL);
+}
+
+/* ---- around it ------------------------------------------------------------------------------ */
+
+void sim_boot(void)
+{
+    agent = (sim_task){.state = SIM_RUNNING,
+                       .level = SIM_LEVEL_AGENT,
+                       .prio = SIM_LEVEL_AGENT,
+                       .entered = true};
+    sim_self = &agent;
+    sim_restart();
+}
+
+void sim_restart(void)
+{
+    if (sim_tasks)
+        return;
+    sim_now = 0;
+    sim_model_restart();
+    restart_stalls();
+}
+
+void sim_silence(bool yes)
+{
+    silent = yes;
+    sim_leave();
+}

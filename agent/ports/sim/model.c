@@ -1,0 +1,213 @@
+#include "model.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+sim_model sim_the_model = {.name = "ideal", .label = "no costs", .slice = 10000000};
+
+/* Costs are held in ps, so that a byte may cost a fraction of a nanosecond. */
+#define PS_PER_NS 1000
+#define POINTS 24
+
+/* A function given by points, straight between them, and going on beyond the last two. */
+typedef struct table {
+    unsigned n;
+    struct {
+        int64_t x, ps;
+    } point[POINTS];
+} table;
+
+typedef struct cost {
+    int64_t fixed;
+    table amount, tasks, ready, waiters;
+    table random; /* over 10^9 times a random number in [0, 1): the inverse of a distribution */
+} cost;
+
+static cost costs[SIM_OPS];
+
+#define SIM_COST_NAME(name) #name,
+static const char *const names[SIM_OPS] = {SIM_COSTS(SIM_COST_NAME)};
+
+/* ---- reading a model --------------------------------------------------------------------- */
+
+static bool refuse(const char *word, const char *why)
+{
+    fprintf(stderr, "rtstone-agent-sim: '%s': %s\n", word, why);
+    return false;
+}
+
+static bool same_name(const char *name, const char *small, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!name[i] || tolower((unsigned char)name[i]) != small[i])
+            return false;
+    return !name[length];
+}
+
+static bool read_number(const char **at, int64_t *value)
+{
+    char *end;
+    *value = strtoll(*at, &end, 10);
+    bool good = end != *at;
+    *at = end;
+    return good;
+}
+
+/* "X:PS,X:PS,...", with X ascending. */
+static bool read_table(table *t, const char *at)
+{
+    t->n = 0;
+    do {
+        if (t->n == POINTS || !read_number(&at, &t->point[t->n].x) || *at++ != ':' ||
+            !read_number(&at, &t->point[t->n].ps))
+            return false;
+        if (t->n && t->point[t->n].x <= t->point[t->n - 1].x)
+            return false;
+        t->n++;
+    } while (*at++ == ',');
+    return !at[-1];
+}
+
+static table *table_of(cost *c, const char *kind)
+{
+    static const struct {
+        const char *kind;
+        size_t offset;
+    } tables[] = {
+        {"amount", offsetof(cost, amount)},   {"tasks", offsetof(cost, tasks)},
+        {"ready", offsetof(cost, ready)},     {"waiters", offsetof(cost, waiters)},
+        {"random", offsetof(cost, random)},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (!strcmp(tables[i].kind, kind))
+            return (table *)(void *)((unsigned char *)c + tables[i].offset);
+    return NULL;
+}
+
+/* cost.NAME.KIND=...: KIND fixed has a number of ps, the others have a table. */
+static bool set_cost(const char *word, const char *key, const char *value)
+{
+    const char *kind = strchr(key, '.');
+    for (unsigned op = 0; kind && op < SIM_OPS; op++) {
+        if (!same_name(names[op], key, (size_t)(kind - key)))
+            continue;
+        if (!strcmp(kind + 1, "fixed"))
+            return read_number(&value, &costs[op].fixed) && !*value ? true
+                                                                    : refuse(word, "no number");
+        table *t = table_of(&costs[op], kind + 1);
+        return t && read_table(t, value) ? true : refuse(word, "no table");
+    }
+    return refuse(word, "no such cost");
+}
+
+static const char *const lacks[] = {"inherit", "protect",  "event", "soft_irq",   "suspend",
+                                    "process", "deadline", "heap",  "round_robin"};
+
+static bool set_lack(const char *word, const char *value)
+{
+    for (unsigned i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
+        if (!strcmp(lacks[i], value)) {
+            sim_the_model.lacks |= 1u << i;
+            return true;
+        }
+    return refuse(word, "nothing that a system may lack");
+}
+
+static bool set_stall(const char *word, const char *value)
+{
+    sim_stall *s = &sim_the_model.stall[sim_the_model.stalls];
+    int64_t first, length, period;
+    if (sim_the_model.stalls == SIM_STALLS)
+        return refuse(word, "too many stalls");
+    if (!read_number(&value, &first) || *value++ != ':' || !read_number(&value, &length) ||
+        *value++ != ':' || !read_number(&value, &period) || *value || first < 0 || length <= 0 ||
+        (period && period <= length))
+        return refuse(word, "no stall");
+    *s = (sim_stall){(uint64_t)first, (uint64_t)length, (uint64_t)period};
+    sim_the_model.stalls++;
+    return true;
+}
+
+static uint64_t *number_of(const char *key)
+{
+    sim_model *m = &sim_the_model;
+    return !strcmp(key, "seed")    ? &m->seed
+           : !strcmp(key, "tick")  ? &m->tick
+           : !strcmp(key, "slice") ? &m->slice
+                                   : NULL;
+}
+
+bool sim_model_set(const char *word)
+{
+    sim_model *m = &sim_the_model;
+    const char *equals = strchr(word, '=');
+    char key[64];
+    if (!equals || (size_t)(equals - word) >= sizeof key)
+        return refuse(word, "not KEY=VALUE");
+    snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+    const char *value = equals + 1;
+    if (!strncmp(key, "cost.", 5))
+        return set_cost(word, key + 5, value);
+    if (!strcmp(key, "name"))
+        return snprintf(m->name, sizeof m->name, "%s", value) > 0;
+    if (!strcmp(key, "label"))
+        return snprintf(m->label, sizeof m->label, "%s", value) > 0;
+    if (!strcmp(key, "lacks"))
+        return set_lack(word, value);
+    if (!strcmp(key, "stall"))
+        return set_stall(word, value);
+    uint64_t *number = number_of(key);
+    int64_t n;
+    if (!number)
+        return refuse(word, "no such key");
+    if (!read_number(&value, &n) || *value || n < 0)
+        return refuse(word, "no number");
+    *number = (uint64_t)n;
+    return true;
+}
+
+/* ---- what an operation costs --------------------------------------------------------------- */
+
+/* splitmix64: the same numbers on every host. */
+static uint64_t state;
+
+void sim_model_restart(void)
+{
+    state = sim_the_model.seed;
+}
+
+static int64_t random_part(void)
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (int64_t)(((z ^ z >> 31) >> 32) * UINT64_C(1000000000) >> 32);
+}
+
+/* Integers throughout, as floating point need not be the same everywhere. */
+static int64_t at(const table *t, uint64_t x)
+{
+    int64_t x_ = (int64_t)x;
+    if (!t->n)
+        return 0;
+    if (t->n == 1 || x_ <= t->point[0].x)
+        return t->point[0].ps;
+    unsigned i = 1;
+    while (i < t->n - 1 && t->point[i].x < x_)
+        i++;
+    int64_t dx = t->point[i].x - t->point[i - 1].x, dy = t->point[i].ps - t->point[i - 1].ps;
+    __int128 product = (__int128)dy * (x_ - t->point[i - 1].x);
+    return t->point[i - 1].ps + (int64_t)(product / dx);
+}
+
+uint64_t sim_model_cost(sim_op op, const sim_load *load)
+{
+    const cost *c = &costs[op];
+    int64_t ps = c->fixed + at(&c->amount, load->amount) + at(&c->tasks, load->tasks) +
+                 at(&c->ready, load->ready) + at(&c->waiters, load->waiters);
+    if (c->random.n)
+        ps += at(&c->random, (uint64_t)random_part());
+    return ps > 0 ? (uint64_t)(ps + PS_PER_NS / 2) / PS_PER_NS : 0;
+}

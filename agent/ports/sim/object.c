@@ -1,0 +1,216 @@
+/* Semaphores, mutexes and queues of the simulated kernel. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+/* ---- semaphores ---------------------------------------------------------------------------- */
+
+int sim_sem_create(rts_sem *sem, unsigned value)
+{
+    *sem = (rts_sem){.value = value};
+    sim_call(SIM_SEM_CREATE, 0);
+    return 0;
+}
+
+int sim_sem_destroy(rts_sem *sem)
+{
+    (void)sem;
+    sim_call(SIM_SEM_DELETE, 0);
+    return 0;
+}
+
+int sim_sem_give(rts_sem *sem)
+{
+    sim_charge(SIM_SEM_GIVE, 0, sem->waiters.n);
+    if (sem->waiters.n)
+        sim_charge(SIM_SEM_WAKE, 0, sem->waiters.n);
+    if (!sim_wake(&sem->waiters))
+        sem->value++;
+    sim_leave();
+    return 0;
+}
+
+int sim_sem_take(rts_sem *sem)
+{
+    sim_charge(SIM_SEM_TAKE, 0, sem->waiters.n);
+    if (sem->value) {
+        sem->value--;
+    } else {
+        sim_charge(SIM_SEM_BLOCK, 0, sem->waiters.n);
+        sim_block(&sem->waiters);
+    }
+    sim_leave();
+    return 0;
+}
+
+int sim_sem_try(rts_sem *sem)
+{
+    sim_charge(SIM_SEM_TRY, 0, sem->waiters.n);
+    int err = sem->value ? 0 : -EAGAIN;
+    sem->value -= err ? 0 : 1;
+    sim_leave();
+    return err;
+}
+
+/* ---- mutexes ------------------------------------------------------------------------------- */
+
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
+{
+    unsigned lacks = sim_the_model.lacks;
+    if ((protocol == RTS_LOCK_INHERIT && lacks & SIM_LACKS_INHERIT) ||
+        (protocol == RTS_LOCK_PROTECT && lacks & SIM_LACKS_PROTECT))
+        return -ENOTSUP;
+    *mutex = (rts_mutex){.protocol = (int)protocol, .ceiling = ceiling};
+    sim_call(SIM_MUTEX_CREATE, 0);
+    return 0;
+}
+
+int rts_mutex_destroy(rts_mutex *mutex)
+{
+    if (mutex->owner)
+        return -EBUSY;
+    sim_call(SIM_MUTEX_DELETE, 0);
+    return 0;
+}
+
+/*
+ * The level a task has by itself and by the mutexes it holds; and so on with the owner of the one
+ * that it waits for itself.
+ */
+static void settle_level(sim_task *t)
+{
+    for (; t; t = t->wants && t->wants->protocol == RTS_LOCK_INHERIT ? t->wants->owner : NULL) {
+        int level = t->prio;
+        for (const rts_mutex *m = t->holds; m; m = m->next) {
+            int by = m->protocol == RTS_LOCK_PROTECT                       ? m->ceiling
+                     : m->protocol == RTS_LOCK_INHERIT && m->waiters.first ? m->waiters.first->level
+                                                                           : 0;
+            level = by > level ? by : level;
+        }
+        sim_set_level(t, level);
+    }
+}
+
+static void own(rts_mutex *mutex, sim_task *t)
+{
+    mutex->owner = t;
+    mutex->next = t->holds;
+    t->holds = mutex;
+    t->wants = NULL;
+    settle_level(t);
+}
+
+int sim_mutex_lock(rts_mutex *mutex)
+{
+    sim_charge(SIM_MUTEX_LOCK, 0, mutex->waiters.n);
+    if (!mutex->owner) {
+        own(mutex, sim_self);
+    } else {
+        sim_charge(SIM_MUTEX_BLOCK, 0, mutex->waiters.n);
+        sim_self->wants = mutex;
+        sim_block(&mutex->waiters);
+        if (mutex->protocol == RTS_LOCK_INHERIT)
+            settle_level(mutex->owner);
+    }
+    sim_leave();
+    return 0;
+}
+
+int sim_mutex_unlock(rts_mutex *mutex)
+{
+    rts_mutex **link = &sim_self->holds;
+    if (mutex->owner != sim_self)
+        return -EPERM;
+    sim_charge(SIM_MUTEX_UNLOCK, 0, mutex->waiters.n);
+    while (*link != mutex)
+        link = &(*link)->next;
+    *link = mutex->next;
+    mutex->owner = NULL;
+    settle_level(sim_self);
+    if (mutex->waiters.n) {
+        sim_charge(SIM_MUTEX_WAKE, 0, mutex->waiters.n);
+        own(mutex, sim_wake(&mutex->waiters));
+    }
+    sim_leave();
+    return 0;
+}
+
+/* ---- queues and channels ------------------------------------------------------------------- */
+
+int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot)
+{
+    (void)slot;
+    *queue = (rts_queue){.length = length, .size = size, .ring = malloc(length * size)};
+    sim_call(SIM_QUEUE_CREATE, 0);
+    return queue->ring ? 0 : -ENOMEM;
+}
+
+int rts_queue_destroy(rts_queue *queue)
+{
+    free(queue->ring);
+    sim_call(SIM_QUEUE_DELETE, 0);
+    return 0;
+}
+
+/* Whoever waits is charged for what it does when it has waited: the copy. */
+static void wait_for_room(const rts_queue *queue, sim_list *list, size_t full)
+{
+    while (queue->n == full) {
+        sim_charge(SIM_QUEUE_BLOCK, 0, list->n);
+        sim_block(list);
+        sim_leave();
+    }
+}
+
+static void wake_one(sim_list *list)
+{
+    if (list->n)
+        sim_charge(SIM_QUEUE_WAKE, 0, list->n);
+    sim_wake(list);
+    sim_leave();
+}
+
+int sim_queue_send(rts_queue *queue, const void *message)
+{
+    sim_op op = queue->pointers ? SIM_POINTER_SEND : SIM_QUEUE_SEND;
+    wait_for_room(queue, &queue->senders, queue->length);
+    sim_charge(op, queue->pointers ? 0 : queue->size, queue->receivers.n);
+    size_t end = (queue->begin + queue->n++) % queue->length;
+    memcpy(queue->ring + end * queue->size, message, queue->size);
+    wake_one(&queue->receivers);
+    return 0;
+}
+
+int sim_queue_receive(rts_queue *queue, void *message)
+{
+    sim_op op = queue->pointers ? SIM_POINTER_RECEIVE : SIM_QUEUE_RECEIVE;
+    wait_for_room(queue, &queue->receivers, 0);
+    sim_charge(op, queue->pointers ? 0 : queue->size, queue->senders.n);
+    memcpy(message, queue->ring + queue->begin * queue->size, queue->size);
+    queue->begin = (queue->begin + 1) % queue->length;
+    queue->n--;
+    wake_one(&queue->senders);
+    return 0;
+}
+
+int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
+{
+    bool pointers = kind == SIM_CHANNEL_MAILBOX;
+    int err = rts_queue_create(&channel->queue, length, pointers ? sizeof(void *) : size, slot);
+    channel->queue.pointers = pointers;
+    return err;
+}
+
+int rts_channel_destroy(rts_channel *channel, int kind)
+{
+    (void)kind;
+    return rts_queue_destroy(&channel->queue);
+}
+
+const char *rts_channel_limits(int kind)
+{
+    (void)kind;
+    return "the memory of this machine";
+}

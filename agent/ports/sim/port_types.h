@@ -1,0 +1,80 @@
+/* Types of the simulated system (kernel.h). */
+#ifndef RTS_PORT_TYPES_H
+#define RTS_PORT_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RTS_PRIO_MIN 1
+#define RTS_PRIO_MAX 61
+#define RTS_TIME_HZ UINT64_C(1000000000)
+#define RTS_STACK_DEFAULT 0
+#define RTS_SAMPLES_DEFAULT 1000
+#define RTS_BUDGET_DEFAULT (16 << 20)
+
+typedef struct sim_task sim_task;
+
+/* Tasks in the order in which they come first. */
+typedef struct sim_list {
+    sim_task *first, *last;
+    unsigned n;
+} sim_list;
+
+typedef struct rts_sem {
+    unsigned value;
+    sim_list waiters;
+} rts_sem;
+
+typedef struct rts_mutex {
+    int protocol, ceiling;
+    sim_task *owner;
+    sim_list waiters;
+    struct rts_mutex *next; /* of those that the owner holds */
+} rts_mutex;
+
+/* A ring of messages, or of pointers to them. */
+typedef struct rts_queue {
+    unsigned char *ring;
+    size_t length, size, begin, n;
+    bool pointers;
+    sim_list senders, receivers;
+} rts_queue;
+
+typedef struct rts_task {
+    sim_task *task;
+} rts_task;
+
+#define RTS_CHILD_KINDS "thread|process"
+#define RTS_VICTIM_KINDS RTS_CHILD_KINDS
+
+typedef struct rts_child {
+    sim_task *task;
+    int prio;
+} rts_child;
+
+#define RTS_CHANNEL_KINDS "queue|mailbox"
+enum { SIM_CHANNEL_QUEUE, SIM_CHANNEL_MAILBOX };
+#define RTS_MESSAGE_ROOM 0
+
+typedef struct rts_channel {
+    rts_queue queue;
+} rts_channel;
+
+#define RTS_EVENTS "best"
+typedef struct rts_event {
+    struct sim_source *source;
+} rts_event;
+
+#define RTS_TIMERS "sleep"
+typedef struct rts_timer {
+    uint64_t first, period, next;
+} rts_timer;
+
+#define RTS_IRQ_FORMS "interrupt"
+typedef struct rts_irq {
+    void (*handler)(void *arg);
+    void *arg;
+} rts_irq;
+
+#endif

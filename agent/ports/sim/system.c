@@ -1,0 +1,268 @@
+/* The agent's own side of the simulated system: cases, loads, the host. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent.h"
+#include "kernel.h"
+#include "load.h"
+
+static volatile sig_atomic_t stop_asked;
+static rts_case *the_case;
+
+/* ---- capabilities -------------------------------------------------------------------------- */
+
+static const struct {
+    unsigned lack;
+    uint32_t cap;
+} lost[] = {
+    {SIM_LACKS_PROTECT, RTS_CAP_LOCK_PROTECT}, {SIM_LACKS_EVENT, RTS_CAP_EVENT},
+    {SIM_LACKS_SOFT_IRQ, RTS_CAP_SOFT_IRQ},    {SIM_LACKS_SUSPEND, RTS_CAP_SUSPEND},
+    {SIM_LACKS_PROCESS, RTS_CAP_PROCESS},      {SIM_LACKS_DEADLINE, RTS_CAP_DEADLINE},
+    {SIM_LACKS_HEAP, RTS_CAP_HEAP},            {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
+};
+
+uint32_t rts_port_caps(void)
+{
+    uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS |
+                    RTS_CAP_SEM_NAMED | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP |
+                    RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT |
+                    RTS_CAP_CPU_TIME | RTS_CAP_DEADLINE | RTS_CAP_CHILDREN | RTS_CAP_EVENT |
+                    RTS_CAP_SUSPEND | RTS_CAP_SOFT_IRQ;
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        if (sim_the_model.lacks & lost[i].lack)
+            caps &= ~lost[i].cap;
+    return caps;
+}
+
+const char *rts_port_why_not(uint32_t cap)
+{
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        if (lost[i].cap == cap)
+            return "the modelled system does not have it";
+    return cap == RTS_CAP_SMP ? "the simulated system has one CPU"
+                              : "the simulated system does not have it";
+}
+
+const char *rts_port_strerror(int error)
+{
+    return error == -ENOTSUP ? "the modelled system does not have it" : strerror(-error);
+}
+
+bool rts_port_is_limit(int error)
+{
+    return error == -ENOTSUP || error == -ENOMEM;
+}
+
+/* ---- one case ------------------------------------------------------------------------------ */
+
+typedef struct job {
+    rts_case *c;
+    void (*run)(rts_case *c);
+} job;
+
+static void measuring_task(void *arg)
+{
+    const job *j = arg;
+    j->run(j->c);
+}
+
+/* The world outside has its own time: it gets its progress by that. */
+static void look_around(void)
+{
+    static struct timespec last;
+    struct timespec now;
+    if (!the_case)
+        return;
+    the_case->stop_asked = the_case->stop_asked || stop_asked;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ms = (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000;
+    if (!the_case->progress_ms || ms < the_case->progress_ms)
+        return;
+    last = now;
+    rts_agent_progress(the_case);
+}
+
+int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+{
+    job j = {c, run};
+    rts_task task;
+    rts_task_attr attr = {
+        .run = measuring_task, .arg = &j, .prio = (int)c->common.prio, .policy = RTS_FIFO};
+    sim_restart();
+    c->evidence.prio = c->common.prio;
+    c->evidence.sched = "fifo";
+    c->evidence.locked = true;
+    if (rts_task_create(&task, &attr)) {
+        snprintf(why, size, "no memory for its task");
+        return -1;
+    }
+    the_case = c;
+    sim_look_around = look_around;
+    rts_task_join(&task);
+    bool dead = sim_dead;
+    the_case = NULL;
+    sim_dead = false;
+    sim_kill_all(false);
+    if (!dead)
+        return 0;
+    snprintf(why, size, "all its tasks wait for each other");
+    return -1;
+}
+
+static struct {
+    uint64_t at, cpu, given, taken;
+} section;
+
+void rts_port_section_start(rts_case *c)
+{
+    (void)c;
+    section.at = sim_now;
+    section.cpu = sim_self->cpu;
+    section.given = sim_self->given;
+    section.taken = sim_self->taken;
+}
+
+void rts_port_section_end(rts_case *c)
+{
+    c->evidence.section_ns = (int64_t)(sim_now - section.at);
+    c->evidence.cpu_ns = (int64_t)(sim_self->cpu - section.cpu);
+    c->evidence.nvcsw = (int64_t)(sim_self->given - section.given);
+    c->evidence.nivcsw = (int64_t)(sim_self->taken - section.taken);
+}
+
+void rts_port_bind(int cpu)
+{
+    (void)cpu;
+}
+
+int rts_port_default_cpu(void)
+{
+    return 0;
+}
+
+void rts_port_cpus(rts_cpuset *set)
+{
+    *set = (rts_cpuset){{1}};
+}
+
+void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    *busy_ns = *rest_ns = 0;
+}
+
+/* ---- loads --------------------------------------------------------------------------------- */
+
+static rts_task worker[RTS_WORKERS_MAX];
+
+static void work(void *arg)
+{
+    rts_worker *w = arg;
+    w->component->run(w);
+}
+
+int rts_port_load_start(rts_running *l)
+{
+    sim_restart();
+    for (unsigned i = 0; i < l->n_workers; i++) {
+        rts_worker *w = &l->worker[i];
+        rts_task_attr attr = {.run = work,
+                              .arg = w,
+                              .prio = w->prio,
+                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        int err = rts_task_create(&worker[i], &attr);
+        if (err)
+            return err;
+        worker[i].task->load = true;
+    }
+    return 0;
+}
+
+bool rts_port_load_alive(rts_running *l, unsigned i)
+{
+    if (worker[i].task->state != SIM_ENDED)
+        return true;
+    rts_worker_failed(&l->worker[i], "it returned");
+    return false;
+}
+
+int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+{
+    (void)l;
+    return (int64_t)worker[i].task->cpu;
+}
+
+void rts_port_load_stop(rts_running *l)
+{
+    (void)l;
+    sim_kill_all(true);
+}
+
+void rts_port_quiet(bool quiet)
+{
+    sim_silence(quiet);
+}
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+void rts_port_put(const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, stdout);
+}
+
+void rts_port_flush(void)
+{
+    fflush(stdout);
+}
+
+int rts_port_getline(char *line, size_t size)
+{
+    int length = 0, c;
+    while ((c = getchar()) != EOF && c != '\n') {
+        if ((size_t)length + 1 < size)
+            line[length] = (char)c;
+        length++;
+    }
+    if (c == EOF && !length)
+        return -1;
+    line[(size_t)length < size ? (size_t)length : size - 1] = '\0';
+    return length;
+}
+
+bool rts_port_stopped(void)
+{
+    return stop_asked;
+}
+
+void rts_port_hello(rts_wire *w)
+{
+    rts_wire_str(w, "port", "sim");
+    rts_wire_str(w, "os", sim_the_model.name);
+    rts_wire_str(w, "arch", "simulated");
+}
+
+void rts_port_conditions(rts_wire *w)
+{
+    rts_wire_str(w, "model", sim_the_model.name);
+    rts_wire_str(w, "model.label", sim_the_model.label);
+    rts_wire_uint(w, "model.seed", sim_the_model.seed);
+    rts_wire_uint(w, "model.tick_ns", sim_the_model.tick);
+    rts_wire_uint(w, "model.slice_ns", sim_the_model.slice);
+}
+
+static void ask_to_stop(int signal)
+{
+    (void)signal;
+    stop_asked = 1;
+}
+
+void sim_set_signals(void)
+{
+    struct sigaction action = {.sa_handler = ask_to_stop}; /* ends a read as well */
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
