@@ -391,7 +391,8 @@ void sim_work(sim_op op, uint64_t amount)
             step = sim_self->slice;
         use(step);
         left -= step;
-        sim_leave();
+        if (left) /* else it has ended before what happens in that very moment */
+            sim_leave();
     }
 }
 
