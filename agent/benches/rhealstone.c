@@ -947,6 +947,16 @@ static int il_once(void *state, double *ticks)
     return check_pass(&i->f, sum);
 }
 
+/* The form's name: one of several that are parted by bars. */
+static void tell_form(rts_case *c, int64_t form)
+{
+    const char *name = RTS_IRQ_FORMS;
+    for (; form; form--)
+        name = strchr(name, '|') + 1;
+    rts_table(c, "what stands for an interrupt", "form");
+    rts_row(c, "%.*s", (int)strcspn(name, "|"), name);
+}
+
 /* One level down: where a task stands in for the routine, it has to be more urgent. */
 static int run_il(rts_case *c)
 {
@@ -956,6 +966,7 @@ static int run_il(rts_case *c)
     int err = rts_irq_open(&i->irq, (int)i->f.p->irq, service, i);
     if (err)
         return rts_port_failed(c, "cannot have interrupts of this form", err);
+    tell_form(c, i->f.p->irq);
     err = i->f.p->form == CLASSIC ? measure_classic(&i->f, il_once)
                                   : measure_sampled(&i->f, il_round);
     rts_irq_close(&i->irq);
@@ -1296,13 +1307,13 @@ static int kar_once(void *state, double *ticks)
     rts_tick start = rts_now(), limit = time_limit(b->f.c);
     uint64_t loops = (uint64_t)b->f.p->loops, n = 0;
     b->with = b->without = 0;
-    while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit) {
+    do {
         uint64_t more = kar_round_loops(b);
         more = more < loops - n ? more : loops - n;
         if (kar_pass(b, false, more) || kar_pass(b, true, more))
             return -1;
         n += more;
-    }
+    } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
     b->passes += n;
     *ticks = ((double)b->with - (double)b->without) / (double)n;
     note(&b->f, "T_with", (double)b->with);

@@ -60,7 +60,8 @@ static int open_eventfd(rts_irq *irq)
     if (irq->fd < 0)
         return -errno;
     pthread_attr_init(&attr);
-    int err = posix_set_policy(&attr, own.sched_priority + 1, RTS_FIFO);
+    rts_task_attr above = {.prio = own.sched_priority + 1, .policy = RTS_FIFO, .cpu = -1};
+    int err = posix_set_attributes(&attr, &above);
     if (!err)
         err = pthread_create(&irq->thread, &attr, wait_for_requests, irq);
     pthread_attr_destroy(&attr);
