@@ -6,7 +6,6 @@ this system cannot have (``n.e.``) is named, and the number over the others is m
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -155,29 +154,40 @@ def _sets(measured: list[Result]) -> Iterator[_Set]:
     """By load, configuration and form, and by variant and lock of rheal.db.
 
     Where a load comes several times, the first results under it belong together, and so on.  Of
-    several results of another component, say for two forms of interrupt, the first counts.
+    several cases of another component, say for two forms of interrupt, the first counts.
     """
-    groups: dict[tuple[Value, ...], dict[str, list[Result]]] = {}
-    turns: Counter[str] = Counter()
+    groups: dict[_Circumstances, dict[str, _Cases]] = {}
     for result in measured:
         group, _, name = result.bench.partition(".")
-        if group != "rheal" or name not in COMPONENTS:
-            continue
-        same = f"{result.bench} {result.load} {sorted(result.params.items())}"
-        config, form = result.params.get("config"), result.params.get("form", FORMS[0])
-        key = (result.load, turns[same], config, form)
-        groups.setdefault(key, {}).setdefault(name, []).append(result)
-        turns[same] += 1
-    for (load, _, config, form), found in groups.items():
-        for last in found.get("db", [None]):
-            own = {"variant": "rtems", "lock": "inherit"} if last is None else last.params
-            params: dict[str, Value] = {"form": form}
-            params |= {k: own[k] for k in ("variant", "lock") if k in own}
-            params |= {} if config is None else {"config": config}
-            chosen: dict[str, Result | None] = {
-                name: found[name][0] if name in found else None for name in COMPONENTS
-            }
-            yield _Set(str(load), params, chosen | {"db": last})
+        if group == "rheal" and name in COMPONENTS:
+            form, config = result.params.get("form", FORMS[0]), result.params.get("config")
+            cases = groups.setdefault((result.load, form, config), {}).setdefault(name, {})
+            cases.setdefault(str(sorted(result.params.items())), []).append(result)
+    for circumstances, found in groups.items():
+        others = {name: next(iter(found[name].values())) for name in found if name != "db"}
+        for turn in range(max(map(len, others.values()), default=1)):
+            chosen = {name: _at(others[name], turn) for name in others}
+            for repeated in found.get("db", {"": []}).values():
+                yield _set(circumstances, chosen | {"db": _at(repeated, turn)})
+
+
+_Circumstances = tuple[str, Value, Value]  # load, form, configuration
+_Cases = dict[str, list[Result]]  # by parameters: as often as they were run
+
+
+def _at(repeated: list[Result], turn: int) -> Result | None:
+    """The result of that turn, or the last there is."""
+    return repeated[min(turn, len(repeated) - 1)] if repeated else None
+
+
+def _set(circumstances: _Circumstances, chosen: dict[str, Result | None]) -> _Set:
+    load, form, config = circumstances
+    last = chosen["db"]
+    own: Mapping[str, Value] = last.params if last else {"variant": "rtems", "lock": "inherit"}
+    params: dict[str, Value] = {"form": form}
+    params |= {name: own[name] for name in ("variant", "lock") if name in own}
+    params |= {} if config is None else {"config": config}
+    return _Set(load, params, {name: chosen.get(name) for name in COMPONENTS})
 
 
 def _lack(result: Result | None) -> str | None:

@@ -169,7 +169,8 @@ def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded
             for params in _grid(want, table, asked, limit):
                 _check_end(table, params, want.where)
                 rank = _rank(table, params.get("config"))
-                key = (place, rank, want.bench, str(sorted(params.items())))
+                whole = {param.name: param.default for param in table.params} | params
+                key = (place, rank, want.bench, str(sorted(whole.items())))
                 found.setdefault(key, Case(len(found), want.bench, params, spec))
     ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
     cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]

@@ -42,7 +42,7 @@ def made(plan: Plan, number: str, measured: list[Result], **weights: int) -> lis
     return derived.results(msgspec.structs.replace(plan, derived=[case]), measured)
 
 
-def value(result: Result, name: str) -> tuple[float, str]:
+def value(result: Result, name: str) -> tuple[Any, str]:
     figure = result.figures[name]
     assert figure.value is not None
     return figure.value, figure.unit
@@ -130,9 +130,10 @@ def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
         *components(load="heavy", mean=3000.0),
     ]
     found = made(plan, "sum_time", measured)
-    assert [
+    told: list[Any] = [
         (r.load, r.params["form"], r.params["variant"], value(r, "sum of times")[0]) for r in found
-    ] == [
+    ]
+    assert told == [
         ("none", "sampled", "rtems", pytest.approx(30)),
         ("none", "sampled", "kar", pytest.approx(40)),
         ("none", "classic", "rtems", pytest.approx(6)),
@@ -143,6 +144,12 @@ def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
 def test_a_load_that_comes_twice_makes_two(plan: Plan) -> None:
     found = made(plan, "sum_time", [*components(), *components(mean=1000.0)])
     assert [value(r, "sum of times")[0] for r in found] == [pytest.approx(30), pytest.approx(6)]
+
+
+def test_a_case_that_was_run_once_more_makes_no_number_of_its_own(plan: Plan) -> None:
+    again = component("db", mean=1000.0)
+    (found,) = made(plan, "sum_time", [*components(), again])
+    assert value(found, "sum of times")[0] == pytest.approx(30)
 
 
 def test_of_two_forms_of_interrupt_the_first_counts(plan: Plan) -> None:
@@ -186,6 +193,11 @@ def test_a_number_brings_its_components_once() -> None:
     assert [(c.id, c.bench, c.params) for c in expanded.derived] == [
         (15, "rheal.sum_time", {}), (16, "rheal.rate", {}),
     ]  # fmt: skip
+
+
+def test_a_case_that_is_named_beside_a_number_is_the_same_one() -> None:
+    asked = [Wanted("rheal.db", {}), Wanted("rheal.sum_time", {})]
+    assert len(expand(asked, Asked(), offered()).cases) == 2 * 5 + 2 * 2
 
 
 def test_weights_are_parameters_of_the_number() -> None:
