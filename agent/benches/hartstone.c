@@ -28,7 +28,7 @@ enum { STOP_TOTAL, STOP_FIRST };
 enum { PH, PN, AH, SH, SA };
 
 typedef struct hart_params {
-    int64_t set, policy, form, duration, start, stop, stop_misses, raw;
+    int64_t set, policy, form, duration, start, stop, stop_misses, speed;
 } hart_params;
 
 /* ---- a task and its deadlines ------------------------------------------------------------------
@@ -672,8 +672,8 @@ static rts_tick scaled(int64_t ns, double by, int64_t least)
 
 static int find_speed(experiment *x, double by)
 {
-    x->raw = x->p->raw ? (double)x->p->raw
-                       : raw_speed(x->c, scaled(10 * SECOND_NS, by, SHORTEST_TEST_NS), NULL);
+    x->raw = x->p->speed ? (double)x->p->speed
+                         : raw_speed(x->c, scaled(10 * SECOND_NS, by, SHORTEST_TEST_NS), NULL);
     if (x->raw <= 0)
         return rts_failed(x->c, "the Whetstone's result was wrong, or the clock stands still");
     if (x->p->set == SET_AUTO) {
@@ -772,7 +772,7 @@ static int run_raw(rts_case *c)
                    "the experiment ends with the test that misses or skips stop_misses deadlines " \
                    "in all, or with the first that does so at all"),                               \
         RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000, "see stop"),                 \
-        RTS_INT(hart_params, raw, "KWIPS", 0, 0, INT64_C(1000000000000),                           \
+        RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
                 "raw speed of this system; 0: it is measured first")
 
 static const rts_param alone_param[] = {COMMON, RTS_PARAMS_END};
