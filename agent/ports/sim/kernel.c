@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define STACK (256u << 10)
-#define LOOK 4096 /* steps of time between two looks at the world outside */
+#define LOOK 4096                 /* steps of time between two looks at the world outside */
 #define STILL (UINT64_C(1) << 25) /* steps without time: it will not go on any more */
 
 uint64_t sim_now, sim_preemptions;
@@ -590,10 +590,8 @@ void sim_sleep(uint64_t time)
 
 void sim_boot(void)
 {
-    agent = (sim_task){.state = SIM_RUNNING,
-                       .level = SIM_LEVEL_AGENT,
-                       .prio = SIM_LEVEL_AGENT,
-                       .entered = true};
+    agent = (sim_task){
+        .state = SIM_RUNNING, .level = SIM_LEVEL_AGENT, .prio = SIM_LEVEL_AGENT, .entered = true};
     sim_self = &agent;
     sim_restart();
 }

@@ -76,8 +76,8 @@ static table *table_of(cost *c, const char *kind)
         const char *kind;
         size_t offset;
     } tables[] = {
-        {"amount", offsetof(cost, amount)},   {"tasks", offsetof(cost, tasks)},
-        {"ready", offsetof(cost, ready)},     {"waiters", offsetof(cost, waiters)},
+        {"amount", offsetof(cost, amount)}, {"tasks", offsetof(cost, tasks)},
+        {"ready", offsetof(cost, ready)},   {"waiters", offsetof(cost, waiters)},
         {"random", offsetof(cost, random)},
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
