@@ -18,10 +18,10 @@ UNCHECKED = {
 }
 
 
-@pytest.mark.parametrize(
-    "check", sorted({c for of in CHECKS.values() for c in of}, key=lambda c: c.__name__),
-    ids=lambda c: c.__name__,
-)  # fmt: skip
+ALL = sorted({check for of in CHECKS.values() for check in of}, key=lambda check: check.__name__)
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 def test_what_is_reported_is_what_the_model_implies(check: Check) -> None:
     check(SIM)
 

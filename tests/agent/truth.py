@@ -1,13 +1,15 @@
 """What a case on the simulated system must report: formulas of what the model says things cost.
 
 A check takes an agent, runs cases on it and asserts that what comes back is, to the tick, what the
-procedure of the bench implies.  @truth("bench", ...) puts it on the list of checks of these benches;
-a further family is a further file truth_NAME.py.
+procedure of the bench implies.  @truth("bench", ...) enters it for these benches; a further family
+is a further file truth_NAME.py.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,9 +90,7 @@ class Costs(NamedTuple):
     device: int = 3301
 
     def words(self) -> list[str]:
-        return [
-            f"cost.{name.rstrip('_')}.fixed={1000 * ns}" for name, ns in self._asdict().items()
-        ]
+        return [f"cost.{name.rstrip('_')}.fixed={1000 * ns}" for name, ns in self._asdict().items()]
 
 
 C = Costs()
@@ -171,7 +171,7 @@ def holds(found: Json, values: list[int]) -> None:
 
 
 class Random:
-    """The generator of the simulated system, splitmix64, and its tables (agent/ports/sim/model.c)."""
+    """The generator of the simulated system, and its tables (agent/ports/sim/model.c)."""
 
     MASK = (1 << 64) - 1
 
@@ -188,9 +188,7 @@ class Random:
     @staticmethod
     def at(points: list[tuple[int, int]], x: int) -> int:
         """A table's value in ps: straight between its points."""
-        (x0, y0), (x1, y1) = next(
-            (a, b) for a, b in zip(points, points[1:], strict=False) if x <= b[0]
-        )
+        (x0, y0), (x1, y1) = next((a, b) for a, b in itertools.pairwise(points) if x <= b[0])
         return y0 + (y1 - y0) * (x - x0) // (x1 - x0)  # for tables that rise
 
     def costs(self, fixed: int, points: list[tuple[int, int]]) -> Iterator[int]:
@@ -226,7 +224,5 @@ class Time:
 
 def listed(agent: Agent) -> list[str]:
     """The benches an agent has."""
-    import subprocess
-
     done = subprocess.run([agent.path, "--list"], stdout=subprocess.PIPE, check=True)
     return [r["id"] for r in records(done.stdout) if r["t"] == "bench"]

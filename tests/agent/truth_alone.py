@@ -90,7 +90,9 @@ def batches(agent: Agent) -> None:
     # A yield is longer than 10 granules, which are readings here, and two waits are.
     assert result(agent, "sched.yield samples=100")["batch"] == 1
     assert result(agent, "sem.wait.free samples=100")["batch"] == 2
-    always(result(agent, "mem.memset size=64 batch=5 samples=100", per("set", 700)), 5 * ns(64 * 700))
+    always(
+        result(agent, "mem.memset size=64 batch=5 samples=100", per("set", 700)), 5 * ns(64 * 700)
+    )
 
 
 def sizes(low: int, high: int, n: int) -> list[int]:

@@ -211,11 +211,7 @@ def background_half(agent: Agent) -> None:
     ends = C.read + C.time_syscall + WAIT  # what a task does behind its work
     assert rest and rest + ends + GIVE < slice_ns
     half = (
-        WAIT
-        + C.switch
-        + 50 * rounds * (slice_ns + C.switch)
-        + 24 * (rest + ends + C.switch)
-        + rest
+        WAIT + C.switch + 50 * rounds * (slice_ns + C.switch) + 24 * (rest + ends + C.switch) + rest
     )
     got = [rounds * slice_ns + rest + C.read] * 24  # CPU time up to the half
     got += [rounds * slice_ns + rest + C.read + GIVE] + [rounds * slice_ns] * 25

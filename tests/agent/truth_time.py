@@ -57,7 +57,9 @@ STALLS = [
 
 def releases(n: int, first: int, period: int, beside: int) -> tuple[list[int], list[int]]:
     """Lateness of n activations, and of those that never happened, by the stalls above."""
-    time, late, omitted, release = Time(*STALLS), [], [], first
+    time, release = Time(*STALLS), first
+    late: list[int] = []
+    omitted: list[int] = []
     while len(late) < n:
         if release > time.now:
             time.idle(release)
@@ -196,7 +198,7 @@ LATENCY = ("int.latency.phase", "dk.irq_latency", "dk.irqsoff")
 
 @truth(*LATENCY)
 def interrupts(agent: Agent) -> None:
-    """Latencies that are all the same are no excess; one that is longer is, by what it is longer."""
+    """Latencies that are all the same are no excess."""
     words = "rate=8000 quiet=64 span=1024 samples=2048"
     for bench in LATENCY:
         found = result(agent, f"{bench} {words}")
