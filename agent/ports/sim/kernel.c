@@ -220,9 +220,10 @@ void sim_event_at(sim_event *e, uint64_t at)
 {
     if (n_events == room) {
         room = room ? 2 * room : 64;
-        heap = realloc(heap, room * sizeof *heap);
-        if (!heap)
+        sim_event **more = realloc(heap, room * sizeof(sim_event *));
+        if (!more)
             fatal("no memory for events");
+        heap = more;
     }
     e->at = at;
     e->sequence = sequence++;
@@ -606,8 +607,8 @@ void sim_restart(void)
     restart_stalls();
 }
 
-void sim_silence(bool yes)
+void sim_silence(bool on)
 {
-    silent = yes;
+    silent = on;
     sim_leave();
 }
