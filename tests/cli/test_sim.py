@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from rtstone.measure import catalogue
 from rtstone.model.elsewhere import joined
 from rtstone.model.suite import Asked, expand, select, shipped
 from rtstone.store.index import find as find_run
-from rtstone.targets import find
+from rtstone.targets import find, sim
+from rtstone.targets.process import BUILT
 from tests.conftest import Cli
 
 STALLED = """
@@ -168,3 +170,27 @@ def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:
     path = find_run("last")
     (path / "run.json").unlink()
     assert cli("show", path, "--json").document["results"] == document["results"]
+
+
+def test_wherever_it_shows_it_is_labelled(cli: Cli, model: str, tmp_path: Path) -> None:
+    label = "Stalled, simulated (a test's own)"
+    first = cli("run", "null", "--target", model).out.splitlines()[0]
+    assert first.startswith(f"{label} · {model} · clock simulated")
+    assert cli("show", "last").out.count(label) == 2
+    page = tmp_path / "page.html"
+    assert cli("report", "last", "-o", page).status == 0
+    text = unescape(page.read_text())
+    assert f">{label}</h1>" in text
+    assert "Stalled was not measured: every number follows from a model (a test's own)." in text
+
+
+def test_it_is_labelled_even_if_it_never_answers(
+    cli: Cli, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agent = tmp_path / "rtstone-agent-sim"
+    agent.write_text(f'#!/bin/sh\ncase "$1" in --*) exec "{BUILT}/rtstone-agent-sim" "$@"; esac\n')
+    agent.chmod(0o755)
+    monkeypatch.setattr(sim, "BUILT", tmp_path)
+    done = cli("run", "null", "--target", model)
+    assert done.status == 4
+    assert done.out.startswith("Stalled, simulated (a test's own)")
