@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
+from rtstone.model import rhealstone
 from rtstone.model.documents import Figure, Result, Status, Value, Worst
 from rtstone.wire.records import Bench, Facts
 
@@ -31,22 +32,12 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """The results of all derived cases of a plan."""
     found = []
     for case in plan.derived:
-        if lack := _absent(plan, case):
-            found += _not_to_be_had(_blank(case), lack)
-        else:
-            found += DERIVED[case.bench].make(_blank(case), plan, measured)
+        found += DERIVED[case.bench].make(_blank(case), plan, measured)
     return found
 
 
-def _absent(plan: Plan, case: Case) -> str | None:
-    """Why the target cannot run any case of a bench that this one needs, None if it can."""
-    there = {other.bench for other in plan.cases}
-    needs = {bench for bench, _ in DERIVED[case.bench].needs} - there
-    return next((other.reason for other in plan.absent if other.bench in needs), None)
-
-
 def _blank(case: Case) -> Result:
-    return Result(case=case.id, bench=case.bench, params={}, load="none", status="ok")
+    return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
 
 
 def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
@@ -71,7 +62,12 @@ def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Resu
             found.append(structs.replace(result, status=status, reason=lack))
         else:
             found.append(_switch(result, trip, call.mean))
-    return found or [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
+    if found:
+        return found
+    for r in measured:
+        if r.bench == "sync.test2" and r.status == "unsupported":
+            return _not_to_be_had(blank, str(r.reason))
+    return [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
 
 
 def _lack(bench: str, result: Result | None) -> str | None:
@@ -159,6 +155,14 @@ def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
     )
 
 
+def _rhealstone(number: rhealstone.Number) -> Derived:
+    return Derived(
+        number.bench,
+        list(rhealstone.NEEDS),
+        lambda blank, _, measured: rhealstone.combine(number, blank, measured),
+    )
+
+
 def _derived(entries: Iterable[Derived]) -> dict[str, Derived]:
     return {entry.bench.id: entry for entry in entries}
 
@@ -213,5 +217,6 @@ DERIVED = _derived(
             _ALONE,
             _guarantee,
         ),
+        *map(_rhealstone, rhealstone.NUMBERS),
     ]
 )

@@ -85,6 +85,20 @@ def test_ctx_sync_says_what_it_lacks(plan: Plan, measured: list[Result], told: s
     assert told in (found.reason or "")
 
 
+@pytest.mark.parametrize(
+    "measured",
+    [
+        [calls(), trip(status="unsupported", reason="one CPU")],
+        [calls(status="unsupported", reason="one CPU"), trip()],
+        [trip(params={}, status="unsupported", reason="one CPU")],  # the target lacks the bench
+    ],
+)
+def test_ctx_sync_of_what_is_not_to_be_had(plan: Plan, measured: list[Result]) -> None:
+    (found,) = switches(plan, *measured)
+    assert found.status == "unsupported"
+    assert "one CPU" in (found.reason or "")
+
+
 def test_compare_needs_several_loads(plan: Plan) -> None:
     plan = msgspec.structs.replace(plan, derived=[Case(9, "dk.compare", {})])
     (found,) = derived.results(plan, [calls()])

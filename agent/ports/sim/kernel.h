@@ -15,7 +15,7 @@
 #include "model.h"
 #include "port.h"
 
-#define SIM_LEVELS 64 /* of priority: 0 time sharing, then real-time, then by deadline, the agent */
+#define SIM_LEVELS 64 /* 0 time sharing, then fixed priorities, deadlines, the agent */
 #define SIM_LEVEL_DEADLINE 62
 #define SIM_LEVEL_AGENT 63
 
@@ -41,6 +41,7 @@ struct sim_task {
     rts_policy policy;
     bool by_deadline, load, entered;
     uint64_t period, deadline; /* by deadline: relative, and of the job it is at */
+    uint64_t due;              /* the deadline by which it is scheduled, its own or inherited */
     uint64_t slice;            /* what is left of it, ns */
     uint64_t cpu;              /* time used, ns */
     uint64_t given, taken;     /* how often it gave up the CPU, and had it taken */
@@ -78,10 +79,17 @@ void sim_work(sim_op op, uint64_t amount);
 /* ---- tasks ---- */
 
 sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy policy, int space);
-void sim_task_kill(sim_task *t); /* not the running one */
+void sim_task_kill(sim_task *t); /* not the running one; mutexes that it holds stay locked */
 void sim_task_join(sim_task *t);
 void sim_task_free(sim_task *t); /* one that has ended */
-void sim_set_level(sim_task *t, int level);
+void sim_set_level(sim_task *t, int level, uint64_t due);
+
+/*
+ * Gives a task the urgency it has by itself and by the mutexes it holds; true: that is another one.
+ * And so on with the owner of the mutex that it waits for itself.
+ */
+bool sim_settle(sim_task *t);
+void sim_settle_chain(sim_task *t);
 
 /* Waits in a list, most urgent first; the caller leaves the kernel afterwards. */
 void sim_block(sim_list *list);
@@ -124,7 +132,10 @@ extern void (*sim_look_around)(void);
 /* SIGTERM and its like end the case that runs, and then the agent. */
 void sim_set_signals(void);
 
-/* What the agent is told if no task can ever run again. */
-extern bool sim_dead;
+/* Lets the agent go on, and the case end, whose tasks will not end by themselves. */
+void sim_end(const char *why);
+
+/* Why they will not; NULL: they will. */
+extern const char *sim_dead;
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "kernel.h"
@@ -18,19 +19,23 @@ static const struct {
     unsigned lack;
     uint32_t cap;
 } lost[] = {
-    {SIM_LACKS_PROTECT, RTS_CAP_LOCK_PROTECT}, {SIM_LACKS_EVENT, RTS_CAP_EVENT},
-    {SIM_LACKS_SOFT_IRQ, RTS_CAP_SOFT_IRQ},    {SIM_LACKS_SUSPEND, RTS_CAP_SUSPEND},
-    {SIM_LACKS_PROCESS, RTS_CAP_PROCESS},      {SIM_LACKS_DEADLINE, RTS_CAP_DEADLINE},
-    {SIM_LACKS_HEAP, RTS_CAP_HEAP},            {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
+    {SIM_LACKS_PROTECT, RTS_CAP_LOCK_PROTECT},
+    {SIM_LACKS_EVENT, RTS_CAP_EVENT},
+    {SIM_LACKS_SOFT_IRQ, RTS_CAP_SOFT_IRQ},
+    {SIM_LACKS_SUSPEND, RTS_CAP_SUSPEND},
+    {SIM_LACKS_PROCESS, RTS_CAP_PROCESS},
+    {SIM_LACKS_DEADLINE, RTS_CAP_DEADLINE},
+    {SIM_LACKS_HEAP, RTS_CAP_HEAP},
+    {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
 };
 
 uint32_t rts_port_caps(void)
 {
-    uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS |
-                    RTS_CAP_SEM_NAMED | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP |
-                    RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT |
-                    RTS_CAP_CPU_TIME | RTS_CAP_DEADLINE | RTS_CAP_CHILDREN | RTS_CAP_EVENT |
-                    RTS_CAP_SUSPEND | RTS_CAP_SOFT_IRQ;
+    uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS | RTS_CAP_SEM_NAMED |
+                    RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
+                    RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
+                    RTS_CAP_DEADLINE | RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_SUSPEND |
+                    RTS_CAP_SOFT_IRQ;
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
         if (sim_the_model.lacks & lost[i].lack)
             caps &= ~lost[i].cap;
@@ -69,6 +74,25 @@ static void measuring_task(void *arg)
     j->run(j->c);
 }
 
+/* How far the recorders are: a case that takes no sample for c->patience_ns is hung. */
+static void look_for_progress(void)
+{
+    static uint64_t seen, since;
+    uint64_t progress = 1;
+    for (unsigned i = 0; i < the_case->n_series; i++)
+        progress += the_case->series[i].rec->hist.n + the_case->series[i].rec->discarded;
+    if (progress != seen || sim_now < since) {
+        seen = progress;
+        since = sim_now;
+    }
+    static char why[64];
+    if (sim_now - since <= the_case->patience_ns || sim_dead)
+        return;
+    snprintf(why, sizeof why, "it made no progress for %u s",
+             (unsigned)(the_case->patience_ns / RTS_TIME_HZ));
+    sim_end(why);
+}
+
 /* The world outside has its own time: it gets its progress by that. */
 static void look_around(void)
 {
@@ -77,6 +101,7 @@ static void look_around(void)
     if (!the_case)
         return;
     the_case->stop_asked = the_case->stop_asked || stop_asked;
+    look_for_progress();
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ms = (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000;
     if (!the_case->progress_ms || ms < the_case->progress_ms)
@@ -102,13 +127,13 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     the_case = c;
     sim_look_around = look_around;
     rts_task_join(&task);
-    bool dead = sim_dead;
+    const char *dead = sim_dead;
     the_case = NULL;
-    sim_dead = false;
+    sim_dead = NULL;
     sim_kill_all(false);
     if (!dead)
         return 0;
-    snprintf(why, size, "all its tasks wait for each other");
+    snprintf(why, size, "%s", dead);
     return -1;
 }
 
@@ -168,10 +193,8 @@ int rts_port_load_start(rts_running *l)
     sim_restart();
     for (unsigned i = 0; i < l->n_workers; i++) {
         rts_worker *w = &l->worker[i];
-        rts_task_attr attr = {.run = work,
-                              .arg = w,
-                              .prio = w->prio,
-                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        rts_task_attr attr = {
+            .run = work, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
         int err = rts_task_create(&worker[i], &attr);
         if (err)
             return err;
@@ -252,10 +275,15 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_uint(w, "model.slice_ns", sim_the_model.slice);
 }
 
+#define GRACE_S 20
+
+/* What does not look whether it is to stop, as it calls nothing of the port, is ended all the same.
+ */
 static void ask_to_stop(int signal)
 {
     (void)signal;
     stop_asked = 1;
+    alarm(GRACE_S);
 }
 
 void sim_set_signals(void)

@@ -24,7 +24,9 @@ uint64_t rts_port_time_resolution_ns(void)
 rts_tick sim_read(int op)
 {
     rts_tick now = sim_now;
-    sim_call(op == SIM_READ_COUNTER ? SIM_READ : op == SIM_READ_TIME ? SIM_TIME : SIM_TIME_SYSCALL,
+    sim_call(op == SIM_READ_COUNTER ? SIM_READ
+             : op == SIM_READ_TIME  ? SIM_TIME
+                                    : SIM_TIME_SYSCALL,
              0);
     return now;
 }
@@ -66,6 +68,8 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
 int rts_task_join(rts_task *task)
 {
     sim_task_join(task->task);
+    if (task->task->state == SIM_ENDED)
+        sim_task_free(task->task);
     return 0;
 }
 
@@ -76,7 +80,7 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     sim_self->by_deadline = false;
     sim_self->slice = sim_the_model.slice;
     sim_self->prio = level_of(prio, policy);
-    sim_set_level(sim_self, sim_self->prio);
+    sim_settle(sim_self);
     sim_leave();
     return 0;
 }
@@ -90,7 +94,7 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
     sim_self->period = period;
     sim_self->deadline = sim_now + period;
     sim_self->prio = SIM_LEVEL_DEADLINE;
-    sim_set_level(sim_self, SIM_LEVEL_DEADLINE);
+    sim_settle(sim_self);
     sim_leave();
     return 0;
 }
@@ -166,8 +170,8 @@ static void do_nothing(void *arg)
 int sim_child_create(rts_child *child, int kind)
 {
     sim_charge(SIM_CHILD_CREATE, 0, 0);
-    child->task = sim_task_new(do_nothing, NULL, child->prio, RTS_FIFO,
-                               kind ? ++spaces : sim_self->space);
+    child->task =
+        sim_task_new(do_nothing, NULL, child->prio, RTS_FIFO, kind ? ++spaces : sim_self->space);
     sim_leave();
     return child->task ? 0 : -ENOMEM;
 }
