@@ -118,6 +118,16 @@ def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
     assert cli("show", "last").status == 0
 
 
+def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
+    """What the target lacks is no component of it."""
+    asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
+    done = cli(*asked, "-p", "samples=20", "--json")
+    assert done.status == 0
+    assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
+        "ok"
+    }
+
+
 def test_a_run_that_has_nothing_to_run(cli: Cli) -> None:
     done = cli("run", "posix.options", "--target", "sim")
     assert done.status == 0
