@@ -285,10 +285,65 @@ static void serve(void)
     }
 }
 
+/* ---- what AddressSanitizer has to know of stacks -------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+
+static const void *agent_stack;
+static size_t agent_stack_size;
+
+static void leaves_for(const sim_task *t)
+{
+    bool is_agent = t == &agent;
+    __sanitizer_start_switch_fiber(NULL, is_agent ? agent_stack : t->stack,
+                                   is_agent ? agent_stack_size : STACK);
+}
+
+static void arrives(const sim_task *from)
+{
+    const void *stack;
+    size_t size;
+    __sanitizer_finish_switch_fiber(NULL, &stack, &size);
+    if (from == &agent) {
+        agent_stack = stack;
+        agent_stack_size = size;
+    }
+    /* What was called before the switch has not returned. */
+    const char *bottom = sim_self == &agent ? agent_stack : sim_self->stack;
+    const char *here = __builtin_frame_address(0);
+    __asan_unpoison_memory_region(bottom, (size_t)(here - bottom));
+}
+
+static void forgets(void *stack)
+{
+    __asan_unpoison_memory_region(stack, STACK);
+}
+#else
+static void leaves_for(const sim_task *t)
+{
+    (void)t;
+}
+
+static void arrives(const sim_task *from)
+{
+    (void)from;
+}
+
+static void forgets(void *stack)
+{
+    (void)stack;
+}
+#endif
+
 /* ---- scheduling ---------------------------------------------------------------------------- */
+
+static const sim_task *came_from; /* the task that ran before */
 
 static void enter(void)
 {
+    arrives(came_from);
     sim_self->entered = true;
     sim_leave();
     sim_self->run(sim_self->arg);
@@ -303,6 +358,7 @@ static void enter(void)
 /* The first time a task runs it is set up on its stack; later it goes on where it was. */
 static void go_to(sim_task *t)
 {
+    leaves_for(t);
     if (t->entered)
         longjmp(t->context, 1);
     ucontext_t first;
@@ -324,8 +380,12 @@ static void switch_to(sim_task *t)
         go_on(cost_of(SIM_SPACE, 0, 0));
     idled = false;
     sim_self = t;
-    if (from != t && !_setjmp(from->context))
+    if (from == t)
+        return;
+    came_from = from;
+    if (!_setjmp(from->context))
         go_to(t);
+    arrives(came_from);
 }
 
 /* Nobody can run: the next event decides, and if there is none, nobody ever will. */
@@ -505,6 +565,7 @@ sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy pol
                     .stack = stack,
                     .slice = sim_the_model.slice,
                     .all_next = all};
+    forgets(stack);
     all = t;
     sim_tasks++;
     make_ready(t, false);
