@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
+from rtstone.model import rhealstone
 from rtstone.model.documents import Figure, Result, Value, Worst
 from rtstone.wire.records import Bench, Facts
 
@@ -36,7 +37,7 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
 
 
 def _blank(case: Case) -> Result:
-    return Result(case=case.id, bench=case.bench, params={}, load="none", status="ok")
+    return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
 
 
 def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
@@ -147,6 +148,14 @@ def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
     )
 
 
+def _rhealstone(number: rhealstone.Number) -> Derived:
+    return Derived(
+        number.bench,
+        list(rhealstone.NEEDS),
+        lambda blank, _, measured: rhealstone.combine(number, blank, measured),
+    )
+
+
 def _derived(entries: Iterable[Derived]) -> dict[str, Derived]:
     return {entry.bench.id: entry for entry in entries}
 
@@ -201,5 +210,6 @@ DERIVED = _derived(
             _ALONE,
             _guarantee,
         ),
+        *map(_rhealstone, rhealstone.NUMBERS),
     ]
 )

@@ -151,8 +151,9 @@ def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded
     Cases that share a load and a configuration come together, so that loads start seldom.
     Raises UsageError.
     """
-    wanted, derived = _with_needs(wanted, catalogue)
-    _check_known(asked, [find(catalogue.benches, want.bench, want.where) for want in wanted])
+    wanted, derived = _with_needs(wanted)
+    tables = [find(catalogue.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    _check_known(asked, tables)
     rounds: dict[tuple[str, int], int] = {}
     scale = 0
     calls: dict[str, Call] = {}
@@ -168,11 +169,12 @@ def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded
             for params in _grid(want, table, asked, limit):
                 _check_end(table, params, want.where)
                 rank = _rank(table, params.get("config"))
-                key = (place, rank, want.bench, str(sorted(params.items())))
+                whole = {param.name: param.default for param in table.params} | params
+                key = (place, rank, want.bench, str(sorted(whole.items())))
                 found.setdefault(key, Case(len(found), want.bench, params, spec))
     ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
     cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
-    made = [Case(number, bench, {}) for number, bench in enumerate(derived, len(cases) + 1)]
+    made = _made(derived, asked, catalogue, len(cases) + 1)
     return Expanded(cases, made, calls, scale / 1e9 or None)
 
 
@@ -183,18 +185,28 @@ def _rank(table: Bench, config: Value) -> int:
     return choices.index(str(config)) if config in choices else 0
 
 
-def _with_needs(wanted: list[Wanted], catalogue: Catalogue) -> tuple[list[Wanted], list[str]]:
+def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
     """The benches to run, those that others are derived from with them; and the derived ones."""
     run: list[Wanted] = []
-    derived: dict[str, None] = {}
+    derived: list[Wanted] = []
     for want in wanted:
         if want.bench not in DERIVED:
             run.append(want)
             continue
-        derived[want.bench] = None
+        derived.append(want)
         for bench, params in DERIVED[want.bench].needs:
             run.append(want._replace(bench=bench, params=params))
-    return run, list(derived)
+    return run, derived
+
+
+def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
+    """The derived cases, numbered from ``number``; none of them twice."""
+    found: dict[tuple[str, str], Case] = {}
+    for want in derived:
+        for params in _grid(want, catalogue.benches[want.bench], asked, 0):
+            key = (want.bench, str(sorted(params.items())))
+            found.setdefault(key, Case(number + len(found), want.bench, params))
+    return list(found.values())
 
 
 def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:

@@ -7,7 +7,9 @@
 #include <semaphore.h>
 #include <signal.h>
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -39,9 +41,16 @@ typedef struct rts_timer {
     sigset_t mask; /* while it is waited for */
 } rts_timer;
 
-#define RTS_IRQ_FORMS "none"
+/* A real-time signal to the task that asks, or a more urgent thread that waits in read(). */
+#define RTS_IRQ_FORMS "signal|eventfd"
 typedef struct rts_irq {
-    int unused;
+    void (*handler)(void *);
+    void *arg;
+    int fd;              /* -1: by signal */
+    pid_t process, task; /* to whom the signal goes */
+    sigset_t mask;       /* as it was before */
+    pthread_t thread;
+    volatile bool closing;
 } rts_irq;
 
 typedef struct rts_mutex {

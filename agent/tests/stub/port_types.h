@@ -29,9 +29,10 @@ typedef struct rts_timer {
     uint64_t first, period, next;
 } rts_timer;
 
-#define RTS_IRQ_FORMS "none"
+#define RTS_IRQ_FORMS "interrupt"
 typedef struct rts_irq {
-    int unused;
+    void (*handler)(void *);
+    void *arg;
 } rts_irq;
 
 typedef struct rts_mutex {
