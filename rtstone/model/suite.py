@@ -15,7 +15,6 @@ limits every case and which ``--time`` replaces.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from rtstone.errors import UsageError, nearest, unknown
+from rtstone.model import toml
 from rtstone.model.benches import Benches, Catalogue, find, values
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Value
@@ -87,16 +87,9 @@ def shipped() -> dict[str, Path]:
 
 def load(path: Path) -> Suite:
     """Reads a suite.  Raises UsageError for what is not TOML, or not a suite."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read suite {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"not a TOML file, {path}: {error}") from error
-    except RecursionError as error:
-        raise UsageError(f"not a suite, {path}: nested too deeply") from error
+    table = toml.read(path, "suite")
     keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
-    _check_keys(table, keys | {"case": list}, str(path))
+    toml.check_keys(table, keys | {"case": list}, str(path))
     cases = [
         _wanted(case, table, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)
     ]
@@ -108,7 +101,7 @@ def load(path: Path) -> Suite:
 def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
     if not isinstance(case, dict):
         raise UsageError(f"a case is not a table, in {where}; write [[case]]")
-    _check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
+    toml.check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
     if "bench" not in case:
         raise UsageError(f'no bench named, in {where}; add bench = "…"')
     loads = case.get("loads", suite.get("loads", []))
@@ -116,17 +109,6 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
         raise UsageError(f"a load is not text, in {where}")
     params, common = case.get("params", {}), suite.get("params", {})
     return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
-
-
-_KINDS: dict[type, str] = {str: "text", dict: "a table", list: "a list of tables"}
-
-
-def _check_keys(table: dict[str, object], known: Mapping[str, type], where: str) -> None:
-    for key, value in table.items():
-        if key not in known:
-            raise unknown("key", key, known, f"in {where}")
-        if not isinstance(value, known[key]):
-            raise UsageError(f"'{key}' is not {_KINDS[known[key]]}, in {where}")
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:

@@ -70,16 +70,17 @@ static bool read_table(table *t, const char *at)
     return !at[-1];
 }
 
+static const struct {
+    const char *kind;
+    size_t offset;
+} tables[] = {
+    {"amount", offsetof(cost, amount)}, {"tasks", offsetof(cost, tasks)},
+    {"ready", offsetof(cost, ready)},   {"waiters", offsetof(cost, waiters)},
+    {"random", offsetof(cost, random)},
+};
+
 static table *table_of(cost *c, const char *kind)
 {
-    static const struct {
-        const char *kind;
-        size_t offset;
-    } tables[] = {
-        {"amount", offsetof(cost, amount)},   {"tasks", offsetof(cost, tasks)},
-        {"ready", offsetof(cost, ready)},     {"waiters", offsetof(cost, waiters)},
-        {"random", offsetof(cost, random)},
-    };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (!strcmp(tables[i].kind, kind))
             return (table *)(void *)((unsigned char *)c + tables[i].offset);
@@ -130,6 +131,15 @@ static bool set_stall(const char *word, const char *value)
     return true;
 }
 
+static bool set_text(const char *word, const char *value, char *text, size_t size)
+{
+    size_t length = strlen(value);
+    if (!length || length >= size)
+        return refuse(word, length ? "too long" : "empty");
+    memcpy(text, value, length + 1);
+    return true;
+}
+
 static uint64_t *number_of(const char *key)
 {
     sim_model *m = &sim_the_model;
@@ -151,9 +161,9 @@ bool sim_model_set(const char *word)
     if (!strncmp(key, "cost.", 5))
         return set_cost(word, key + 5, value);
     if (!strcmp(key, "name"))
-        return snprintf(m->name, sizeof m->name, "%s", value) > 0;
+        return set_text(word, value, m->name, sizeof m->name);
     if (!strcmp(key, "label"))
-        return snprintf(m->label, sizeof m->label, "%s", value) > 0;
+        return set_text(word, value, m->label, sizeof m->label);
     if (!strcmp(key, "lacks"))
         return set_lack(word, value);
     if (!strcmp(key, "stall"))
@@ -166,6 +176,28 @@ bool sim_model_set(const char *word)
         return refuse(word, "no number");
     *number = (uint64_t)n;
     return true;
+}
+
+static void list(const char *kind, const char *word)
+{
+    printf("%s ", kind);
+    for (; *word; word++)
+        putchar(tolower((unsigned char)*word));
+    putchar('\n');
+}
+
+void sim_model_list(void)
+{
+    for (unsigned op = 0; op < SIM_OPS; op++)
+        list("cost", names[op]);
+    list("part", "fixed");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        list("part", tables[i].kind);
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
+        list("lack", lacks[i]);
+    printf("most points %d\nmost stalls %d\n", POINTS, SIM_STALLS);
+    printf("most title %zu\nmost label %zu\n", sizeof sim_the_model.name - 1,
+           sizeof sim_the_model.label - 1);
 }
 
 /* ---- what an operation costs --------------------------------------------------------------- */

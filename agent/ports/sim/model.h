@@ -101,6 +101,9 @@ extern sim_model sim_the_model;
 /* Takes one KEY=VALUE; false: it is not one (what is wrong goes to stderr). */
 bool sim_model_set(const char *word);
 
+/* Prints the words a model is written in, one to a line behind its kind, and how many may be. */
+void sim_model_list(void);
+
 /* What the operation costs now, in ns; a random part is drawn anew each time. */
 uint64_t sim_model_cost(sim_op op, const sim_load *load);
 
