@@ -531,10 +531,8 @@ void sim_sleep(uint64_t time)
 
 void sim_boot(void)
 {
-    agent = (sim_task){.state = SIM_RUNNING,
-                       .level = SIM_LEVEL_AGENT,
-                       .prio = SIM_LEVEL_AGENT,
-                       .entered = true};
+    agent = (sim_task){
+        .state = SIM_RUNNING, .level = SIM_LEVEL_AGENT, .prio = SIM_LEVEL_AGENT, .entered = true};
     sim_self = &agent;
     sim_restart();
 }

@@ -18,19 +18,23 @@ static const struct {
     unsigned lack;
     uint32_t cap;
 } lost[] = {
-    {SIM_LACKS_PROTECT, RTS_CAP_LOCK_PROTECT}, {SIM_LACKS_EVENT, RTS_CAP_EVENT},
-    {SIM_LACKS_SOFT_IRQ, RTS_CAP_SOFT_IRQ},    {SIM_LACKS_SUSPEND, RTS_CAP_SUSPEND},
-    {SIM_LACKS_PROCESS, RTS_CAP_PROCESS},      {SIM_LACKS_DEADLINE, RTS_CAP_DEADLINE},
-    {SIM_LACKS_HEAP, RTS_CAP_HEAP},            {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
+    {SIM_LACKS_PROTECT, RTS_CAP_LOCK_PROTECT},
+    {SIM_LACKS_EVENT, RTS_CAP_EVENT},
+    {SIM_LACKS_SOFT_IRQ, RTS_CAP_SOFT_IRQ},
+    {SIM_LACKS_SUSPEND, RTS_CAP_SUSPEND},
+    {SIM_LACKS_PROCESS, RTS_CAP_PROCESS},
+    {SIM_LACKS_DEADLINE, RTS_CAP_DEADLINE},
+    {SIM_LACKS_HEAP, RTS_CAP_HEAP},
+    {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
 };
 
 uint32_t rts_port_caps(void)
 {
-    uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS |
-                    RTS_CAP_SEM_NAMED | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP |
-                    RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT |
-                    RTS_CAP_CPU_TIME | RTS_CAP_DEADLINE | RTS_CAP_CHILDREN | RTS_CAP_EVENT |
-                    RTS_CAP_SUSPEND | RTS_CAP_SOFT_IRQ;
+    uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS | RTS_CAP_SEM_NAMED |
+                    RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
+                    RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
+                    RTS_CAP_DEADLINE | RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_SUSPEND |
+                    RTS_CAP_SOFT_IRQ;
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
         if (sim_the_model.lacks & lost[i].lack)
             caps &= ~lost[i].cap;
@@ -168,10 +172,8 @@ int rts_port_load_start(rts_running *l)
     sim_restart();
     for (unsigned i = 0; i < l->n_workers; i++) {
         rts_worker *w = &l->worker[i];
-        rts_task_attr attr = {.run = work,
-                              .arg = w,
-                              .prio = w->prio,
-                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        rts_task_attr attr = {
+            .run = work, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
         int err = rts_task_create(&worker[i], &attr);
         if (err)
             return err;

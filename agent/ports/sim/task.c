@@ -24,7 +24,9 @@ uint64_t rts_port_time_resolution_ns(void)
 rts_tick sim_read(int op)
 {
     rts_tick now = sim_now;
-    sim_call(op == SIM_READ_COUNTER ? SIM_READ : op == SIM_READ_TIME ? SIM_TIME : SIM_TIME_SYSCALL,
+    sim_call(op == SIM_READ_COUNTER ? SIM_READ
+             : op == SIM_READ_TIME  ? SIM_TIME
+                                    : SIM_TIME_SYSCALL,
              0);
     return now;
 }
@@ -166,8 +168,8 @@ static void do_nothing(void *arg)
 int sim_child_create(rts_child *child, int kind)
 {
     sim_charge(SIM_CHILD_CREATE, 0, 0);
-    child->task = sim_task_new(do_nothing, NULL, child->prio, RTS_FIFO,
-                               kind ? ++spaces : sim_self->space);
+    child->task =
+        sim_task_new(do_nothing, NULL, child->prio, RTS_FIFO, kind ? ++spaces : sim_self->space);
     sim_leave();
     return child->task ? 0 : -ENOMEM;
 }
