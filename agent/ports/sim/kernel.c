@@ -235,13 +235,18 @@ void sim_event_cancel(sim_event *e)
     sift(place);
 }
 
-void sim_interrupt(void (*handler)(void *arg), void *arg)
+static void interrupt(sim_op op, void (*handler)(void *arg), void *arg)
 {
     bool nested = in_handler;
     in_handler = true;
-    sim_charge(SIM_INTERRUPT, 0, 0);
+    sim_charge(op, 0, 0);
     handler(arg);
     in_handler = nested;
+}
+
+void sim_interrupt(void (*handler)(void *arg), void *arg)
+{
+    interrupt(SIM_INTERRUPT, handler, arg);
 }
 
 static sim_event *due(void)
@@ -268,7 +273,7 @@ static void serve(void)
 {
     for (sim_event *e; (e = due());) {
         if (e->handler == ring) {
-            sim_interrupt(ring_all, e);
+            interrupt(SIM_TIMER, ring_all, e);
         } else {
             sim_event_cancel(e);
             sim_interrupt(e->handler, e->arg);

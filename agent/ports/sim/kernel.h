@@ -15,8 +15,8 @@
 #include "model.h"
 #include "port.h"
 
-#define SIM_LEVELS 64 /* of priority: 0 time sharing, then real-time, then by deadline, the agent  \
-                       */
+/* Of priority: 0 time sharing, then real-time, then by deadline, then the agent. */
+#define SIM_LEVELS 64
 #define SIM_LEVEL_DEADLINE 62
 #define SIM_LEVEL_AGENT 63
 

@@ -1,0 +1,42 @@
+"""Special cases of the simulated system's costs: each stands in for a general one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import BUILD, result
+
+AGENT = BUILD / "rtstone-agent-sim"
+TIMER = "dk.nanosleep request=1000000 samples=10"
+TRIP = "sync.test2 samples=10 entity="
+MESSAGE = "mq.latency samples=10 entity="
+
+
+def took(command: str, *model: str) -> int:
+    """The constant time of a case, in ns, on a system where nothing else takes any."""
+    found = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
+    assert found["min"] == found["max"]
+    return int(found["max"]) - int(found["overhead"])
+
+
+@pytest.mark.parametrize(
+    ("command", "general", "special", "times"),
+    [
+        (TIMER, "interrupt", "timer", 1),
+        (TRIP + "process", "sem_wake", "sem_wake_space", 2),
+        (MESSAGE + "process", "queue_wake", "queue_wake_space", 1),
+    ],
+)
+def test_a_special_case_costs_what_is_said_of_it_or_else_what_the_general_one_does(
+    command: str, general: str, special: str, times: int
+) -> None:
+    free = took(command)
+    as_general = f"cost.{general}.fixed=5000000"
+    assert took(command, as_general) == free + times * 5000
+    assert took(command, as_general, f"cost.{special}.fixed=7000000") == free + times * 7000
+    assert took(command, as_general, f"cost.{special}.fixed=0") == free
+
+
+@pytest.mark.parametrize(("command", "op"), [(TRIP, "sem_wake"), (MESSAGE, "queue_wake")])
+def test_within_a_process_another_address_space_plays_no_part(command: str, op: str) -> None:
+    assert took(command + "thread", f"cost.{op}_space.fixed=7000000") == took(command + "thread")
