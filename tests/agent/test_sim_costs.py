@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import BUILD, result
+from tests.agent.speak import BUILD, figures, result
 
 AGENT = BUILD / "rtstone-agent-sim"
 TIMER = "dk.nanosleep request=1000000 samples=10"
@@ -40,3 +40,21 @@ def test_a_special_case_costs_what_is_said_of_it_or_else_what_the_general_one_do
 @pytest.mark.parametrize(("command", "op"), [(TRIP, "sem_wake"), (MESSAGE, "queue_wake")])
 def test_within_a_process_another_address_space_plays_no_part(command: str, op: str) -> None:
     assert took(command + "thread", f"cost.{op}_space.fixed=7000000") == took(command + "thread")
+
+
+def test_a_yield_costs_more_if_another_task_is_as_urgent() -> None:
+    passes = "cost.yield_pass.fixed=3000000"
+    alone, pair = "sched.yield samples=10", "sched.yield.pair samples=10"
+    assert took(alone, passes) == took(alone)
+    assert took(pair, passes) == took(pair) + 3000
+
+
+def test_an_activation_that_is_not_taken_before_the_next_one_keeps_its_stamp() -> None:
+    late = result(
+        "int.latency.phase samples=5000 span=1024",
+        "cost.read.fixed=1000",
+        "cost.switch.random=0:0,500000000:0,500000001:130000000,1000000000:130000000",
+        agent=AGENT,
+    )
+    assert figures(late)["requests lost or merged"] > 0  # one came during most of those switches
+    assert late["max"] - late["min"] < 122070  # none is told to have waited for the next request

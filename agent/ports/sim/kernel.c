@@ -421,6 +421,11 @@ sim_task *sim_wake(sim_list *list)
     return t;
 }
 
+bool sim_has_rival(void)
+{
+    return ready[sim_self->level].n > 0;
+}
+
 void sim_pass(void)
 {
     sim_self->given++;

@@ -22,6 +22,7 @@
     X(TIMER)     /* instead, if it is the system's own timer, which ends sleeps */                 \
     X(RAISE)     /* asking for an interrupt by software */                                         \
     X(YIELD)                                                                                       \
+    X(YIELD_PASS) /* added where another task is as urgent */                                      \
     X(SLEEP)                                                                                       \
     X(TASK_CREATE)                                                                                 \
     X(TASK_PRIORITY)                                                                               \
