@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from rtstone.model import rhealstone
-from rtstone.model.documents import Figure, Result, Value, Worst
+from rtstone.model.documents import Figure, Result, Status, Value, Worst
 from rtstone.wire.records import Bench, Facts
 
 ENVIRONMENT = "env.check"
@@ -32,8 +32,18 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """The results of all derived cases of a plan."""
     found = []
     for case in plan.derived:
-        found += DERIVED[case.bench].make(_blank(case), plan, measured)
+        if lack := _absent(plan, case):
+            found += _not_to_be_had(_blank(case), lack)
+        else:
+            found += DERIVED[case.bench].make(_blank(case), plan, measured)
     return found
+
+
+def _absent(plan: Plan, case: Case) -> str | None:
+    """Why the target cannot run any case of a bench that this one needs, None if it can."""
+    there = {other.bench for other in plan.cases}
+    needs = {bench for bench, _ in DERIVED[case.bench].needs} - there
+    return next((other.reason for other in plan.absent if other.bench in needs), None)
 
 
 def _blank(case: Case) -> Result:
@@ -57,7 +67,9 @@ def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Resu
         result = structs.replace(blank, params=kept, load=trip.load, unit=trip.unit)
         lack = _lack("sync.test1", call) or _lack("sync.test2", trip)
         if lack or call is None or call.mean is None:
-            found.append(structs.replace(result, status="incomplete", reason=lack))
+            impossible = any(r is not None and r.status == "unsupported" for r in (call, trip))
+            status: Status = "unsupported" if impossible else "incomplete"
+            found.append(structs.replace(result, status=status, reason=lack))
         else:
             found.append(_switch(result, trip, call.mean))
     return found or [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.model import toml
+from rtstone.model import elsewhere, toml
 from rtstone.model.benches import Benches, Catalogue, find, values
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Value
 from rtstone.model.loads import NONE, Call, parse
-from rtstone.model.plan import Case
+from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
 SHIPPED = Path(__file__).parent.parent.parent / "suites"
@@ -75,6 +75,7 @@ class Expanded(NamedTuple):
     """The parts of a plan that names and parameters make."""
 
     cases: list[Case]
+    absent: list[Absent]
     derived: list[Case]
     calls: dict[str, Call]
     scale_s: float | None
@@ -127,37 +128,51 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
     return wanted
 
 
-def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded:
+def expand(
+    wanted: list[Wanted], asked: Asked, catalogue: Catalogue, known: Catalogue | None = None
+) -> Expanded:
     """The cases of a plan, numbered from 1, each once under each load.
 
     Cases that share a load and a configuration come together, so that loads start seldom.
+    ``known`` is what there is on any target: what only that has becomes ``absent``.
     Raises UsageError.
     """
+    known = known or catalogue
     wanted, derived = _with_needs(wanted)
-    tables = [find(catalogue.benches, want.bench, want.where) for want in [*wanted, *derived]]
-    _check_known(asked, tables)
+    tables = [find(known.benches, want.bench, want.where) for want in wanted]
+    _check_known(asked, [*tables, *(DERIVED[want.bench].bench for want in derived)])
     rounds: dict[tuple[str, int], int] = {}
     scale = 0
     calls: dict[str, Call] = {}
     found: dict[tuple[object, ...], Case] = {}
+    absent: dict[tuple[object, ...], Absent] = {}
     for want in wanted:
-        table = catalogue.benches[want.bench]
+        table = known.benches[want.bench]
         limit = _limit(want, table, asked)
         scale = max(scale, limit)
+        own = catalogue.benches.get(want.bench, table)
         for turn in _turns(asked.loads or want.loads or (NONE,)):
             spec = turn[0]
-            calls.setdefault(spec, parse(spec, catalogue.loads, want.where))
+            call = parse(spec, known.loads, want.where)
             place = rounds.setdefault(turn, len(rounds))
-            for params in _grid(want, table, asked, limit):
+            for params in _grid(want, table, own, asked, limit):
                 _check_end(table, params, want.where)
+                if lack := elsewhere.lack(want.bench, params, call, catalogue):
+                    case = Absent(len(absent), want.bench, dict(lack.params), spec, lack.reason)
+                    absent.setdefault((place, want.bench, str(lack)), case)
+                    continue
+                calls.setdefault(spec, call)
                 rank = _rank(table, params.get("config"))
                 whole = {param.name: param.default for param in table.params} | params
                 key = (place, rank, want.bench, str(sorted(whole.items())))
                 found.setdefault(key, Case(len(found), want.bench, params, spec))
     ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
     cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
-    made = _made(derived, asked, catalogue, len(cases) + 1)
-    return Expanded(cases, made, calls, scale / 1e9 or None)
+    lacking = [
+        structs.replace(case, id=n) for n, case in enumerate(absent.values(), len(cases) + 1)
+    ]
+    made = _made(derived, asked, len(cases) + len(lacking) + 1)
+    return Expanded(cases, lacking, made, calls, scale / 1e9 or None)
 
 
 def _rank(table: Bench, config: Value) -> int:
@@ -181,11 +196,12 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
     return run, derived
 
 
-def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
+def _made(derived: list[Wanted], asked: Asked, number: int) -> list[Case]:
     """The derived cases, numbered from ``number``; none of them twice."""
     found: dict[tuple[str, str], Case] = {}
     for want in derived:
-        for params in _grid(want, catalogue.benches[want.bench], asked, 0):
+        table = DERIVED[want.bench].bench
+        for params in _grid(want, table, table, asked, 0):
             key = (want.bench, str(sorted(params.items())))
             found.setdefault(key, Case(number + len(found), want.bench, params))
     return list(found.values())
@@ -205,15 +221,21 @@ def _check_known(asked: Asked, tables: list[Bench]) -> None:
             )
 
 
-def _grid(want: Wanted, table: Bench, asked: Asked, limit: int) -> Iterator[dict[str, Value]]:
-    """The parameters of each case that a wish stands for."""
+def _grid(
+    want: Wanted, table: Bench, own: Bench, asked: Asked, limit: int
+) -> Iterator[dict[str, Value]]:
+    """The parameters of each case that a wish stands for.
+
+    ``own``: what the target has of ``table``.  What is given for many benches holds for those that
+    know it.
+    """
     over = dict(asked.params)
     if asked.cpus is not None:
         over.setdefault("cpus", asked.cpus)
     if asked.time is not None and want.time is None:
         over = {"time": asked.time, "samples": 0} | over
     over, common = (
-        {name: given for name, given in some.items() if table.param(name)}
+        {name: given for name, given in some.items() if own.param(name)}
         for some in (over, want.common)
     )
     grid = {

@@ -23,8 +23,10 @@ class Kind(NamedTuple):
         return found
 
 
+LOCAL = "local"
+
 TARGETS = {
-    "local": Kind("local", "Local", "none", "this machine, through its own agent process"),
+    LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),
     "sim": Kind("sim", "Sim", "optional", "a simulated system: the name or .toml file of a model"),
 }
 
