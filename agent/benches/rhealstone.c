@@ -38,24 +38,45 @@ typedef struct part {
 typedef struct frame {
     rts_case *c;
     const rheal_params *p;
-    rts_tick fresh;
+    uint64_t scale; /* of the series, to a tick */
+    rts_tick opened, fresh;
     unsigned parts;
     part part[8];
 } frame;
 
-/* A loop difference holds its own clock readings and cancels them: nothing to subtract from it. */
+/* False where the clock counts something else than time. */
+static bool in_ns(void)
+{
+    return !strcmp(rts_the_clock.unit, "ns");
+}
+
+#define FINEST UINT64_C(10000000000) /* parts of a second */
+
+/*
+ * A loop difference tells fractions of a tick, so its series counts finer.  It holds its own clock
+ * readings and cancels them: nothing is to be subtracted from it.
+ */
+static int open_classic(frame *f)
+{
+    rts_case *c = f->c;
+    c->common.warmup = 0;
+    if (!c->common.samples || c->common.samples > f->p->measurements)
+        c->common.samples = f->p->measurements;
+    if (in_ns() && rts_the_clock.hz < FINEST)
+        f->scale = FINEST / rts_the_clock.hz;
+    c->rec = rts_series(c, "", rts_the_clock.hz * f->scale, 0, false, NULL);
+    return c->rec ? 0 : -1;
+}
+
 static int open_frame(frame *f, rts_case *c)
 {
     f->c = c;
     f->p = rts_params(c);
-    bool classic = f->p->form == CLASSIC;
-    if (classic) {
-        c->common.warmup = 0;
-        if (!c->common.samples || c->common.samples > f->p->measurements)
-            c->common.samples = f->p->measurements;
-    }
-    c->rec = rts_series(c, "", rts_the_clock.hz, classic ? 0 : rts_the_clock.overhead, false, NULL);
-    f->fresh = rts_now();
+    f->scale = 1;
+    f->opened = f->fresh = rts_now();
+    if (f->p->form == CLASSIC)
+        return open_classic(f);
+    c->rec = rts_series(c, "", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
     return c->rec ? 0 : -1;
 }
 
@@ -137,8 +158,7 @@ static void note(frame *f, const char *name, double ticks)
 /* A time as a figure, in the unit of the clock. */
 static void time_figure(rts_case *c, const char *name, double ticks)
 {
-    bool ns = !strcmp(rts_the_clock.unit, "ns");
-    double per_tick = ns ? 1e9 / (double)rts_the_clock.hz : 1;
+    double per_tick = in_ns() ? 1e9 / (double)rts_the_clock.hz : 1;
     rts_figure_add(c, name, ticks * per_tick, rts_the_clock.unit);
 }
 
@@ -156,14 +176,15 @@ static int measure_classic(frame *f, int (*once)(void *state, double *ticks))
 {
     rts_case *c = f->c;
     double ticks = 0, n = 0;
-    rts_rec_start(c->rec, rts_now());
+    rts_rec_start(c->rec, 0);
     while (c->rec->running) {
         if (once(f, &ticks))
             return -1;
         if (ticks < 0)
             return not_determined(c, ticks);
         n++;
-        rts_rec_add(c->rec, (uint64_t)(ticks + 0.5), rts_now());
+        rts_rec_add(c->rec, (uint64_t)(ticks * (double)f->scale + 0.5),
+                    (rts_now() - f->opened) * f->scale);
     }
     for (unsigned i = 0; i < f->parts; i++)
         time_figure(c, f->part[i].name, f->part[i].sum / n);
@@ -867,8 +888,8 @@ static void add_throughput(duo *d)
     rts_rec_finish(c->rec);
     const rts_hist *h = &c->rec->hist;
     double overhead = d->f.p->form == CLASSIC ? 0 : (double)rts_the_clock.overhead;
-    double mean = h->n ? (double)h->sum / (double)h->n - overhead : 0;
-    if (mean > 0 && !strcmp(rts_the_clock.unit, "ns"))
+    double mean = h->n ? (double)h->sum / (double)h->n / (double)d->f.scale - overhead : 0;
+    if (mean > 0 && in_ns())
         rts_figure_add(c, "throughput",
                        (double)d->f.p->size / 1024 * (double)rts_the_clock.hz / mean, "KB/s");
 }
@@ -1001,8 +1022,8 @@ typedef struct blockade {
     volatile bool fresh;    /* took is of now */
     volatile rts_tick took, waited, start, end;
     volatile uint64_t done, found_free;
-    uint64_t passes; /* classic loops done */
-    rts_tick with, without;
+    uint64_t passes;       /* classic loops done */
+    rts_tick delay, least; /* planted; the shortest that H has measured */
 } blockade;
 
 static void top(void *arg)
@@ -1053,6 +1074,7 @@ static void take_stamped(blockade *b)
     b->end = rts_now();
     b->asked = false;
     b->took = b->end - start;
+    b->least = b->least && b->least < b->took ? b->least : b->took;
     b->fresh = taken || b->f.p->lock == LOCK_PROTECT;
     b->found_free += !taken;
     if (b->inverted && !b->waited)
@@ -1208,6 +1230,7 @@ static int db_round(void *state)
 /* ---- as Kar has it: paced by the clock */
 
 #define KAR_LOOPS 50 /* of a round, or as many as the brake allows */
+#define KAR_CHECKS 2 /* rounds with and without a planted delay */
 
 static void kar_sleep(const blockade *b)
 {
@@ -1224,14 +1247,18 @@ static void kar_h_stamping(blockade *b)
     b->finished = true;
 }
 
-static inline void kar_h(blockade *b, bool with)
+enum { WITHOUT, WITH, DELAYED };
+
+static inline void kar_h(blockade *b, int what)
 {
     rts_tick start = rts_now();
     for (uint64_t i = b->n; i; i--) {
         kar_sleep(b);
         b->cut = true;
-        if (with)
+        if (what == WITH)
             take_plain(b);
+        if (what == DELAYED)
+            keep_cpu(b->delay);
     }
     b->end = rts_now();
     b->start = start;
@@ -1241,12 +1268,17 @@ static inline void kar_h(blockade *b, bool with)
 
 static void kar_h_with(blockade *b)
 {
-    kar_h(b, true);
+    kar_h(b, WITH);
 }
 
 static void kar_h_without(blockade *b)
 {
-    kar_h(b, false);
+    kar_h(b, WITHOUT);
+}
+
+static void kar_h_delayed(blockade *b)
+{
+    kar_h(b, DELAYED);
 }
 
 static void kar_m(blockade *b)
@@ -1291,13 +1323,37 @@ static int kar_round(void *state)
     return kar_loops(b, kar_h_stamping, kar_round_loops(b), true);
 }
 
-static int kar_pass(blockade *b, bool with, uint64_t n)
+/* Adds the time that H's n loops take to `sum`. */
+static int kar_pass(blockade *b, void (*h_job)(blockade *), uint64_t n, double *sum)
 {
-    if (kar_loops(b, with ? kar_h_with : kar_h_without, n, false))
+    if (kar_loops(b, h_job, n, false))
         return -1;
-    *(with ? &b->with : &b->without) += b->end - b->start;
+    *sum += (double)(b->end - b->start);
     rest_if_due(&b->f);
     return 0;
+}
+
+/*
+ * A system whose sleeps end on ticks hides in its sleep what H does before.  So a delay as long as
+ * the one that is looked for is planted first, and has to be seen.
+ */
+static int kar_check(blockade *b)
+{
+    uint64_t n = kar_round_loops(b);
+    double without = 0, delayed = 0;
+    b->delay = b->least;
+    for (int i = 0; i < KAR_CHECKS; i++)
+        if (kar_pass(b, kar_h_without, n, &without) || kar_pass(b, kar_h_delayed, n, &delayed))
+            return -1;
+    double seen = (delayed - without) / (double)(n * KAR_CHECKS);
+    note(&b->f, "delay planted", (double)b->delay);
+    note(&b->f, "delay seen", seen);
+    if (seen >= (double)b->delay / 2)
+        return 0;
+    return rts_unsupported(
+        b->f.c, "n.e.: a delay planted in H's loop does not show in the loop difference: "
+                "the sleeps of this system end on ticks, or vary by more; sampled "
+                "does without sleeps");
 }
 
 /* (T_with - T_without) / N, in pieces: the brake allows no pass of so many ticks. */
@@ -1306,18 +1362,20 @@ static int kar_once(void *state, double *ticks)
     blockade *b = state;
     rts_tick start = rts_now(), limit = time_limit(b->f.c);
     uint64_t loops = (uint64_t)b->f.p->loops, n = 0;
-    b->with = b->without = 0;
+    double with = 0, without = 0;
+    if (kar_check(b))
+        return -1;
     do {
         uint64_t more = kar_round_loops(b);
         more = more < loops - n ? more : loops - n;
-        if (kar_pass(b, false, more) || kar_pass(b, true, more))
+        if (kar_pass(b, kar_h_without, more, &without) || kar_pass(b, kar_h_with, more, &with))
             return -1;
         n += more;
     } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
     b->passes += n;
-    *ticks = ((double)b->with - (double)b->without) / (double)n;
-    note(&b->f, "T_with", (double)b->with);
-    note(&b->f, "T_without", (double)b->without);
+    *ticks = (with - without) / (double)n;
+    note(&b->f, "T_with", with);
+    note(&b->f, "T_without", without);
     return 0;
 }
 
