@@ -20,6 +20,7 @@ typedef struct table {
 } table;
 
 typedef struct cost {
+    bool given;
     int64_t fixed;
     table amount, tasks, ready, waiters;
     table random; /* over 10^9 times a random number in [0, 1): the inverse of a distribution */
@@ -101,6 +102,7 @@ static bool set_cost(const char *word, const char *key, const char *value)
     for (unsigned op = 0; kind && op < SIM_OPS; op++) {
         if (!same_name(names[op], key, (size_t)(kind - key)))
             continue;
+        costs[op].given = true;
         if (!strcmp(kind + 1, "fixed"))
             return read_number(&value, &costs[op].fixed, '\0') || refuse(word, "no number");
         table *t = table_of(&costs[op], kind + 1);
@@ -240,9 +242,20 @@ static int64_t at(const table *t, uint64_t x)
     return t->point[i - 1].ps + (int64_t)(product / dx);
 }
 
+/* A special case that the model says nothing about costs what the general one does. */
+static const cost *cost_of(sim_op op)
+{
+    static const sim_op general[SIM_OPS] = {
+        [SIM_TIMER] = SIM_INTERRUPT,
+        [SIM_SEM_WAKE_SPACE] = SIM_SEM_WAKE,
+        [SIM_QUEUE_WAKE_SPACE] = SIM_QUEUE_WAKE,
+    };
+    return &costs[general[op] && !costs[op].given ? general[op] : op];
+}
+
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
-    const cost *c = &costs[op];
+    const cost *c = cost_of(op);
     int64_t ps = c->fixed + at(&c->amount, load->amount) + at(&c->tasks, load->tasks) +
                  at(&c->ready, load->ready) + at(&c->waiters, load->waiters);
     if (c->random.n)
