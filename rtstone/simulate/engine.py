@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,12 +94,18 @@ class Outcome(NamedTuple):
     request_completed: Ints | None
 
 
+@cache
 def _library() -> ctypes.CDLL:
-    path = Path(os.environ.get(ENGINE_VARIABLE, LIBRARY))
+    path = os.environ.get(ENGINE_VARIABLE, LIBRARY)
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise UsageError(f"the simulator is not built, {path}: {error}; run: make engine") from None
+
+
+def require() -> None:
+    """Raises UsageError if the simulator has not been built."""
+    _library()
 
 
 class Simulator:
