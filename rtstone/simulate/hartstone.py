@@ -77,7 +77,8 @@ def tests(series: str, number: int, baseline: Tasks, factor: int = 1) -> Iterato
 
     1: the frequency of the last task grows by that of the one before.  2: all frequencies are the
     baseline's times 1.1, 1.2, …  3: every load grows by 1 (times ``factor``).  4: one more task
-    like the third.  In PN.1 a frequency that is a multiple of another is raised by 1 Hz.
+    like the third.  In PN.1 a frequency that is a multiple of another is raised by 1 Hz,
+    once, whatever that makes it.
     """
     tasks = baseline
     for test in range(1, MOST_TESTS + 1):
