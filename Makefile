@@ -17,7 +17,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
-	@echo "make bench   compare with cyclictest and perf, side by side"
+	@echo "make bench   speed of the simulator; beside cyclictest and perf"
 	@echo "make lint    check style, types and warnings"
 
 run: $(VENV)/run.stamp agent engine charts

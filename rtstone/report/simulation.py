@@ -70,7 +70,9 @@ def percent(share: float | None) -> str:
         return "-"
     if share in (0, 1):
         return f"{share:.0%}"
-    return f"{min(max(share * 100, 0.01), 99.99):.2f}%"
+    if not 0.0001 <= share <= 0.9999:
+        return "<0.01%" if share < 0.5 else ">99.99%"
+    return f"{share * 100:.2f}%"
 
 
 # ---- terminal -----------------------------------------------------------------------------------

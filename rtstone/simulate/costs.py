@@ -33,7 +33,7 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
     sources = []
     if switch is not None:
         params = f" ballast={switch.params['ballast']}" if "ballast" in switch.params else ""
-        sources = [f"switch: p50 of {switch.bench}{params}, n = {switch.n}, load {switch.load}"]
+        sources = [f"switch: p50 of {switch.bench}{params}, {_circumstances(switch)}"]
     period, lost = _tick_period(run), _interrupted(run)
     if period is None or lost is None:
         why = "no CONFIG_HZ in its conditions" if period is None else f"no {INTERRUPTED}"
@@ -44,7 +44,7 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
         cost = round(share * period)
         sources.append(
             f"tick: CONFIG_HZ, and the {share:.4%} of time that {INTERRUPTED} lost to "
-            f"interruptions, n = {of.n}, load {of.load}"
+            f"interruptions, {_circumstances(of)}"
         )
     return Cost(
         switch_ns=round(switch.p50 or 0) if switch else 0,
@@ -53,6 +53,11 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
         from_run=run.run_id,
         sources=sources,
     )
+
+
+def _circumstances(result: Result) -> str:
+    flags = f", flags: {', '.join(result.flags)}" if result.flags else ""
+    return f"n = {result.n}, load {result.load}{flags}"
 
 
 def _sound(run: Run, bench: str) -> list[Result]:

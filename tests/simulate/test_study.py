@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rtstone.report.simulation import percent
 from rtstone.simulate.engine import Simulator
 from rtstone.simulate.study import KEPT, Study, breakdown, measure, run, wilson
 from rtstone.simulate.taskset import POLICIES, Rules
@@ -110,3 +111,11 @@ def test_breakdown_of_known_sets() -> None:
 def test_the_interval_of_a_share() -> None:
     assert wilson(0, 10) == pytest.approx((0, 0.2775), abs=1e-3)
     assert wilson(50, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(None, "-"), (0, "0%"), (1, "100%"), (1e-6, "<0.01%"), (1 - 1e-6, ">99.99%"), (0.5, "50.00%")],
+)
+def test_a_share_is_never_rounded_to_none_or_all(share: float | None, told: str) -> None:
+    assert percent(share) == told
