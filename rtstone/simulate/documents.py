@@ -107,8 +107,8 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment under one policy.
 
-    ``breakdown``: utilisation in percent of the last test before the first with a miss or a skip;
-    None if the baseline already had one.  ``ended``: why it ended (misses, utilisation, tests).
+    ``breakdown``: utilisation in percent of the last test without a miss or a skip; None if there
+    was none.  ``ended``: why it ended (misses, utilisation, tests).
     ``measured`` is the breakdown of the run, ``gap`` what the operating system took of it.
     """
 

@@ -29,6 +29,7 @@ MOST_UTILISATION = Fraction(3, 2)
 BASELINE, BIGGEST_STEP = Fraction(1, 5), Fraction(1, 20)  # of raw speed, for the set auto
 FIGURE = "breakdown utilisation"  # in the results of a measured run, in percent
 RAW_SPEED = "raw speed"  # the same, in KWIPS
+FACTOR = "factor of all loads"  # the same, of the set auto
 
 POLICIES = ("rm", "edf")
 
@@ -97,9 +98,11 @@ def tests(series: str, number: int, baseline: Tasks, factor: int = 1) -> Iterato
             tasks = (*tasks, baseline[2])
 
 
-def auto(series: str, raw: int) -> tuple[Tasks, int]:
+def auto(series: str, raw: int, m: int | None = None) -> tuple[Tasks, int]:
     """The sei set with its loads times m, and m: about 20% of raw speed, no step above 5%."""
     sei = BASELINES[series]["sei"]
+    if m:
+        return tuple(replace(task, load=task.load * m) for task in sei), m
     steps = []
     for number in (1, 2, 3, 4):
         found = tests(series, number, sei)
@@ -111,19 +114,20 @@ def auto(series: str, raw: int) -> tuple[Tasks, int]:
 
 
 class Ask(NamedTuple):
-    """One experiment under one policy; raw speed in KWIPS."""
+    """One experiment under one policy; raw speed in KWIPS; factor of auto, None: as it chooses."""
 
     experiment: str
     set: str
     policy: str
     raw: int
+    factor: int | None = None
 
 
 def experiment(ask: Ask, cost: Cost, measured: float | None = None) -> Experiment:
     """Simulates an experiment to its end; ``measured`` is the breakdown of a real system."""
     series, number = ask.experiment.split(".")
     if ask.set == "auto":
-        baseline, factor = auto(series, ask.raw)
+        baseline, factor = auto(series, ask.raw, ask.factor)
     else:
         baseline, factor = BASELINES[series][ask.set], 1
     found: list[Test] = []
@@ -154,13 +158,10 @@ def experiment(ask: Ask, cost: Cost, measured: float | None = None) -> Experimen
 
 
 def breakdown(found: list[Test]) -> tuple[float | None, float | None]:
-    """Utilisation of the last test before the first with a miss or a skip, and of that one."""
-    clean = None
-    for test in found:
-        if test.missed or test.skipped:
-            return clean, test.utilisation
-        clean = test.utilisation
-    return clean, None
+    """Utilisation of the last test without a miss or a skip, and of the first with one."""
+    clean = [test.utilisation for test in found if not (test.missed or test.skipped)]
+    missed = [test.utilisation for test in found if test.missed or test.skipped]
+    return clean[-1] if clean else None, missed[0] if missed else None
 
 
 def task_set(tasks: Tasks, raw: int, duration_ns: int = DURATION_NS) -> tuple[TaskSet, int]:
@@ -227,9 +228,9 @@ def percent(result: Result) -> float | None:
     return None if value is None else float(value)
 
 
-def raw_speed(result: Result) -> int | None:
-    """The measured raw speed in KWIPS; None if the run does not tell it."""
-    figure = result.figures.get(RAW_SPEED)
+def whole(result: Result, name: str) -> int | None:
+    """A figure as a whole number, RAW_SPEED or FACTOR; None if the run does not tell it."""
+    figure = result.figures.get(name)
     return round(figure.value) if figure and figure.value else None
 
 

@@ -111,10 +111,15 @@ def hartstone(
         results = sets.measured(load(find(costs_from)))
     found = []
     for wanted in sets.asks(names, tasks, chosen, raw):
+        asked_for = wanted
         result = results.get((wanted.experiment, wanted.set, wanted.policy))
-        speed = (result and raw is None and sets.raw_speed(result)) or wanted.raw
-        measured = None if result is None else sets.percent(result)
-        found.append(sets.experiment(wanted._replace(raw=speed), cost, measured))
+        measured = None
+        if result is not None:
+            measured = sets.percent(result)
+            if raw is None and (speed := sets.whole(result, sets.RAW_SPEED)):
+                factor = sets.whole(result, sets.FACTOR)
+                asked_for = asked_for._replace(raw=speed, factor=factor)
+        found.append(sets.experiment(asked_for, cost, measured))
     return Hartstone(
         version=__version__, duration_ns=sets.DURATION_NS, costs=cost, experiments=found
     )

@@ -83,6 +83,13 @@ def test_activations_are_met_missed_or_skipped() -> None:
     assert last.missed + last.skipped >= h.STOP_MISSES
 
 
+def test_a_factor_that_was_measured_goes_before() -> None:
+    found = h.experiment(h.Ask("PH.1", "auto", "rm", 1_000_000, 500), FREE)
+    assert found.factor == 500
+    assert found.tests[0].utilisation == 16
+    assert (found.breakdown, found.first_miss) == (99.2, 100.8)  # steps of 1.6%
+
+
 def test_costs_lower_the_breakdown() -> None:
     ask = h.Ask("PH.1", "sei", "rm", 1600)
     free = h.experiment(ask, FREE).breakdown
@@ -118,7 +125,8 @@ def test_results_of_a_run_are_found_and_others_left() -> None:
     found = h.measured(run)
     assert list(found) == [("PH.1", "sei", "rm")]
     (result,) = found.values()
-    assert (h.percent(result), h.raw_speed(result)) == (88.5, 1_000_000)
+    assert (h.percent(result), h.whole(result, h.RAW_SPEED)) == (88.5, 1_000_000)
+    assert h.whole(result, h.FACTOR) is None
 
 
 def test_what_there_is_not() -> None:
