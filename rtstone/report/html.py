@@ -309,27 +309,32 @@ def environment() -> jinja2.Environment:
     return env
 
 
-def compose(runs: Sequence[Run]) -> str:
-    """The page as text."""
+def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
+    """A page as text: a template in the frame that all share, with the data that its script reads.
+
+    Raises MissingBundleError.
+    """
     script = bundle()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    embedded = embed({"units": words.UNITS, "axes": AXES, **data})
+    template = environment().get_template(name)
+    return template.render(script=script, digest=digest, data=embedded, **shown)
+
+
+def compose(runs: Sequence[Run]) -> str:
+    """The page as text."""
     forms, results = Forms(), [r for run in runs for r in run.results]
     rows = trace_budget(results)
     pages = [page_of(run, f"r{index}", rows, forms) for index, run in enumerate(runs)]
     told = flag_texts(results)
     data = {
-        "units": words.UNITS,
-        "axes": AXES,
         "charts": {key: chart for page in pages for key, chart in page.charts.items()},
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
         "flags": told,
     }
-    template = environment().get_template("page.html")
     causes = {name: cause for name, (cause, _) in told.items()}
-    return template.render(
-        pages=pages, script=script, digest=digest, data=embed(data), causes=causes
-    )
+    return framed("page.html", data, pages=pages, causes=causes)
 
 
 def render(runs: list[Run], path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Rhealstone: what lies between the stamps of an event, and what the loop difference is left with."""
+"""Rhealstone: what lies between the stamps of an event, and what the loop difference leaves."""
 
 from __future__ import annotations
 
