@@ -358,8 +358,8 @@ static void send_four(void *arg)
     (void)arg;
     rts_sleep_until(10);
     sim_task_kill(actor[4].task); /* blocked in the queue: it is gone from there */
-    for (char message = '1'; message < '5'; message++)
-        rts_queue_send(&queue, &message);
+    for (const char *message = "1234"; *message; message++)
+        rts_queue_send(&queue, message);
     append('s');
 }
 

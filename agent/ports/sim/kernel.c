@@ -220,9 +220,10 @@ void sim_event_at(sim_event *e, uint64_t at)
 {
     if (n_events == room) {
         room = room ? 2 * room : 64;
-        heap = realloc(heap, room * sizeof *heap);
-        if (!heap)
+        sim_event **more = realloc(heap, room * sizeof *heap);
+        if (!more)
             fatal("no memory for events");
+        heap = more;
     }
     e->at = at;
     e->sequence = sequence++;

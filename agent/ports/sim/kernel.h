@@ -57,7 +57,6 @@ struct sim_task {
     jmp_buf context;
 };
 
-extern uint64_t sim_now;
 extern sim_task *sim_self;
 extern unsigned sim_tasks; /* that exist */
 extern uint64_t sim_preemptions;
@@ -124,7 +123,7 @@ void sim_boot(void);
 void sim_restart(void);
 
 /* Tasks of the load do not run while it is silent. */
-void sim_silence(bool silent);
+void sim_silence(bool yes);
 
 /* Called now and then while time goes on; true: everything is to end soon. */
 extern void (*sim_look_around)(void);

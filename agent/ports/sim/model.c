@@ -55,19 +55,27 @@ static bool read_number(const char **at, int64_t *value)
     return good;
 }
 
+/* Goes beyond a character, if it is there. */
+static bool read_char(const char **at, char wanted)
+{
+    bool good = **at == wanted;
+    *at += good;
+    return good;
+}
+
 /* "X:PS,X:PS,...", with X ascending. */
 static bool read_table(table *t, const char *at)
 {
     t->n = 0;
     do {
-        if (t->n == POINTS || !read_number(&at, &t->point[t->n].x) || *at++ != ':' ||
+        if (t->n == POINTS || !read_number(&at, &t->point[t->n].x) || !read_char(&at, ':') ||
             !read_number(&at, &t->point[t->n].ps))
             return false;
         if (t->n && t->point[t->n].x <= t->point[t->n - 1].x)
             return false;
         t->n++;
-    } while (*at++ == ',');
-    return !at[-1];
+    } while (read_char(&at, ','));
+    return !*at;
 }
 
 static table *table_of(cost *c, const char *kind)
@@ -121,9 +129,9 @@ static bool set_stall(const char *word, const char *value)
     int64_t first, length, period;
     if (sim_the_model.stalls == SIM_STALLS)
         return refuse(word, "too many stalls");
-    if (!read_number(&value, &first) || *value++ != ':' || !read_number(&value, &length) ||
-        *value++ != ':' || !read_number(&value, &period) || *value || first < 0 || length <= 0 ||
-        (period && period <= length))
+    if (!read_number(&value, &first) || !read_char(&value, ':') || !read_number(&value, &length) ||
+        !read_char(&value, ':') || !read_number(&value, &period) || *value || first < 0 ||
+        length <= 0 || (period && period <= length))
         return refuse(word, "no stall");
     *s = (sim_stall){(uint64_t)first, (uint64_t)length, (uint64_t)period};
     sim_the_model.stalls++;
