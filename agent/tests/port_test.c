@@ -259,6 +259,38 @@ static int kinds_in(const char *choices)
     return n;
 }
 
+static void on_interrupt(void *what)
+{
+    append(*(const char *)what);
+}
+
+/* Each request is served before the call that makes it returns, and nothing is served later. */
+static void requests(void *arg)
+{
+    for (int form = 0; form < kinds_in(RTS_IRQ_FORMS); form++) {
+        rts_irq irq;
+        order[0] = '\0';
+        CHECK_EQ(rts_irq_open(&irq, form, on_interrupt, arg), 0);
+        for (int i = 0; i < 3; i++) {
+            append('(');
+            CHECK_EQ(rts_irq_raise(&irq), 0);
+            append(')');
+        }
+        rts_irq_close(&irq);
+        CHECK_STR(order, "(a)(a)(a)");
+    }
+}
+
+static void test_interrupts_are_served_at_once(void)
+{
+    rts_task d;
+    uint32_t needs = RTS_CAP_SOFT_IRQ | RTS_CAP_PRIORITIES;
+    if ((rts_port_caps() & needs) != needs)
+        return;
+    start(&d, requests, &name_a, RTS_PRIO_MIN + 4);
+    CHECK_EQ(rts_task_join(&d), 0);
+}
+
 static void a_child_of_each_kind(void *arg)
 {
     (void)arg;
@@ -405,4 +437,4 @@ TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
       test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
       test_queue_keeps_order, test_processes_share_what_they_should,
       test_children_do_not_run_before_their_parent_waits, test_a_child_that_ran_is_seen,
-      test_channels_keep_messages, test_cpu_time_is_of_who_runs)
+      test_channels_keep_messages, test_cpu_time_is_of_who_runs, test_interrupts_are_served_at_once)

@@ -47,7 +47,14 @@ def _load_rows() -> list[dict[str, Any]]:
 def _target_rows() -> list[dict[str, Any]]:
     from rtstone.targets import TARGETS
 
-    return [{"name": name, "title": entry[-1]} for name, entry in TARGETS.items()]
+    rows: list[dict[str, Any]] = []
+    for name, kind in TARGETS.items():
+        rows.append({"name": name, "title": kind.title, "label": None})
+        rows += [
+            {"name": f"{name}:{found.argument}", "title": found.title, "label": found.label}
+            for found in kind.load().listed()
+        ]
+    return rows
 
 
 def _run_rows() -> list[dict[str, Any]]:
@@ -61,7 +68,7 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "benches": (_bench_rows, ("id", "title", "source")),
     "suites": (_suite_rows, ("name", "title", "description")),
     "loads": (_load_rows, ("id", "title", "source")),
-    "targets": (_target_rows, ("name", "title")),
+    "targets": (_target_rows, ("name", "title", "label")),
     "runs": (_run_rows, ("run_id", "created", "target", "suite", "status", "ok", "results")),
 }
 

@@ -21,10 +21,11 @@ from rtstone.model.benches import Catalogue
 from rtstone.model.derived import ENVIRONMENT
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
+from rtstone.model.elsewhere import joined
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
 from rtstone.store.rundir import RunDirectory
-from rtstone.targets import find
+from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
 
 
@@ -66,7 +67,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.argument("names", metavar="[SUITE or BENCH]...", nargs=-1)
 @click.option(
     "--target",
-    default="local",
+    default=LOCAL,
     metavar="T",
     help="Where to measure, one of `rtstone list targets`; default local.",
 )
@@ -105,11 +106,12 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     place = Place(name=request.target, detail=dict(target.detail()))
     try:
         offered = catalogue(target, interrupt)
+        known = _known(target, offered, interrupt)
     except (TargetError, Interrupted) as early:
         if request.json:
             print_document(_nothing(created, place, str(early)))
         raise
-    plan = _plan(request, created, place, offered, target)
+    plan = _plan(request, created, place, offered=offered, known=known, target=target)
     cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
     listener = _listener(request.json)
@@ -124,14 +126,31 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     return _told(error)
 
 
+def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
+    """What there is here or on this machine, which has the most."""
+    if target.name == LOCAL:
+        return offered
+    try:
+        return joined(offered, catalogue(find(LOCAL), interrupt))
+    except TargetError:
+        return offered
+
+
 def _plan(
-    request: Request, created: datetime, place: Place, offered: Catalogue, target: Target
+    request: Request,
+    created: datetime,
+    place: Place,
+    *,
+    offered: Catalogue,
+    known: Catalogue,
+    target: Target,
 ) -> Plan:
     names = request.names or ["quick"]
-    benches = offered.benches
-    suites = [name for name in names if name not in benches]
+    suites = [name for name in names if name not in known.benches]
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
-    cases, made, calls, scale_s = suite.expand(suite.select(names, benches), asked, offered)
+    wanted = suite.select(names, known.benches)
+    cases, absent, made, calls, scale_s = suite.expand(wanted, asked, offered, known)
+    benches = {**known.benches, **offered.benches}
     return Plan(
         run_id=_run_id(created, Path(names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
@@ -140,8 +159,9 @@ def _plan(
         target=place,
         keep_idle=request.keep_idle,
         cases=cases,
+        absent=absent,
         derived=made,
-        benches={case.bench: benches[case.bench] for case in [*cases, *made]},
+        benches={case.bench: benches[case.bench] for case in [*cases, *absent, *made]},
         calls=calls,
         loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
         scale_s=scale_s,

@@ -223,7 +223,15 @@ class Assembly:
             for case in self._plan.cases
             for result in self._case_results(case, costs.get(case.id), unstarted)
         ]
-        results += derived.results(self._plan, results)
+        made = derived.results(self._plan, results)
+        results += [
+            Result(
+                case=case.id, bench=case.bench, params=case.params, load=case.load,
+                status="unsupported", reason=case.reason, unit=self._unit(),
+            )
+            for case in self._plan.absent
+        ]  # fmt: skip
+        results += made
         missing = sum(result.status == "incomplete" for result in results)
         if missing and not reason:
             verb = "is" if missing == 1 else "are"
@@ -265,7 +273,9 @@ class Assembly:
 
     def _lost(self) -> list[str]:
         """The records about the whole run that are not here."""
-        heads = {"hello": self.hello, "clock": self.clock, "conditions": self.conditions}
+        heads: dict[str, wire.Body | None] = {"hello": self.hello}
+        if self._plan.cases:  # before the first of which they are sent
+            heads |= {"clock": self.clock, "conditions": self.conditions}
         return [name for name, record in heads.items() if record is None]
 
     def _conditions(self) -> dict[str, Any]:

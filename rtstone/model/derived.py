@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from rtstone.model.documents import Figure, Result, Value, Worst
+from rtstone.model import rhealstone
+from rtstone.model.documents import Figure, Result, Status, Value, Worst
 from rtstone.wire.records import Bench, Facts
 
 ENVIRONMENT = "env.check"
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Derived(NamedTuple):
     """A derived bench, the cases it needs, and what makes its results.
 
-    ``make`` gets the blank to fill in and the results of the whole run.
+    ``make`` gets the blank to fill in and the results of all cases that were run.
     """
 
     bench: Bench
@@ -36,7 +37,7 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
 
 
 def _blank(case: Case) -> Result:
-    return Result(case=case.id, bench=case.bench, params={}, load="none", status="ok")
+    return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
 
 
 def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
@@ -46,7 +47,7 @@ def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
 # ---- ctx.sync -----------------------------------------------------------------------------------
 
 
-def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
+def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
     """Half a round trip holds a post, a wait and a switch; test1 is the post and the wait."""
     calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
     found = []
@@ -56,10 +57,17 @@ def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Resu
         result = structs.replace(blank, params=kept, load=trip.load, unit=trip.unit)
         lack = _lack("sync.test1", call) or _lack("sync.test2", trip)
         if lack or call is None or call.mean is None:
-            found.append(structs.replace(result, status="incomplete", reason=lack))
+            impossible = any(r is not None and r.status == "unsupported" for r in (call, trip))
+            status: Status = "unsupported" if impossible else "incomplete"
+            found.append(structs.replace(result, status=status, reason=lack))
         else:
             found.append(_switch(result, trip, call.mean))
-    return found or [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
+    if found:
+        return found
+    for case in plan.absent:
+        if case.bench == "sync.test2":
+            return _not_to_be_had(blank, case.reason)
+    return [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
 
 
 def _lack(bench: str, result: Result | None) -> str | None:
@@ -147,6 +155,14 @@ def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
     )
 
 
+def _rhealstone(number: rhealstone.Number) -> Derived:
+    return Derived(
+        number.bench,
+        list(rhealstone.NEEDS),
+        lambda blank, _, measured: rhealstone.combine(number, blank, measured),
+    )
+
+
 def _derived(entries: Iterable[Derived]) -> dict[str, Derived]:
     return {entry.bench.id: entry for entry in entries}
 
@@ -201,5 +217,6 @@ DERIVED = _derived(
             _ALONE,
             _guarantee,
         ),
+        *map(_rhealstone, rhealstone.NUMBERS),
     ]
 )

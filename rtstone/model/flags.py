@@ -218,6 +218,12 @@ FLAGS = (
         "`rtstone list BENCH` says from which and how",
         lambda s: False,  # of no series that was measured; see model/derived.py
     ),
+    Flag(
+        "partial",
+        "made from fewer components than belong to it",
+        "do not set it beside a whole one; its table of components says what is n.e., and why",
+        lambda s: False,  # of no series that was measured; see model/rhealstone.py
+    ),
 )
 
 BY_NAME = {flag.name: flag for flag in FLAGS}

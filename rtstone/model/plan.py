@@ -24,9 +24,16 @@ class Case(msgspec.Struct, frozen=True):
     load: str = NONE
 
 
+class Absent(Case, frozen=True):
+    """A case that the target cannot run, and why.  Its parameters are those to blame, or none."""
+
+    reason: str = ""
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of a run in their order, and the tables of the benches and loads they name.
 
+    ``absent`` are what was asked for and is not to be had on this target, though it is elsewhere.
     ``derived`` are made from the results of the others, and so not run.  ``scale_s``: what a suite
     limited its cases to, in s, where its publication measured for longer.  ``environment``: what
     `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
@@ -41,6 +48,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     keep_idle: bool
     cases: list[Case]
+    absent: list[Absent] = []
     derived: list[Case] = []
     benches: dict[str, Bench]
     calls: dict[str, Call] = {}  # by Case.load

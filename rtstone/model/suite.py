@@ -15,7 +15,6 @@ limits every case and which ``--time`` replaces.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -24,11 +23,12 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from rtstone.errors import UsageError, nearest, unknown
+from rtstone.model import elsewhere, toml
 from rtstone.model.benches import Benches, Catalogue, find, values
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Value
 from rtstone.model.loads import NONE, Call, parse
-from rtstone.model.plan import Case
+from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
 SHIPPED = Path(__file__).parent.parent.parent / "suites"
@@ -75,6 +75,7 @@ class Expanded(NamedTuple):
     """The parts of a plan that names and parameters make."""
 
     cases: list[Case]
+    absent: list[Absent]
     derived: list[Case]
     calls: dict[str, Call]
     scale_s: float | None
@@ -87,16 +88,9 @@ def shipped() -> dict[str, Path]:
 
 def load(path: Path) -> Suite:
     """Reads a suite.  Raises UsageError for what is not TOML, or not a suite."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read suite {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"not a TOML file, {path}: {error}") from error
-    except RecursionError as error:
-        raise UsageError(f"not a suite, {path}: nested too deeply") from error
+    table = toml.read(path, "suite")
     keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
-    _check_keys(table, keys | {"case": list}, str(path))
+    toml.check_keys(table, keys | {"case": list}, str(path))
     cases = [
         _wanted(case, table, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)
     ]
@@ -108,7 +102,7 @@ def load(path: Path) -> Suite:
 def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
     if not isinstance(case, dict):
         raise UsageError(f"a case is not a table, in {where}; write [[case]]")
-    _check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
+    toml.check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
     if "bench" not in case:
         raise UsageError(f'no bench named, in {where}; add bench = "…"')
     loads = case.get("loads", suite.get("loads", []))
@@ -116,17 +110,6 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
         raise UsageError(f"a load is not text, in {where}")
     params, common = case.get("params", {}), suite.get("params", {})
     return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
-
-
-_KINDS: dict[type, str] = {str: "text", dict: "a table", list: "a list of tables"}
-
-
-def _check_keys(table: dict[str, object], known: Mapping[str, type], where: str) -> None:
-    for key, value in table.items():
-        if key not in known:
-            raise unknown("key", key, known, f"in {where}")
-        if not isinstance(value, known[key]):
-            raise UsageError(f"'{key}' is not {_KINDS[known[key]]}, in {where}")
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:
@@ -145,35 +128,52 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
     return wanted
 
 
-def expand(wanted: list[Wanted], asked: Asked, catalogue: Catalogue) -> Expanded:
+def expand(
+    wanted: list[Wanted], asked: Asked, catalogue: Catalogue, known: Catalogue | None = None
+) -> Expanded:
     """The cases of a plan, numbered from 1, each once under each load.
 
     Cases that share a load and a configuration come together, so that loads start seldom.
+    ``known`` is what there is on any target: what only that has becomes ``absent``.
     Raises UsageError.
     """
-    wanted, derived = _with_needs(wanted, catalogue)
-    _check_known(asked, [find(catalogue.benches, want.bench, want.where) for want in wanted])
+    known = known or catalogue
+    wanted, derived = _with_needs(wanted)
+    tables = [find(known.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    _check_known(asked, tables)
     rounds: dict[tuple[str, int], int] = {}
     scale = 0
     calls: dict[str, Call] = {}
     found: dict[tuple[object, ...], Case] = {}
+    absent: dict[tuple[object, ...], Absent] = {}
     for want in wanted:
-        table = catalogue.benches[want.bench]
+        table = known.benches[want.bench]
         limit = _limit(want, table, asked)
         scale = max(scale, limit)
+        own = catalogue.benches.get(want.bench, table)
         for turn in _turns(asked.loads or want.loads or (NONE,)):
             spec = turn[0]
-            calls.setdefault(spec, parse(spec, catalogue.loads, want.where))
+            call = parse(spec, known.loads, want.where)
             place = rounds.setdefault(turn, len(rounds))
-            for params in _grid(want, table, asked, limit):
+            for params in _grid(want, table, own, asked, limit):
                 _check_end(table, params, want.where)
+                if lack := elsewhere.lack(want.bench, params, call, catalogue):
+                    case = Absent(len(absent), want.bench, dict(lack.params), spec, lack.reason)
+                    absent.setdefault((place, want.bench, str(lack)), case)
+                    continue
+                calls.setdefault(spec, call)
                 rank = _rank(table, params.get("config"))
-                key = (place, rank, want.bench, str(sorted(params.items())))
+                whole = {param.name: param.default for param in table.params} | params
+                key = (place, rank, want.bench, str(sorted(whole.items())))
                 found.setdefault(key, Case(len(found), want.bench, params, spec))
     ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
     cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
-    made = [Case(number, bench, {}) for number, bench in enumerate(derived, len(cases) + 1)]
-    return Expanded(cases, made, calls, scale / 1e9 or None)
+    lacking = [
+        structs.replace(case, id=n) for n, case in enumerate(absent.values(), len(cases) + 1)
+    ]
+    first = len(cases) + len(lacking) + 1
+    made = _made(derived, asked, known, first)
+    return Expanded(cases, lacking, made, calls, scale / 1e9 or None)
 
 
 def _rank(table: Bench, config: Value) -> int:
@@ -183,18 +183,29 @@ def _rank(table: Bench, config: Value) -> int:
     return choices.index(str(config)) if config in choices else 0
 
 
-def _with_needs(wanted: list[Wanted], catalogue: Catalogue) -> tuple[list[Wanted], list[str]]:
+def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
     """The benches to run, those that others are derived from with them; and the derived ones."""
     run: list[Wanted] = []
-    derived: dict[str, None] = {}
+    derived: list[Wanted] = []
     for want in wanted:
         if want.bench not in DERIVED:
             run.append(want)
             continue
-        derived[want.bench] = None
+        derived.append(want)
         for bench, params in DERIVED[want.bench].needs:
             run.append(want._replace(bench=bench, params=params))
-    return run, list(derived)
+    return run, derived
+
+
+def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
+    """The derived cases, numbered from ``number``; none of them twice."""
+    found: dict[tuple[str, str], Case] = {}
+    for want in derived:
+        table = catalogue.benches[want.bench]
+        for params in _grid(want, table, table, asked, 0):
+            key = (want.bench, str(sorted(params.items())))
+            found.setdefault(key, Case(number + len(found), want.bench, params))
+    return list(found.values())
 
 
 def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:
@@ -211,15 +222,21 @@ def _check_known(asked: Asked, tables: list[Bench]) -> None:
             )
 
 
-def _grid(want: Wanted, table: Bench, asked: Asked, limit: int) -> Iterator[dict[str, Value]]:
-    """The parameters of each case that a wish stands for."""
+def _grid(
+    want: Wanted, table: Bench, own: Bench, asked: Asked, limit: int
+) -> Iterator[dict[str, Value]]:
+    """The parameters of each case that a wish stands for.
+
+    ``own``: what the target has of ``table``.  What is given for many benches holds for those that
+    know it.
+    """
     over = dict(asked.params)
     if asked.cpus is not None:
         over.setdefault("cpus", asked.cpus)
     if asked.time is not None and want.time is None:
         over = {"time": asked.time, "samples": 0} | over
     over, common = (
-        {name: given for name, given in some.items() if table.param(name)}
+        {name: given for name, given in some.items() if own.param(name)}
         for some in (over, want.common)
     )
     grid = {

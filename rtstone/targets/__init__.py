@@ -1,15 +1,33 @@
-"""Targets by name: ``local`` or, of a kind that takes one, ``kind:argument``."""
+"""Targets by name: ``local`` or, of a kind that takes an argument, ``kind:argument``."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Literal, NamedTuple
 
 from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
 
-# name: (module of this package, class, takes an argument, what it is)
+
+class Kind(NamedTuple):
+    """A kind of target: its module in this package, its class there, and what it is."""
+
+    module: str
+    target: str
+    argument: Literal["none", "optional", "needed"]
+    title: str
+
+    def load(self) -> type[Target]:
+        """The class."""
+        found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
+        return found
+
+
+LOCAL = "local"
+
 TARGETS = {
-    "local": ("local", "Local", False, "this machine, through its own agent process"),
+    LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),
+    "sim": Kind("sim", "Sim", "optional", "a simulated system: the name or .toml file of a model"),
 }
 
 
@@ -18,12 +36,14 @@ def find(spec: str) -> Target:
     name, colon, argument = spec.partition(":")
     if name not in TARGETS:
         raise unknown("target", name, TARGETS)
-    module, kind, takes_argument, _ = TARGETS[name]
-    if bool(colon) != takes_argument:
-        need = "needs" if takes_argument else "takes no"
-        raise UsageError(
-            f"target '{name}' {need} argument, in '{spec}'; see `rtstone list targets`"
-        )
-    make = getattr(import_module(f"rtstone.targets.{module}"), kind)
-    target: Target = make(argument) if takes_argument else make()
-    return target
+    kind = TARGETS[name]
+    if colon and kind.argument == "none":
+        raise _misused(name, "takes no argument", spec)
+    if not argument and (colon or kind.argument == "needed"):
+        raise _misused(name, "needs an argument", spec)
+    make = kind.load()
+    return make(argument) if colon else make()
+
+
+def _misused(name: str, how: str, spec: str) -> UsageError:
+    return UsageError(f"target '{name}' {how}, in '{spec}'; see `rtstone list targets`")

@@ -20,6 +20,14 @@ class Options(NamedTuple):
     cpus: frozenset[int] | None = None
 
 
+class Listed(NamedTuple):
+    """An argument that a kind of target takes; ``label``: how its numbers are to be taken."""
+
+    argument: str
+    title: str
+    label: str | None = None
+
+
 class Link(ABC):
     """A running agent.  Closing it, as leaving its ``with`` block does, leaves nothing behind."""
 
@@ -57,6 +65,15 @@ class Target(ABC):
 
     name: str
     agent: str  # what is started, for messages
+
+    def __init__(self, argument: str | None = None) -> None:
+        """``argument``: what stands behind the colon, None if there is none."""
+        self.argument = argument
+
+    @classmethod
+    def listed(cls) -> list[Listed]:
+        """The arguments that are known beforehand."""
+        return []
 
     @abstractmethod
     def start(self, options: Options) -> Link:

@@ -526,7 +526,7 @@ def test_an_interrupt_while_the_agent_hangs(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, fate: str
 ) -> None:
     trace = fake(at=2, fate=fate)
-    monkeypatch.setattr("rtstone.targets.local.STOP_S", 0.1)
+    monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1)
     monkeypatch.setattr(measure, "POLL_S", 0.02)
     before = RunDirectory.append
 

@@ -44,6 +44,8 @@ IDS = """
     mq.latency mq.throughput sig.rt
     dk.nanosleep dk.setitimer dk.lat_ctx dk.irq_latency dk.irqsoff dk.schedlat dk.pagefaults
     dk.periodic dk.compare dk.guarantee dk.latencytest posix.options
+    rheal.ts rheal.pt rheal.il rheal.ss rheal.db rheal.im rheal.dt
+    rheal.sum_time rheal.weighted_time rheal.rate rheal.weighted_rate rheal.mean_rate
 """
 LOADS = "min driver rt200 heavy copy read write proc x11 bg50 stress-ng hackbench command"
 

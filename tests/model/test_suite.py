@@ -51,7 +51,7 @@ def test_lists_expand_to_a_grid_in_the_order_written(tmp_path: Path, ballast: Be
         ("[[case]]\nparams = {}", "no bench named.*case 1"),
         ("[[case]]\nbench = 3", "'bench' is not text"),
         ('title = []\n[[case]]\nbench = "null"', "'title' is not text"),
-        ("case = 3", "'case' is not a list of tables"),
+        ("case = 3", "'case' is not a list"),
         ("x = " + "[" * 9999, "nested too deeply"),
         ("case = [1]", "not a table"),
         ("title = ", "not a TOML file"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.errors import TargetError, UsageError
-from rtstone.targets import find, local
+from rtstone.targets import find, local, process
 from rtstone.targets.base import Link, Options
 from tests.conftest import Fake
 
@@ -56,8 +56,8 @@ def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> Non
 
 def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("RTSTONE_AGENT", raising=False)
-    monkeypatch.setattr(local, "BUILT", tmp_path / "none")
-    with pytest.raises(TargetError, match=r"none: No such file or directory; `make agent`"):
+    monkeypatch.setattr(local, "BUILT", tmp_path)
+    with pytest.raises(TargetError, match=r"agent: No such file or directory; `make agent`"):
         find("local").start(Options())
     assert find("local").detail() == {"agent_sha256": None}
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # which make does not build
@@ -117,7 +117,7 @@ def test_an_unfinished_last_line_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_line_without_end_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "LINE", 1000)
+    monkeypatch.setattr(process, "LINE", 1000)
     agent(tmp_path, monkeypatch, "head -c 5000 /dev/zero; echo; echo more")
     with find("local").start(Options()) as link:
         got = lines(link)
@@ -161,7 +161,7 @@ def test_stop_is_obeyed(fake: Fake) -> None:
 
 def test_an_agent_that_does_not_obey_is_killed(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fake(at=1, fate="deaf")
-    monkeypatch.setattr(local, "STOP_S", 0.05)
+    monkeypatch.setattr(process, "STOP_S", 0.05)
     with find("local").start(Options()) as link:
         link.send("case 1 null")
         while b"progress" not in (link.read(5) or b""):
@@ -175,7 +175,7 @@ def test_an_agent_that_does_not_obey_is_killed(fake: Fake, monkeypatch: pytest.M
 
 def test_closing_ends_an_agent_that_still_runs(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(at=1, fate="deaf")
-    monkeypatch.setattr(local, "STOP_S", 0.05)
+    monkeypatch.setattr(process, "STOP_S", 0.05)
     with find("local").start(Options()) as link:
         link.send("case 1 null")
         assert b"hello" in (link.read(5) or b"")
@@ -222,7 +222,7 @@ def test_unknown_targets(spec: str, told: str) -> None:
 
 
 def test_signals_without_a_name() -> None:
-    assert local._fate(-signal.SIGRTMIN - 1) == f"was killed by signal {signal.SIGRTMIN + 1}"
+    assert process._fate(-signal.SIGRTMIN - 1) == f"was killed by signal {signal.SIGRTMIN + 1}"
 
 
 def test_a_cpu_outside_the_affinity_can_be_measured() -> None:

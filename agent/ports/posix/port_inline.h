@@ -154,10 +154,15 @@ static inline void rts_worked(rts_work kind, uint64_t amount)
     (void)amount;
 }
 
+/* Beside SIGRTMIN, which is the timers'. */
+#define POSIX_IRQ_SIGNAL (SIGRTMIN + 1)
+
 static inline int rts_irq_raise(rts_irq *irq)
 {
-    (void)irq;
-    abort();
+    static const uint64_t one = 1;
+    if (irq->fd >= 0)
+        return write(irq->fd, &one, sizeof one) < 0 ? -errno : 0;
+    return syscall(SYS_tgkill, irq->process, irq->task, POSIX_IRQ_SIGNAL) ? -errno : 0;
 }
 
 static inline int rts_sem_create(rts_sem *sem, unsigned value)

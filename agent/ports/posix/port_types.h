@@ -7,7 +7,9 @@
 #include <semaphore.h>
 #include <signal.h>
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -15,7 +17,8 @@
 #define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT (32u << 10)
-#define RTS_SAMPLES_DEFAULT 10000 /* "10,000 hosted" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
+#define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 
 typedef struct rts_sem {
@@ -39,9 +42,16 @@ typedef struct rts_timer {
     sigset_t mask; /* while it is waited for */
 } rts_timer;
 
-#define RTS_IRQ_FORMS "none"
+/* A real-time signal to the task that asks, or a more urgent thread that waits in read(). */
+#define RTS_IRQ_FORMS "signal|eventfd"
 typedef struct rts_irq {
-    int unused;
+    void (*handler)(void *);
+    void *arg;
+    int fd;              /* -1: by signal */
+    pid_t process, task; /* to whom the signal goes */
+    sigset_t mask;       /* as it was before */
+    pthread_t thread;
+    volatile bool closing;
 } rts_irq;
 
 typedef struct rts_mutex {

@@ -220,7 +220,7 @@ void sim_event_at(sim_event *e, uint64_t at)
 {
     if (n_events == room) {
         room = room ? 2 * room : 64;
-        sim_event **more = realloc(heap, room * sizeof *heap);
+        sim_event **more = realloc(heap, room * sizeof(sim_event *));
         if (!more)
             fatal("no memory for events");
         heap = more;
@@ -244,13 +244,18 @@ void sim_event_cancel(sim_event *e)
     sift(place);
 }
 
-void sim_interrupt(void (*handler)(void *arg), void *arg)
+static void interrupt(sim_op op, void (*handler)(void *arg), void *arg)
 {
     bool nested = in_handler;
     in_handler = true;
-    sim_charge(SIM_INTERRUPT, 0, 0);
+    sim_charge(op, 0, 0);
     handler(arg);
     in_handler = nested;
+}
+
+void sim_interrupt(void (*handler)(void *arg), void *arg)
+{
+    interrupt(SIM_INTERRUPT, handler, arg);
 }
 
 static sim_event *due(void)
@@ -277,7 +282,7 @@ static void serve(void)
 {
     for (sim_event *e; (e = due());) {
         if (e->handler == ring) {
-            sim_interrupt(ring_all, e);
+            interrupt(SIM_TIMER, ring_all, e);
         } else {
             sim_event_cancel(e);
             sim_interrupt(e->handler, e->arg);
@@ -468,7 +473,8 @@ void sim_work(sim_op op, uint64_t amount)
             step = sim_self->slice;
         use(step);
         left -= step;
-        sim_leave();
+        if (left) /* else it has ended before what happens in that very moment */
+            sim_leave();
     }
 }
 
@@ -493,6 +499,11 @@ sim_task *sim_wake(sim_list *list)
     if (t)
         sim_wake_task(t);
     return t;
+}
+
+bool sim_has_rival(void)
+{
+    return ready[sim_self->level].n > 0;
 }
 
 void sim_pass(void)
@@ -667,8 +678,8 @@ void sim_restart(void)
     restart_stalls();
 }
 
-void sim_silence(bool yes)
+void sim_silence(bool on)
 {
-    silent = yes;
+    silent = on;
     sim_leave();
 }

@@ -123,7 +123,7 @@ void sim_boot(void);
 void sim_restart(void);
 
 /* Tasks of the load do not run while it is silent. */
-void sim_silence(bool yes);
+void sim_silence(bool on);
 
 /* Called now and then while time goes on; true: everything is to end soon. */
 extern void (*sim_look_around)(void);

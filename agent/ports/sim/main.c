@@ -1,4 +1,5 @@
-/* The agent of a simulated system: rtstone-agent-sim [--list] [KEY=VALUE]... (model.h). */
+/* The agent of a simulated system: rtstone-agent-sim [--list | --model] [KEY=VALUE]... (model.h).
+ */
 #include <string.h>
 
 #include "agent.h"
@@ -10,6 +11,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--list"))
             list = true;
+        else if (!strcmp(argv[i], "--model"))
+            return sim_model_list(), 0;
         else if (!sim_model_set(argv[i]))
             return 2;
     }

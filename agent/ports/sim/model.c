@@ -20,6 +20,7 @@ typedef struct table {
 } table;
 
 typedef struct cost {
+    bool given;
     int64_t fixed;
     table amount, tasks, ready, waiters;
     table random; /* over 10^9 times a random number in [0, 1): the inverse of a distribution */
@@ -46,48 +47,48 @@ static bool same_name(const char *name, const char *small, size_t length)
     return !name[length];
 }
 
-static bool read_number(const char **at, int64_t *value)
+/* A number and what must stand behind it, which is passed. */
+static bool read_number(const char **at, int64_t *value, char behind)
 {
     char *end;
     *value = strtoll(*at, &end, 10);
-    bool good = end != *at;
-    *at = end;
-    return good;
-}
-
-/* Goes beyond a character, if it is there. */
-static bool read_char(const char **at, char wanted)
-{
-    bool good = **at == wanted;
-    *at += good;
-    return good;
+    if (end == *at || *end != behind)
+        return false;
+    *at = end + (behind != '\0');
+    return true;
 }
 
 /* "X:PS,X:PS,...", with X ascending. */
 static bool read_table(table *t, const char *at)
 {
-    t->n = 0;
-    do {
-        if (t->n == POINTS || !read_number(&at, &t->point[t->n].x) || !read_char(&at, ':') ||
-            !read_number(&at, &t->point[t->n].ps))
+    for (t->n = 0; t->n < POINTS; t->n++) {
+        int64_t x, ps;
+        char behind = strchr(at, ',') ? ',' : '\0';
+        if (!read_number(&at, &x, ':') || !read_number(&at, &ps, behind))
             return false;
-        if (t->n && t->point[t->n].x <= t->point[t->n - 1].x)
+        if (t->n && x <= t->point[t->n - 1].x)
             return false;
-        t->n++;
-    } while (read_char(&at, ','));
-    return !*at;
+        t->point[t->n].x = x;
+        t->point[t->n].ps = ps;
+        if (!behind) {
+            t->n++;
+            return true;
+        }
+    }
+    return false;
 }
+
+static const struct {
+    const char *kind;
+    size_t offset;
+} tables[] = {
+    {"amount", offsetof(cost, amount)}, {"tasks", offsetof(cost, tasks)},
+    {"ready", offsetof(cost, ready)},   {"waiters", offsetof(cost, waiters)},
+    {"random", offsetof(cost, random)},
+};
 
 static table *table_of(cost *c, const char *kind)
 {
-    static const struct {
-        const char *kind;
-        size_t offset;
-    } tables[] = {
-        {"amount", offsetof(cost, amount)}, {"tasks", offsetof(cost, tasks)},
-        {"ready", offsetof(cost, ready)},   {"waiters", offsetof(cost, waiters)},
-        {"random", offsetof(cost, random)},
-    };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (!strcmp(tables[i].kind, kind))
             return (table *)(void *)((unsigned char *)c + tables[i].offset);
@@ -101,11 +102,11 @@ static bool set_cost(const char *word, const char *key, const char *value)
     for (unsigned op = 0; kind && op < SIM_OPS; op++) {
         if (!same_name(names[op], key, (size_t)(kind - key)))
             continue;
+        costs[op].given = true;
         if (!strcmp(kind + 1, "fixed"))
-            return read_number(&value, &costs[op].fixed) && !*value ? true
-                                                                    : refuse(word, "no number");
+            return read_number(&value, &costs[op].fixed, '\0') || refuse(word, "no number");
         table *t = table_of(&costs[op], kind + 1);
-        return t && read_table(t, value) ? true : refuse(word, "no table");
+        return (t && read_table(t, value)) || refuse(word, "no table");
     }
     return refuse(word, "no such cost");
 }
@@ -129,12 +130,21 @@ static bool set_stall(const char *word, const char *value)
     int64_t first, length, period;
     if (sim_the_model.stalls == SIM_STALLS)
         return refuse(word, "too many stalls");
-    if (!read_number(&value, &first) || !read_char(&value, ':') || !read_number(&value, &length) ||
-        !read_char(&value, ':') || !read_number(&value, &period) || *value || first < 0 ||
-        length <= 0 || (period && period <= length))
+    if (!read_number(&value, &first, ':') || !read_number(&value, &length, ':') ||
+        !read_number(&value, &period, '\0') || first < 0 || length <= 0 ||
+        (period && period <= length))
         return refuse(word, "no stall");
     *s = (sim_stall){(uint64_t)first, (uint64_t)length, (uint64_t)period};
     sim_the_model.stalls++;
+    return true;
+}
+
+static bool set_text(const char *word, const char *value, char *text, size_t size)
+{
+    size_t length = strlen(value);
+    if (!length || length >= size)
+        return refuse(word, length ? "too long" : "empty");
+    memcpy(text, value, length + 1);
     return true;
 }
 
@@ -159,9 +169,9 @@ bool sim_model_set(const char *word)
     if (!strncmp(key, "cost.", 5))
         return set_cost(word, key + 5, value);
     if (!strcmp(key, "name"))
-        return snprintf(m->name, sizeof m->name, "%s", value) > 0;
+        return set_text(word, value, m->name, sizeof m->name);
     if (!strcmp(key, "label"))
-        return snprintf(m->label, sizeof m->label, "%s", value) > 0;
+        return set_text(word, value, m->label, sizeof m->label);
     if (!strcmp(key, "lacks"))
         return set_lack(word, value);
     if (!strcmp(key, "stall"))
@@ -170,10 +180,32 @@ bool sim_model_set(const char *word)
     int64_t n;
     if (!number)
         return refuse(word, "no such key");
-    if (!read_number(&value, &n) || *value || n < 0)
+    if (!read_number(&value, &n, '\0') || n < 0)
         return refuse(word, "no number");
     *number = (uint64_t)n;
     return true;
+}
+
+static void list(const char *kind, const char *word)
+{
+    printf("%s ", kind);
+    for (; *word; word++)
+        putchar(tolower((unsigned char)*word));
+    putchar('\n');
+}
+
+void sim_model_list(void)
+{
+    for (unsigned op = 0; op < SIM_OPS; op++)
+        list("cost", names[op]);
+    list("part", "fixed");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        list("part", tables[i].kind);
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
+        list("lack", lacks[i]);
+    printf("most points %d\nmost stalls %d\n", POINTS, SIM_STALLS);
+    printf("most title %zu\nmost label %zu\n", sizeof sim_the_model.name - 1,
+           sizeof sim_the_model.label - 1);
 }
 
 /* ---- what an operation costs --------------------------------------------------------------- */
@@ -210,9 +242,20 @@ static int64_t at(const table *t, uint64_t x)
     return t->point[i - 1].ps + (int64_t)(product / dx);
 }
 
+/* A special case that the model says nothing about costs what the general one does. */
+static const cost *cost_of(sim_op op)
+{
+    static const sim_op general[SIM_OPS] = {
+        [SIM_TIMER] = SIM_INTERRUPT,
+        [SIM_SEM_WAKE_SPACE] = SIM_SEM_WAKE,
+        [SIM_QUEUE_WAKE_SPACE] = SIM_QUEUE_WAKE,
+    };
+    return &costs[general[op] && !costs[op].given ? general[op] : op];
+}
+
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
-    const cost *c = &costs[op];
+    const cost *c = cost_of(op);
     int64_t ps = c->fixed + at(&c->amount, load->amount) + at(&c->tasks, load->tasks) +
                  at(&c->ready, load->ready) + at(&c->waiters, load->waiters);
     if (c->random.n)

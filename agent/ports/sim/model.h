@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What costs time; the name in a model is the one behind the prefix, in small letters. */
+/*
+ * What costs time; the name in a model is the one behind the prefix, in small letters.  What is
+ * said to be `instead` costs what the one above it does, if the model does not give it.
+ */
 #define SIM_COSTS(X)                                                                               \
     X(READ) /* one reading of the counter */                                                       \
     X(TIME) /* one reading of the clock that sleeps follow */                                      \
@@ -16,8 +19,10 @@
     X(SWITCH)    /* from one task to another, or from idling to a task */                          \
     X(SPACE)     /* added if the two lie in different address spaces */                            \
     X(INTERRUPT) /* from the request to the first instruction of the handler */                    \
+    X(TIMER)     /* instead, if it is the system's own timer, which ends sleeps */                 \
     X(RAISE)     /* asking for an interrupt by software */                                         \
     X(YIELD)                                                                                       \
+    X(YIELD_PASS) /* added where another task is as urgent */                                      \
     X(SLEEP)                                                                                       \
     X(TASK_CREATE)                                                                                 \
     X(TASK_PRIORITY)                                                                               \
@@ -26,7 +31,8 @@
     X(SEM_CREATE)                                                                                  \
     X(SEM_DELETE)                                                                                  \
     X(SEM_GIVE)                                                                                    \
-    X(SEM_WAKE) /* added where somebody waits */                                                   \
+    X(SEM_WAKE)       /* added where somebody waits */                                             \
+    X(SEM_WAKE_SPACE) /* instead, if that one is in another address space */                       \
     X(SEM_TAKE)                                                                                    \
     X(SEM_BLOCK) /* added where the caller has to wait */                                          \
     X(SEM_TRY)                                                                                     \
@@ -42,7 +48,8 @@
     X(QUEUE_RECEIVE)                                                                               \
     X(QUEUE_BLOCK)                                                                                 \
     X(QUEUE_WAKE)                                                                                  \
-    X(POINTER_SEND) /* the same where only a pointer goes through */                               \
+    X(QUEUE_WAKE_SPACE) /* instead, as above */                                                    \
+    X(POINTER_SEND)     /* the same where only a pointer goes through */                           \
     X(POINTER_RECEIVE)                                                                             \
     X(MALLOC)                                                                                      \
     X(FREE)                                                                                        \
@@ -100,6 +107,9 @@ extern sim_model sim_the_model;
 
 /* Takes one KEY=VALUE; false: it is not one (what is wrong goes to stderr). */
 bool sim_model_set(const char *word);
+
+/* Prints the words a model is written in, one to a line behind its kind, and how many may be. */
+void sim_model_list(void);
 
 /* What the operation costs now, in ns; a random part is drawn anew each time. */
 uint64_t sim_model_cost(sim_op op, const sim_load *load);

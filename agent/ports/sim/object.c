@@ -5,6 +5,12 @@
 
 #include "kernel.h"
 
+/* What it costs to wake the first of the list. */
+static sim_op wake_of(const sim_list *list, sim_op same_space, sim_op other_space)
+{
+    return list->first->space == sim_self->space ? same_space : other_space;
+}
+
 /* ---- semaphores ---------------------------------------------------------------------------- */
 
 int sim_sem_create(rts_sem *sem, unsigned value)
@@ -25,7 +31,7 @@ int sim_sem_give(rts_sem *sem)
 {
     sim_charge(SIM_SEM_GIVE, 0, sem->waiters.n);
     if (sem->waiters.n)
-        sim_charge(SIM_SEM_WAKE, 0, sem->waiters.n);
+        sim_charge(wake_of(&sem->waiters, SIM_SEM_WAKE, SIM_SEM_WAKE_SPACE), 0, sem->waiters.n);
     if (!sim_wake(&sem->waiters))
         sem->value++;
     sim_leave();
@@ -153,7 +159,7 @@ static void wait_for_room(const rts_queue *queue, sim_list *list, size_t full)
 static void wake_one(sim_list *list)
 {
     if (list->n)
-        sim_charge(SIM_QUEUE_WAKE, 0, list->n);
+        sim_charge(wake_of(list, SIM_QUEUE_WAKE, SIM_QUEUE_WAKE_SPACE), 0, list->n);
     sim_wake(list);
     sim_leave();
 }

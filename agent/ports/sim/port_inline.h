@@ -5,7 +5,8 @@
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
-extern uint64_t sim_now;
+extern uint64_t sim_now; /* ns */
+
 rts_tick sim_read(int op);
 int sim_sem_create(rts_sem *sem, unsigned value);
 int sim_sem_destroy(rts_sem *sem);

@@ -124,6 +124,8 @@ uint64_t rts_port_slice_ns(rts_policy policy)
 void sim_yield(void)
 {
     sim_charge(SIM_YIELD, 0, 0);
+    if (sim_has_rival())
+        sim_charge(SIM_YIELD_PASS, 0, 0);
     sim_pass();
     sim_leave();
 }
@@ -277,11 +279,14 @@ static uint64_t request(const sim_source *s, uint64_t number)
     return s->first + (uint64_t)((unsigned __int128)number * RTS_TIME_HZ / s->hz);
 }
 
-/* Requests that came while interrupts were masked have become one. */
+/*
+ * Requests that came while interrupts were masked have become one.  Of several activations since
+ * the last wait the first one's stamp is told: it is that of the first request.
+ */
 static void handle(void *arg)
 {
     sim_source *s = arg;
-    s->stamp = sim_now;
+    s->stamp = s->count ? s->stamp : sim_now;
     for (uint64_t at = s->event.at; request(s, s->served) <= sim_now || at == s->event.at; at = 0) {
         s->served++;
         s->count++;

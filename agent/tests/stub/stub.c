@@ -39,7 +39,7 @@ rts_tick stub_interrupted(rts_tick time)
 
 uint32_t rts_port_caps(void)
 {
-    return RTS_CAP_EVENT | RTS_CAP_HEAP | RTS_CAP_CHILDREN;
+    return RTS_CAP_EVENT | RTS_CAP_HEAP | RTS_CAP_CHILDREN | RTS_CAP_SOFT_IRQ;
 }
 
 const char *rts_port_why_not(uint32_t cap)
@@ -229,6 +229,18 @@ void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
 void rts_timer_stop(rts_timer *timer)
 {
     (void)timer;
+}
+
+int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
+{
+    (void)form;
+    *irq = (rts_irq){handler, arg};
+    return 0;
+}
+
+void rts_irq_close(rts_irq *irq)
+{
+    (void)irq;
 }
 
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)

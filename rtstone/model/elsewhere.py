@@ -1,0 +1,95 @@
+"""What one target lacks of what rtstone has elsewhere: to ask for it is no mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+from msgspec import structs
+
+from rtstone.model.benches import Catalogue, allowed, quantity
+from rtstone.model.documents import Value
+from rtstone.model.loads import NONE, Call
+from rtstone.wire.records import Param, Table
+
+
+class Lack(NamedTuple):
+    """Why a case cannot run here, and the parameters that are to blame."""
+
+    reason: str
+    params: Mapping[str, Value] = {}
+
+
+_T = TypeVar("_T", bound=Table)
+
+
+def joined(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
+    """What either of them has; defaults are those of ``here``."""
+    return Catalogue(_joined(here.benches, elsewhere.benches), _joined(here.loads, elsewhere.loads))
+
+
+def lack(bench: str, params: Mapping[str, Value], call: Call, here: Catalogue) -> Lack | None:
+    """What a case wants that ``here`` has not, None if it has all.  It is known elsewhere."""
+    if bench not in here.benches:
+        return Lack(f"this target has no bench {bench}")
+    if call.name != NONE:
+        if call.name not in here.loads:
+            return Lack(f"no load {call.name} on this target")
+        if missing := _missing(here.loads[call.name], call.params):
+            return Lack(f"load {call.name}: {'; '.join(missing.values())}")
+    missing = _missing(here.benches[bench], params)
+    if not missing:
+        return None
+    return Lack("; ".join(missing.values()), {name: params[name] for name in missing})
+
+
+def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
+    """The parameters whose value the table does not allow, with the reason."""
+    return {name: why for name, value in params.items() if (why := _why_not(table, name, value))}
+
+
+def _why_not(table: Table, name: str, value: Value) -> str | None:
+    param = table.param(name)
+    if param is None:
+        return f"{table.id} has no parameter {name} on this target"
+    if param.type == "choice" and param.choices:
+        fits = value in param.choices
+        there = f"it has {', '.join(param.choices)}"
+    else:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        low, high = param.min, param.max
+        fits = not number or not (
+            (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
+        )
+        there = f"it may be {allowed(param)}"
+    return None if fits else f"{name}={quantity(param, value)} is not to be had here, {there}"
+
+
+def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
+    tables = {**elsewhere, **here}
+    for name in here.keys() & elsewhere.keys():
+        theirs = elsewhere[name].params
+        own = [_wider(param, elsewhere[name].param(param.name)) for param in here[name].params]
+        more = [param for param in theirs if here[name].param(param.name) is None]
+        tables[name] = structs.replace(here[name], params=[*own, *more])
+    return tables
+
+
+def _wider(param: Param, other: Param | None) -> Param:
+    """The same with the values of another of its type as well."""
+    if other is None or other.type != param.type:
+        return param
+    choices = param.choices and [*dict.fromkeys([*param.choices, *(other.choices or [])])]
+    return structs.replace(
+        param,
+        choices=choices,
+        min=_outer(min, param.min, other.min),
+        max=_outer(max, param.max, other.max),
+    )
+
+
+def _outer(
+    which: Callable[[float, float], float], one: float | None, other: float | None
+) -> float | None:
+    """The outer bound of two; None is beyond all."""
+    return None if one is None or other is None else which(one, other)

@@ -1,0 +1,64 @@
+"""The numbers that the publications print, as they print them (published.json)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+FILE = Path(__file__).parent / "published.json"
+
+
+class Printed(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of a publication.  ``value`` None: the source has none that could be used."""
+
+    source: str
+    table: str
+    system: str
+    metric: str
+    condition: str
+    value: float | int | str | None
+    unit: str | None
+    quality: str
+    stat: str | None = None
+    note: str = ""
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A publication, and what its author measured on."""
+
+    text: str
+    platform: str
+
+
+class _Document(msgspec.Struct, frozen=True):
+    sources: dict[str, Source]
+    records: list[Printed]
+
+
+@cache
+def _document() -> _Document:
+    return msgspec.json.decode(FILE.read_bytes(), type=_Document)
+
+
+def sources() -> dict[str, Source]:
+    """The publications by their short names."""
+    return _document().sources
+
+
+def find(**wanted: str) -> list[Printed]:
+    """All numbers whose members have these values, in the order of the publications."""
+    return [
+        record
+        for record in _document().records
+        if all(getattr(record, name) == value for name, value in wanted.items())
+    ]
+
+
+def value(**wanted: str) -> float | None:
+    """The one number whose members have these values.  Raises LookupError if it is not one."""
+    found = find(**wanted)
+    if len(found) != 1 or isinstance(found[0].value, str):
+        raise LookupError(f"{len(found)} published numbers, not one: {wanted}")
+    return found[0].value

@@ -1,0 +1,73 @@
+"""A simulated system: the agent is a process with a kernel of its own and a model of its costs.
+
+Its time is a number that the model moves, so nothing of this machine shows in a result, and the
+same model gives the same results on every host.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+from rtstone.errors import TargetError
+from rtstone.model import simulated
+from rtstone.targets.base import Link, Listed, Options, Target
+from rtstone.targets.process import BUILT, Process, digest, not_started
+
+DEFAULT = "default"
+ADVICE = "`make agent` builds it"
+LIST_S = 10.0  # the agent has said by then what a model may say
+
+
+class Sim(Target):
+    """The model of that name, or in that file if it ends in .toml."""
+
+    def __init__(self, argument: str | None = None) -> None:
+        super().__init__(argument)
+        self.name = "sim" if argument is None else f"sim:{argument}"
+        self._model = simulated.find(DEFAULT if argument is None else argument)
+        self._program = BUILT / "rtstone-agent-sim"
+        self.agent = str(self._program)
+
+    @classmethod
+    def listed(cls) -> list[Listed]:
+        """The models that come with rtstone."""
+        models = [simulated.read(path) for path in simulated.shipped().values()]
+        return [Listed(model.name, model.title, model.label) for model in models]
+
+    def start(self, options: Options) -> Link:
+        """Starts the agent with its model as a process.  Raises UsageError for a bad model."""
+        model = simulated.arguments(self._model, self._words())
+        listing = ["--list"] if options.catalogue else []
+        return Process([self.agent, *listing, *model], ADVICE)
+
+    def cpus(self) -> frozenset[int]:
+        """The one there is."""
+        return frozenset({0})
+
+    def detail(self) -> dict[str, str | int | None]:
+        """The model, and the hashes of its file and of the agent's binary."""
+        return {
+            "model": self._model.name,
+            "title": self._model.title,
+            "label": self._model.label,
+            "source": self._model.source or None,
+            "model_sha256": digest(self._model.path),
+            "agent_sha256": digest(self._program),
+        }
+
+    def _words(self) -> simulated.Words:
+        """What a model may say; the agent alone knows."""
+        try:
+            told = subprocess.run(
+                [self.agent, "--model"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=LIST_S, check=True,
+            ).stdout  # fmt: skip
+        except OSError as error:
+            raise not_started(self.agent, error, ADVICE) from error
+        except subprocess.SubprocessError as error:
+            raise TargetError(f"the agent does not say what a model may be: {error}") from error
+        lines = [line.split() for line in told.splitlines()]
+        named = {kind: [line[1] for line in lines if line[0] == kind] for kind, *_ in lines}
+        most = {line[1]: int(line[2]) for line in lines if line[0] == "most"}
+        return simulated.Words(named["cost"], named["part"], named["lack"], most)

@@ -1,0 +1,185 @@
+"""rheal.*: who runs when, that the formula is the published one, and that a blockade ends.
+
+No time is judged here: each classic result has to be what its own parts make by the formula.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.agent.speak import STUB, case, figures, may_realtime, result
+
+realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
+COMPONENTS = ["ts", "pt", "il", "ss", "db", "im", "dt"]
+
+
+def table(found: dict[str, Any], title: str) -> list[list[str]]:
+    rows: list[list[str]] = next(t["rows"] for t in found["tables"] if t["title"] == title)
+    return rows
+
+
+# ---- on the stub: exact -------------------------------------------------------------------------
+
+
+def test_an_interrupt_is_a_call_and_a_reading_of_the_clock() -> None:
+    found = result("rheal.il samples=700", agent=STUB)
+    assert (found["min"], found["max"], found["n"], found["overhead"]) == (1020, 1020, 700, 20)
+    assert found["warmup"] == 10
+
+
+def test_the_classic_form_is_net_already() -> None:
+    found = result("rheal.il form=classic loops=30", agent=STUB)
+    tick = 1e9 / found["hz"]
+    assert (found["min"] * tick, found["n"], found["overhead"]) == (1000, 1, 0)
+    assert figures(found) == {"stamp overhead, subtracted": 20, "requests served": 30}
+
+
+def test_the_classic_form_tells_fractions_of_a_tick() -> None:
+    # One of 8 requests falls into the end of a stall, which takes it 5 ns: 0.625 ns on the mean.
+    (found,), _ = case("rheal.il form=classic loops=8", "50012345", "1000", agent=STUB)
+    assert figures(found)["requests served"] == 8
+    assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)
+
+
+def test_a_sample_of_the_classic_form_is_one_measurement() -> None:
+    command = "rheal.il form=classic loops=3 measurements=3 raw=1"
+    found = result(command, agent=STUB)
+    assert (found["n"], found["warmup"]) == (3, 0)
+    assert figures(found)["requests served"] == 9
+    assert result(f"{command} samples=2", agent=STUB)["n"] == 2
+
+
+def test_a_pass_that_the_brake_would_stop_is_not_told() -> None:
+    # The stub's brake allows 500 ms at a time; a request takes 1020 ns between its stamps.
+    assert result("rheal.il form=classic loops=980000", agent=STUB)["n"] == 1
+    _, end = case("rheal.il form=classic loops=981000", agent=STUB)
+    assert end["status"] == "failed"
+    assert "use fewer loops" in end["reason"]
+
+
+def test_the_form_of_interrupt_is_told() -> None:
+    assert table(result("rheal.il samples=1", agent=STUB), "what stands for an interrupt") == [
+        ["interrupt"]
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(set(COMPONENTS) - {"il"}))
+def test_without_priorities_there_is_none(name: str) -> None:
+    _, end = case(f"rheal.{name}", agent=STUB)
+    assert end["status"] == "unsupported"
+    assert "priorities" in end["reason"]
+
+
+# ---- here: order, counts and formulas -----------------------------------------------------------
+
+CLEAN = [
+    "switches nobody asked for",
+    "semaphores nobody had given",
+    "order was another",
+    "H met the lock free",
+]
+
+
+@realtime
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_every_event_came_in_the_order_that_is_measured(name: str) -> None:
+    found = result(f"rheal.{name} samples=700 warmup=7")
+    assert (found["n"], found["warmup"], found["ended"]) == (700, 7, "samples")
+    assert not any(value for key, value in figures(found).items() if key in CLEAN)
+    assert found["overhead"] > 0
+
+
+@realtime
+@pytest.mark.parametrize("form", ["signal", "eventfd"])
+def test_each_request_is_served_once(form: str) -> None:
+    found = result(f"rheal.il irq={form} form=classic loops=123 measurements=2")
+    assert figures(found)["requests served"] == 246
+    assert table(found, "what stands for an interrupt") == [[form]]
+
+
+N = 300
+FORMULAS = {
+    "ts": lambda f: (f["T_run"] - f["T_loop"]) / (2 * N - 1) - f["T_dir"],
+    "pt": lambda f: (f["T_run"] - f["T_loop"]) / (N - 1) - f["T_back"],
+    "im": lambda f: (f["T_run"] - f["T_loop"]) / (N - 1) - f["T_recv"],
+    "ss": lambda f: (f["T_with"] - f["T_without"]) / (2 * N),
+    "db": lambda f: (f["T_with"] - f["T_without"]) / N - f["T_obtain"],
+    "dt": lambda f: (f["T_run"] - f["T_loop"]) / N,
+    "db variant=kar tick=200000": lambda f: (f["T_with"] - f["T_without"]) / f["loops done"],
+}
+
+
+@realtime
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_classic_value_is_what_its_parts_make(name: str) -> None:
+    results, end = case(f"rheal.{name} form=classic loops={N}")
+    if end["status"] == "unsupported":  # of a disturbed machine: never another value in its place
+        assert end["reason"].startswith("n.e.: ")
+        return
+    (found,) = results
+    assert (end["status"], found["n"], found["overhead"], found["warmup"]) == ("ok", 1, 0, 0)
+    tick = 1e9 / found["hz"]
+    assert found["sum"] * tick == pytest.approx(FORMULAS[name](figures(found)), abs=tick + 0.01)
+
+
+@realtime
+def test_both_forms_of_the_message_latency_are_told() -> None:
+    told = figures(result(f"rheal.im form=classic loops={N}"))
+    each = (told["T_run"] - told["T_loop"]) / (N - 1)
+    assert told["latency less T_recv"] == pytest.approx(each - told["T_recv"], abs=0.01)
+    assert told["latency less rheal.ts"] == pytest.approx(each - told["rheal.ts"], abs=0.01)
+
+
+@realtime
+def test_the_throughput_is_size_by_mean_time() -> None:
+    found = result("rheal.dt size=2048 samples=100")
+    mean_s = (found["sum"] / found["n"] - found["overhead"]) / found["hz"]
+    assert figures(found)["throughput"] == pytest.approx(2 / mean_s, rel=1e-6)
+
+
+@realtime
+def test_how_a_task_is_woken_is_told() -> None:
+    for command in ("rheal.pt samples=10", "rheal.db samples=10"):
+        ((by, why),) = table(result(command), "how a task is put to sleep and woken")
+        assert (by, why) == ("semaphore", "this system has no suspension of tasks")
+
+
+# ---- deadlock breaking --------------------------------------------------------------------------
+
+
+@realtime
+@pytest.mark.parametrize("form", ["sampled", "classic"])
+@pytest.mark.parametrize("variant", ["rtems", "kar tick=200000"])
+def test_an_inversion_ends_and_is_told_as_not_determined(form: str, variant: str) -> None:
+    command = f"rheal.db lock=none limit=20000000 form={form} variant={variant} loops=200"
+    results, end = case(command)
+    assert not results
+    assert end["status"] == "unsupported"
+    assert end["reason"].startswith("n.e.: M ran while H waited for L's lock")
+    assert "limit=20000 us" in end["reason"]
+    # It was M that H waited for, all the time that M was allowed to take.
+    assert int(end["reason"].split("(H waited ")[1].split()[0]) >= 20_000
+
+
+@realtime
+@pytest.mark.parametrize("variant", ["rtems", "kar tick=200000"])
+def test_with_inheritance_h_always_meets_the_lock_and_m_never_goes_first(variant: str) -> None:
+    found = result(f"rheal.db variant={variant} samples=200 warmup=0")
+    assert found["n"] == 200
+    assert figures(found)["H met the lock free"] <= (0 if variant == "rtems" else 20)
+
+
+@realtime
+def test_under_a_ceiling_h_never_meets_the_lock() -> None:
+    found = result("rheal.db lock=protect samples=200 warmup=0")
+    assert figures(found)["H met the lock free"] == 256  # of a round
+
+
+@realtime
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_its_tasks_are_on_one_cpu(name: str) -> None:
+    _, end = case(f"rheal.{name} config=2cpu")
+    assert end["status"] == "unsupported"
+    assert "all its tasks on one CPU" in end["reason"] or "second CPU" in end["reason"]

@@ -1,0 +1,60 @@
+"""Special cases of the simulated system's costs: each stands in for a general one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import BUILD, figures, result
+
+AGENT = BUILD / "rtstone-agent-sim"
+TIMER = "dk.nanosleep request=1000000 samples=10"
+TRIP = "sync.test2 samples=10 entity="
+MESSAGE = "mq.latency samples=10 entity="
+
+
+def took(command: str, *model: str) -> int:
+    """The constant time of a case, in ns, on a system where nothing else takes any."""
+    found = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
+    assert found["min"] == found["max"]
+    return int(found["max"]) - int(found["overhead"])
+
+
+@pytest.mark.parametrize(
+    ("command", "general", "special", "times"),
+    [
+        (TIMER, "interrupt", "timer", 1),
+        (TRIP + "process", "sem_wake", "sem_wake_space", 2),
+        (MESSAGE + "process", "queue_wake", "queue_wake_space", 1),
+    ],
+)
+def test_a_special_case_costs_what_is_said_of_it_or_else_what_the_general_one_does(
+    command: str, general: str, special: str, times: int
+) -> None:
+    free = took(command)
+    as_general = f"cost.{general}.fixed=5000000"
+    assert took(command, as_general) == free + times * 5000
+    assert took(command, as_general, f"cost.{special}.fixed=7000000") == free + times * 7000
+    assert took(command, as_general, f"cost.{special}.fixed=0") == free
+
+
+@pytest.mark.parametrize(("command", "op"), [(TRIP, "sem_wake"), (MESSAGE, "queue_wake")])
+def test_within_a_process_another_address_space_plays_no_part(command: str, op: str) -> None:
+    assert took(command + "thread", f"cost.{op}_space.fixed=7000000") == took(command + "thread")
+
+
+def test_a_yield_costs_more_if_another_task_is_as_urgent() -> None:
+    passes = "cost.yield_pass.fixed=3000000"
+    alone, pair = "sched.yield samples=10", "sched.yield.pair samples=10"
+    assert took(alone, passes) == took(alone)
+    assert took(pair, passes) == took(pair) + 3000
+
+
+def test_an_activation_that_is_not_taken_before_the_next_one_keeps_its_stamp() -> None:
+    late = result(
+        "int.latency.phase samples=5000 span=1024",
+        "cost.read.fixed=1000",
+        "cost.switch.random=0:0,500000000:0,500000001:130000000,1000000000:130000000",
+        agent=AGENT,
+    )
+    assert figures(late)["requests lost or merged"] > 0  # one came during most of those switches
+    assert late["max"] - late["min"] < 122070  # none is told to have waited for the next request

@@ -1,0 +1,209 @@
+"""The simulated system from the command line to the report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.interrupt import Interrupt
+from rtstone.measure import catalogue
+from rtstone.model.elsewhere import joined
+from rtstone.model.suite import Asked, expand, select, shipped
+from rtstone.store.index import find as find_run
+from rtstone.targets import find, sim
+from rtstone.targets.process import BUILT
+from tests.conftest import Cli
+
+STALLED = """
+title = "Stalled"
+label = "a test's own"
+seed = 7
+tick = "1ms"
+stalls = [{ first = "50ms", length = "8ms", period = "100ms" }]
+[cost]
+read = "10ns"
+time = "10ns"
+time_syscall = "50ns"
+sem_give = { fixed = "100ns", waiters = [[0, 0], [1, "0.5ns"]] }
+sem_take = { fixed = "100ns", random = [[0, 0], [0.5, "20ns"], [1, "2us"]] }
+switch = { fixed = "0.4us", ready = [[0, 0], [34, "0.5us"]] }
+interrupt = "500ns"
+kwi = "1us"
+"""
+BENCHES = [
+    "sem.post.nowait", "sem.post.lower", "sem.post.higher", "sem.wait.free", "sem.wait.busy",
+    "sem.try.free", "sem.try.busy", "sem.create", "sem.delete", "ctx.ballast", "dk.periodic",
+]  # fmt: skip
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    file = tmp_path / "stalled.toml"
+    file.write_text(STALLED)
+    return f"sim:{file}"
+
+
+@contextmanager
+def busy(hogs: int) -> Iterator[None]:
+    """Leaves this machine no idle CPU."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:
+    asked = [
+        "run", *BENCHES, "--target", model, "-p", "ballast=0,33", "-p", "samples=500",
+        "--load", "none", "--load", "rt200", "--json",
+    ]  # fmt: skip
+    first = cli(*asked).document
+    with busy(4):
+        second = cli(*asked).document
+    assert first["results"] == second["results"]
+    assert {key for key in first if first[key] != second[key]} <= {
+        "run_id",
+        "created",
+        "duration_s",
+    }
+    assert {r["status"] for r in first["results"]} == {"ok"}
+    assert all(r["load_rates"] for r in first["results"] if r["load"] == "rt200")
+    (quiet,) = [r for r in first["results"] if r["bench"] == "dk.periodic" and r["load"] == "none"]
+    assert quiet["max"] >= 7e6  # of the stall of 8 ms
+    assert quiet["missed"]
+
+
+def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
+    document = cli("run", "null", "--target", model, "--json").document
+    assert document["conditions"] == {
+        "model": "Stalled",
+        "model.label": "a test's own",
+        "model.seed": 7,
+        "model.tick_ns": 10**6,
+        "model.slice_ns": 10**7,
+    }
+    assert document["agent"]["os"] == "Stalled"
+    assert document["agent"]["arch"] == "simulated"
+    assert document["target"]["name"] == model
+    assert document["target"]["detail"]["model"] == "stalled"
+
+
+def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
+    asked = ["run", "posix.options", "proc.create", "--target", "sim", "-p", "kind=thread,clone"]
+    done = cli(*asked, "--load", "none", "--load", "heavy", "--json")
+    assert done.status == 0
+    told = [(r["bench"], r["load"], r["status"], r["reason"]) for r in done.document["results"]]
+    assert told == [
+        ("proc.create", "none", "ok", None),
+        *(
+            ("posix.options", load, "unsupported", "this target has no bench posix.options")
+            for load in ("none", "heavy")
+        ),
+        (
+            "proc.create", "none", "unsupported",
+            "kind=clone is not to be had here, it has thread, process",
+        ),
+        ("proc.create", "heavy", "unsupported", "no load heavy on this target"),
+    ]  # fmt: skip
+    assert cli("show", "last").status == 0
+
+
+def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
+    """What the target lacks is no component of it."""
+    asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
+    done = cli(*asked, "-p", "samples=20", "--json")
+    assert done.status == 0
+    assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
+        "ok"
+    }
+
+
+def test_a_run_that_has_nothing_to_run(cli: Cli) -> None:
+    done = cli("run", "posix.options", "--target", "sim")
+    assert done.status == 0
+    assert "unsupported posix.options: this target has no bench posix.options" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["null", "--target", "sim:defalt"], "unknown model 'defalt'; did you mean 'default'?"),
+        (["posix.optoins", "--target", "sim"], "did you mean 'posix.options'?"),
+        (["null", "--target", "sim", "--load", "heavi"], "did you mean 'heavy'?"),
+        (["null", "--target", "sim", "--cpus", "1"], "CPU 1 is not there, on target 'sim'"),
+        (["null", "--target", "sim:bad.toml"], "cost 'raed', in model bad.toml; did you mean"),
+    ],
+)
+def test_mistakes(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.toml").write_text('title = "T"\nlabel = "L"\n[cost]\nraed = "1ns"\n')
+    done = cli("run", *arguments)
+    assert done.status == 2
+    assert says in done.says
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_every_suite_can_be_expanded(name: str) -> None:
+    """And of the benches that it names, all that are here run if one of their loads is."""
+    with Interrupt() as interrupt:
+        offered = catalogue(find("sim"), interrupt)
+        known = joined(offered, catalogue(find("local"), interrupt))
+    wanted = select([name], known.benches)
+    expanded = expand(wanted, Asked(), offered, known)
+    named = {case.bench for case in [*expanded.cases, *expanded.derived]}
+    there = {want.bench for want in wanted} & set(offered.benches)
+    there -= {case.bench for case in expanded.absent if case.reason.startswith("no load")}
+    assert there
+    assert there - named == set()
+    assert named <= set(offered.benches)
+
+
+def test_models_are_listed(cli: Cli) -> None:
+    rows: list[dict[str, Any]] = cli("list", "targets", "--json").document["targets"]
+    titles = {row["name"]: (row["title"], row["label"]) for row in rows}
+    assert titles["sim:default"] == ("Small RTOS", "rtstone's own: no real system")
+    assert titles["local"][1] is None
+    assert "rtstone's own: no real system" in cli("list", "targets").out
+
+
+def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:
+    document = cli("run", "null", "posix.options", "--target", "sim", "--json").document
+    path = find_run("last")
+    (path / "run.json").unlink()
+    assert cli("show", path, "--json").document["results"] == document["results"]
+
+
+def test_wherever_it_shows_it_is_labelled(cli: Cli, model: str, tmp_path: Path) -> None:
+    label = "Stalled, simulated (a test's own)"
+    first = cli("run", "null", "--target", model).out.splitlines()[0]
+    assert first.startswith(f"{label} · {model} · clock simulated")
+    assert cli("show", "last").out.count(label) == 2
+    page = tmp_path / "page.html"
+    assert cli("report", "last", "-o", page).status == 0
+    text = unescape(page.read_text())
+    assert f">{label}</h1>" in text
+    assert "Stalled was not measured: every number follows from a model (a test's own)." in text
+
+
+def test_it_is_labelled_even_if_it_never_answers(
+    cli: Cli, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agent = tmp_path / "rtstone-agent-sim"
+    agent.write_text(f'#!/bin/sh\ncase "$1" in --*) exec "{BUILT}/rtstone-agent-sim" "$@"; esac\n')
+    agent.chmod(0o755)
+    monkeypatch.setattr(sim, "BUILT", tmp_path)
+    done = cli("run", "null", "--target", model)
+    assert done.status == 4
+    assert done.out.startswith("Stalled, simulated (a test's own)")

@@ -1,0 +1,60 @@
+"""What the models of published systems give, beside what the publications print."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rtstone import published
+from rtstone.model import simulated
+from tests.conftest import Cli
+
+Json = dict[str, Any]
+ROUNDING = 0.05  # of what is printed with one decimal
+
+
+class Simulated(NamedTuple):
+    """The document of a run on a model."""
+
+    document: Json
+
+    def result(self, bench: str, load: str = "none", **params: object) -> Json:
+        """The one result of the bench under that load and with these parameters."""
+        found: list[Json] = [
+            r
+            for r in self.document["results"]
+            if (r["bench"], r["load"]) == (bench, load) and params.items() <= r["params"].items()
+        ]
+        assert len(found) == 1, (bench, load, params)
+        return found[0]
+
+    def us(self, stat: str, bench: str, load: str = "none", **params: object) -> float:
+        """A statistic of that result, which must be ok, in microseconds."""
+        found = self.result(bench, load, **params)
+        assert (found["status"], found["unit"]) == ("ok", "ns"), found["reason"]
+        return float(found[stat]) / 1000
+
+
+def simulate(cli: Cli, model: str, *what: str) -> Simulated:
+    """Runs that on the model."""
+    done = cli("run", *what, "--target", f"sim:{model}", "--json")
+    assert done.status == 0, done.err
+    return Simulated(done.document)
+
+
+def title(model: str) -> str:
+    """What the model is a model of, as its publication calls it."""
+    return simulated.find(model).title
+
+
+def printed(source: str, table: str, **wanted: str) -> float | None:
+    """The one number of a table."""
+    return published.value(source=source, table=table, **wanted)
+
+
+def differing(pairs: dict[str, tuple[float | None, float | None]]) -> dict[str, object]:
+    """Of (simulated, printed), those that are not the same within the rounding of the source."""
+    return {
+        name: (ours, theirs)
+        for name, (ours, theirs) in pairs.items()
+        if ours is None or theirs is None or abs(ours - theirs) > ROUNDING + 1e-9
+    }

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cli
+from tests.models import differing, printed, simulate, title
+
+MODELS = ["rmos3-pc1", "rmos3-windows", "lynx-486", "sorix"]
+COMPONENTS = {
+    "rheal.il": "interrupt latency",
+    "rheal.ts": "task switch",
+    "rheal.pt": "preemption",
+    "rheal.im": "intertask message latency",
+    "rheal.ss": "semaphore shuffling",
+    "rheal.db": "deadlock breaking",
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_table_1_in_both_forms_and_its_sum(cli: Cli, model: str) -> None:
+    run = simulate(cli, model, "rhealstone")
+    pairs: dict[str, tuple[float | None, float | None]] = {}
+    values = [
+        printed("golatowski", "Table 1", system=title(model), metric=metric)
+        for metric in COMPONENTS.values()
+    ]
+    for found in run.document["results"]:
+        bench, params = found["bench"], found["params"]
+        if bench not in COMPONENTS:
+            continue
+        value = printed("golatowski", "Table 1", system=title(model), metric=COMPONENTS[bench])
+        if value is None:  # printed as n.e.
+            assert (found["status"], found["n"]) == ("unsupported", 0)
+            continue
+        assert found["status"] == "ok"
+        pairs[f"{bench} {params['form']} {params.get('variant')}"] = found["mean"] / 1000, value
+    assert len(pairs) == {"rmos3-pc1": 14, "rmos3-windows": 14, "lynx-486": 10, "sorix": 8}[model]
+    assert not differing(pairs)
+    total = run.result("rheal.sum_time", form="sampled", variant="rtems")
+    assert ("partial" in total["flags"]) == (None in values)
+    determined = [value for value in values if value is not None]
+    assert total["figures"]["sum of times"]["value"] == pytest.approx(sum(determined), abs=0.05)

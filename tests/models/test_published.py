@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from rtstone import published
+from rtstone.model import simulated
+
+
+def test_every_source_has_numbers() -> None:
+    for source in published.sources():
+        assert published.find(source=source)
+
+
+def test_one_number() -> None:
+    found = published.value(
+        source="golatowski", table="Table 1", system="RMOS3-PC1", metric="preemption"
+    )
+    assert found == 4.1
+
+
+def test_what_the_source_does_not_determine_has_no_value() -> None:
+    found = published.find(source="golatowski", quality="not determined in source")
+    assert len(found) == 3
+    assert {record.value for record in found} == {None}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"source": "golatowski", "metric": "preemption"},  # four systems
+        {"source": "golatowski", "metric": "nothing"},
+        {"source": "golatowski", "table": "prose"},  # words
+    ],
+)
+def test_no_number_or_several(wanted: dict[str, str]) -> None:
+    with pytest.raises(LookupError, match="published numbers, not one"):
+        published.value(**wanted)
+
+
+def test_models_are_named_as_the_publication_names_the_system() -> None:
+    titles = {record.system for record in published.find()}
+    models = [simulated.read(path) for path in simulated.shipped().values()]
+    modelled = [model for model in models if model.label == "modelled from published figures"]
+    assert modelled
+    assert {model.title for model in modelled} <= titles
+    assert all(model.source for model in modelled)
