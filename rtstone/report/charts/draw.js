@@ -16,6 +16,10 @@ export const KINDS = {
     says: (title) => `Minimum, mean and maximum over time of ${title}` },
   slope: { option: slope, table: slopeTable },
   curves: { option: curves, table: curvesTable },
+  deadlines: { option: curves, table: curvesTable, caption: "Deadlines missed and skipped",
+    says: (title) => `Share of deadlines missed and skipped over utilisation, ${title}` },
+  lateness: { option: curves, table: curvesTable, caption: "Summed lateness",
+    says: (title) => `Summed lateness over utilisation, ${title}` },
   ranges: { option: ranges, height: rangesHeight },
 };
 const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page
