@@ -100,6 +100,9 @@ void sim_wake_task(sim_task *t);
 /* The running task goes behind the others of its level. */
 void sim_pass(void);
 
+/* Another task is ready and as urgent as the running one. */
+bool sim_has_rival(void);
+
 /* ---- events ---- */
 
 void sim_event_at(sim_event *e, uint64_t at);
