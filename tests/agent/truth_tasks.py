@@ -43,7 +43,10 @@ def semaphore_queue(agent: Agent) -> None:
 @truth("sched.yield.pair", "ctx.ballast")
 def yields(agent: Agent) -> None:
     path = C.yield_ + C.switch
+    rival = "cost.yield_pass.fixed=223000"
+    always(result(agent, "sched.yield samples=100 batch=1", rival), C.yield_)  # it has none
     for policy in ("fifo", "rr"):
+        always(result(agent, f"sched.yield.pair policy={policy} samples=100", rival), path + 223)
         pair = result(agent, f"sched.yield.pair policy={policy} samples=100")
         always(pair, path)
         assert figures_of(pair)["switches nobody asked for"] == 0
