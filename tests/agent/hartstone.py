@@ -59,8 +59,9 @@ def meets_all(tasks: list[Periodic]) -> bool:
         response, last = Fraction(task.work), Fraction(0)
         while last != response <= period:
             last = response
-            response = task.work + sum(
-                math.ceil(last * t.rate / (10 * S)) * Fraction(t.work) for t in rivals
+            response = Fraction(task.work) + sum(
+                (math.ceil(last * t.rate / (10 * S)) * Fraction(t.work) for t in rivals),
+                Fraction(0),
             )
         if response > period:
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rtstone.model.documents import Result
 from rtstone.report.hartstone import curves
-from rtstone.wire.records import Table
+from rtstone.wire.records import Facts
 
 COLUMNS = ["test", "utilisation %", "task", "met", "missed", "skipped", "average late us"]
 ROWS = [
@@ -17,7 +17,7 @@ ROWS = [
 
 
 def result(bench: str) -> Result:
-    table = Table(title="tests", columns=COLUMNS, rows=ROWS)
+    table = Facts(title="tests", columns=COLUMNS, rows=ROWS)
     return Result(case=1, bench=bench, params={}, load="none", status="ok", tables=[table])
 
 
