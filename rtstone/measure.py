@@ -118,10 +118,14 @@ def measure(
     directory: RunDirectory,
     listener: Listener,
     interrupt: Interrupt,
+    earlier: Assembly | None = None,
 ) -> Outcome:
-    """Runs all cases of the plan, keeps what comes, and returns the document in any event."""
+    """Runs all cases of the plan, keeps what comes, and returns the document in any event.
+
+    ``earlier``: what there is of an interrupted run of the plan; only the other cases are run.
+    """
     error: RtstoneError | None = None
-    assembly = Assembly(plan)
+    assembly = Assembly(plan, earlier)
     begin = time.monotonic()
     tell = _Teller(listener)
     tell(lambda to: to.started(plan))
@@ -210,7 +214,8 @@ class _Dialogue:
     heard: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.cases = {case.id: case for case in self.plan.cases}
+        self.left = self.assembly.left
+        self.cases = {case.id: case for case in self.left}
 
     def carry_on(self) -> None:
         """Until the agent's orderly end.  Raises TargetError, StoreError."""
@@ -227,7 +232,7 @@ class _Dialogue:
                     self._take(body)
             self._keep_going()
         bye = self.assembly.bye
-        ran = bye.cases if bye and bye.cases is not None else self.assembly.ended
+        ran = bye.cases if bye and bye.cases is not None else self._ended()
         if not self.interrupt.requested and ran < len(self.cases):
             raise TargetError("the agent ended before all cases had run")
 
@@ -247,6 +252,11 @@ class _Dialogue:
                     f"the agent speaks wire {version}, this is for {records.VERSION}; "
                     "`make agent` builds the right one"
                 )
+            case records.Hello() as hello if not self._same(hello):
+                raise TargetError(
+                    "the agent or its system is not the one that began this run; what it measures "
+                    "would not belong together: begin a new run"
+                )
             case records.Case(id) if id in self.cases:
                 case = self.cases[id]
                 self.tell(lambda to: to.case_started(case))
@@ -260,24 +270,33 @@ class _Dialogue:
                 results = self.assembly.case_results(case)
                 self.tell(lambda to: to.case_ended(case, results))
 
+    def _same(self, hello: records.Hello) -> bool:
+        """True unless another agent, or the agent of another system, began this run."""
+        began = self.assembly.earlier.hello if self.assembly.earlier else None
+        return began is None or began == hello
+
+    def _ended(self) -> int:
+        """How many of the cases that are to be run have ended."""
+        return sum(case.id <= self.assembly.ended for case in self.left)
+
     def _keep_going(self) -> None:
         """Sends what is due; gives up an agent that has been silent for too long."""
-        current = self.cases.get(self.sent)
+        current = self.left[self.sent - 1] if 0 < self.sent <= len(self.left) else None
         limit = self.plan.limit_s(current) if current else None
         silent = time.monotonic() - self.heard - (limit or 0) - self.lead_s
         if silent > PATIENCE_S:
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended")
         lost = self.assembly.reader.damaged or silent > NUDGE_S
-        self._send_upto(self.assembly.ended + (2 if lost else 1))
+        self._send_upto(self._ended() + (2 if lost else 1))
 
     def _send_upto(self, last: int) -> None:
-        """Sends the commands of the cases up to that one; behind the last case stands `bye`."""
-        while self.sent < min(last, len(self.cases) + 1) and not self.interrupt.requested:
+        """Sends the commands of so many cases; behind the last case stands `bye`."""
+        while self.sent < min(last, len(self.left) + 1) and not self.interrupt.requested:
             self.sent += 1
-            case = self.cases.get(self.sent)
-            if case is None:
+            if self.sent > len(self.left):
                 self.link.send(commands.BYE)
                 return
+            case = self.left[self.sent - 1]
             self._send_load(case)
             self.link.send(commands.case(case.id, case.bench, case.params))
 

@@ -7,7 +7,7 @@ FAKE_AGENT holds the scenario, a JSON object:
               `at`, "late": it is killed after the last case
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
     rates     members of the rates of a load's one part
-    sched, locked, missed, others, wire_version, extra (members of every result)
+    sched, locked, missed, others, wire_version, source, extra (members of every result)
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ LOADS: dict[str, list[dict[str, Any]]] = {
 
 def hello() -> None:
     put(
-        t="hello", wire=scenario.get("wire_version", 1), agent="0", source="00ff00ff00ff00ff",
+        t="hello", wire=scenario.get("wire_version", 1), agent="0",
+        source=scenario.get("source", "00ff00ff00ff00ff"),
         port="fake", os="Fake 1.0", arch="none", compiler="none", flags="-O2", caps=["heap"],
     )  # fmt: skip
 

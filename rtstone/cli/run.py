@@ -17,6 +17,7 @@ from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, catalogue, measure, measured_cpus
 from rtstone.model import suite
+from rtstone.model.assemble import gathered
 from rtstone.model.benches import Catalogue
 from rtstone.model.derived import ENVIRONMENT
 from rtstone.model.documents import Run
@@ -24,7 +25,9 @@ from rtstone.model.documents import Target as Place
 from rtstone.model.elsewhere import joined
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
-from rtstone.store.rundir import RunDirectory
+from rtstone.store.index import find as find_run
+from rtstone.store.index import forget
+from rtstone.store.rundir import RUN, RunDirectory, load
 from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
 
@@ -41,6 +44,7 @@ class Request(msgspec.Struct, frozen=True):
     out: Path | None
     json: bool
     keep_idle: bool
+    resume: str | None
 
 
 def _assignments(
@@ -92,11 +96,15 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.option("--out", callback=_directory, metavar="DIR", help="The run's directory.")
 @click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
 @click.option("--keep-idle", is_flag=True, help="Leave the CPUs' idle states as they are.")
+@click.option(
+    "--resume", metavar="RUN",
+    help="Go on with a run that was interrupted, with the cases that have no valid result yet.",
+)  # fmt: skip
 def command(**options: object) -> int:
     """Measure a target with suites and benches; default: the suite quick."""
     request = msgspec.convert(options, Request)
     with Interrupt() as interrupt:
-        status = _run(request, interrupt)
+        status = (_resume if request.resume is not None else _run)(request, interrupt)
         return Interrupted.exit_code if interrupt.requested else status
 
 
@@ -118,6 +126,10 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )
+    return _show(request, run, directory, error)
+
+
+def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
     with maybe_unread():
         if request.json:
             print_document(run)
@@ -134,6 +146,28 @@ def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogu
         return joined(offered, catalogue(find(LOCAL), interrupt))
     except TargetError:
         return offered
+
+
+def _resume(request: Request, interrupt: Interrupt) -> int:
+    """Everything is as the run's own plan says: nothing else can be asked for."""
+    asked = {
+        "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
+        "--time": request.time, "--cpus": request.cpus, "--out": request.out,
+        "--keep-idle": request.keep_idle, "--target": request.target != "local",
+    }  # fmt: skip
+    if given := [name for name, value in asked.items() if value]:
+        raise UsageError(f"--resume goes on with what was asked before; leave out {given[0]}")
+    path = find_run(str(request.resume))
+    if (path / RUN).exists() and load(path).status == "complete":
+        raise UsageError(f"the run is complete, {path}; there is nothing to resume")
+    directory, plan, logs = RunDirectory.resume(path)
+    forget(plan.run_id)
+    target = find(plan.target.name)
+    run, error = measure(
+        plan, target, cpus=measured_cpus(plan, target), directory=directory,
+        listener=_listener(request.json), interrupt=interrupt, earlier=gathered(plan, *logs),
+    )  # fmt: skip
+    return _show(request, run, directory, error)
 
 
 def _plan(

@@ -56,20 +56,28 @@ class _Seen:
 
 
 class Assembly:
-    """Gathers the lines of one run; pure, and blind to where they come from."""
+    """Gathers the lines of one run; pure, and blind to where they come from.
 
-    def __init__(self, plan: Plan) -> None:
+    ``earlier``: what gathered the same run before it was interrupted; its valid results are kept.
+    """
+
+    def __init__(self, plan: Plan, earlier: Assembly | None = None) -> None:
         self._plan = plan
+        self.earlier = earlier
+        self.kept = earlier.valid() if earlier else {}
         self._ids = {case.id for case in plan.cases}
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
-        self._warnings: list[str] = []
-        self._loads: list[wire.Loaded] = []
+        self._warnings: list[str] = list(earlier._warnings) if earlier else []
+        self._loads: list[wire.Loaded] = list(earlier._loads) if earlier else []
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
         self.conditions: wire.Conditions | None = None
         self.remarks: list[str] = []  # the host's own, for the document's notes
+        if earlier:
+            kept = f"{len(self.kept)} of {len(plan.cases)} cases are from before"
+            self.remarks = [*earlier.remarks, f"resumed after an interruption: {kept}"]
         self.bye: wire.Bye | None = None
         # The last case that has certainly ended: also if its own end was lost, it did before the
         # next one started.
@@ -79,8 +87,19 @@ class Assembly:
     def complete(self) -> int:
         """How many cases have come to their end with all their records here."""
         costs = self._costs()
-        states = (self._status(case, costs.get(case.id), "") for case in self._plan.cases)
-        return sum(status != "incomplete" for status, _ in states)
+        states = (self._status(case, costs.get(case.id), "") for case in self.left)
+        return len(self.kept) + sum(status != "incomplete" for status, _ in states)
+
+    @property
+    def left(self) -> list[Case]:
+        """The cases that were to be run when this began to gather."""
+        return [case for case in self._plan.cases if case.id not in self.kept]
+
+    def valid(self) -> dict[int, list[Result]]:
+        """The cases that need not be run again, with their results."""
+        found = {case.id: self.case_results(case) for case in self._plan.cases}
+        good = {"ok", "unsupported"}
+        return {case: rs for case, rs in found.items() if {r.status for r in rs} <= good}
 
     def feed(self, line: bytes) -> list[wire.Body]:
         """Takes one raw line; returns the records in it."""
@@ -147,6 +166,8 @@ class Assembly:
         return self._case_results(case, self._costs().get(case.id))
 
     def _case_results(self, case: Case, damage: Defect | None, unstarted: str = "") -> list[Result]:
+        if case.id in self.kept:
+            return self.kept[case.id]
         seen = self._seen[case.id]
         status, reason = self._status(case, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
@@ -232,6 +253,7 @@ class Assembly:
             for case in self._plan.absent
         ]  # fmt: skip
         results += made
+        head = self.earlier if self.earlier and not self.clock else self
         missing = sum(result.status == "incomplete" for result in results)
         if missing and not reason:
             verb = "is" if missing == 1 else "are"
@@ -246,9 +268,9 @@ class Assembly:
             command=self._plan.command,
             suite=self._plan.suite,
             target=self._plan.target,
-            agent=self._agent(),
-            clock=self._clock(),
-            conditions=self._conditions(),
+            agent=head._agent(),
+            clock=head._clock(),
+            conditions=head._conditions(),
             results=results,
             slopes=_slopes(self._plan, results),
             loads=self._loads,
@@ -273,6 +295,8 @@ class Assembly:
 
     def _lost(self) -> list[str]:
         """The records about the whole run that are not here."""
+        if not self.left:
+            return []
         heads: dict[str, wire.Body | None] = {"hello": self.hello}
         if self._plan.cases:  # before the first of which they are sent
             heads |= {"clock": self.clock, "conditions": self.conditions}
@@ -416,10 +440,18 @@ def _slope(plan: Plan, group: list[Result]) -> Slope | None:
     )
 
 
-def replay(plan: Plan, log: bytes) -> Run:
-    """The document of a run whose host did not live to write it."""
+def gathered(plan: Plan, log: bytes, *later: bytes) -> Assembly:
+    """What the log of a run holds, and the logs of its resumptions."""
     assembly = Assembly(plan)
-    for line in log.splitlines(keepends=True):
-        assembly.feed(line)
-    whole = assembly.bye and assembly.complete == len(plan.cases)
+    for number, text in enumerate((log, *later)):
+        assembly = Assembly(plan, assembly) if number else assembly
+        for line in text.splitlines(keepends=True):
+            assembly.feed(line)
+    return assembly
+
+
+def replay(plan: Plan, log: bytes, *later: bytes) -> Run:
+    """The document of a run whose host did not live to write it."""
+    assembly = gathered(plan, log, *later)
+    whole = (assembly.bye or not assembly.left) and assembly.complete == len(plan.cases)
     return assembly.run(None if whole else "the host ended before the run did")

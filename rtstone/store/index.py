@@ -51,6 +51,13 @@ def entries() -> list[Entry]:
     return _indexed(":memory:")  # a place that cannot be written: slower, not wrong
 
 
+def forget(run_id: str) -> None:
+    """The run is about to change: what is known of it is not true any more."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(home() / "index.db")) as database:
+        database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+        database.commit()
+
+
 def find(name: str) -> Path:
     """The directory of a RUN: a directory, a run id, the start of one, `last` or `last~N`.
 

@@ -2,15 +2,17 @@
 
 plan.json   what was asked, written first
 wire.log    the agent's lines as they came; on disk at each case end
-run.json    the document, written last and at once; made from the other two if it is missing
+wire-2.log  the same after the run was resumed, and so on
+run.json    the document, written last and at once; made from the others if it is missing
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -50,8 +52,7 @@ class RunDirectory:
             if any(self.path.iterdir()):
                 raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
             _write(self.path / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
-            self._log = (self.path / LOG).open("ab", buffering=0)
-            _sync_directory(self.path)
+            self._begin(LOG)
         except OSError as error:
             raise UsageError(
                 f"results cannot be stored, {self.path}: {error.strerror}; "
@@ -59,6 +60,37 @@ class RunDirectory:
             ) from error
         if out is not None:
             self._make_known(plan.run_id)
+
+    @classmethod
+    def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
+        """The directory of a run to go on with, its plan, and its logs so far.
+
+        Its document is taken away until there is a new one.  Raises UsageError.
+        """
+        self = cls.__new__(cls)
+        self.path = path.resolve()
+        try:
+            plan = _decode(self.path / PLAN, Plan, None)
+            logs = [log.read_bytes() for log in _logs(self.path)]
+            self._begin_after(len(logs))
+            (self.path / RUN).unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot resume run, {path}: {error.strerror}") from error
+        return self, plan, logs or [b""]
+
+    def _begin_after(self, logs: int) -> None:
+        """Opens the next log.  Raises UsageError if another process still writes the last one."""
+        if not logs:
+            self._begin(LOG)
+            return
+        with _logs(self.path)[logs - 1].open("rb") as last:
+            _lock(last, self.path)
+            self._begin(f"wire-{logs + 1}.log")
+
+    def _begin(self, log: str) -> None:
+        self._log = (self.path / log).open("ab", buffering=0)
+        _lock(self._log, self.path)
+        _sync_directory(self.path)
 
     def _make_known(self, run_id: str) -> None:
         """Lets `last` and `list runs` find a directory elsewhere; not worth failing for."""
@@ -122,10 +154,28 @@ def load(path: Path) -> Run:
         from rtstone.model.assemble import replay
 
         plan = _decode(path / PLAN, Plan, None)
-        log = path / LOG
-        return replay(plan, log.read_bytes() if log.exists() else b"")
+        first, *later = [log.read_bytes() for log in _logs(path)] or [b""]
+        return replay(plan, first, *later)
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """The log is this process's as long as it is open: nobody else goes on with the run."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"the run still goes on, {path}") from None
+    except OSError:  # there are file systems without locks
+        pass
+
+
+def _logs(path: Path) -> list[Path]:
+    """The logs of a run and of its resumptions, in their order."""
+    found = [path / LOG]
+    while found[-1].exists():
+        found.append(path / f"wire-{len(found) + 1}.log")
+    return found[:-1]
 
 
 def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
