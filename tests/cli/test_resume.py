@@ -71,7 +71,8 @@ def test_it_can_be_resumed_again_and_its_logs_are_enough(fake: Fake, cli: Cli) -
 def planted(plan: Plan, *cases: int) -> Path:
     """A directory as a killed host leaves it: these cases ended, the next one was cut off."""
     directory, writer = RunDirectory(plan), Writer()
-    for record in (HELLO, CLOCK, {"t": "conditions", "values": {}}):
+    conditions: dict[str, object] = {"t": "conditions", "values": {}}
+    for record in (HELLO, CLOCK, conditions):
         directory.append(writer.line(record))
     for case in cases:
         head = {"t": "case", "id": case, "bench": "ctx.ballast", "params": {"ballast": case}}
