@@ -5,43 +5,46 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := rtstone/_agent
 CHARTS := rtstone/report/assets/charts.js
+ENGINE := rtstone/_engine/engine.so
 TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent charts check-tools clean lock
+.PHONY: run test bench lint format agent engine charts check-tools clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
-	@echo "make bench   compare with cyclictest and perf, side by side"
+	@echo "make bench   speed of the simulator; beside cyclictest and perf"
 	@echo "make lint    check style, types and warnings"
 
-run: $(VENV)/run.stamp agent charts
+run: $(VENV)/run.stamp agent engine charts
 	$(BIN)/rtstone run quick
 	$(BIN)/rtstone report last -o report.html
 
-test: $(VENV)/dev.stamp agent charts build/sanitized/Makefile
+test: $(VENV)/dev.stamp agent engine charts build/sanitized/Makefile build/sanitized/engine.so
 	cmake --build build/sanitized
 	$(BIN)/pytest $(TEST_ARGS)
 
-bench: $(VENV)/run.stamp agent
+bench: $(VENV)/run.stamp agent engine
+	$(BIN)/python -m tests.bench.simulate
 	$(BIN)/python -m tests.bench.peers
 
 lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files 'agent/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
+	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
 	git ls-files 'agent/*.c' | grep -v /template/ | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	$(BIN)/clang-tidy --quiet rtstone/simulate/engine.c -- $(ENGINE_FLAGS)
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files 'agent/*.[ch]' | xargs $(BIN)/clang-format -i
+	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format -i
 
 # ---- what is built --------------------------------------------------------------------------
 
@@ -56,6 +59,21 @@ build/agent/Makefile: | check-tools
 
 build/sanitized/Makefile: | check-tools
 	cmake -S agent -B build/sanitized -G "$(GENERATOR)" -DRTS_SANITIZE=ON
+
+engine: $(ENGINE)
+
+ENGINE_SOURCE := rtstone/simulate/engine.c rtstone/simulate/engine.h
+ENGINE_FLAGS := -std=c11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wundef -Wvla -Wpointer-arith -Wwrite-strings
+
+$(ENGINE): $(ENGINE_SOURCE) Makefile | check-tools
+	@mkdir -p $(dir $@)
+	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $< -o $@
+
+build/sanitized/engine.so: $(ENGINE_SOURCE) Makefile | check-tools
+	@mkdir -p $(dir $@)
+	gcc $(ENGINE_FLAGS) -O1 -g -fPIC -shared -fsanitize=address,undefined \
+	    -fno-sanitize-recover=all $< -o $@
 
 charts: $(CHARTS)
 
@@ -100,4 +118,4 @@ LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-t
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe
 
 clean:
-	rm -rf build node_modules $(VENV) $(AGENTS) $(CHARTS)
+	rm -rf build node_modules $(VENV) $(AGENTS) $(dir $(ENGINE)) $(CHARTS)

@@ -76,6 +76,15 @@ static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy pol
     return g;
 }
 
+/*
+ * A moment for those who are about to wait to do so: who is told of the last one's return has taken
+ * the CPU from it, and tasks of the lowest kind run only while nobody else does.
+ */
+static void await_gates(void)
+{
+    rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
+}
+
 /* Opens the gates; as the caller is more urgent, nobody goes through before it waits. */
 static void release(crowd *g)
 {
@@ -129,6 +138,7 @@ static int run_orig(rts_case *c)
     if (!g)
         return -1;
     RTS_SAMPLES(c) {
+        await_gates();
         release(g);
         rts_sem_take(g->seen);
         changes += (double)handovers(g);
@@ -262,6 +272,7 @@ static bool check_work(const crowd *g, totals *t)
 
 static int one_round(rts_case *c, crowd *g, totals *t)
 {
+    await_gates();
     for (unsigned i = 0; i < TASKS; i++)
         g->w[i].cpu_before = rts_task_cpu_time(&c->task[g->first_task + i]);
     release(g);

@@ -55,7 +55,7 @@ static rts_tick shortest_of(block *b, int tries)
 {
     rts_tick shortest = UINT64_MAX;
     while (tries-- > 0) {
-        rts_tick start = rts_now(), begin = rts_time();
+        rts_tick begin = rts_time(), start = rts_now();
         carry_out(b);
         rts_tick took = rts_now() - start;
         shortest = took < shortest ? took : shortest;

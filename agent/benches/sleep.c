@@ -54,7 +54,8 @@ static void keep(rts_rec *r, early *e, rts_tick request, rts_tick took, rts_tick
 static void report(rts_case *c, const rts_rec *r, const early *e)
 {
     double tick_ns = 1e9 / (double)RTS_TIME_HZ;
-    double median = (double)rts_hist_percentile(&r->hist, 500);
+    uint64_t start = rts_hist_percentile(&r->hist, 500); /* of its bucket */
+    double median = (double)(start > r->hist.min ? start : r->hist.min);
     if (r->hist.n) {
         rts_figure_add(c, "above the median, most", ((double)r->hist.max - median) * tick_ns, "ns");
         rts_figure_add(c, "below the median, most", (median - (double)r->hist.min) * tick_ns, "ns");

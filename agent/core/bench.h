@@ -102,7 +102,6 @@ extern const rts_param rts_common_params[];
 #define RTS_PARAM_BYTES 1024
 #define RTS_FIGURES 24
 #define RTS_TABLES 4
-#define RTS_TABLE_BYTES (16 << 10)
 #define RTS_REASON 256
 
 typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
@@ -222,7 +221,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
  */
 int rts_settle(rts_case *c);
 #define RTS_LEVELS                                                                                 \
-    4 /* the lowest level below the case's priority that a bench may use is this - 1 */
+    10 /* the lowest level below the case's priority that a bench may use is this - 1 */
 
 /* Opens a series of its own: `hz` and `overhead` of its clock; more than one CPU or clock. */
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,

@@ -6,7 +6,7 @@
 #include "build_info.h" /* from the build system */
 #include "load.h"
 
-#define ARENA_STATE (1024u << 10) /* bytes for the benches' own state */
+#define ARENA_STATE (2048u << 10) /* bytes for the benches' own state */
 #define PATIENCE_NS UINT64_C(20000000000)
 
 /* ---- the measuring task ------------------------------------------------------------------ */

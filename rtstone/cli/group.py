@@ -15,6 +15,7 @@ COMMANDS = {
     "list": "What there is: benches, suites, loads, targets, runs.",
     "show": "One run.",
     "report": "One offline page of one or more runs.",
+    "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "tune": "Make it so for as long as you measure, and put it back.",
 }

@@ -223,6 +223,7 @@ class Assembly:
             for case in self._plan.cases
             for result in self._case_results(case, costs.get(case.id), unstarted)
         ]
+        made = derived.results(self._plan, results)
         results += [
             Result(
                 case=case.id, bench=case.bench, params=case.params, load=case.load,
@@ -230,7 +231,7 @@ class Assembly:
             )
             for case in self._plan.absent
         ]  # fmt: skip
-        results += derived.results(self._plan, results)
+        results += made
         missing = sum(result.status == "incomplete" for result in results)
         if missing and not reason:
             verb = "is" if missing == 1 else "are"

@@ -91,6 +91,21 @@ def cpu_list(cpus: Iterable[int]) -> str:
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ends)
 
 
+def duration(text: str, where: str) -> int:
+    """A time in ns as a person writes it; bare: seconds.  Raises UsageError."""
+    scale = _SCALES["duration"]
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
+    value = _exact(match[1], scale.units[unit]) if match and unit in scale.units else None
+    if value is None or not 0 <= value <= 3600 * 10**9:
+        units = ", ".join(scale.units)
+        raise UsageError(
+            f"bad time '{text}', {where}; write a number of whole ns up to 1h with a unit "
+            f"({units}; bare: {scale.bare})"
+        )
+    return value
+
+
 def quantity(param: Param, value: Value) -> str:
     """A value in base units as a person would write it, in the largest unit that divides it."""
     if isinstance(value, bool) or param.type == "bool":

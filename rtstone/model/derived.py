@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Derived(NamedTuple):
     """A derived bench, the cases it needs, and what makes its results.
 
-    ``make`` gets the blank to fill in and the results of the whole run.
+    ``make`` gets the blank to fill in and the results of all cases that were run.
     """
 
     bench: Bench
@@ -32,18 +32,8 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """The results of all derived cases of a plan."""
     found = []
     for case in plan.derived:
-        if lack := _absent(plan, case):
-            found += _not_to_be_had(_blank(case), lack)
-        else:
-            found += DERIVED[case.bench].make(_blank(case), plan, measured)
+        found += DERIVED[case.bench].make(_blank(case), plan, measured)
     return found
-
-
-def _absent(plan: Plan, case: Case) -> str | None:
-    """Why the target cannot run any case of a bench that this one needs, None if it can."""
-    there = {other.bench for other in plan.cases}
-    needs = {bench for bench, _ in DERIVED[case.bench].needs} - there
-    return next((other.reason for other in plan.absent if other.bench in needs), None)
 
 
 def _blank(case: Case) -> Result:
@@ -57,7 +47,7 @@ def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
 # ---- ctx.sync -----------------------------------------------------------------------------------
 
 
-def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
+def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
     """Half a round trip holds a post, a wait and a switch; test1 is the post and the wait."""
     calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
     found = []
@@ -72,7 +62,12 @@ def _context_switch(blank: Result, _: Plan, measured: list[Result]) -> list[Resu
             found.append(structs.replace(result, status=status, reason=lack))
         else:
             found.append(_switch(result, trip, call.mean))
-    return found or [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
+    if found:
+        return found
+    for case in plan.absent:
+        if case.bench == "sync.test2":
+            return _not_to_be_had(blank, case.reason)
+    return [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
 
 
 def _lack(bench: str, result: Result | None) -> str | None:

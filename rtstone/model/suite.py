@@ -139,8 +139,8 @@ def expand(
     """
     known = known or catalogue
     wanted, derived = _with_needs(wanted)
-    tables = [find(known.benches, want.bench, want.where) for want in wanted]
-    _check_known(asked, [*tables, *(DERIVED[want.bench].bench for want in derived)])
+    tables = [find(known.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    _check_known(asked, tables)
     rounds: dict[tuple[str, int], int] = {}
     scale = 0
     calls: dict[str, Call] = {}
@@ -171,7 +171,8 @@ def expand(
     lacking = [
         structs.replace(case, id=n) for n, case in enumerate(absent.values(), len(cases) + 1)
     ]
-    made = _made(derived, asked, len(cases) + len(lacking) + 1)
+    first = len(cases) + len(lacking) + 1
+    made = _made(derived, asked, known, first)
     return Expanded(cases, lacking, made, calls, scale / 1e9 or None)
 
 
@@ -196,11 +197,11 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
     return run, derived
 
 
-def _made(derived: list[Wanted], asked: Asked, number: int) -> list[Case]:
+def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
     """The derived cases, numbered from ``number``; none of them twice."""
     found: dict[tuple[str, str], Case] = {}
     for want in derived:
-        table = DERIVED[want.bench].bench
+        table = catalogue.benches[want.bench]
         for params in _grid(want, table, table, asked, 0):
             key = (want.bench, str(sorted(params.items())))
             found.setdefault(key, Case(number + len(found), want.bench, params))

@@ -37,7 +37,7 @@ def longest_delay(page: Page) -> Iterable[Finding]:
 
     for unit in dict.fromkeys(row.result.unit for row in page.rows):
         row = largest((row for row in page.rows if row.result.unit == unit), delay)
-        if row and (excess := delay(row.result)) is not None:
+        if row and (excess := delay(row.result)):
             head = f"Longest delay of one sample {quantity(excess, unit)}"
             text = f"so far above the median of {quantity(row.result.p50, unit)}; "
             yield Finding("note", head, text + row.circumstances, row.key)

@@ -67,7 +67,7 @@ FAMILIES = {
 }
 
 # Conditions worth a place at the top of the page.
-KERNEL, CPU, MACHINE, VIRTUAL = "kernel.release", "cpu.model", "machine.product", "machine.virtual"
+CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
 
 class MissingBundleError(UsageError):
@@ -172,12 +172,6 @@ def whole(value: float) -> float | int:
 # ---------------------------------------------------------------------------- the page
 
 
-def system_of(run: Run) -> str | None:
-    """The operating system with its version."""
-    name, release = run.agent.os if run.agent else "", condition(run, KERNEL) or ""
-    return (name if release in name else f"{name} {release}".strip()) or None
-
-
 def condition(run: Run, name: str) -> str | None:
     """A condition as text, None if it is unknown."""
     value = run.conditions.get(name)
@@ -201,7 +195,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     sampled = [r for r in run.results if r.n]
     loads = list(dict.fromkeys(r.load for r in sampled))
     found = [
-        ("System", system_of(run)),
+        ("System", words.system(run)),
         ("CPU", condition(run, CPU)),
         ("Machine", condition(run, MACHINE)),
         ("Virtual machine", condition(run, VIRTUAL)),
@@ -223,7 +217,7 @@ def _parted(line: str) -> tuple[str, str, str]:
 
 def title(run: Run) -> str:
     """What was measured, in a line."""
-    parts = [part for part in (system_of(run), condition(run, CPU)) if part]
+    parts = [part for part in (words.system(run), condition(run, CPU)) if part]
     return " on ".join(parts) or run.target.name
 
 
@@ -257,6 +251,12 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
         ]
         meaning = "The numbers say how this system treats an ordinary program, not a real-time one."
         yield f"Measured without {' and '.join(lacking)}.", f"{'; '.join(parts)}. {meaning}"
+    if model := words.model(run):
+        title, label = model
+        yield (
+            "A simulation.",
+            f"{title} was not measured: every number follows from a model ({label}).",
+        )
     if run.status != "complete":
         reason = run.reason or "no reason was recorded"
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."
@@ -309,27 +309,32 @@ def environment() -> jinja2.Environment:
     return env
 
 
-def compose(runs: Sequence[Run]) -> str:
-    """The page as text."""
+def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
+    """A page as text: a template in the frame that all share, with the data that its script reads.
+
+    Raises MissingBundleError.
+    """
     script = bundle()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    embedded = embed({"units": words.UNITS, "axes": AXES, **data})
+    template = environment().get_template(name)
+    return template.render(script=script, digest=digest, data=embedded, **shown)
+
+
+def compose(runs: Sequence[Run]) -> str:
+    """The page as text."""
     forms, results = Forms(), [r for run in runs for r in run.results]
     rows = trace_budget(results)
     pages = [page_of(run, f"r{index}", rows, forms) for index, run in enumerate(runs)]
     told = flag_texts(results)
     data = {
-        "units": words.UNITS,
-        "axes": AXES,
         "charts": {key: chart for page in pages for key, chart in page.charts.items()},
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
         "flags": told,
     }
-    template = environment().get_template("page.html")
     causes = {name: cause for name, (cause, _) in told.items()}
-    return template.render(
-        pages=pages, script=script, digest=digest, data=embed(data), causes=causes
-    )
+    return framed("page.html", data, pages=pages, causes=causes)
 
 
 def render(runs: list[Run], path: Path) -> int:

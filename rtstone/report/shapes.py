@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtstone.model.documents import Distribution, Result, Trace
+from rtstone.report import hartstone
 from rtstone.report.typeset import NARROW, split
 from rtstone.report.words import STATISTICS
 
@@ -212,6 +213,7 @@ def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
         floor = floor_of(v for row in rows for v in row[1:])
         width = r.trace.width_s
         found["trace"] = {"width": width, "floor": short(floor), "rows": flat(rows)}
+    found |= hartstone.curves(r)
     return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in found.items()}
 
 

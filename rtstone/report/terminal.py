@@ -35,8 +35,11 @@ from rtstone.report.words import (
     labels,
     lacking_rights,
     load_lines,
+    measured,
+    model,
     observed,
     quantity,
+    system,
     words,
 )
 from rtstone.store.rundir import runs
@@ -234,6 +237,10 @@ def conditions(run: Run) -> Table:
         "command": " ".join(run.command),
         "target": run.target.name,
     }
+    if model(run):
+        facts["system"] = system(run)
+        told = ("source", "model_sha256", "agent_sha256")
+        facts |= {name: value for name in told if (value := run.target.detail.get(name))}
     if run.agent:
         facts |= {"agent": f"{run.agent.version}, port {run.agent.port}, source {run.agent.source}"}
         facts |= {"compiler": run.agent.compiler, "flags": run.agent.flags}
@@ -243,11 +250,7 @@ def conditions(run: Run) -> Table:
 
 
 def _head(run: Run) -> Iterator[Text]:
-    parts = [run.target.name]
-    if run.agent:
-        parts.append(f"{run.agent.os} {run.agent.arch}")
-    if model := run.conditions.get("cpu.model"):
-        parts.append(str(model))
+    parts = _place(run)
     if run.clock:
         cost = figure(run.clock.overhead_ns, run.clock.unit)
         parts.append(f"clock {run.clock.source}, a read costs {cost}")
@@ -257,6 +260,18 @@ def _head(run: Run) -> Iterator[Text]:
     yield head
     if run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
+
+
+def _place(run: Run) -> list[str]:
+    """What was measured: of a model first of all that it is one."""
+    if model(run):
+        return [str(system(run)), run.target.name]
+    parts = [run.target.name]
+    if run.agent:
+        parts.append(f"{run.agent.os} {run.agent.arch}")
+    if cpu := run.conditions.get("cpu.model"):
+        parts.append(str(cpu))
+    return parts
 
 
 class _Line(NamedTuple):
@@ -414,7 +429,7 @@ def _told(run: Run) -> Iterator[RenderableType]:
 
 
 def _footnotes(run: Run) -> Iterator[Text]:
-    loads = sorted({result.load for result in run.results})
+    loads = sorted({r.load for r in measured(run)} or {r.load for r in run.results})
     yield Text(f"\nTimes are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
     for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()

@@ -251,6 +251,28 @@ def _growth(slope: Slope, name: str) -> Growth:
     )
 
 
+# ---- the system ---------------------------------------------------------------------------------
+
+KERNEL = "kernel.release"
+
+
+def model(run: Run) -> tuple[str, str] | None:
+    """Title and label of the model that a simulated run followed, None if it was a real system."""
+    told = (run.conditions.get("model"), run.conditions.get("model.label"))
+    if None in told:  # it has not answered
+        told = (run.target.detail.get("title"), run.target.detail.get("label"))
+    title, label = told
+    return (title, label) if isinstance(title, str) and isinstance(label, str) else None
+
+
+def system(run: Run) -> str | None:
+    """The operating system with its version; of a model, that it is one."""
+    if simulated := model(run):
+        return f"{simulated[0]}, simulated ({simulated[1]})"
+    name, release = run.agent.os if run.agent else "", run.conditions.get(KERNEL) or ""
+    return (name if str(release) in name else f"{name} {release}".strip()) or None
+
+
 # ---- rights -------------------------------------------------------------------------------------
 
 

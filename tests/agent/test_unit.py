@@ -16,6 +16,7 @@ PROGRAMS = [
     "command_test",
     "options_test",
     "port_test",
+    "sim_test",
     "load_test",
     "rate_test",
 ]

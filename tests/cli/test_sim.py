@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from rtstone.measure import catalogue
 from rtstone.model.elsewhere import joined
 from rtstone.model.suite import Asked, expand, select, shipped
 from rtstone.store.index import find as find_run
-from rtstone.targets import find
+from rtstone.targets import find, sim
+from rtstone.targets.process import BUILT
 from tests.conftest import Cli
 
 STALLED = """
@@ -116,6 +118,16 @@ def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
     assert cli("show", "last").status == 0
 
 
+def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
+    """What the target lacks is no component of it."""
+    asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
+    done = cli(*asked, "-p", "samples=20", "--json")
+    assert done.status == 0
+    assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
+        "ok"
+    }
+
+
 def test_a_run_that_has_nothing_to_run(cli: Cli) -> None:
     done = cli("run", "posix.options", "--target", "sim")
     assert done.status == 0
@@ -144,15 +156,18 @@ def test_mistakes(
 
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_every_suite_can_be_expanded(name: str) -> None:
-    """And the full one holds every bench there is."""
+    """And of the benches that it names, all that are here run if one of their loads is."""
     with Interrupt() as interrupt:
         offered = catalogue(find("sim"), interrupt)
         known = joined(offered, catalogue(find("local"), interrupt))
-    expanded = expand(select([name], known.benches), Asked(), offered, known)
+    wanted = select([name], known.benches)
+    expanded = expand(wanted, Asked(), offered, known)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}
+    there = {want.bench for want in wanted} & set(offered.benches)
+    there -= {case.bench for case in expanded.absent if case.reason.startswith("no load")}
+    assert there
+    assert there - named == set()
     assert named <= set(offered.benches)
-    if name == "full":
-        assert set(offered.benches) - named == set()
 
 
 def test_models_are_listed(cli: Cli) -> None:
@@ -168,3 +183,27 @@ def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:
     path = find_run("last")
     (path / "run.json").unlink()
     assert cli("show", path, "--json").document["results"] == document["results"]
+
+
+def test_wherever_it_shows_it_is_labelled(cli: Cli, model: str, tmp_path: Path) -> None:
+    label = "Stalled, simulated (a test's own)"
+    first = cli("run", "null", "--target", model).out.splitlines()[0]
+    assert first.startswith(f"{label} · {model} · clock simulated")
+    assert cli("show", "last").out.count(label) == 2
+    page = tmp_path / "page.html"
+    assert cli("report", "last", "-o", page).status == 0
+    text = unescape(page.read_text())
+    assert f">{label}</h1>" in text
+    assert "Stalled was not measured: every number follows from a model (a test's own)." in text
+
+
+def test_it_is_labelled_even_if_it_never_answers(
+    cli: Cli, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agent = tmp_path / "rtstone-agent-sim"
+    agent.write_text(f'#!/bin/sh\ncase "$1" in --*) exec "{BUILT}/rtstone-agent-sim" "$@"; esac\n')
+    agent.chmod(0o755)
+    monkeypatch.setattr(sim, "BUILT", tmp_path)
+    done = cli("run", "null", "--target", model)
+    assert done.status == 4
+    assert done.out.startswith("Stalled, simulated (a test's own)")

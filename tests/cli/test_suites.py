@@ -10,7 +10,7 @@ from rtstone.model.benches import Catalogue
 from rtstone.model.suite import Asked, expand, select, shipped
 from rtstone.targets import find
 
-PUBLICATIONS = {"sjoblom", "gutsalov", "obenland", "dankwardt"}
+SCALED = {"sjoblom", "gutsalov", "obenland", "dankwardt", "hartstone", "golatowski"}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def offered() -> Catalogue:
 def test_it_can_be_expanded(name: str, offered: Catalogue) -> None:
     expanded = expand(select([name], offered.benches), Asked(), offered)
     assert expanded.cases
-    assert (expanded.scale_s is not None) == (name in PUBLICATIONS)
+    assert (expanded.scale_s is not None) == (name in SCALED)
 
 
 def test_full_holds_every_bench(offered: Catalogue) -> None:
@@ -46,6 +46,9 @@ IDS = """
     dk.periodic dk.compare dk.guarantee dk.latencytest posix.options
     rheal.ts rheal.pt rheal.il rheal.ss rheal.db rheal.im rheal.dt
     rheal.sum_time rheal.weighted_time rheal.rate rheal.weighted_rate rheal.mean_rate
+    hart.raw hart.PH.1 hart.PH.2 hart.PH.3 hart.PH.4 hart.PN.1 hart.PN.2 hart.PN.3 hart.PN.4
+    hart.AH.1 hart.AH.2 hart.AH.3 hart.AH.4 hart.SH.1 hart.SH.2 hart.SH.3 hart.SH.4
+    hart.SA.1 hart.SA.2 hart.SA.3 hart.SA.4
 """
 LOADS = "min driver rt200 heavy copy read write proc x11 bg50 stress-ng hackbench command"
 

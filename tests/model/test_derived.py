@@ -9,7 +9,7 @@ import pytest
 
 from rtstone.model import derived
 from rtstone.model.documents import Result, Worst
-from rtstone.model.plan import Case, Plan
+from rtstone.model.plan import Absent, Case, Plan
 from rtstone.wire.records import Facts
 
 
@@ -83,6 +83,25 @@ def test_ctx_sync_says_what_it_lacks(plan: Plan, measured: list[Result], told: s
     (found,) = switches(plan, *measured)
     assert (found.status, found.n) == ("incomplete", 0)
     assert told in (found.reason or "")
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        [calls(), trip(status="unsupported", reason="one CPU")],
+        [calls(status="unsupported", reason="one CPU"), trip()],
+    ],
+)
+def test_ctx_sync_of_what_is_not_to_be_had(plan: Plan, measured: list[Result]) -> None:
+    (found,) = switches(plan, *measured)
+    assert found.status == "unsupported"
+    assert "one CPU" in (found.reason or "")
+
+
+def test_ctx_sync_on_a_target_that_lacks_the_bench(plan: Plan) -> None:
+    lacking = Absent(8, "sync.test2", {}, "none", "this target has no bench sync.test2")
+    (found,) = switches(msgspec.structs.replace(plan, absent=[lacking]), calls())
+    assert (found.status, found.reason) == ("unsupported", lacking.reason)
 
 
 def test_compare_needs_several_loads(plan: Plan) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from rtstone.errors import UsageError
 from rtstone.model.benches import Catalogue
+from rtstone.model.derived import DERIVED
 from rtstone.model.elsewhere import joined
 from rtstone.model.plan import Absent
 from rtstone.model.suite import Asked, Expanded, Wanted, expand
@@ -36,6 +37,7 @@ THERE = Catalogue(
 HERE = Catalogue(
     {
         "null": Bench("null", ""),
+        "dk.guarantee": DERIVED["dk.guarantee"].bench,
         "proc.create": Bench(
             "proc.create",
             "",

@@ -193,3 +193,37 @@ def test_what_is_hostile_is_text_in_a_detail_too(opened: webdriver.Chrome) -> No
     eventually(lambda: not js(opened, unbuilt), "details not built")
     assert js(opened, "document.querySelectorAll('img').length") == 0
     assert "{{7*7}}" in js(opened, "document.querySelector('#r0-details').textContent")
+
+
+def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    from rtstone.report.simulation import render
+    from rtstone.simulate.documents import Cost, Request, Simulation
+    from rtstone.simulate.study import Study
+    from rtstone.simulate.study import run as simulated
+    from rtstone.simulate.taskset import Rules
+    from rtstone.simulate.workload import Workload
+
+    policies = ["rm", "edf"]
+    study = Study(
+        Workload(1, 2 * 10**9), tuple(map(Rules, policies)), (3,), (500_000, 1_200_000), 5
+    )
+    points, breakdown = simulated(study, 1)
+    request = Request(
+        policies=policies, tasks=[3], utilisation=[0.5, 1.2], sets=5, seed=1, time_ns=2 * 10**9,
+        execution="nominal", deadlines="period", aperiodic_load=0.1, server="background",
+        server_budget_ns=None, server_period_ns=None, protocol=None, quantum_ns=10**6, costs=Cost(),
+    )  # fmt: skip
+    simulation = Simulation(
+        version="0", numpy="0", request=request, points=points, breakdown=breakdown
+    )
+    render(simulation, tmp_path / "x.html")
+    width(browser, 1280)
+    browser.get((tmp_path / "x.html").as_uri())
+    eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
+    js(browser, "document.querySelector('.numbers').open = true")
+    eventually(lambda: js(browser, "document.querySelectorAll('.numbers tr').length"), "no table")
+    width(browser, 360)
+    eventually(lambda: overflow(browser) <= 0, "wider than a narrow screen")
+    js(browser, "dispatchEvent(new Event('beforeprint'))")
+    assert js(browser, undrawn("document")) == 0
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

@@ -17,7 +17,8 @@
 #define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT (32u << 10)
-#define RTS_SAMPLES_DEFAULT 10000 /* "10,000 hosted" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
+#define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 
 typedef struct rts_sem {

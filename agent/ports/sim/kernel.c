@@ -1,3 +1,4 @@
+#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
 #include "kernel.h"
 
 #include <stdio.h>
@@ -6,13 +7,14 @@
 #include <sys/mman.h>
 
 #define STACK (256u << 10)
-#define LOOK 4096 /* steps of time between two looks at the world outside */
+#define LOOK 4096                 /* steps of time between two looks at the world outside */
+#define STILL (UINT64_C(1) << 25) /* steps without time: it will not go on any more */
 
 uint64_t sim_now, sim_preemptions;
 sim_task *sim_self;
 unsigned sim_tasks;
 void (*sim_look_around)(void);
-bool sim_dead;
+const char *sim_dead;
 
 static sim_list ready[SIM_LEVELS];
 static uint64_t levels; /* a bit for each list that is not empty */
@@ -32,7 +34,7 @@ static bool before(const sim_task *a, const sim_task *b)
 {
     if (a->level != b->level)
         return a->level > b->level;
-    return a->level == SIM_LEVEL_DEADLINE && a->deadline < b->deadline;
+    return a->level == SIM_LEVEL_DEADLINE && a->due < b->due;
 }
 
 static void insert(sim_list *list, sim_task *t, sim_task *next)
@@ -46,11 +48,11 @@ static void insert(sim_list *list, sim_task *t, sim_task *next)
     list->n++;
 }
 
-/* Behind all that are as urgent. */
-static void insert_by_urgency(sim_list *list, sim_task *t)
+/* Behind all that are as urgent, or before them. */
+static void insert_by_urgency(sim_list *list, sim_task *t, bool first)
 {
     sim_task *behind = list->last;
-    while (behind && before(t, behind))
+    while (behind && (before(t, behind) || (first && !before(behind, t))))
         behind = behind->previous;
     insert(list, t, behind ? behind->next : list->first);
 }
@@ -74,7 +76,7 @@ static void make_ready(sim_task *t, bool first)
     sim_list *list = &ready[t->level];
     t->state = SIM_READY;
     if (t->level == SIM_LEVEL_DEADLINE)
-        insert_by_urgency(list, t);
+        insert_by_urgency(list, t, first);
     else
         insert(list, t, first ? list->first : NULL);
     levels |= UINT64_C(1) << t->level;
@@ -131,7 +133,13 @@ static void restart_stalls(void)
 
 static void look_around(void)
 {
-    static unsigned steps;
+    static uint64_t steps, since, then;
+    if (sim_now != then)
+        since = steps;
+    then = sim_now;
+    if (steps - since > STILL)
+        fatal("time stands still: what its tasks do costs nothing in this model (cost.read.fixed, "
+              "cost.add.amount)");
     if (++steps % LOOK == 0 && sim_look_around)
         sim_look_around();
 }
@@ -212,9 +220,10 @@ void sim_event_at(sim_event *e, uint64_t at)
 {
     if (n_events == room) {
         room = room ? 2 * room : 64;
-        heap = realloc(heap, room * sizeof *heap);
-        if (!heap)
+        sim_event **more = realloc(heap, room * sizeof(sim_event *));
+        if (!more)
             fatal("no memory for events");
+        heap = more;
     }
     e->at = at;
     e->sequence = sequence++;
@@ -281,10 +290,65 @@ static void serve(void)
     }
 }
 
+/* ---- what AddressSanitizer has to know of stacks -------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+
+static const void *agent_stack;
+static size_t agent_stack_size;
+
+static void leaves_for(const sim_task *t)
+{
+    bool is_agent = t == &agent;
+    __sanitizer_start_switch_fiber(NULL, is_agent ? agent_stack : t->stack,
+                                   is_agent ? agent_stack_size : STACK);
+}
+
+static void arrives(const sim_task *from)
+{
+    const void *stack;
+    size_t size;
+    __sanitizer_finish_switch_fiber(NULL, &stack, &size);
+    if (from == &agent) {
+        agent_stack = stack;
+        agent_stack_size = size;
+    }
+    /* What was called before the switch has not returned. */
+    const char *bottom = sim_self == &agent ? agent_stack : sim_self->stack;
+    const char *here = __builtin_frame_address(0);
+    __asan_unpoison_memory_region(bottom, (size_t)(here - bottom));
+}
+
+static void forgets(void *stack)
+{
+    __asan_unpoison_memory_region(stack, STACK);
+}
+#else
+static void leaves_for(const sim_task *t)
+{
+    (void)t;
+}
+
+static void arrives(const sim_task *from)
+{
+    (void)from;
+}
+
+static void forgets(void *stack)
+{
+    (void)stack;
+}
+#endif
+
 /* ---- scheduling ---------------------------------------------------------------------------- */
+
+static const sim_task *came_from; /* the task that ran before */
 
 static void enter(void)
 {
+    arrives(came_from);
     sim_self->entered = true;
     sim_leave();
     sim_self->run(sim_self->arg);
@@ -299,6 +363,7 @@ static void enter(void)
 /* The first time a task runs it is set up on its stack; later it goes on where it was. */
 static void go_to(sim_task *t)
 {
+    leaves_for(t);
     if (t->entered)
         longjmp(t->context, 1);
     ucontext_t first;
@@ -320,8 +385,12 @@ static void switch_to(sim_task *t)
         go_on(cost_of(SIM_SPACE, 0, 0));
     idled = false;
     sim_self = t;
-    if (from != t && !_setjmp(from->context))
+    if (from == t)
+        return;
+    came_from = from;
+    if (!_setjmp(from->context))
         go_to(t);
+    arrives(came_from);
 }
 
 /* Nobody can run: the next event decides, and if there is none, nobody ever will. */
@@ -332,7 +401,12 @@ static void idle(void)
         idle_until(heap[0]->at);
         return;
     }
-    sim_dead = true;
+    sim_end("all its tasks wait for each other");
+}
+
+void sim_end(const char *why)
+{
+    sim_dead = why;
     if (agent.state != SIM_WAITING)
         fatal("no task can run");
     sim_wake_task(&agent);
@@ -350,7 +424,10 @@ static void look_at_slice(void)
     if (t->state != SIM_RUNNING || t->slice || !has_slices(t))
         return;
     t->slice = sim_the_model.slice;
-    if (!ready[t->level].n)
+    bool others = false;
+    for (const sim_task *o = ready[t->level].first; o && !others; o = o->next)
+        others = !silent || !o->load;
+    if (!others)
         return;
     t->taken++;
     sim_preemptions++;
@@ -396,7 +473,8 @@ void sim_work(sim_op op, uint64_t amount)
             step = sim_self->slice;
         use(step);
         left -= step;
-        sim_leave();
+        if (left) /* else it has ended before what happens in that very moment */
+            sim_leave();
     }
 }
 
@@ -404,12 +482,14 @@ void sim_block(sim_list *list)
 {
     sim_self->given++;
     sim_self->state = SIM_WAITING;
-    insert_by_urgency(list, sim_self);
+    insert_by_urgency(list, sim_self, false);
 }
 
+/* Who has waited begins a new slice. */
 void sim_wake_task(sim_task *t)
 {
     take_out(t);
+    t->slice = sim_the_model.slice;
     make_ready(t, false);
 }
 
@@ -429,24 +509,51 @@ bool sim_has_rival(void)
 void sim_pass(void)
 {
     sim_self->given++;
+    sim_self->slice = sim_the_model.slice;
     make_ready(sim_self, false);
 }
 
-void sim_set_level(sim_task *t, int level)
+void sim_set_level(sim_task *t, int level, uint64_t due)
 {
     sim_list *list = t->list;
-    bool lowered = level < t->level;
-    if (!list) {
-        t->level = level;
+    sim_task as_it_is = {.level = t->level, .due = t->due};
+    if (level == t->level && due == t->due)
         return;
-    }
+    t->level = level;
+    t->due = due;
+    bool lowered = before(&as_it_is, t);
+    if (!list)
+        return;
+    t->level = as_it_is.level;
     sim_state state = t->state;
     take_out(t);
     t->level = level;
     if (state == SIM_READY)
         make_ready(t, lowered);
     else
-        insert_by_urgency(list, t);
+        insert_by_urgency(list, t, false);
+}
+
+bool sim_settle(sim_task *t)
+{
+    sim_task most = {.level = t->prio, .due = t->by_deadline ? t->deadline : 0};
+    for (const rts_mutex *m = t->holds; m; m = m->next) {
+        sim_task by = {0};
+        if (m->protocol == RTS_LOCK_PROTECT)
+            by.level = m->ceiling;
+        else if (m->protocol == RTS_LOCK_INHERIT && m->waiters.first)
+            by = (sim_task){.level = m->waiters.first->level, .due = m->waiters.first->due};
+        most = before(&by, &most) ? by : most;
+    }
+    bool changes = most.level != t->level || most.due != t->due;
+    sim_set_level(t, most.level, most.due);
+    return changes;
+}
+
+void sim_settle_chain(sim_task *t)
+{
+    while (t && sim_settle(t))
+        t = t->wants && t->wants->protocol == RTS_LOCK_INHERIT ? t->wants->owner : NULL;
 }
 
 /* ---- tasks --------------------------------------------------------------------------------- */
@@ -468,10 +575,22 @@ sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy pol
                     .stack = stack,
                     .slice = sim_the_model.slice,
                     .all_next = all};
+    forgets(stack);
     all = t;
     sim_tasks++;
     make_ready(t, false);
     return t;
+}
+
+/* What the task holds stays locked for ever; whoever it waited for does not inherit from it. */
+static void leave_mutexes(sim_task *t)
+{
+    static sim_task nobody = {.state = SIM_ENDED};
+    for (rts_mutex *m = t->holds; m; m = m->next)
+        m->owner = &nobody;
+    t->holds = NULL;
+    if (t->wants)
+        sim_settle_chain(t->wants->owner);
 }
 
 void sim_task_kill(sim_task *t)
@@ -479,6 +598,7 @@ void sim_task_kill(sim_task *t)
     if (t->state == SIM_ENDED)
         return;
     take_out(t);
+    leave_mutexes(t);
     t->state = SIM_ENDED;
     sim_tasks--;
     sim_event_cancel(&t->alarm);
@@ -525,8 +645,10 @@ void sim_sleep(uint64_t time)
 {
     static sim_list sleepers;
     sim_task *self = sim_self;
-    if (self->by_deadline)
+    if (self->by_deadline) {
         self->deadline = time + self->period;
+        sim_settle(self);
+    }
     if (time <= sim_now)
         return;
     self->alarm.handler = ring;
@@ -556,8 +678,8 @@ void sim_restart(void)
     restart_stalls();
 }
 
-void sim_silence(bool yes)
+void sim_silence(bool on)
 {
-    silent = yes;
+    silent = on;
     sim_leave();
 }

@@ -15,8 +15,7 @@
 #include "model.h"
 #include "port.h"
 
-/* Of priority: 0 time sharing, then real-time, then by deadline, then the agent. */
-#define SIM_LEVELS 64
+#define SIM_LEVELS 64 /* 0 time sharing, then fixed priorities, deadlines, the agent */
 #define SIM_LEVEL_DEADLINE 62
 #define SIM_LEVEL_AGENT 63
 
@@ -42,6 +41,7 @@ struct sim_task {
     rts_policy policy;
     bool by_deadline, load, entered;
     uint64_t period, deadline; /* by deadline: relative, and of the job it is at */
+    uint64_t due;              /* the deadline by which it is scheduled, its own or inherited */
     uint64_t slice;            /* what is left of it, ns */
     uint64_t cpu;              /* time used, ns */
     uint64_t given, taken;     /* how often it gave up the CPU, and had it taken */
@@ -57,7 +57,6 @@ struct sim_task {
     jmp_buf context;
 };
 
-extern uint64_t sim_now;
 extern sim_task *sim_self;
 extern unsigned sim_tasks; /* that exist */
 extern uint64_t sim_preemptions;
@@ -79,10 +78,17 @@ void sim_work(sim_op op, uint64_t amount);
 /* ---- tasks ---- */
 
 sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy policy, int space);
-void sim_task_kill(sim_task *t); /* not the running one */
+void sim_task_kill(sim_task *t); /* not the running one; mutexes that it holds stay locked */
 void sim_task_join(sim_task *t);
 void sim_task_free(sim_task *t); /* one that has ended */
-void sim_set_level(sim_task *t, int level);
+void sim_set_level(sim_task *t, int level, uint64_t due);
+
+/*
+ * Gives a task the urgency it has by itself and by the mutexes it holds; true: that is another one.
+ * And so on with the owner of the mutex that it waits for itself.
+ */
+bool sim_settle(sim_task *t);
+void sim_settle_chain(sim_task *t);
 
 /* Waits in a list, most urgent first; the caller leaves the kernel afterwards. */
 void sim_block(sim_list *list);
@@ -120,7 +126,7 @@ void sim_boot(void);
 void sim_restart(void);
 
 /* Tasks of the load do not run while it is silent. */
-void sim_silence(bool silent);
+void sim_silence(bool on);
 
 /* Called now and then while time goes on; true: everything is to end soon. */
 extern void (*sim_look_around)(void);
@@ -128,7 +134,10 @@ extern void (*sim_look_around)(void);
 /* SIGTERM and its like end the case that runs, and then the agent. */
 void sim_set_signals(void);
 
-/* What the agent is told if no task can ever run again. */
-extern bool sim_dead;
+/* Lets the agent go on, and the case end, whose tasks will not end by themselves. */
+void sim_end(const char *why);
+
+/* Why they will not; NULL: they will. */
+extern const char *sim_dead;
 
 #endif

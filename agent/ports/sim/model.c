@@ -47,28 +47,35 @@ static bool same_name(const char *name, const char *small, size_t length)
     return !name[length];
 }
 
-static bool read_number(const char **at, int64_t *value)
+/* A number and what must stand behind it, which is passed. */
+static bool read_number(const char **at, int64_t *value, char behind)
 {
     char *end;
     *value = strtoll(*at, &end, 10);
-    bool good = end != *at;
-    *at = end;
-    return good;
+    if (end == *at || *end != behind)
+        return false;
+    *at = end + (behind != '\0');
+    return true;
 }
 
 /* "X:PS,X:PS,...", with X ascending. */
 static bool read_table(table *t, const char *at)
 {
-    t->n = 0;
-    do {
-        if (t->n == POINTS || !read_number(&at, &t->point[t->n].x) || *at++ != ':' ||
-            !read_number(&at, &t->point[t->n].ps))
+    for (t->n = 0; t->n < POINTS; t->n++) {
+        int64_t x, ps;
+        char behind = strchr(at, ',') ? ',' : '\0';
+        if (!read_number(&at, &x, ':') || !read_number(&at, &ps, behind))
             return false;
-        if (t->n && t->point[t->n].x <= t->point[t->n - 1].x)
+        if (t->n && x <= t->point[t->n - 1].x)
             return false;
-        t->n++;
-    } while (*at++ == ',');
-    return !at[-1];
+        t->point[t->n].x = x;
+        t->point[t->n].ps = ps;
+        if (!behind) {
+            t->n++;
+            return true;
+        }
+    }
+    return false;
 }
 
 static const struct {
@@ -97,10 +104,9 @@ static bool set_cost(const char *word, const char *key, const char *value)
             continue;
         costs[op].given = true;
         if (!strcmp(kind + 1, "fixed"))
-            return read_number(&value, &costs[op].fixed) && !*value ? true
-                                                                    : refuse(word, "no number");
+            return read_number(&value, &costs[op].fixed, '\0') || refuse(word, "no number");
         table *t = table_of(&costs[op], kind + 1);
-        return t && read_table(t, value) ? true : refuse(word, "no table");
+        return (t && read_table(t, value)) || refuse(word, "no table");
     }
     return refuse(word, "no such cost");
 }
@@ -124,8 +130,8 @@ static bool set_stall(const char *word, const char *value)
     int64_t first, length, period;
     if (sim_the_model.stalls == SIM_STALLS)
         return refuse(word, "too many stalls");
-    if (!read_number(&value, &first) || *value++ != ':' || !read_number(&value, &length) ||
-        *value++ != ':' || !read_number(&value, &period) || *value || first < 0 || length <= 0 ||
+    if (!read_number(&value, &first, ':') || !read_number(&value, &length, ':') ||
+        !read_number(&value, &period, '\0') || first < 0 || length <= 0 ||
         (period && period <= length))
         return refuse(word, "no stall");
     *s = (sim_stall){(uint64_t)first, (uint64_t)length, (uint64_t)period};
@@ -174,7 +180,7 @@ bool sim_model_set(const char *word)
     int64_t n;
     if (!number)
         return refuse(word, "no such key");
-    if (!read_number(&value, &n) || *value || n < 0)
+    if (!read_number(&value, &n, '\0') || n < 0)
         return refuse(word, "no number");
     *number = (uint64_t)n;
     return true;

@@ -81,36 +81,22 @@ int rts_mutex_destroy(rts_mutex *mutex)
     return 0;
 }
 
-/*
- * The level a task has by itself and by the mutexes it holds; and so on with the owner of the one
- * that it waits for itself.
- */
-static void settle_level(sim_task *t)
-{
-    for (; t; t = t->wants && t->wants->protocol == RTS_LOCK_INHERIT ? t->wants->owner : NULL) {
-        int level = t->prio;
-        for (const rts_mutex *m = t->holds; m; m = m->next) {
-            int by = m->protocol == RTS_LOCK_PROTECT                       ? m->ceiling
-                     : m->protocol == RTS_LOCK_INHERIT && m->waiters.first ? m->waiters.first->level
-                                                                           : 0;
-            level = by > level ? by : level;
-        }
-        sim_set_level(t, level);
-    }
-}
-
 static void own(rts_mutex *mutex, sim_task *t)
 {
     mutex->owner = t;
     mutex->next = t->holds;
     t->holds = mutex;
     t->wants = NULL;
-    settle_level(t);
+    sim_settle_chain(t);
 }
 
 int sim_mutex_lock(rts_mutex *mutex)
 {
     sim_charge(SIM_MUTEX_LOCK, 0, mutex->waiters.n);
+    if (mutex->protocol == RTS_LOCK_PROTECT && sim_self->prio > mutex->ceiling) {
+        sim_leave();
+        return -EINVAL;
+    }
     if (!mutex->owner) {
         own(mutex, sim_self);
     } else {
@@ -118,7 +104,7 @@ int sim_mutex_lock(rts_mutex *mutex)
         sim_self->wants = mutex;
         sim_block(&mutex->waiters);
         if (mutex->protocol == RTS_LOCK_INHERIT)
-            settle_level(mutex->owner);
+            sim_settle_chain(mutex->owner);
     }
     sim_leave();
     return 0;
@@ -134,7 +120,7 @@ int sim_mutex_unlock(rts_mutex *mutex)
         link = &(*link)->next;
     *link = mutex->next;
     mutex->owner = NULL;
-    settle_level(sim_self);
+    sim_settle(sim_self);
     if (mutex->waiters.n) {
         sim_charge(SIM_MUTEX_WAKE, 0, mutex->waiters.n);
         own(mutex, sim_wake(&mutex->waiters));

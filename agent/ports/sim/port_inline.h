@@ -5,6 +5,8 @@
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
+extern uint64_t sim_now; /* ns */
+
 rts_tick sim_read(int op);
 int sim_sem_create(rts_sem *sem, unsigned value);
 int sim_sem_destroy(rts_sem *sem);
@@ -65,7 +67,6 @@ static inline void rts_sleep_until(rts_tick time)
 
 static inline int rts_sleep_for(rts_tick duration)
 {
-    extern uint64_t sim_now;
     sim_sleep_until(sim_now + duration);
     return 0;
 }

@@ -11,6 +11,7 @@
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 1000
+#define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 
 typedef struct sim_task sim_task;

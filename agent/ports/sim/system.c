@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "kernel.h"
@@ -73,6 +74,27 @@ static void measuring_task(void *arg)
     j->run(j->c);
 }
 
+#define PATIENCE 100 /* times that of real systems: a slow model takes long, but not here */
+
+/* How far the recorders are: a case that takes no sample for so long is hung. */
+static void look_for_progress(void)
+{
+    static uint64_t seen, since;
+    uint64_t progress = 1;
+    for (unsigned i = 0; i < the_case->n_series; i++)
+        progress += the_case->series[i].rec->hist.n + the_case->series[i].rec->discarded;
+    if (progress != seen || sim_now < since) {
+        seen = progress;
+        since = sim_now;
+    }
+    static char why[64];
+    if (sim_now - since <= PATIENCE * the_case->patience_ns || sim_dead)
+        return;
+    snprintf(why, sizeof why, "it made no progress for %u s",
+             (unsigned)(PATIENCE * the_case->patience_ns / RTS_TIME_HZ));
+    sim_end(why);
+}
+
 /* The world outside has its own time: it gets its progress by that. */
 static void look_around(void)
 {
@@ -81,6 +103,7 @@ static void look_around(void)
     if (!the_case)
         return;
     the_case->stop_asked = the_case->stop_asked || stop_asked;
+    look_for_progress();
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ms = (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000;
     if (!the_case->progress_ms || ms < the_case->progress_ms)
@@ -106,13 +129,13 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     the_case = c;
     sim_look_around = look_around;
     rts_task_join(&task);
-    bool dead = sim_dead;
+    const char *dead = sim_dead;
     the_case = NULL;
-    sim_dead = false;
+    sim_dead = NULL;
     sim_kill_all(false);
     if (!dead)
         return 0;
-    snprintf(why, size, "all its tasks wait for each other");
+    snprintf(why, size, "%s", dead);
     return -1;
 }
 
@@ -254,10 +277,15 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_uint(w, "model.slice_ns", sim_the_model.slice);
 }
 
+#define GRACE_S 20
+
+/* What does not look whether it is to stop, as it calls nothing of the port, is ended all the same.
+ */
 static void ask_to_stop(int signal)
 {
     (void)signal;
     stop_asked = 1;
+    alarm(GRACE_S);
 }
 
 void sim_set_signals(void)

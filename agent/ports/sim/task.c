@@ -68,6 +68,8 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
 int rts_task_join(rts_task *task)
 {
     sim_task_join(task->task);
+    if (task->task->state == SIM_ENDED)
+        sim_task_free(task->task);
     return 0;
 }
 
@@ -78,7 +80,7 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     sim_self->by_deadline = false;
     sim_self->slice = sim_the_model.slice;
     sim_self->prio = level_of(prio, policy);
-    sim_set_level(sim_self, sim_self->prio);
+    sim_settle(sim_self);
     sim_leave();
     return 0;
 }
@@ -92,7 +94,7 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
     sim_self->period = period;
     sim_self->deadline = sim_now + period;
     sim_self->prio = SIM_LEVEL_DEADLINE;
-    sim_set_level(sim_self, SIM_LEVEL_DEADLINE);
+    sim_settle(sim_self);
     sim_leave();
     return 0;
 }

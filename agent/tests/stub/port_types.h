@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 #define RTS_PRIO_MIN 1
-#define RTS_PRIO_MAX 10
+#define RTS_PRIO_MAX 31
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT 0
-#define RTS_SAMPLES_DEFAULT 500 /* "500 on small targets" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
+#define RTS_TABLE_BYTES (16 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (1 << 20)
 
 typedef struct rts_sem {

@@ -1,4 +1,5 @@
 // Draws charts when they come into view, and again when the theme, the width or the medium changes.
+import { curves, curvesTable } from "./curves.js";
 import { init } from "./echarts.js";
 import { histogram, histogramTable } from "./histogram.js";
 import { percentiles, percentilesTable } from "./percentiles.js";
@@ -14,6 +15,11 @@ export const KINDS = {
   trace: { option: trace, table: traceTable, caption: "Over time",
     says: (title) => `Minimum, mean and maximum over time of ${title}` },
   slope: { option: slope, table: slopeTable },
+  curves: { option: curves, table: curvesTable },
+  deadlines: { option: curves, table: curvesTable, caption: "Deadlines missed and skipped",
+    says: (title) => `Share of deadlines missed and skipped over utilisation, ${title}` },
+  lateness: { option: curves, table: curvesTable, caption: "Summed lateness",
+    says: (title) => `Summed lateness over utilisation, ${title}` },
   ranges: { option: ranges, height: rangesHeight },
 };
 const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page

@@ -1,0 +1,831 @@
+/*
+ * hart.*: the Hartstone Uniprocessor Benchmark (Weiderman 1989; Donohoe, Shapiro, Weiderman 1990;
+ * Golatowski; benchmarks 6.2).
+ *
+ * A case is one experiment: test after test with a task set that becomes heavier, until deadlines
+ * are missed.  The measuring task is the controller, above all tasks and asleep during a test.  The
+ * tasks are made once and wait at their gates between tests.
+ */
+#include <string.h>
+
+#include "bench.h"
+#include "whetstone.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define TESTS_MAX 200
+#define EXTRA_MAX TESTS_MAX
+#define TASKS_MAX (8 + EXTRA_MAX)
+#define TENTHS 10           /* rates are held in tenths of a hertz: exact in every experiment */
+#define UTILISATION_MAX 1.5 /* where an experiment ends at the latest */
+#define TYPICAL_TESTS 40    /* of an experiment: what its time is shared out among */
+#define SHORTEST_TEST_NS SECOND_NS
+#define SHORTEST_START_NS (SECOND_NS / 20)
+
+enum { SET_AUTO, SET_SEI, SET_GOLATOWSKI };
+enum { POLICY_RM, POLICY_EDF };
+enum { FORM_MONITOR, FORM_SERVER };
+enum { STOP_TOTAL, STOP_FIRST };
+enum { PH, PN, AH, SH, SA };
+
+typedef struct hart_params {
+    int64_t set, policy, form, duration, start, stop, stop_misses, speed;
+} hart_params;
+
+/* ---- a task and its deadlines ------------------------------------------------------------------
+ */
+
+typedef enum kind { PERIODIC, SPORADIC, BACKGROUND, SERVER } kind;
+
+/* What is asked of a task in a test. */
+typedef struct job_spec {
+    kind kind;
+    int64_t rate;      /* tenths of a hertz; of a sporadic task: of its smallest interarrival */
+    int64_t work;      /* thousand Whetstone instructions per activation (KWIPP), by itself */
+    bool calls;        /* calls the server once per activation */
+    int level;         /* below the case's priority */
+    uint64_t mean_gap; /* ns, of the exponential part between arrivals */
+} job_spec;
+
+/* What became of it: met + missed + skipped are the activations whose deadlines the test holds. */
+typedef struct account {
+    uint64_t met, missed, skipped, late;       /* late: sum of lateness, ns */
+    uint64_t response_max, response_sum, jobs; /* ns, from release to completion */
+    uint64_t blocked_max;                      /* ns, waiting for the server */
+} account;
+
+typedef struct experiment experiment;
+
+typedef struct hart_task {
+    experiment *x;
+    job_spec spec;
+    account sum;
+    rts_sem *gate, *reply;
+    uint64_t random;
+    volatile rts_tick served; /* when the server began to work for it */
+    int error;
+    bool wrong; /* the Whetstone's result was */
+} hart_task;
+
+struct experiment {
+    rts_case *c;
+    const hart_params *p;
+    int series, number; /* PH ... SA; 1 to 4 */
+    int64_t m;          /* factor of all loads */
+    double raw;         /* KWIPS of the system with nothing else to do */
+    int64_t server_work;
+    rts_tick start, end;
+    rts_tick duration, offset; /* of a test, and before it */
+    rts_mutex monitor;
+    rts_queue requests;
+    rts_sem *done;
+    unsigned n, made; /* tasks of this test; tasks there are */
+    int server;       /* index of the server's task, -1: none */
+    hart_task task[TASKS_MAX];
+    job_spec base[8];
+    unsigned n_base;
+};
+
+/* When activation j of a rate is due: never more than a tick off, however long it goes on. */
+static rts_tick release_of(rts_tick start, int64_t rate, uint64_t j)
+{
+    return start + (rts_tick)((unsigned __int128)j * TENTHS * RTS_TIME_HZ / (uint64_t)rate);
+}
+
+/* An activation that was completed at `now`, against its deadline. */
+static void judge(account *a, const experiment *x, rts_tick now, rts_tick deadline)
+{
+    if (deadline > x->end) /* not this test's */
+        return;
+    if (now <= deadline) {
+        a->met++;
+    } else {
+        a->missed++;
+        a->late += now - deadline;
+    }
+}
+
+static void note_response(account *a, rts_tick release, rts_tick now)
+{
+    uint64_t response = now - release;
+    a->response_max = response > a->response_max ? response : a->response_max;
+    a->response_sum += response;
+    a->jobs++;
+}
+
+/* ---- random arrivals: the same on every system -------------------------------------------------
+ */
+
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 32);
+}
+
+/* Exponentially distributed, by comparisons alone (von Neumann 1951): no logarithm that differs. */
+static uint64_t exponential(uint64_t *state, uint64_t mean)
+{
+    for (uint64_t whole = 0;; whole++) {
+        uint32_t first = draw(state), previous = first, next;
+        unsigned n = 1;
+        for (; (next = draw(state)) < previous; n++)
+            previous = next;
+        if (n % 2)
+            return mean * whole + (uint64_t)((unsigned __int128)mean * first >> 32);
+    }
+}
+
+/* ---- what a task does --------------------------------------------------------------------------
+ */
+
+static void work(hart_task *t, int64_t passes)
+{
+    if (passes > 0 && !rts_whetstone((uint64_t)passes))
+        t->wrong = true;
+}
+
+/* The server works for the caller, who waits: in the caller's own hands, or in a task's. */
+static void call_server(hart_task *t)
+{
+    experiment *x = t->x;
+    rts_tick asked = rts_time();
+    if (x->p->form == FORM_MONITOR) {
+        rts_mutex_lock(&x->monitor);
+        t->served = rts_time();
+        work(t, x->server_work);
+        rts_mutex_unlock(&x->monitor);
+    } else {
+        uint32_t me = (uint32_t)(t - x->task);
+        rts_queue_send(&x->requests, &me);
+        rts_sem_take(t->reply);
+    }
+    uint64_t blocked = t->served - asked;
+    t->sum.blocked_max = blocked > t->sum.blocked_max ? blocked : t->sum.blocked_max;
+}
+
+static void activation(hart_task *t)
+{
+    work(t, t->spec.work);
+    if (t->spec.calls)
+        call_server(t);
+}
+
+#define NOBODY UINT32_MAX
+
+static void serve(hart_task *t)
+{
+    experiment *x = t->x;
+    for (uint32_t who; !rts_queue_receive(&x->requests, &who) && who != NOBODY;) {
+        x->task[who].served = rts_time();
+        work(t, x->server_work);
+        rts_sem_give(x->task[who].reply);
+    }
+}
+
+/* The deadline of an activation is the next release; releases that are past are shed. */
+static void run_periodic(hart_task *t)
+{
+    experiment *x = t->x;
+    int64_t rate = t->spec.rate;
+    for (uint64_t j = 0; release_of(x->start, rate, j) < x->end;) {
+        rts_tick due = release_of(x->start, rate, j);
+        rts_sleep_until(due);
+        activation(t);
+        rts_tick now = rts_time();
+        note_response(&t->sum, due, now);
+        judge(&t->sum, x, now, release_of(x->start, rate, ++j));
+        for (; release_of(x->start, rate, j) < now; j++)
+            t->sum.skipped += release_of(x->start, rate, j + 1) <= x->end;
+    }
+}
+
+/* Arrivals at least `gap` apart: the deadline of each lies so far behind it. */
+typedef struct sporadic_job {
+    hart_task *t;
+    rts_tick gap, at;
+} sporadic_job;
+
+static rts_tick next_arrival(sporadic_job *job)
+{
+    return job->at += job->gap + exponential(&job->t->random, job->t->spec.mean_gap);
+}
+
+static void run_sporadic(hart_task *t)
+{
+    sporadic_job job = {t, (rts_tick)(TENTHS * RTS_TIME_HZ / (uint64_t)t->spec.rate), t->x->start};
+    while (job.at < t->x->end) {
+        rts_tick due = job.at;
+        rts_sleep_until(due);
+        activation(t);
+        rts_tick now = rts_time();
+        note_response(&t->sum, due, now);
+        judge(&t->sum, t->x, now, due + job.gap);
+        while (next_arrival(&job) < now)
+            t->sum.skipped += job.at + job.gap <= t->x->end;
+    }
+}
+
+/* Nothing is shed: its response times are what is asked for. */
+static void run_background(hart_task *t)
+{
+    sporadic_job job = {t, 0, t->x->start};
+    while (next_arrival(&job) < t->x->end) {
+        rts_sleep_until(job.at);
+        activation(t);
+        note_response(&t->sum, job.at, rts_time());
+    }
+}
+
+/* A job of a task under deadlines has the CPU for its work, and a tenth for what the system takes.
+ */
+static int enter_policy(hart_task *t)
+{
+    const experiment *x = t->x;
+    if (x->p->policy == POLICY_RM || t->spec.kind == BACKGROUND || t->spec.kind == SERVER)
+        return rts_task_set_own_prio((int)x->c->common.prio - t->spec.level, RTS_FIFO);
+    int64_t passes = t->spec.work + (t->spec.calls ? x->server_work : 0);
+    double runtime = (double)passes / x->raw * 1e9 * 1.1 + 20000;
+    uint64_t period = TENTHS * (uint64_t)SECOND_NS / (uint64_t)t->spec.rate;
+    return rts_task_set_own_deadline(runtime < (double)period ? (uint64_t)runtime : period, period);
+}
+
+static void hart_main(void *arg)
+{
+    hart_task *t = arg;
+    static void (*const of[])(hart_task *) = {run_periodic, run_sporadic, run_background, serve};
+    for (;;) {
+        rts_sem_take(t->gate);
+        if (t->x->c->stop)
+            return;
+        t->error = enter_policy(t);
+        if (!t->error)
+            of[t->spec.kind](t);
+        rts_task_set_own_prio((int)t->x->c->common.prio - 1, RTS_FIFO);
+        rts_sem_give(t->x->done);
+    }
+}
+
+/* ---- task sets (benchmarks 6.2; the numbers of AH, SH and SA are rtstone's)
+ * ----------------------
+ */
+
+#define GAP_NS (SECOND_NS / 20) /* smallest interarrival of the sporadic task: 20 Hz */
+#define SPORADIC_RATE (20 * TENTHS)
+
+static void add_base(experiment *x, job_spec spec)
+{
+    x->base[x->n_base++] = spec;
+}
+
+/* Task 1 first; loads are whole KWIPP, which `m` multiplies. */
+static void make_base(experiment *x)
+{
+    static const int64_t sei_rate[] = {2, 4, 8, 16, 32}, sei_work[] = {32, 16, 8, 4, 2};
+    static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
+    static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
+    bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
+    bool calls = x->series == SH || x->series == SA, half = x->series == AH || x->series == SA;
+    const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
+    const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
+    for (unsigned i = 0; i < 5; i++)
+        add_base(x, (job_spec){.rate = rate[i] * TENTHS,
+                               .work = (load[i] / (half ? 2 : 1) - calls) * x->m,
+                               .calls = calls});
+    if (half) {
+        add_base(x, (job_spec){.kind = SPORADIC,
+                               .rate = SPORADIC_RATE,
+                               .work = (2 - calls) * x->m,
+                               .calls = calls,
+                               .mean_gap = GAP_NS});
+        add_base(x, (job_spec){.kind = BACKGROUND,
+                               .rate = 2 * TENTHS,
+                               .work = 8 * x->m,
+                               .mean_gap = SECOND_NS / 2});
+    }
+}
+
+static double rate_hz(const job_spec *s)
+{
+    double gap = s->kind == BACKGROUND ? 0 : (double)TENTHS / (double)s->rate;
+    double mean = s->kind == PERIODIC ? 0 : (double)s->mean_gap / 1e9;
+    return 1 / (gap + mean);
+}
+
+/* Thousand Whetstone instructions per activation, with what the server does for it. */
+static int64_t kwipp(const experiment *x, const job_spec *s)
+{
+    return s->work + (s->calls ? x->server_work : 0);
+}
+
+static double kwips(const experiment *x, const job_spec *s)
+{
+    return (double)kwipp(x, s) * rate_hz(s);
+}
+
+static bool is_multiple(const job_spec *base, int64_t rate)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (rate % base[i].rate == 0)
+            return true;
+    return false;
+}
+
+/* Adds test - 1 times the frequency of task 4 to that of task 5, off all multiples in series PN. */
+static void raise_fifth(experiment *x, unsigned step)
+{
+    job_spec *fifth = &x->task[4].spec;
+    fifth->rate += (int64_t)step * x->base[3].rate;
+    if (x->series == PN && step && is_multiple(x->base, fifth->rate))
+        fifth->rate += TENTHS;
+}
+
+static void scale(job_spec *s, unsigned step)
+{
+    s->rate = s->rate * (TENTHS + (int64_t)step) / TENTHS;
+    s->mean_gap = s->mean_gap * TENTHS / (TENTHS + step);
+}
+
+static job_spec *add_task(experiment *x, const job_spec *spec)
+{
+    x->task[x->n].spec = *spec;
+    return &x->task[x->n++].spec;
+}
+
+/* Experiment 1: one task faster: the sporadic one where there is one, without its random part. */
+static void faster(experiment *x, unsigned step)
+{
+    if (x->series != AH && x->series != SA)
+        raise_fifth(x, step);
+    else
+        x->task[5].spec.rate = x->base[5].rate * (TENTHS + (int64_t)step) / TENTHS;
+}
+
+/* Experiment 3: more work. */
+static void harder(experiment *x, unsigned step)
+{
+    int64_t more = (int64_t)step * x->m;
+    if (x->series == SH || x->series == SA)
+        x->server_work += more;
+    else if (x->series == AH)
+        x->task[5].spec.work += more;
+    else
+        for (unsigned i = 0; i < 5; i++)
+            x->task[i].spec.work += more;
+}
+
+/* Experiment 4: more tasks, like task 3 or like the sporadic one, or both in turn. */
+static void crowd_in(experiment *x, unsigned step)
+{
+    for (unsigned i = 0; i < step; i++) {
+        bool sporadic = x->series == AH || (x->series == SA && i % 2);
+        add_task(x, &x->base[sporadic ? 5 : 2]);
+    }
+}
+
+static int64_t urgency(const job_spec *s)
+{
+    return s->kind == SERVER ? INT64_MAX : s->kind == BACKGROUND ? -1 : s->rate;
+}
+
+/* Rate-monotonic: a level for each different rate, below the controller's. */
+static void assign_levels(experiment *x)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        job_spec *s = &x->task[i].spec;
+        int64_t seen[RTS_LEVELS];
+        unsigned above = 0;
+        for (unsigned k = 0; k < x->n; k++) {
+            int64_t other = urgency(&x->task[k].spec);
+            unsigned known = 0;
+            while (known < above && seen[known] != other)
+                known++;
+            if (other > urgency(s) && known == above && above < RTS_LEVELS - 2)
+                seen[above++] = other;
+        }
+        s->level = 1 + (int)above;
+    }
+}
+
+/* The set of test `test`, from 1: the baseline, changed so often. */
+static void make_set(experiment *x, unsigned test)
+{
+    unsigned step = test - 1;
+    x->n = 0;
+    x->server_work = x->series == SH || x->series == SA ? x->m : 0;
+    for (unsigned i = 0; i < x->n_base; i++)
+        add_task(x, &x->base[i]);
+    switch (x->number) {
+    case 1:
+        faster(x, step);
+        break;
+    case 2:
+        for (unsigned i = 0; i < x->n; i++)
+            scale(&x->task[i].spec, step);
+        break;
+    case 3:
+        harder(x, step);
+        break;
+    default:
+        crowd_in(x, step);
+    }
+    x->server = -1;
+    if (x->server_work && x->p->form == FORM_SERVER) {
+        x->server = (int)x->n;
+        add_task(x, &(job_spec){.kind = SERVER});
+    }
+    assign_levels(x);
+}
+
+static double utilisation(const experiment *x)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < x->n; i++)
+        if (x->task[i].spec.kind != SERVER)
+            sum += kwips(x, &x->task[i].spec);
+    return sum / x->raw;
+}
+
+/* ---- raw speed
+ * -----------------------------------------------------------------------------------
+ */
+
+/* Passes that take about a hundredth of a second. */
+static uint64_t passes_of_a_piece(void)
+{
+    uint64_t passes = 1;
+    for (rts_tick took = 0; took < RTS_TIME_HZ / 100 && passes < UINT64_C(1) << 40; passes *= 2) {
+        rts_tick start = rts_time();
+        if (!rts_whetstone(passes))
+            return 0;
+        took = rts_time() - start;
+    }
+    return passes / 2;
+}
+
+/* KWIPS of a task that is alone, over `wanted` ns of its running; 0: the result was wrong. */
+static double raw_speed(rts_case *c, uint64_t wanted, rts_rec *rec)
+{
+    uint64_t passes = passes_of_a_piece(), ran = 0, done = 0, fresh = 0;
+    while (passes && ran < wanted && !c->stop_asked) {
+        rts_tick start = rts_time();
+        if (!rts_whetstone(passes))
+            return 0;
+        rts_tick end = rts_time();
+        if (rec)
+            rts_rec_add(rec, end - start, end);
+        ran += end - start;
+        fresh += end - start;
+        done += passes;
+        if (c->busy_ns && fresh >= c->busy_ns) {
+            rts_sleep_until(end + c->rest_ns);
+            fresh = 0;
+        }
+    }
+    return ran ? (double)done * 1e9 / (double)ran : 0;
+}
+
+/* ---- a test ------------------------------------------------------------------------------------
+ */
+
+static int make_tasks(experiment *x)
+{
+    rts_case *c = x->c;
+    for (; x->made < x->n; x->made++) {
+        hart_task *t = &x->task[x->made];
+        t->x = x;
+        t->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+        t->reply = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+        if (!t->gate || !t->reply || rts_task_start(c, hart_main, t, 1, RTS_FIFO, false))
+            return -1;
+    }
+    return 0;
+}
+
+static int check_tasks(const experiment *x)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        const hart_task *t = &x->task[i];
+        if (t->error)
+            return rts_unsupported(x->c, "task %u cannot be scheduled like that: %s", i + 1,
+                                   rts_port_strerror(t->error));
+        if (t->wrong)
+            return rts_failed(x->c, "the Whetstone's result was wrong");
+    }
+    return 0;
+}
+
+/* Lets all go, sleeps, and waits for the end of all; -1: the case is over. */
+static int run_tasks(experiment *x)
+{
+    rts_case *c = x->c;
+    x->start = rts_time() + x->offset;
+    x->end = x->start + x->duration;
+    for (unsigned i = 0; i < x->n; i++) {
+        hart_task *t = &x->task[i];
+        t->sum = (account){0};
+        t->random = 123 + i;
+        t->error = 0;
+        rts_sem_give(t->gate);
+    }
+    rts_sleep_until(x->end);
+    if (rts_time() < x->end)
+        return rts_failed(c, "the controller was woken before the end of the test");
+    unsigned waiting = x->n - (x->server >= 0);
+    while (waiting--)
+        rts_sem_take(x->done);
+    if (x->server >= 0) {
+        uint32_t nobody = NOBODY;
+        rts_queue_send(&x->requests, &nobody);
+        rts_sem_take(x->done);
+    }
+    return check_tasks(x);
+}
+
+/* Activations whose deadlines the test holds, by the rates alone. */
+static uint64_t due_in(const experiment *x, const job_spec *s)
+{
+    uint64_t n =
+        (uint64_t)((unsigned __int128)x->duration * (uint64_t)s->rate / (TENTHS * RTS_TIME_HZ));
+    while (release_of(x->start, s->rate, n + 1) <= x->end)
+        n++;
+    while (n && release_of(x->start, s->rate, n) > x->end)
+        n--;
+    return n;
+}
+
+typedef struct verdict {
+    unsigned test;
+    double utilisation;
+} verdict;
+
+typedef struct outcome {
+    verdict base, clean, missed, final;
+    uint64_t bad; /* deadlines missed or skipped in the final test */
+    double step;
+} outcome;
+
+static void tell_task(const experiment *x, unsigned test, unsigned i)
+{
+    const hart_task *t = &x->task[i];
+    const account *a = &t->sum;
+    static const char *const kinds[] = {"", " sporadic", " background"};
+    double hz = rate_hz(&t->spec);
+    rts_row(x->c, "%u\t%.2f\t%u%s\t%.3f\t%lld\t%.2f\t%.3f\t%llu\t%llu\t%llu\t%.1f\t%.1f\t%.1f",
+            test, 100 * utilisation(x), i + 1, kinds[t->spec.kind], hz,
+            (long long)kwipp(x, &t->spec), 100 * kwips(x, &t->spec) / x->raw, 1000 / hz,
+            (unsigned long long)a->met, (unsigned long long)a->missed,
+            (unsigned long long)a->skipped,
+            a->missed ? (double)a->late / (double)a->missed / 1000 : 0.0,
+            (double)a->response_max / 1000, (double)a->blocked_max / 1000);
+}
+
+/* Adds up a test; -1: an activation is unaccounted for. */
+static int add_up(experiment *x, unsigned test, uint64_t *bad, uint64_t *worst)
+{
+    *bad = *worst = 0;
+    for (unsigned i = 0; i < x->n; i++) {
+        const hart_task *t = &x->task[i];
+        const account *a = &t->sum;
+        uint64_t all = a->met + a->missed + a->skipped;
+        if (t->spec.kind == SERVER)
+            continue;
+        if (t->spec.kind == PERIODIC && all != due_in(x, &t->spec))
+            return rts_failed(x->c, "test %u, task %u: %llu activations of %llu accounted for",
+                              test, i + 1, (unsigned long long)all,
+                              (unsigned long long)due_in(x, &t->spec));
+        *bad += a->missed + a->skipped;
+        if (t->spec.kind != BACKGROUND && a->response_max > *worst)
+            *worst = a->response_max;
+        tell_task(x, test, i);
+    }
+    return 0;
+}
+
+/* ---- an experiment
+ * -------------------------------------------------------------------------------
+ */
+
+static bool goes_on(const experiment *x, const outcome *o)
+{
+    if (!x->c->rec->running || o->final.test == TESTS_MAX || o->final.utilisation > UTILISATION_MAX)
+        return false;
+    return o->bad < (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses);
+}
+
+static int run_tests(experiment *x, outcome *o)
+{
+    rts_case *c = x->c;
+    rts_table(c, "tests",
+              "test\tutilisation %\ttask\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\tskipped\t"
+              "average late us\tlongest response us\tlongest blocking us");
+    rts_rec_start(c->rec, rts_now());
+    for (unsigned test = 1; test == 1 || goes_on(x, o); test++) {
+        uint64_t worst;
+        make_set(x, test);
+        o->final = (verdict){test, utilisation(x)};
+        if (make_tasks(x) || run_tasks(x) || add_up(x, test, &o->bad, &worst))
+            return c->stop_asked ? 0 : -1;
+        rts_rec_add(c->rec, worst, rts_now());
+        if (test == 1)
+            o->base = o->final;
+        if (test == 2)
+            o->step = o->final.utilisation - o->base.utilisation;
+        if (!o->bad)
+            o->clean = o->final;
+        else if (!o->missed.test)
+            o->missed = o->final;
+    }
+    return 0;
+}
+
+static void tell_outcome(experiment *x, const outcome *o)
+{
+    rts_case *c = x->c;
+    rts_figure_add(c, "breakdown utilisation", 100 * o->clean.utilisation, "%");
+    rts_figure_add(c, "last test without a miss", o->clean.test, "");
+    if (o->missed.test) {
+        rts_figure_add(c, "utilisation of the first test with a miss", 100 * o->missed.utilisation,
+                       "%");
+        rts_figure_add(c, "first test with a miss", o->missed.test, "");
+    }
+    rts_figure_add(c, "final test", o->final.test, "");
+    rts_figure_add(c, "missed and skipped in it", (double)o->bad, "deadlines");
+    rts_figure_add(c, "baseline utilisation", 100 * o->base.utilisation, "%");
+    rts_figure_add(c, "step", 100 * o->step, "%");
+    rts_figure_add(c, "raw speed", x->raw, "KWIPS");
+    rts_figure_add(c, "factor of all loads", (double)x->m, "");
+    rts_figure_add(c, "duration of a test", (double)x->duration / 1e9, "s");
+}
+
+/* How much shorter than published the experiment has to be to end in its time. */
+static double scale_of(const rts_case *c, const hart_params *p)
+{
+    double whole = TYPICAL_TESTS * (double)(p->duration + p->start);
+    double scaled = (double)c->common.time_ns / whole;
+    return c->common.time_ns && scaled < 1 ? scaled : 1;
+}
+
+static rts_tick scaled(int64_t ns, double by, int64_t least)
+{
+    double value = (double)ns * by;
+    return (rts_tick)(value > (double)least || value >= (double)ns ? value : (double)least);
+}
+
+static int find_speed(experiment *x, double by)
+{
+    x->raw = x->p->speed ? (double)x->p->speed
+                         : raw_speed(x->c, scaled(10 * SECOND_NS, by, SHORTEST_TEST_NS), NULL);
+    if (x->raw <= 0)
+        return rts_failed(x->c, "the Whetstone's result was wrong, or the clock stands still");
+    if (x->p->set == SET_AUTO) {
+        x->m = (int64_t)(0.2 * x->raw / 320);
+        x->m = x->m > 0 ? x->m : 1;
+    }
+    return 0;
+}
+
+static int check(rts_case *c, const experiment *x)
+{
+    if (x->p->set == SET_GOLATOWSKI && x->series != PH)
+        return rts_unsupported(c, "set=golatowski is a set of series PH only");
+    if (x->p->policy == POLICY_EDF && !(rts_port_caps() & RTS_CAP_DEADLINE))
+        return rts_unsupported(c, "needs deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
+    return 0;
+}
+
+static experiment *open_experiment(rts_case *c)
+{
+    static const char *const names[] = {"PH", "PN", "AH", "SH", "SA"};
+    experiment *x = rts_alloc(c, sizeof *x);
+    if (!x) {
+        rts_failed(c, "no memory for the tasks");
+        return NULL;
+    }
+    x->c = c;
+    x->p = rts_params(c);
+    x->m = 1;
+    while (strncmp(c->bench->id + strlen("hart."), names[x->series], 2) != 0)
+        x->series++;
+    x->number = c->bench->id[strlen("hart.PH.")] - '0';
+    double by = scale_of(c, x->p);
+    x->duration = scaled(x->p->duration, by, SHORTEST_TEST_NS);
+    x->offset = scaled(x->p->start, by, SHORTEST_START_NS);
+    c->rec->setup.time = 0; /* the tests are shortened, not the experiment cut off */
+    c->patience_ns = (uint64_t)(3 * (x->duration + x->offset) + 30 * SECOND_NS);
+    x->done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    if (check(c, x) || !x->done || find_speed(x, by))
+        return NULL;
+    make_base(x);
+    return x;
+}
+
+static int run_experiment(rts_case *c)
+{
+    experiment *x = open_experiment(c);
+    outcome o = {0};
+    if (!x)
+        return -1;
+    int err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
+    if (err)
+        return rts_port_failed(c, "cannot create a mutex", err);
+    err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
+    if (err)
+        return rts_port_failed(c, "cannot create a queue", err);
+    err = run_tests(x, &o);
+    rts_queue_destroy(&x->requests);
+    rts_mutex_destroy(&x->monitor);
+    if (o.base.test)
+        tell_outcome(x, &o);
+    return err;
+}
+
+/* ---- raw speed alone */
+
+static int run_raw(rts_case *c)
+{
+    uint64_t wanted = (uint64_t)(c->common.time_ns ? c->common.time_ns : 10 * SECOND_NS);
+    rts_rec_start(c->rec, rts_now());
+    double raw = raw_speed(c, wanted, c->rec);
+    if (raw <= 0)
+        return rts_failed(c, "the Whetstone's result was wrong");
+    rts_figure_add(c, "raw speed", raw, "KWIPS");
+    return 0;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+#define FORM                                                                                       \
+    RTS_CHOICE(hart_params, form, "monitor|server", FORM_MONITOR,                                  \
+               "the server: a mutex with inheritance around its work, or a task that is asked")
+
+#define COMMON                                                                                     \
+    RTS_CHOICE(hart_params, set, "auto|sei|golatowski", SET_AUTO,                                  \
+               "loads: those of sei times a factor that makes the baseline 20% of raw speed; as "  \
+               "published"),                                                                       \
+        RTS_CHOICE(hart_params, policy, "rm|edf", POLICY_RM,                                       \
+                   "rate-monotonic priorities, or scheduling by deadline"),                        \
+        RTS_DURATION(hart_params, duration, 10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS,      \
+                     "of a test"),                                                                 \
+        RTS_DURATION(hart_params, start, 5 * SECOND_NS, SECOND_NS / 1000, 60 * SECOND_NS,          \
+                     "from the creation of the tasks to their common start"),                      \
+        RTS_CHOICE(hart_params, stop, "total|first", STOP_TOTAL,                                   \
+                   "the experiment ends with the test that misses or skips stop_misses deadlines " \
+                   "in all, or with the first that does so at all"),                               \
+        RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000, "see stop"),                 \
+        RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
+                "raw speed of this system; 0: it is measured first")
+
+static const rts_param alone_param[] = {COMMON, RTS_PARAMS_END};
+static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
+
+#define ABOUT                                                                                      \
+    " Task set and deadlines as in the source: the deadline is the next release; what is late is " \
+    "missed, and releases that are past when it ends are skipped. Utilisation is that of the raw " \
+    "speed. The experiment ends at 50 misses in a test, 150% or 200 tests; figure of merit is "    \
+    "the "                                                                                         \
+    "utilisation of the last test without a miss. A sample is the longest response of a test. "    \
+    "With a limit of time the tests are shortened in proportion, as if there were 40, to a "       \
+    "second "                                                                                      \
+    "at least; figures say how long they were. A system that brakes real-time tasks (Linux: 95% "  \
+    "of each second) breaks down there at the latest."
+
+#define EXPERIMENT(id_, what, how, param)                                                          \
+    {.id = "hart." id_,                                                                            \
+     .title = "Hartstone " id_ ": " what,                                                          \
+     .source = "Golatowski, Hartstone; Donohoe et al. 1990",                                       \
+     .samples = TESTS_MAX,                                                                         \
+     .help = how ABOUT,                                                                            \
+     .params = param,                                                                              \
+     .needs = RTS_CAP_PRIORITIES,                                                                  \
+     .traits = RTS_ONE_CPU,                                                                        \
+     .run = run_experiment}
+
+#define SERIES(name, p, one, two, three, four)                                                     \
+    EXPERIMENT(name ".1", one, "Each test raises one rate.", p),                                   \
+        EXPERIMENT(name ".2", two, "Each test raises all rates by a tenth.", p),                   \
+        EXPERIMENT(name ".3", three, "Each test adds work.", p),                                   \
+        EXPERIMENT(name ".4", four, "Each test adds a task.", p)
+
+static const rts_bench benches[] = {
+    {.id = "hart.raw",
+     .title = "Hartstone: raw speed",
+     .source = "Golatowski, Hartstone",
+     .help = "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
+             "running; a sample is the time of one piece of the work.",
+     .time_ns = 10 * SECOND_NS,
+     .run = run_raw},
+    SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",
+           "more tasks like the third"),
+    SERIES("PN", alone_param, "faster fifth task, not harmonic", "all tasks faster, not harmonic",
+           "more work for all, not harmonic", "more tasks like the third, not harmonic"),
+    SERIES("AH", alone_param, "shorter interarrivals", "all rates higher",
+           "more work for the sporadic task", "more sporadic tasks"),
+    SERIES("SH", server_param, "faster fifth task, with a server",
+           "all tasks faster, with a server", "more work for the server",
+           "more tasks that call the server"),
+    SERIES("SA", server_param, "shorter interarrivals, with a server",
+           "all rates higher, with a server", "more work for the server, with sporadic tasks",
+           "more tasks of both kinds"),
+};
+
+RTS_BENCHES(benches);

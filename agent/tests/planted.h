@@ -1,0 +1,107 @@
+/*
+ * Mistakes that benches and loads can make, planted to see that the tests of what they report
+ * notice (tests/agent/test_planted.py).  It is included before all else of a bench or load of the
+ * planted agent; PLANT in the environment names the one mistake that is made.
+ */
+#ifndef RTS_PLANTED_H
+#define RTS_PLANTED_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../benches/periodic.h"
+#include "load.h"
+
+static inline bool is_planted(const char *mistake)
+{
+    const char *plant = getenv("PLANT");
+    return plant && !strcmp(plant, mistake);
+}
+
+/* Asked once at each place, as some are passed a million times. */
+#define planted(mistake)                                                                           \
+    ({                                                                                             \
+        static int planted_ = -1;                                                                  \
+        planted_ = planted_ < 0 ? is_planted(mistake) : planted_;                                  \
+        planted_ != 0;                                                                             \
+    })
+
+/* Every other reading, which ends most intervals, is a tick off. */
+static inline rts_tick planted_now(void)
+{
+    static unsigned readings;
+    rts_tick now = rts_now();
+    bool ends = readings++ % 2;
+    return ends && planted("stamp late") ? now + 1 : ends && planted("stamp early") ? now - 1 : now;
+}
+
+/* Something else is done within the interval. */
+static inline int planted_give(rts_sem *sem)
+{
+    if (planted("a call too many"))
+        rts_yield();
+    return rts_sem_give(sem);
+}
+
+static inline int planted_mutex(rts_mutex *mutex, rts_protocol protocol, int ceiling)
+{
+    return rts_mutex_create(mutex, planted("no inheritance") ? RTS_LOCK_NONE : protocol, ceiling);
+}
+
+/* One sample in fifty is lost; or none that is long is kept. */
+static inline void planted_add(rts_rec *r, uint64_t value, uint64_t t)
+{
+    static unsigned samples;
+    static uint64_t least;
+    bool drop = planted("sample dropped") && ++samples % 50 == 0;
+    least = !least || value < least ? value : least;
+    drop = drop || (planted("long sample dropped") && value > 2 * least);
+    if (!drop)
+        rts_rec_add(r, value, t);
+}
+
+/* What lies between a late wake-up and the next release is forgotten. */
+static inline void planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                   rts_tick period)
+{
+    rts_sleep_until(*release);
+    rts_tick now = rts_time(), late = now - *release;
+    uint64_t missed = late ? (late - 1) / period : 0;
+    if (!planted("missed not counted"))
+        missed = periodic_missed(rec, omitted, period, late);
+    *release += (missed + 1) * period;
+    planted_add(rec, late, now);
+}
+
+/* The priority of a helper is that of the case: who was to wait runs, or the other way round. */
+static inline int planted_start(rts_case *c, void (*run)(void *), void *arg, int below,
+                                rts_policy policy, bool process)
+{
+    return rts_task_start(c, run, arg, planted("no priorities") ? 1 : below, policy, process);
+}
+
+/* A load that says it did what it did not. */
+static inline void planted_work(rts_work kind, uint64_t amount)
+{
+    rts_worked(kind, planted("half the work") ? amount / 2 : amount);
+}
+
+static inline bool planted_goes_on(rts_worker *w)
+{
+    if (planted("load asleep"))
+        rts_sleep_for(RTS_TIME_HZ / 1000);
+    return rts_load_goes_on(w);
+}
+
+#define rts_now() planted_now()
+#define rts_sem_give(sem) planted_give(sem)
+#define rts_mutex_create(mutex, protocol, ceiling) planted_mutex(mutex, protocol, ceiling)
+#define rts_rec_add(r, value, t) planted_add(r, value, t)
+#define periodic_wake_up(rec, omitted, release, period)                                            \
+    planted_wake_up(rec, omitted, release, period)
+#define rts_task_start(c, run, arg, below, policy, process)                                        \
+    planted_start(c, run, arg, below, policy, process)
+#define rts_worked(kind, amount) planted_work(kind, amount)
+#define rts_load_goes_on(w) planted_goes_on(w)
+
+#endif

@@ -1,0 +1,194 @@
+"""`rtstone simulate`."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from rtstone.simulate.documents import Simulation
+    from rtstone.simulate.study import Progress, Study
+
+_COSTS = (
+    click.option("--switch-cost", metavar="T", help="What it costs to switch tasks; default 0."),
+    click.option("--tick", metavar="T", help="Period of the clock interrupt; default none."),
+    click.option("--tick-cost", metavar="T", help="What each of them costs; default 0."),
+    click.option(
+        "--costs-from", metavar="RUN",
+        help="Costs that a run has measured: a switch from ctx.ballast, sched.yield.pair or "
+        "rheal.ts, a tick from CONFIG_HZ and det.bintime. What is given besides goes before.",
+    ),
+)  # fmt: skip
+_JSON = click.option("--json", is_flag=True, help="Print one document, and nothing else.")
+_PAGE = click.option("-o", "output", metavar="FILE.html", help="Also write the curves as a page.")
+
+
+def _with_costs(command: Any) -> Any:
+    for option in reversed(_COSTS):
+        command = option(command)
+    return command
+
+
+@click.group("simulate", invoke_without_command=True)
+@click.option(
+    "--policy", "policies", multiple=True, metavar="P",
+    help="fifo, rr, rm, dm, edf, llf, value (value density); several times or with commas; "
+    "default all.",
+)  # fmt: skip
+@click.option("--tasks", default="5,10,20", metavar="N,...", help="Tasks in a set; 5,10,20.")
+@click.option(
+    "--utilisation", default="0.1:1.5:0.05", metavar="U",
+    help="Of the periodic tasks: first:last:step or a list; 0.1:1.5:0.05.",
+)  # fmt: skip
+@click.option("--sets", default=1000, type=click.IntRange(1, 10**7), help="Sets a point; 1000.")
+@click.option("--seed", default=123, type=click.IntRange(0, 2**63 - 1), help="Default 123.")
+@click.option("--time", default="5s", metavar="T", help="Simulated time a set; 5s.")
+@click.option("--exact", is_flag=True, help="Every job takes its nominal execution time; "
+              "default: that times uniform(0.5, 1).")  # fmt: skip
+@click.option("--deadlines", type=click.Choice(["period", "constrained"]), default="period",
+              help="The period, or uniform between execution time and period.")  # fmt: skip
+@click.option(
+    "--server", default="background", metavar="S",
+    help="How aperiodic requests (10% of the processor) are served: background, polling, "
+    "deferrable or sporadic, the last three with =BUDGET/PERIOD; default =2ms/10ms.",
+)  # fmt: skip
+@click.option(
+    "--protocol", type=click.Choice(["none", "inherit", "ceiling"]),
+    help="Gives every task a critical section, under this protocol; default: no sections.",
+)  # fmt: skip
+@click.option("--quantum", default="1ms", metavar="T", help="Of rr and llf; 1ms.")
+@_with_costs
+@click.option("--workers", type=click.IntRange(1, 1024), help="Processes; default one a CPU.")
+@_JSON
+@_PAGE
+@click.pass_context
+def command(context: click.Context, /, **options: Any) -> None:
+    """Simulate the scheduling of thousands of random task sets, under each policy.
+
+    How many sets miss nothing, how many jobs are late and by how much, as the processor fills up.
+    The answer is the same for any number of workers.  `simulate hartstone` simulates Hartstone.
+    """
+    if context.invoked_subcommand is not None:
+        _no_options_before(context)
+        return
+    path = _writable(options["output"])
+    study, simulation = _asked(options)
+    from rtstone.simulate.ask import workers
+    from rtstone.simulate.study import run
+
+    points, breakdown = run(study, workers(options["workers"]), _progress())
+    from msgspec.structs import replace
+
+    simulation = replace(simulation, points=points, breakdown=breakdown)
+    if options["json"]:
+        from rtstone.cli.output import print_document
+
+        print_document(simulation)
+    else:
+        from rtstone.report.simulation import lines
+        from rtstone.report.terminal import console
+
+        console(sys.stdout).print(*lines(simulation), sep="\n")
+    if path:
+        _write(simulation, path, options["json"])
+
+
+@command.command("hartstone")
+@click.argument("experiments", nargs=-1, metavar="[PH.1 ...]")
+@click.option(
+    "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski"]), default="auto",
+    help="Baseline; auto: the sei set, its loads scaled to 20% of raw speed.",
+)  # fmt: skip
+@click.option("--policy", "policies", multiple=True, metavar="P", help="rm, edf; default both.")
+@click.option(
+    "--raw", type=click.IntRange(1, 10**9), metavar="KWIPS",
+    help="Raw speed; default: what the run measured, else 5 times the baseline.",
+)  # fmt: skip
+@_with_costs
+@_JSON
+def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) -> None:
+    """Simulate the Hartstone sets (PH and PN, experiments 1 to 4) beside what a run measured.
+
+    With --costs-from RUN, breakdown utilisations of hart.* in that run stand beside the simulated
+    ones.  What the simulation with its costs does not explain is the operating system's.
+    """
+    from rtstone.simulate.engine import require
+    from rtstone.simulate.report import hartstone
+
+    require()
+    document = hartstone(experiments, **options)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(document)
+        return
+    from rtstone.report.simulation import hartstone_lines
+    from rtstone.report.terminal import console
+
+    console(sys.stdout).print(*hartstone_lines(document), sep="\n")
+
+
+def _no_options_before(context: click.Context) -> None:
+    from click.core import ParameterSource
+
+    for name in context.params:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"an option before '{context.invoked_subcommand}' has no effect, in simulate; "
+                f"write it behind, see `rtstone simulate {context.invoked_subcommand} --help`"
+            )
+
+
+def _asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
+    from rtstone.simulate.engine import require
+    from rtstone.simulate.report import asked
+
+    require()
+    return asked(options)
+
+
+def _writable(name: str | None) -> Path | None:
+    """The page to write, before hours are spent on it."""
+    if name is None:
+        return None
+    from rtstone.report import html
+
+    html.bundle()
+    path = Path(name)
+    if not name or not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"cannot write the page '{name}', in -o; write -o FILE.html")
+    return path
+
+
+def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
+    from rtstone.report.simulation import render
+
+    try:
+        size = render(simulation, path)
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
+    click.echo(f"{path}: {size / 1e6:.1f} MB", err=quiet or not regular)
+
+
+def _progress() -> Progress | None:
+    """Tells on a terminal how far it is."""
+    if not sys.stderr.isatty():
+        return None
+    import time
+
+    begin = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        spent = time.monotonic() - begin
+        left = f"{done / total:4.0%}, about {spent / done * (total - done):.0f} s left"
+        end = "\r" if done < total else f"\r{' ' * 40}\r"
+        print(f"{left:<40}", end=end, file=sys.stderr, flush=True)
+
+    return tell

@@ -1,0 +1,49 @@
+// Several lines over a parameter, told apart by colour and by the shape of their points.
+import { look } from "./axis.js";
+import { quantity } from "./format.js";
+import { color } from "./theme.js";
+import { look as tooltip, tip } from "./tooltip.js";
+
+const SHAPES = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle"];
+
+const value = (v, unit) => (v === null ? "–" : quantity(v, unit));
+
+/** Points of a logarithmic axis must be above 0. */
+const shown = (points, log) => points.map(([x, y]) => [x, log && !(y > 0) ? null : y]);
+
+export function curves({ over, unit, log, most, series }) {
+  const base = look();
+  const xs = series[0].points.map((p) => p[0]);
+  return {
+    grid: { left: 62, right: 18, top: 14, bottom: 40 },
+    tooltip: {
+      ...tooltip(),
+      trigger: "axis",
+      axisPointer: { type: "line", lineStyle: { color: color("muted") } },
+      formatter: (hits) => tip(`${over} ${hits[0].value[0]}`,
+        hits.map((h) => [h.seriesName, value(h.value[1], unit)])),
+    },
+    xAxis: { type: "value", name: over, nameLocation: "middle", nameGap: 24, min: Math.min(...xs),
+      max: Math.max(...xs), ...base, splitLine: { show: false } },
+    yAxis: { type: log ? "log" : "value", ...(log ? {} : { min: 0 }), ...(most ? { max: most } : {}),
+      ...base, axisLabel: { ...base.axisLabel, formatter: (v) => quantity(v, unit) } },
+    series: series.map((s, i) => ({
+      type: "line",
+      name: s.name,
+      symbol: SHAPES[i % SHAPES.length],
+      symbolSize: 6,
+      showAllSymbol: true,
+      itemStyle: { color: color(`series-${i % SHAPES.length}`) },
+      lineStyle: { width: 1.5, color: color(`series-${i % SHAPES.length}`) },
+      data: shown(s.points, log),
+    })),
+  };
+}
+
+export function curvesTable({ over, unit, series }) {
+  return {
+    head: [over, ...series.map((s) => s.name)],
+    rows: series[0].points.map(([x], i) =>
+      [String(x), ...series.map((s) => value(s.points[i][1], unit))]),
+  };
+}

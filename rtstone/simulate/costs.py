@@ -1,0 +1,98 @@
+"""What a measured system takes for a switch and for its clock interrupt."""
+
+from __future__ import annotations
+
+import re
+
+from rtstone.errors import UsageError
+from rtstone.model.documents import Result, Run
+from rtstone.simulate.documents import Cost
+
+# Benches whose median is the cost of a switch between two tasks, the best first.
+SWITCHES = ("ctx.ballast", "sched.yield.pair", "rheal.ts")
+INTERRUPTED = "det.bintime"
+LONGER_NS = 500  # than the median: an interval between two clock readings that was interrupted
+_HZ = re.compile(r"CONFIG_HZ=(\d+)")
+
+
+def of_run(run: Run, *, switch_known: bool = False) -> Cost:
+    """The costs that a run has measured.
+
+    A switch: median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
+    rheal.ts.  A tick: its period from the kernel's CONFIG_HZ; its cost is the share of time that
+    det.bintime lost to interruptions, times that period, so that all interrupts count as ticks.
+    What the run lacks is 0, and ``sources`` says so.  Raises UsageError if it has no switch,
+    unless that is known.
+    """
+    switch = _switch(run)
+    if switch is None and not switch_known:
+        raise UsageError(
+            f"no cost of a switch in run {run.run_id}, in --costs-from; measure it with "
+            "`rtstone run ctx.ballast det.bintime`, or write --switch-cost"
+        )
+    sources = []
+    if switch is not None:
+        params = f" ballast={switch.params['ballast']}" if "ballast" in switch.params else ""
+        sources = [f"switch: p50 of {switch.bench}{params}, {_circumstances(switch)}"]
+    period, lost = _tick_period(run), _interrupted(run)
+    if period is None or lost is None:
+        why = "no CONFIG_HZ in its conditions" if period is None else f"no {INTERRUPTED}"
+        sources.append(f"tick: unknown, {why}")
+        period, cost = 0, 0
+    else:
+        share, of = lost
+        cost = round(share * period)
+        sources.append(
+            f"tick: CONFIG_HZ, and the {share:.4%} of time that {INTERRUPTED} lost to "
+            f"interruptions, {_circumstances(of)}"
+        )
+    return Cost(
+        switch_ns=round(switch.p50 or 0) if switch else 0,
+        tick_ns=period,
+        tick_cost_ns=cost,
+        from_run=run.run_id,
+        sources=sources,
+    )
+
+
+def _circumstances(result: Result) -> str:
+    flags = f", flags: {', '.join(result.flags)}" if result.flags else ""
+    return f"n = {result.n}, load {result.load}{flags}"
+
+
+def _sound(run: Run, bench: str) -> list[Result]:
+    """Results of a bench that hold times; those without a load first."""
+    found = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
+    return sorted((r for r in found if r.p50 is not None), key=lambda r: r.load != "none")
+
+
+def _switch(run: Run) -> Result | None:
+    for bench in SWITCHES:
+        if found := _sound(run, bench):
+            return min(found, key=_ballast)
+    return None
+
+
+def _ballast(result: Result) -> tuple[bool, int]:
+    ballast = result.params.get("ballast")
+    return result.load != "none", ballast if isinstance(ballast, int) else 0
+
+
+def _tick_period(run: Run) -> int | None:
+    config = run.conditions.get("kernel.config")
+    for line in config if isinstance(config, list) else []:
+        if match := _HZ.fullmatch(str(line)):
+            return 10**9 // int(match[1])
+    return None
+
+
+def _interrupted(run: Run) -> tuple[float, Result] | None:
+    """The share of time between clock readings that went to something else."""
+    for result in _sound(run, INTERRUPTED):
+        usual = result.p50 or 0
+        total = sum(value * n for value, n in result.histogram)
+        if total <= 0:
+            continue
+        lost = sum((v - usual) * n for v, n in result.histogram if v > usual + LONGER_NS)
+        return lost / total, result
+    return None

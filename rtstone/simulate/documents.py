@@ -1,0 +1,135 @@
+"""The document of a simulation, schema rtstone.simulation/1.
+
+It holds no time of day and no number of workers: what is asked alike is answered alike, to the
+byte.  Unknown is ``None``.  Times are nanoseconds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+SCHEMA = "rtstone.simulation/1"
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """All sets of so many tasks at one utilisation under one policy.
+
+    ``schedulable``: share of the sets without a miss, with its 95% interval (Wilson).  ``jobs``
+    are those whose deadline lies in the simulated time; the lateness of one that was not completed
+    is counted as far as it had come by the end.  ``response``: of the aperiodic requests served.
+    ``value_ratio``: value of the jobs that met their deadline, of the value of all.
+    """
+
+    policy: str
+    tasks: int
+    utilisation: float
+    sets: int
+    schedulable: float
+    schedulable_ci95: tuple[float, float]
+    jobs: int
+    missed: int
+    miss_ratio: float | None
+    lateness_mean_ns: float | None
+    lateness_max_ns: int | None
+    requests: int
+    served: int
+    response_mean_ns: float | None
+    response_max_ns: int | None
+    preemptions_per_job: float | None
+    value_ratio: float | None
+    switches: int
+    events: int
+
+
+class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
+    """Utilisation up to which sets miss nothing; execution times exact and scaled together."""
+
+    policy: str
+    tasks: int
+    sets: int
+    min: float
+    mean: float
+    max: float
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What the system takes; ``from_run`` says where a number was measured, None: it was given."""
+
+    switch_ns: int = 0
+    tick_ns: int = 0
+    tick_cost_ns: int = 0
+    from_run: str | None = None
+    sources: list[str] = []
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked."""
+
+    policies: list[str]
+    tasks: list[int]
+    utilisation: list[float]
+    sets: int
+    seed: int
+    time_ns: int
+    execution: str
+    deadlines: str
+    aperiodic_load: float
+    server: str
+    server_budget_ns: int | None
+    server_period_ns: int | None
+    protocol: str | None
+    quantum_ns: int
+    costs: Cost
+
+
+class Simulation(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer; ``numpy`` drew the sets, and another version might draw others."""
+
+    schema: str = SCHEMA
+    version: str
+    numpy: str
+    request: Request
+    points: list[Point]
+    breakdown: list[Breakdown]
+
+
+class Test(msgspec.Struct, frozen=True, kw_only=True):
+    """One test of a Hartstone experiment; utilisation in percent of the raw speed."""
+
+    utilisation: float
+    activations: int
+    met: int
+    missed: int
+    skipped: int
+    late_mean_ns: float | None
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment under one policy.
+
+    ``breakdown``: utilisation in percent of the last test without a miss or a skip; None if there
+    was none.  ``ended``: why it ended (misses, utilisation, tests).
+    ``measured`` is the breakdown of the run, ``gap`` what the operating system took of it.
+    """
+
+    experiment: str
+    set: str
+    policy: str
+    raw_kwips: int
+    factor: int
+    breakdown: float | None
+    first_miss: float | None
+    ended: str
+    measured: float | None
+    gap: float | None
+    tests: list[Test]
+
+
+class Hartstone(msgspec.Struct, frozen=True, kw_only=True):
+    """Simulated Hartstone; schema rtstone.simulated-hartstone/1."""
+
+    schema: str = "rtstone.simulated-hartstone/1"
+    version: str
+    duration_ns: int
+    costs: Cost
+    experiments: list[Experiment]

@@ -1,0 +1,144 @@
+"""Task sets drawn at random (benchmarks 6.3); times are nanoseconds.
+
+Every set has random numbers of its own, a Philox stream named by seed, number of tasks, utilisation
+and number of the set: it is the same whatever else is drawn, and by how many workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtstone.simulate.taskset import Ints, Section, TaskSet, jobs
+
+SHORTEST, LONGEST = 10_000_000, 1_000_000_000  # periods
+LEAST_SHARE = 0.5  # of the nominal execution time that a job takes
+VALUES = 100  # a task's value is 1 to so much
+APERIODIC_LOAD = 0.1  # of the processor
+REQUEST = 1_000_000  # mean execution time of an aperiodic request
+RESOURCES = 2
+SECTION_SHARE = 0.1  # of the nominal execution time, in its first half
+
+_TASKS, _WORK, _REQUESTS = range(3)  # streams of a set
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What all sets have in common.
+
+    ``constrained``: deadlines are uniform between execution time and period, else the period.
+    ``exact``: jobs take their nominal execution time, else that times uniform(0.5, 1).
+    ``resources``: every task has a critical section.
+    """
+
+    seed: int
+    end: int
+    constrained: bool = False
+    exact: bool = False
+    resources: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A set before it is known how heavy it is; ``share`` is each task's part of the whole."""
+
+    share: NDArray[np.float64]
+    period: Ints
+    slack: NDArray[np.float64]  # where between execution time and period the deadline lies
+    value: Ints
+    at: NDArray[np.float64]  # where a critical section begins, as a share of the execution time
+    resource: Ints
+
+
+def _stream(seed: int, key: tuple[int, ...], stream: int) -> np.random.Generator:
+    sequence = np.random.SeedSequence(seed, spawn_key=(*key, stream))
+    return np.random.Generator(np.random.Philox(sequence))
+
+
+def uunifast(random: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares that sum to 1, uniform over the simplex, from one random number fewer.
+
+    Bini and Buttazzo, Measuring the Performance of Schedulability Tests, 2005, figure 3.
+    """
+    n = len(random) + 1
+    left = np.cumprod(random ** (1.0 / np.arange(n - 1, 0, -1)))
+    return -np.diff(np.concatenate(([1.0], left, [0.0])))
+
+
+def draw(workload: Workload, n: int, ppm: int, number: int) -> Shape:
+    """Set ``number`` of ``n`` tasks; ``ppm`` is the utilisation that it is drawn for, in 1e-6."""
+    rng = _stream(workload.seed, (n, ppm, number), _TASKS)
+    share = uunifast(rng.random(n - 1))
+    period = SHORTEST * (LONGEST / SHORTEST) ** rng.random(n)
+    slack, value, at, resource = (rng.random(n) for _ in range(4))
+    return Shape(
+        share,
+        period.astype(np.int64),
+        slack,
+        1 + (value * VALUES).astype(np.int64),
+        at,
+        (resource * RESOURCES).astype(np.int64),
+    )
+
+
+def fill(
+    workload: Workload, shape: Shape, utilisation: float, key: tuple[int, int, int]
+) -> TaskSet:
+    """The set with the execution times that make up the utilisation, its jobs and its requests.
+
+    ``key`` is what it was drawn with.  An execution time is rounded down, to 1 ns at least.
+    """
+    n = len(shape.period)
+    nominal = np.maximum(1, (utilisation * shape.share * shape.period).astype(np.int64))
+    deadline = shape.period
+    if workload.constrained:
+        room = np.maximum(shape.period - nominal, 0)
+        deadline = np.minimum(nominal, shape.period) + (shape.slack * room).astype(np.int64)
+    work = None
+    if not workload.exact:
+        count = jobs(workload.end, shape.period)
+        random = _stream(workload.seed, key, _WORK).random(int(count.sum()))
+        share = LEAST_SHARE + (1 - LEAST_SHARE) * random
+        work = np.maximum(1, np.repeat(nominal, count) * share).astype(np.int64)
+    arrival, request = _requests(workload, key)
+    return TaskSet(
+        end=workload.end,
+        period=shape.period,
+        deadline=deadline,
+        nominal=nominal,
+        work=work,
+        value=shape.value,
+        sections=_sections(shape, nominal) if workload.resources else ((),) * n,
+        arrival=arrival,
+        request_work=request,
+    )
+
+
+def scaled(tasks: TaskSet, shape: Shape, factor: float) -> TaskSet:
+    """The set with all its nominal execution times, which its jobs take, times a factor."""
+    nominal = np.maximum(1, (tasks.nominal * factor).astype(np.int64))
+    sections = _sections(shape, nominal) if any(tasks.sections) else tasks.sections
+    return replace(tasks, nominal=nominal, work=None, sections=sections)
+
+
+def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints]:
+    """Poisson arrivals with exponential execution times; the same at every utilisation."""
+    n, _, number = key
+    rng = _stream(workload.seed, (n, 0, number), _REQUESTS)
+    apart = REQUEST / APERIODIC_LOAD
+    some = int(workload.end / apart * 1.5) + 50
+    arrival = np.cumsum(-np.log1p(-rng.random(some)) * apart)
+    while arrival[-1] < workload.end:
+        arrival = np.append(arrival, arrival[-1] - np.log1p(-rng.random()) * apart)
+    arrival = arrival[arrival < workload.end]
+    work = -np.log1p(-rng.random(len(arrival))) * REQUEST
+    return arrival.astype(np.int64), 1 + work.astype(np.int64)
+
+
+def _sections(shape: Shape, nominal: Ints) -> tuple[tuple[Section, ...], ...]:
+    return tuple(
+        (Section(int(at * c * (0.5 - SECTION_SHARE)), max(1, int(SECTION_SHARE * c)), int(r)),)
+        for at, c, r in zip(shape.at, nominal.tolist(), shape.resource, strict=True)
+    )

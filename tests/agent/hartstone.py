@@ -1,0 +1,130 @@
+"""The task sets of Hartstone, and two ways to know what comes of them without running them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+S = 1_000_000_000  # ns
+
+
+class Periodic(NamedTuple):
+    """rate in tenths of a hertz, work in ns for an activation."""
+
+    rate: int
+    work: int
+
+    def due(self, j: int) -> int:
+        """When activation j is released, in ns after the start, as the bench rounds it."""
+        return j * 10 * S // self.rate
+
+
+BASE = {
+    "PH": [(2, 32), (4, 16), (8, 8), (16, 4), (32, 2)],
+    "PN": [(2, 32), (5, 13), (9, 7), (17, 4), (31, 2)],
+    "golatowski": [(1, 512), (2, 256), (4, 128), (8, 64), (16, 32)],
+}
+
+
+def periodic_set(base: str, experiment: int, test: int, m: int, kwi: int) -> list[Periodic]:
+    """The set of a test, from 1, in the order of its tasks; `kwi`: ns of a KWI (benchmarks 6.2)."""
+    step = test - 1
+    rates = [10 * hz for hz, _ in BASE[base]]
+    loads = [load * m for _, load in BASE[base]]
+    if experiment == 1:
+        rates[4] += step * rates[3]
+        if base == "PN" and step and any(rates[4] % rate == 0 for rate in rates[:4]):
+            rates[4] += 10
+    if experiment == 2:
+        rates = [rate * (10 + step) // 10 for rate in rates]
+    if experiment == 3:
+        loads = [load + step * m for load in loads]
+    tasks = [Periodic(rate, load * kwi) for rate, load in zip(rates, loads, strict=True)]
+    return tasks + [tasks[2]] * (step if experiment == 4 else 0)
+
+
+def utilisation(tasks: list[Periodic]) -> Fraction:
+    """Share of the CPU that a set asks for."""
+    return sum((Fraction(t.work * t.rate, 10 * S) for t in tasks), Fraction(0))
+
+
+def meets_all(tasks: list[Periodic]) -> bool:
+    """Exact response-time analysis (Joseph and Pandya 1986) under rate-monotonic priorities."""
+    for i, task in enumerate(tasks):
+        period = Fraction(10 * S, task.rate)
+        rivals = [
+            t for k, t in enumerate(tasks) if t.rate > task.rate or (t.rate == task.rate and k != i)
+        ]
+        response, last = Fraction(task.work), Fraction(0)
+        while last != response <= period:
+            last = response
+            response = Fraction(task.work) + sum(
+                (math.ceil(last * t.rate / (10 * S)) * Fraction(t.work) for t in rivals),
+                Fraction(0),
+            )
+        if response > period:
+            return False
+    return True
+
+
+class Told(NamedTuple):
+    """What a test tells of a task; times in ns."""
+
+    met: int
+    missed: int
+    skipped: int
+    late: int
+    longest: int
+
+
+class _Job:
+    def __init__(self, task: Periodic) -> None:
+        self.task, self.j, self.left = task, 0, task.work
+        self.met = self.missed = self.skipped = self.late = self.longest = 0
+
+    def complete(self, now: int, end: int) -> None:
+        due, deadline = self.task.due(self.j), self.task.due(self.j + 1)
+        self.longest = max(self.longest, now - due)
+        if deadline <= end:
+            late = max(now - deadline, 0)
+            self.met, self.missed = self.met + (not late), self.missed + (late > 0)
+            self.late += late
+        self.j, self.left = self.j + 1, self.task.work
+        while self.task.due(self.j) < now:
+            self.skipped += self.task.due(self.j + 1) <= end
+            self.j += 1
+
+
+def play(tasks: list[Periodic], duration: int, switch: int = 0) -> list[Told]:
+    """A test under rate-monotonic priorities, played through; rates must differ.
+
+    ``switch``: what it costs, in ns, to go from one task to another or from idling to a task;
+    releases wait for its end.
+    """
+    jobs = sorted(map(_Job, tasks), key=lambda job: -job.task.rate)
+    now, last = 0, None
+    while True:
+        active = [job for job in jobs if job.task.due(job.j) < duration]
+        if not active:
+            break
+        ready = [job for job in active if job.task.due(job.j) <= now]
+        if not ready:
+            now, last = min(job.task.due(job.j) for job in active), None
+            continue
+        if ready[0] is not last:
+            now, last = now + switch, ready[0]
+            continue
+        job = ready[0]
+        ahead = [other.task.due(other.j) for other in active[: active.index(job)]]
+        stop = min([now + job.left, *(due for due in ahead if due > now)])
+        job.left -= stop - now
+        now = stop
+        if not job.left:
+            job.complete(now, duration)
+            last = job if job.task.due(job.j) <= now else last
+    by_task = {id(job.task): job for job in jobs}
+    return [
+        Told(job.met, job.missed, job.skipped, job.late, job.longest)
+        for job in (by_task[id(task)] for task in tasks)
+    ]

@@ -1,0 +1,43 @@
+"""The checks of what is reported notice the mistakes a bench can make (agent/tests/planted.h)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent import test_truth
+from tests.agent.truth import CHECKS, PLANTED, Agent, Check
+
+# What is planted, and benches whose checks have to notice.
+PLANTS = {
+    "stamp late": ["null", "sem.wait.free", "sem.post.lower", "mem.memset", "det.response"],
+    "stamp early": ["null", "sem.wait.free", "sem.post.lower", "mem.memset", "det.response"],
+    "a call too many": ["sem.post.nowait", "sem.post.lower", "sem.post.higher", "sync.test2"],
+    "no inheritance": ["sync.test3"],
+    "sample dropped": ["dk.periodic", "mem.malloc.small", "sem.post.nowait"],
+    "long sample dropped": ["det.bintime", "dk.irqsoff", "sem.post.nowait", "dk.periodic"],
+    "missed not counted": ["dk.periodic"],
+    "no priorities": ["sem.post.higher", "sync.test3", "mq.latency", "ipc.srsr", "sync.test2"],
+    "half the work": ["dk.nanosleep", "mem.memcpy.fwd", "det.response"],
+    "load asleep": ["dk.nanosleep", "dk.irqsoff"],
+}
+CASES = [(plant, bench) for plant, benches in PLANTS.items() for bench in benches]
+
+
+def fails(check: Check, agent: Agent) -> bool:
+    try:
+        check(agent)
+    except (AssertionError, StopIteration):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("plant", "bench"), CASES, ids=lambda v: v.replace(" ", "-"))
+def test_a_planted_mistake_is_noticed(plant: str, bench: str) -> None:
+    assert any(fails(check, Agent(PLANTED, plant)) for check in CHECKS[bench])
+
+
+def test_without_a_mistake_nothing_is_noticed() -> None:
+    """The planted agent is the simulated one but for what is planted."""
+    checks = {check for _, bench in CASES for check in CHECKS[bench]}
+    assert checks <= set(test_truth.ALL)
+    assert not [check.__name__ for check in checks if fails(check, Agent(PLANTED))]

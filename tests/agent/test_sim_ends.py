@@ -1,0 +1,63 @@
+"""How cases on the simulated system end that do not end by themselves."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+
+from tests.agent.speak import records
+from tests.agent.truth import SIM, C, answers, per
+
+CASES = b"case 1 null samples=0 time=1000000000000\n"
+
+
+def test_a_model_in_which_nothing_costs_time_says_so() -> None:
+    done = subprocess.run(
+        [SIM.path], input=CASES, capture_output=True, timeout=60, check=False
+    )  # ideal: no costs
+    assert done.returncode == 1
+    assert b"time stands still" in done.stderr
+
+
+def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
+    with subprocess.Popen(
+        [SIM.path, *C.words()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as agent:
+        assert agent.stdin
+        assert agent.stdout
+        agent.stdin.write(CASES)
+        agent.stdin.flush()
+        lines = []
+        for line in agent.stdout:
+            lines.append(line)
+            assert b'"t":"end"' not in line
+            if b'"t":"case"' in line:
+                break
+        time.sleep(0.1)
+        agent.send_signal(signal.SIGTERM)
+        found = records(b"".join([*lines, agent.stdout.read()]))
+    result = next(r for r in found if r["t"] == "result")
+    assert result["n"] > 0
+    assert result["ended"] == "stopped"
+    assert result["min"] == result["max"] == C.read
+    end = next(r for r in found if r["t"] == "end")
+    assert (end["status"], end["reason"]) == ("failed", "stopped")
+    assert found[-1]["t"] == "bye"
+
+
+def test_a_sleep_beyond_all_patience_beside_a_load_is_no_hang() -> None:
+    """Sleeps of a minute are in the procedure, and the patience of the case is longer."""
+    command = "case 1 dk.nanosleep request=60000000000 samples=2 warmup=0"
+    found = answers(SIM, "load min", command, model=[per("add", 3_000_000)])
+    assert next(r for r in found if r["t"] == "end")["status"] == "ok"
+
+
+def test_cases_follow_each_other_as_if_each_were_the_first() -> None:
+    """Time and random numbers begin again; nothing of a case is left for the next."""
+    model = ["seed=5", "cost.switch.random=0:0,1000000000:900000"]
+    command = "sem.post.higher samples=200"
+    found = answers(SIM, *(f"case {i} {command}" for i in (1, 2, 3)), model=model)
+    results = [r | {"id": 0, "seq": 0} for r in found if r["t"] == "result"]
+    assert len(results) == 3
+    assert results[0] == results[1] == results[2]

@@ -1,0 +1,31 @@
+"""Every bench on the simulated system, to the tick (truth.py, truth_*.py)."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.agent.truth import CHECKS, SIM, Check, listed
+
+for path in sorted(Path(__file__).parent.glob("truth_*.py")):
+    importlib.import_module(f"tests.agent.{path.stem}")
+
+UNCHECKED = {
+    "int.latency.self": "the simulated system has no handler that reads a timer's counter",
+    "posix.metrics": "a table of benches, without samples",
+}
+
+
+ALL = sorted({check for of in CHECKS.values() for check in of}, key=lambda check: check.__name__)
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
+def test_what_is_reported_is_what_the_model_implies(check: Check) -> None:
+    check(SIM)
+
+
+def test_every_bench_has_its_truth() -> None:
+    assert sorted(CHECKS.keys() | UNCHECKED.keys()) == sorted(listed(SIM))
+    assert not CHECKS.keys() & UNCHECKED.keys()

@@ -1,0 +1,228 @@
+"""What a case on the simulated system must report: formulas of what the model says things cost.
+
+A check takes an agent, runs cases on it and asserts that what comes back is, to the tick, what the
+procedure of the bench implies.  @truth("bench", ...) enters it for these benches; a further family
+is a further file truth_NAME.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rtstone.model.histogram import bounds
+from tests.agent.speak import BUILD, Json, records, talk
+
+
+class Agent(NamedTuple):
+    """A simulated agent; `plant` names the mistake that it makes (agent/tests/planted.h)."""
+
+    path: Path = BUILD / "rtstone-agent-sim"
+    plant: str = ""
+
+
+SIM = Agent()
+PLANTED = BUILD / "tests" / "planted-agent"
+
+Check = Callable[[Agent], None]
+CHECKS: dict[str, list[Check]] = {}
+
+
+def truth(*benches: str) -> Callable[[Check], Check]:
+    """Enters a check for these benches."""
+
+    def enter(check: Check) -> Check:
+        for bench in benches:
+            CHECKS.setdefault(bench, []).append(check)
+        return check
+
+    return enter
+
+
+class Costs(NamedTuple):
+    """ns of every operation: primes, so that no two paths cost the same by accident."""
+
+    read: int = 13
+    time: int = 17
+    time_syscall: int = 29
+    switch: int = 1009
+    space: int = 5003
+    interrupt: int = 2003
+    raise_: int = 307
+    yield_: int = 211
+    sleep: int = 401
+    task_create: int = 3001
+    task_priority: int = 503
+    suspend: int = 607
+    resume: int = 701
+    sem_create: int = 809
+    sem_delete: int = 907
+    sem_give: int = 101
+    sem_wake: int = 1103
+    sem_take: int = 127
+    sem_block: int = 1301
+    sem_try: int = 139
+    mutex_create: int = 1409
+    mutex_delete: int = 1511
+    mutex_lock: int = 151
+    mutex_block: int = 1601
+    mutex_unlock: int = 163
+    mutex_wake: int = 1709
+    queue_create: int = 1801
+    queue_delete: int = 1901
+    queue_send: int = 2111
+    queue_receive: int = 2203
+    queue_block: int = 2309
+    queue_wake: int = 2411
+    pointer_send: int = 2503
+    pointer_receive: int = 2609
+    malloc: int = 2707
+    free: int = 2801
+    child_create: int = 2903
+    child_kill: int = 3109
+    child_reap: int = 3203
+    device: int = 3301
+
+    def words(self) -> list[str]:
+        return [f"cost.{name.rstrip('_')}.fixed={1000 * ns}" for name, ns in self._asdict().items()]
+
+
+C = Costs()
+WAKE_UP = C.interrupt + C.switch  # from the expiry of a timer to the task, whoever ran before
+
+
+def ns(ps: int) -> int:
+    """A cost as the kernel rounds it."""
+    return (ps + 500) // 1000
+
+
+def per(what: str, ps: int, of: str = "amount") -> str:
+    """The word of a model by which an operation costs so many ps for each of something."""
+    return f"cost.{what}.{of}=0:0,1:{ps}"
+
+
+def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> list[Json]:
+    """What the agent answers to the commands."""
+    words = C.words() + (model or [])
+    return talk(commands, *words, agent=agent.path, env=os.environ | {"PLANT": agent.plant})
+
+
+def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
+    """The results of a case that must be ok, by the names of their series."""
+    found = answers(agent, f"case 1 {command}", model=list(model))
+    end = next(r for r in found if r["t"] == "end")
+    assert end["status"] == "ok", end["reason"]
+    return {r["series"]: r for r in found if r["t"] == "result"}
+
+
+def result(agent: Agent, command: str, *model: str) -> Json:
+    """The only result of a case that must be ok."""
+    return series(agent, command, *model)[""]
+
+
+def raw(agent: Agent, command: str, *model: str) -> tuple[Json, list[int]]:
+    """The result of a case, and every sample of it in order."""
+    found = answers(agent, f"case 1 {command} raw=1", model=list(model))
+    values = [v for r in found if r["t"] == "raw" for v in r["v"]]
+    return next(r for r in found if r["t"] == "result"), values
+
+
+def figures_of(found: Json) -> dict[str, float]:
+    return {name: value for name, value, _ in found["figures"]}
+
+
+def about(value: float) -> Any:
+    """A figure, which is told with three digits behind the point."""
+    return pytest.approx(value, rel=1e-12, abs=5.1e-4)
+
+
+def always(found: Json, value: int, overhead: int = C.read) -> None:
+    """Every sample has this value, net of the clock; `overhead` is what is subtracted of it."""
+    raw_value = value + overhead
+    assert [found["min"], found["max"]] == [raw_value, raw_value], (
+        f"{found['min']} to {found['max']}, where the model implies {raw_value}"
+    )
+    assert found["sum"] == found["n"] * raw_value
+    assert (found["overhead"], found["negative"]) == (overhead, 0)
+    buckets = [(bounds(i, found["bits"]), count) for i, count in found["hist"]]
+    assert [count for _, count in buckets] == [found["n"]]
+    (low, width), _ = buckets[0]
+    assert low <= raw_value < low + width
+
+
+def holds(found: Json, values: list[int]) -> None:
+    """Count, sum, extremes, worst and histogram of a result are those of these values."""
+    assert found["n"] == len(values)
+    assert (found["sum"], found["min"], found["max"]) == (sum(values), min(values), max(values))
+    by_size = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert [w[0] for w in found["worst"]] == [values[i] for i in by_size[:16]]
+    left = sorted(values)
+    for index, count in found["hist"]:
+        low, width = bounds(index, found["bits"])
+        assert all(low <= v < low + width for v in left[:count])
+        del left[:count]
+    assert not left
+
+
+class Random:
+    """The generator of the simulated system, and its tables (agent/ports/sim/model.c)."""
+
+    MASK = (1 << 64) - 1
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def draw(self) -> int:
+        """10^9 times a number in [0, 1)."""
+        z = self.state = (self.state + 0x9E3779B97F4A7C15) & self.MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & self.MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & self.MASK
+        return ((z ^ z >> 31) >> 32) * 1_000_000_000 >> 32
+
+    @staticmethod
+    def at(points: list[tuple[int, int]], x: int) -> int:
+        """A table's value in ps: straight between its points."""
+        (x0, y0), (x1, y1) = next((a, b) for a, b in itertools.pairwise(points) if x <= b[0])
+        return y0 + (y1 - y0) * (x - x0) // (x1 - x0)  # for tables that rise
+
+    def costs(self, fixed: int, points: list[tuple[int, int]]) -> Iterator[int]:
+        """What an operation with this random part costs, time after time."""
+        while True:
+            yield ns(1000 * fixed + self.at(points, self.draw()))
+
+
+class Time:
+    """The time of the simulated system, in which nothing happens during a stall."""
+
+    def __init__(self, *stalls: tuple[int, int]) -> None:
+        self.now = 0
+        self.stalls = sorted(stalls)
+
+    def work(self, length: int) -> None:
+        """Something is done for so long."""
+        while self.stalls and self.stalls[0][0] < self.now + length:
+            start, stall = self.stalls.pop(0)
+            length -= max(start - self.now, 0)
+            self.now = max(self.now, start + stall)
+        self.now += length
+
+    def idle(self, until: int) -> None:
+        while self.stalls and self.stalls[0][0] <= until and self.now < until:
+            start, stall = self.stalls.pop(0)
+            self.now = max(self.now, start + stall)
+        self.now = max(self.now, until)
+
+    def words(self) -> list[str]:
+        return [f"stall={start}:{length}:0" for start, length in self.stalls]
+
+
+def listed(agent: Agent) -> list[str]:
+    """The benches an agent has."""
+    done = subprocess.run([agent.path, "--list"], stdout=subprocess.PIPE, check=True)
+    return [r["id"] for r in records(done.stdout) if r["t"] == "bench"]

@@ -1,0 +1,175 @@
+"""One task, nobody else: one call and one reading of the clock lie between the stamps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.truth import (
+    Agent,
+    C,
+    Random,
+    Time,
+    always,
+    figures_of,
+    holds,
+    ns,
+    per,
+    raw,
+    result,
+    series,
+    truth,
+)
+
+
+@truth("null")
+def null(agent: Agent) -> None:
+    always(result(agent, "null samples=5000"), 0)
+
+
+@truth("clk.overhead", "clk.resolution")
+def clocks(agent: Agent) -> None:
+    for clock, cost in (("counter", C.read), ("time", C.time)):
+        always(result(agent, f"clk.overhead clock={clock} samples=3000"), cost, overhead=0)
+        steps = result(agent, f"clk.resolution clock={clock} samples=3000")
+        always(steps, cost, overhead=0)
+        assert figures_of(steps) == {
+            "nominal resolution": 1,
+            "smallest step": cost,
+            "granule": cost,
+            "equal readings": 0,
+            "backward steps": 0,
+        }
+
+
+@truth("det.bintime")
+def bintime(agent: Agent) -> None:
+    readings = {"library": C.time, "syscall": C.time_syscall, "counter": C.read}
+    for clock, cost in readings.items():
+        found = result(
+            agent, f"det.bintime clock={clock} time=5000000", "stall=1000003:40009:1100009"
+        )
+        stalls = [1000003 + i * 1100009 for i in range(4)]  # of 5 ms; the next is at 5.4 ms
+        assert [w[0] for w in found["worst"][:5]] == [cost + 40009] * len(stalls) + [cost]
+        assert found["sum"] == found["n"] * cost + len(stalls) * 40009
+        assert found["min"] == cost
+        blocking = found["max"] - found["sum"] / found["n"]
+        assert figures_of(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
+
+
+SINGLE = {
+    "sem.post.nowait": C.sem_give,
+    "sem.wait.free": C.sem_take,
+    "sem.try.free": C.sem_try,
+    "sem.try.busy": C.sem_try,
+    "sem.create": C.sem_create,
+    "sem.delete": C.sem_delete,
+    "sched.yield": C.yield_,
+    "sync.test1": C.sem_give + C.sem_take,
+    "sync.test1 type=named": C.sem_give + C.sem_take,
+    "sync.test1 type=mutex": C.mutex_lock + C.mutex_unlock,
+    "posix.mutex.lock": C.mutex_lock,
+    "posix.mutex.unlock": C.mutex_unlock,
+    "posix.mutex.lock protocol=inherit": C.mutex_lock,
+    "posix.mutex.unlock protocol=inherit": C.mutex_unlock,
+    "posix.mutex.lock protocol=protect": C.mutex_lock,
+    "posix.mutex.unlock protocol=protect": C.mutex_unlock,
+}
+
+
+@truth(*{command.split()[0] for command in SINGLE})
+def single_calls(agent: Agent) -> None:
+    for command, cost in SINGLE.items():
+        found = result(agent, f"{command} samples=300 batch=1")
+        always(found, cost)
+        assert (found["n"], found["warmup"], found["ended"]) == (300, 10, "samples")
+
+
+@truth("sem.wait.free", "sched.yield", "mem.memset")
+def batches(agent: Agent) -> None:
+    always(result(agent, "sem.wait.free batch=7 samples=100"), 7 * C.sem_take)
+    # A yield is longer than 10 granules, which are readings here, and two waits are.
+    assert result(agent, "sched.yield samples=100")["batch"] == 1
+    assert result(agent, "sem.wait.free samples=100")["batch"] == 2
+    always(
+        result(agent, "mem.memset size=64 batch=5 samples=100", per("set", 700)), 5 * ns(64 * 700)
+    )
+
+
+def sizes(low: int, high: int, n: int) -> list[int]:
+    """The sizes that all systems are asked for: Park-Miller from seed 123."""
+    x, found = 123, []
+    for _ in range(n):
+        x = x * 16807 % 2147483647
+        found.append(low + x % (high - low + 1))
+    return found
+
+
+@truth("mem.malloc.small", "mem.malloc.large", "mem.free")
+def heap(agent: Agent) -> None:
+    cost = per("malloc", 1103)  # for each byte: every single size shows
+    for command, low, high in (("small", 1, 19584), ("large", 19584, 1000000)):
+        found, values = raw(agent, f"mem.malloc.{command} samples=500", cost)
+        asked = sizes(low, high, 510)[10:]
+        expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in asked]
+        assert values == expected
+        holds(found, expected)
+        assert figures_of(found)["failed allocations"] == 0
+    for order in ("fifo", "lifo", "random"):
+        always(result(agent, f"mem.free order={order} samples=300", cost), C.free)
+
+
+@truth("mem.memcpy.fwd", "mem.memcpy.rev", "mem.memmove.up", "mem.memmove.down", "mem.memset")
+def blocks(agent: Agent) -> None:
+    for size in (64, 1024, 5120, 16384):
+        for bench in ("memcpy.fwd", "memcpy.rev", "memmove.up", "memmove.down"):
+            found = result(agent, f"mem.{bench} size={size} batch=1 samples=50", per("copy", 307))
+            always(found, ns(307 * size))
+        found = result(agent, f"mem.memset size={size} batch=1 samples=50", per("set", 211))
+        always(found, ns(211 * size))
+
+
+@truth("proc.create", "proc.kill")
+def children(agent: Agent) -> None:
+    for kind in ("thread", "process"):
+        created = result(agent, f"proc.create kind={kind} samples=200")
+        always(created, C.child_create)
+        assert figures_of(created) == {
+            "children that ran before the call returned": 0,
+            "priority of the parent": 61,
+            "priority of a child": 60,
+        }
+        killed = series(agent, f"proc.kill kind={kind} samples=200")
+        always(killed["call"], C.child_kill)
+        # The reading that ends `call` lies within `complete`, and is taken away with the other.
+        always(killed["complete"], C.child_kill + C.child_reap, overhead=2 * C.read)
+        assert figures_of(killed["call"])["victims that ran before they were terminated"] == 0
+
+
+@truth("sem.post.nowait")
+def random_costs(agent: Agent) -> None:
+    """What is recorded is, sample by sample, what the seeded distribution gave."""
+    points = [(0, 0), (500_000_000, 90_000), (990_000_000, 400_000), (1_000_000_000, 80_000_000)]
+    table = ",".join(f"{x}:{y}" for x, y in points)
+    for seed in (0, 20260101):
+        found, values = raw(
+            agent,
+            "sem.post.nowait batch=1 samples=4000",
+            f"seed={seed}",
+            f"cost.sem_give.random={table}",
+        )
+        costs = Random(seed).costs(C.sem_give, points)
+        expected = [C.read + next(costs) for _ in range(4010)][10:]
+        assert values == expected
+        holds(found, expected)
+
+
+@truth("null", "sem.wait.free")
+def stalls_lie_where_they_fall(agent: Agent) -> None:
+    """Samples that a stall cuts through are longer by it, and no other."""
+    time = Time((100_003, 7001), (200_017, 13_007), (300_007, 101))
+    words = time.words()
+    found, values = raw(agent, "sem.wait.free batch=1 samples=1000 warmup=0", *words)
+    long = sorted(v - C.read - C.sem_take for v in values if v != C.read + C.sem_take)
+    assert set(long) <= {101, 7001, 13_007}
+    inside = found["sum"] - found["n"] * (C.read + C.sem_take)
+    assert inside == sum(long)

@@ -1,0 +1,222 @@
+"""Hartstone: where it breaks down on a system without costs, and what costs do to it."""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+
+from tests.agent.hartstone import Periodic, Told, meets_all, periodic_set, play, utilisation
+from tests.agent.speak import Json, talk
+from tests.agent.truth import Agent, figures_of, truth
+
+S = 1_000_000_000
+RAW = 100_000  # KWIPS
+DURATION = 2 * S
+
+
+class Experiment(NamedTuple):
+    """The figures of an experiment, and what each test told of its tasks."""
+
+    figures: dict[str, float]
+    tests: list[list[dict[str, str]]]
+
+
+def run(agent: Agent, command: str, kwi: int = S // RAW, **costs: int) -> Experiment:
+    """An experiment on a system where only work costs time, and what is named."""
+    words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * kwi}"]
+    words += [f"cost.{name}.fixed={1000 * ns}" for name, ns in costs.items()]
+    env = os.environ | {"PLANT": agent.plant}
+    found = talk([f"case 1 {command}"], *words, agent=agent.path, env=env)
+    end = next(r for r in found if r["t"] == "end")
+    assert end["status"] == "ok", end["reason"]
+    result: Json = next(r for r in found if r["t"] == "result")
+    table = result["tables"][0]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    tests: list[list[dict[str, str]]] = []
+    for row in rows:
+        if int(row["test"]) > len(tests):
+            tests.append([])
+        tests[-1].append(row)
+    return Experiment(figures_of(result), tests)
+
+
+def told(row: dict[str, str]) -> tuple[int, int, int, str, str]:
+    """What a row tells: met, missed, skipped, mean lateness and longest response in us."""
+    return (int(row["met"]), int(row["missed"]), int(row["skipped"]), row["average late us"],
+            row["longest response us"])  # fmt: skip
+
+
+def as_told(of: Told) -> tuple[int, int, int, str, str]:
+    """The same of what was played through."""
+    late = of.late / of.missed if of.missed else 0
+    return (of.met, of.missed, of.skipped, f"{late / 1000:.1f}", f"{of.longest / 1000:.1f}")
+
+
+def breaks_down(found: Experiment, clean: int) -> None:
+    """The last test without a miss, and with it the figure of merit."""
+    assert found.figures["last test without a miss"] == clean
+    assert found.figures["first test with a miss"] == clean + 1
+    merit = float(found.tests[clean - 1][0]["utilisation %"])
+    assert found.figures["breakdown utilisation"] == pytest.approx(merit, abs=0.006)
+
+
+@truth("hart.raw")
+def raw_speed(agent: Agent) -> None:
+    assert run_raw(agent) == RAW
+
+
+def run_raw(agent: Agent) -> float:
+    words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
+    env = os.environ | {"PLANT": agent.plant}
+    found = talk(["case 1 hart.raw"], *words, agent=agent.path, env=env)
+    return figures_of(next(r for r in found if r["t"] == "result"))["raw speed"]
+
+
+@truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
+def harmonic_sets_reach_the_whole(agent: Agent) -> None:
+    """Under both policies the last step at or below 100% is the last without a miss."""
+    for experiment in (1, 2, 3, 4):
+        found = run(agent, f"hart.PH.{experiment} duration={DURATION}")
+        m = int(found.figures["factor of all loads"])
+        assert m == RAW // 5 // 320  # a fifth of raw speed
+        sets = (periodic_set("PH", experiment, n, m, S // RAW) for n in count(1))
+        last = next(n for n, tasks in enumerate(sets) if utilisation(tasks) > 1)
+        breaks_down(found, last)
+        command = f"hart.PH.{experiment} duration={DURATION} policy=edf stop=first"
+        breaks_down(run(agent, command), last)
+
+
+def exact_breakdown(experiment: int, m: int, kwi: int) -> int:
+    """The last test of series PN before one that misses, by analysis alone."""
+    return next(n for n in count() if not meets_all(periodic_set("PN", experiment, n + 1, m, kwi)))
+
+
+@truth("hart.PN.1", "hart.PN.2", "hart.PN.3", "hart.PN.4")
+def other_sets_break_down_where_analysis_says(agent: Agent) -> None:
+    for experiment in (1, 2, 3, 4):
+        found = run(agent, f"hart.PN.{experiment} duration={DURATION} stop=first")
+        m = int(found.figures["factor of all loads"])
+        breaks_down(found, exact_breakdown(experiment, m, S // RAW))
+        edf = run(agent, f"hart.PN.{experiment} duration={10 * S} policy=edf stop=first")
+        sets = (periodic_set("PN", experiment, n, m, S // RAW) for n in count(1))
+        breaks_down(edf, next(n for n, tasks in enumerate(sets) if utilisation(tasks) > 1))
+
+
+@truth("hart.PN.1", "hart.PN.2", "hart.PN.3", "hart.PN.4")
+def so_do_fifty_drawn_at_random(agent: Agent) -> None:
+    """Speed and factor of the loads drawn, and with them all execution times."""
+    draw = random.Random(37)
+    for _ in range(50):
+        experiment, kwi = draw.randint(1, 4), draw.randint(5_000, 60_000)
+        speed = draw.randint(S // kwi, 2 * S // kwi)  # the factor follows from what is told
+        m = max(speed // 5 // 320, 1)
+        last = exact_breakdown(experiment, m, kwi)
+        found = run(
+            agent, f"hart.PN.{experiment} duration={DURATION} stop=first speed={speed}", kwi
+        )
+        assert found.figures["factor of all loads"] == m
+        assert found.figures["last test without a miss"] == last
+        assert found.figures["first test with a miss"] == last + 1
+
+
+@truth("hart.PH.1", "hart.PN.1", "hart.PN.2", "hart.PN.3")
+def every_activation_is_accounted_for(agent: Agent) -> None:
+    """Met, missed, skipped, lateness and longest response of every task of every test."""
+    for bench, base, experiment in (("PN.1", "PN", 1), ("PN.3", "PN", 3), ("PH.1", "PH", 1)):
+        found = run(agent, f"hart.{bench} duration={DURATION}")
+        m = int(found.figures["factor of all loads"])
+        for n, rows in enumerate(found.tests, 1):
+            tasks = periodic_set(base, experiment, n, m, S // RAW)
+            assert [told(row) for row in rows] == [as_told(t) for t in play(tasks, DURATION)]
+            due = [sum(told(row)[:3]) for row in rows]
+            assert due == [DURATION * t.rate // (10 * S) for t in tasks]
+
+
+@truth("hart.PN.1")
+def a_switch_costs_its_cost(agent: Agent) -> None:
+    """Every response is longer by the switches in it, and no more."""
+    switch = 7_919
+    found = run(agent, f"hart.PN.1 duration={DURATION} stop=first", switch=switch)
+    free = run(agent, f"hart.PN.1 duration={DURATION} stop=first")
+    m = int(found.figures["factor of all loads"])
+    assert found.figures["breakdown utilisation"] < free.figures["breakdown utilisation"]
+    for n, rows in enumerate(found.tests[:-1], 1):
+        tasks = periodic_set("PN", 1, n, m, S // RAW)
+        played = play(tasks, DURATION, switch)
+        assert [told(row)[0:3] for row in rows] == [as_told(t)[0:3] for t in played]
+        assert [told(row)[4] for row in rows] == [as_told(t)[4] for t in played]
+
+
+@truth("hart.AH.1", "hart.AH.2", "hart.AH.3", "hart.AH.4")
+def sporadic_work_counts(agent: Agent) -> None:
+    for experiment in (1, 2, 3, 4):
+        found = run(agent, f"hart.AH.{experiment} duration={DURATION}")
+        m = int(found.figures["factor of all loads"])
+        first = found.tests[0]
+        assert [row["task"] for row in first[5:7]] == ["6 sporadic", "7 background"]
+        assert [int(row["KWIPP"]) for row in first] == [
+            16 * m,
+            8 * m,
+            4 * m,
+            2 * m,
+            m,
+            2 * m,
+            8 * m,
+        ]
+        assert [float(row["Hz"]) for row in first[5:]] == [10.0, 2.0]
+        arrivals = sum(told(first[5])[:3])
+        assert 10 <= arrivals <= 40  # in 2 s, 50 ms and more apart
+        # alone under its priority, but for what is more urgent than 20 Hz: task 5
+        assert float(first[5]["longest response us"]) <= 1e-3 * (3 * m * S / RAW)
+        assert told(first[6])[:3] == (0, 0, 0)  # it has no deadlines
+
+
+@truth("hart.SH.1", "hart.SH.2", "hart.SH.3", "hart.SH.4")
+def blocking_is_bounded(agent: Agent) -> None:
+    """Nobody waits for longer than the server works for one less urgent, or, of a task, for all."""
+    for experiment in (1, 2, 3, 4):
+        for form in ("monitor", "server"):
+            command = f"hart.SH.{experiment} duration={DURATION} stop=first form={form}"
+            found = run(agent, command)
+            m = int(found.figures["factor of all loads"])
+            for n, rows in enumerate(found.tests, 1):
+                work = m * (n if experiment == 3 else 1) * S // RAW
+                longest = [float(row["longest blocking us"]) for row in rows[:5]]
+                assert longest[4] <= work / 1000 + 0.05, f"{command}, test {n}"
+                if form == "monitor":
+                    assert longest[0] < DURATION / 2000
+            assert [int(row["KWIPP"]) for row in found.tests[0]] == [
+                load * m for load in (32, 16, 8, 4, 2)
+            ]
+
+
+@truth("hart.SA.1", "hart.SA.2", "hart.SA.3", "hart.SA.4")
+def all_together(agent: Agent) -> None:
+    for experiment in (1, 2, 3, 4):
+        for form in ("monitor", "server"):
+            found = run(agent, f"hart.SA.{experiment} duration={DURATION} form={form}")
+            m = int(found.figures["factor of all loads"])
+            loads = [16 * m, 8 * m, 4 * m, 2 * m, m, 2 * m, 8 * m]
+            assert [int(row["KWIPP"]) for row in found.tests[0][:7]] == loads
+            if experiment == 4:
+                kinds = [row["task"].split()[1:] for row in found.tests[2][7:9]]
+                assert kinds == [[], ["sporadic"]]
+            if experiment == 3:
+                grown = [int(row["KWIPP"]) for row in found.tests[1][:7]]
+                assert grown == [load + m for load in loads[:6]] + [8 * m]
+
+
+def test_the_oracle_of_this_file_is_no_tautology() -> None:
+    """Two tasks by hand: 2 of 4 and 3 of 6 ms, of which the less urgent one just does not fit."""
+    ms = 1_000_000
+    fits = [Periodic(2500, 2 * ms), Periodic(1000, 4 * ms)]
+    assert meets_all(fits)
+    assert play(fits, 100 * ms)[1] == Told(10, 0, 0, 0, 8 * ms)
+    over = [Periodic(2500, 2 * ms), Periodic(1000, 7 * ms)]
+    assert not meets_all(over)
+    # it completes at 13, 2 + 2 + 2 + 7; the release at 10 is shed, so the next one is at 20
+    assert play(over, 20 * ms)[1].missed == 1

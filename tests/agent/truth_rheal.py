@@ -1,0 +1,87 @@
+"""Rhealstone: what lies between the stamps of an event, and what the loop difference leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import Json
+from tests.agent.truth import Agent, C, about, always, answers, figures_of, result, truth
+
+GIVE = C.sem_give + C.sem_wake
+WAIT = C.sem_take + C.sem_block
+LOCKED = C.mutex_lock + C.mutex_block + C.switch + C.mutex_unlock + C.mutex_wake + C.switch
+SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
+
+
+def classic(found: Json, value: float) -> None:
+    """One loop difference, told in tenths of a nanosecond; nothing is subtracted of it."""
+    assert (found["n"], found["hz"], found["overhead"]) == (1, 10_000_000_000, 0)
+    assert found["min"] == found["max"] == pytest.approx(10 * value, abs=1)
+
+
+@truth("rheal.ts")
+def task_switch(agent: Agent) -> None:
+    found = result(agent, "rheal.ts samples=500")
+    always(found, C.yield_ + C.switch)
+    assert figures_of(found)["switches nobody asked for"] == 0
+    loops = 1000
+    found = result(agent, f"rheal.ts form=classic loops={loops}")
+    told = figures_of(found)
+    assert told["T_dir"] == about(C.yield_)
+    assert told["T_loop"] == about(C.read)  # a loop without a call takes no time
+    each = ((2 * loops - 1) * (C.yield_ + C.switch) + told["T_run"] % 1) / (2 * loops - 1)
+    assert told["task switch, T_dir not subtracted"] == pytest.approx(each, abs=0.5)
+    classic(found, told["task switch, T_dir not subtracted"] - C.yield_)
+
+
+@truth("rheal.pt")
+def preemption(agent: Agent) -> None:
+    always(result(agent, "rheal.pt samples=500"), C.resume + C.switch)
+    always(result(agent, "rheal.pt samples=500", "lacks=suspend"), GIVE + C.switch)
+    classic(result(agent, "rheal.pt form=classic loops=1000"), C.resume + C.switch)
+    classic(result(agent, "rheal.pt form=classic loops=1000", "lacks=suspend"), GIVE + C.switch)
+
+
+@truth("rheal.il")
+def interrupt(agent: Agent) -> None:
+    always(result(agent, "rheal.il samples=500"), C.raise_ + C.interrupt)
+    classic(result(agent, "rheal.il form=classic loops=1000"), C.raise_ + C.interrupt)
+
+
+@truth("rheal.ss")
+def shuffling(agent: Agent) -> None:
+    always(result(agent, "rheal.ss samples=500"), GIVE + C.yield_ + C.switch)
+    classic(result(agent, "rheal.ss form=classic loops=1000"), WAIT + C.switch + GIVE)
+
+
+@truth("rheal.db")
+def deadlock(agent: Agent) -> None:
+    found = result(agent, "rheal.db samples=500")
+    always(found, LOCKED)
+    assert figures_of(found)["H met the lock free"] == 0
+    always(result(agent, "rheal.db samples=100 variant=kar"), LOCKED)
+    # the published difference holds H's own release as well
+    classic(result(agent, "rheal.db form=classic loops=1000"), LOCKED + C.mutex_unlock)
+
+
+@truth("rheal.db")
+def nothing_breaks_it(agent: Agent) -> None:
+    """M runs while H waits: found out, told, and over after a limit."""
+    for form in ("sampled", "classic"):
+        for variant in ("rtems", "kar"):
+            found = answers(agent, f"case 1 rheal.db lock=none form={form} variant={variant}")
+            end = next(r for r in found if r["t"] == "end")
+            assert end["status"] == "unsupported"
+            assert end["reason"].startswith("n.e.: M ran while H waited")
+
+
+@truth("rheal.im", "rheal.dt")
+def messages(agent: Agent) -> None:
+    always(result(agent, "rheal.im samples=500"), SENT)
+    classic(
+        result(agent, "rheal.im form=classic loops=1000"),
+        SENT + C.queue_block + C.switch - C.queue_receive,
+    )
+    both = 2 * (C.queue_send + C.queue_receive + C.switch) + C.queue_wake + C.queue_block
+    always(result(agent, "rheal.dt samples=200"), both)
+    classic(result(agent, "rheal.dt form=classic loops=1000"), both)

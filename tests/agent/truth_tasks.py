@@ -1,0 +1,239 @@
+"""Several tasks: who runs in which order, and so what lies between the stamps."""
+
+from __future__ import annotations
+
+from tests.agent.truth import Agent, C, about, always, figures_of, ns, per, result, truth
+
+GIVE = C.sem_give + C.sem_wake  # to a task that waits
+WAIT = C.sem_take + C.sem_block  # where nothing is to be had
+
+
+def spaces(entity: str) -> int:
+    """What a switch costs more to a task that is a process."""
+    return C.space if entity == "process" else 0
+
+
+@truth("sem.post.lower", "sem.post.higher", "sem.wait.busy")
+def semaphores(agent: Agent) -> None:
+    for words, space in (("", 0), ("type=pshared entity=process", C.space)):
+        lower = result(agent, f"sem.post.lower samples=100 {words}")
+        always(lower, GIVE)
+        assert figures_of(lower)["waiter ran within the interval"] == 0
+        higher = result(agent, f"sem.post.higher samples=100 {words}")
+        always(higher, GIVE + C.switch + space)
+        assert figures_of(higher)["waiter did not preempt"] == 0
+        busy = result(agent, f"sem.wait.busy samples=100 {words}")
+        always(busy, WAIT + C.switch + space)
+        assert figures_of(busy)["did not have to wait"] == 0
+
+
+@truth("sem.wait.busy")
+def semaphore_queue(agent: Agent) -> None:
+    """Each task that waits already costs what the model says, whatever its rank."""
+    for rank in ("lower", "equal"):
+        for waiters in (0, 1, 33, 65):
+            found = result(
+                agent,
+                f"sem.wait.busy waiters={waiters} rank={rank} samples=50 warmup=140",
+                per("sem_block", 31_000, "waiters"),
+            )
+            always(found, WAIT + 31 * waiters + C.switch)
+
+
+@truth("sched.yield.pair", "ctx.ballast")
+def yields(agent: Agent) -> None:
+    path = C.yield_ + C.switch
+    rival = "cost.yield_pass.fixed=223000"
+    always(result(agent, "sched.yield samples=100 batch=1", rival), C.yield_)  # it has none
+    for policy in ("fifo", "rr"):
+        always(result(agent, f"sched.yield.pair policy={policy} samples=100", rival), path + 223)
+        pair = result(agent, f"sched.yield.pair policy={policy} samples=100")
+        always(pair, path)
+        assert figures_of(pair)["switches nobody asked for"] == 0
+        for ballast in (0, 1, 33, 129):
+            words = f"ctx.ballast ballast={ballast} policy={policy} samples=50"
+            ready, there = per("switch", 37_000, "ready"), per("switch", 41_000, "tasks")
+            # A, B and the ballast; where it is blocked, also the task that has seen it so
+            always(
+                result(agent, f"{words} state=ready", ready, there),
+                path + 37 * (1 + ballast) + 41 * (2 + ballast),
+            )
+            always(
+                result(agent, f"{words} state=blocked", ready, there),
+                path + 37 * 2 + 41 * (3 + ballast),
+            )
+
+
+@truth("sched.yield.pair")
+def slices_end(agent: Agent) -> None:
+    """A slice that ends between stamp and yield is told: nobody asked for that switch."""
+    found = result(agent, "sched.yield.pair policy=rr samples=100", f"slice={C.read}")
+    assert figures_of(found)["switches nobody asked for"] > 0
+
+
+@truth("sync.test2")
+def round_trip(agent: Agent) -> None:
+    for entity in ("thread", "process"):
+        found = result(agent, f"sync.test2 entity={entity} samples=100")
+        always(found, 2 * (GIVE + WAIT + C.switch + spaces(entity)))
+
+
+@truth("sync.test3")
+def inversion(agent: Agent) -> None:
+    """What L does until H has the resource; M's loop is in it unless the protocol keeps it out."""
+    loop = 1_000_000
+    readings = -(-loop // C.read) + 1  # M ends with the first that is beyond its loop
+    m = C.switch + readings * C.read + WAIT + C.switch
+    to_h = GIVE + C.switch  # H is let in
+    blocks = C.mutex_lock + C.mutex_block + C.switch  # H asks for it, and L goes on
+    hands_over = C.mutex_unlock + C.mutex_wake + C.switch
+    expected = {
+        "protocol=none": (to_h + blocks + GIVE + m + hands_over, "inverted", 1),
+        "lock=semaphore": (to_h + WAIT + C.switch + GIVE + m + GIVE + C.switch, "inverted", 1),
+        "protocol=inherit": (to_h + blocks + GIVE + hands_over, "bounded", 0),
+        # L is as urgent as H from its lock on: H comes when it unlocks, and finds it free
+        "protocol=protect": (
+            GIVE + GIVE + C.mutex_unlock + C.switch + C.mutex_lock,
+            "bounded",
+            0,
+        ),
+    }
+    for words, (latency, verdict, inverted) in expected.items():
+        found = result(agent, f"sync.test3 {words} loop={loop} samples=20 warmup=2")
+        always(found, latency)
+        assert found["tables"][0]["rows"][0][0] == verdict
+        assert figures_of(found) == {
+            "M ran before H had the resource": 22 * inverted,
+            "order was another": 0,
+        }
+
+
+@truth("posix.mutex.handover")
+def hand_over(agent: Agent) -> None:
+    for protocol in ("none", "inherit"):
+        found = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
+        always(found, C.mutex_unlock + C.mutex_wake + C.switch)
+        assert set(figures_of(found).values()) == {0}
+
+
+SEND, RECEIVE = 307, 709  # ps for each byte
+
+
+@truth("ipc.send", "ipc.receive", "ipc.srsr")
+def messages(agent: Agent) -> None:
+    model = [per("queue_send", SEND), per("queue_receive", RECEIVE), per("copy", 101)]
+    for size in (1024, 5120, 16384):
+        send = ns(1000 * C.queue_send + SEND * size)
+        receive = ns(1000 * C.queue_receive + RECEIVE * size)
+        waits = C.queue_block + C.switch
+        path = {"queue": (send, receive), "mailbox": (C.pointer_send, C.pointer_receive)}
+        for mechanism, (out, into) in path.items():
+            words = f"size={size} mechanism={mechanism} samples=50"
+            always(result(agent, f"ipc.send {words}", *model), out + C.queue_wake)
+            always(result(agent, f"ipc.receive {words}", *model), into)
+            trip = result(agent, f"ipc.srsr {words}", *model)
+            there = out + C.queue_wake + waits + into
+            always(trip, 2 * there)
+            if mechanism == "mailbox":
+                figures = figures_of(trip)
+                copy = ns(101 * size)
+                assert figures["mean memcpy of a message"] == about(copy)
+                computed = figures["computed: mean round trip + 2 memcpy"]
+                assert computed == about(2 * there + 2 * copy)
+
+
+@truth("ipc.srsr")
+def messages_between_processes(agent: Agent) -> None:
+    there = C.queue_send + C.queue_wake + C.queue_block + C.switch + C.space + C.queue_receive
+    always(result(agent, "ipc.srsr entity=process samples=50"), 2 * there)
+
+
+@truth("mq.latency")
+def queue_latency(agent: Agent) -> None:
+    for size in (64, 1024):
+        send, receive = ns(1000 * C.queue_send + SEND * size), ns(2203_000 + RECEIVE * size)
+        found = result(
+            agent,
+            f"mq.latency size={size} samples=50",
+            per("queue_send", SEND),
+            per("queue_receive", RECEIVE),
+        )
+        always(found, send + C.queue_wake + C.switch + receive)
+        assert figures_of(found)["receiver did not preempt"] == 0
+
+
+@truth("mq.throughput")
+def queue_throughput(agent: Agent) -> None:
+    """Ten messages fit: ten are sent and ten received, turn about."""
+    turns, size = 7, 1024
+    n = 10 * turns
+    send, receive = ns(1000 * C.queue_send + SEND * size), ns(2203_000 + RECEIVE * size)
+    sender = (
+        n * (C.read + send)
+        + turns * C.queue_wake  # the first of ten finds the receiver waiting
+        + (turns - 1) * C.queue_block
+        + WAIT  # for the receiver to say that it has them all
+        + turns * C.switch
+    )
+    receiver = (
+        n * receive
+        + (n - 1) * C.read  # the last is the stamp
+        + (turns - 1) * (C.queue_wake + C.queue_block + C.switch)
+    )
+    found = result(
+        agent,
+        f"mq.throughput size={size} messages={n} samples=20",
+        per("queue_send", SEND),
+        per("queue_receive", RECEIVE),
+    )
+    always(found, sender + receiver)
+    rate = size * n / (C.read + sender + receiver) * 1000  # MB of 10^6 bytes per second
+    figures = figures_of(found)
+    assert figures["worst block"] == about(rate)
+    assert figures["average"] == about(rate)
+
+
+@truth("sched.bg50.orig")
+def background_start(agent: Agent) -> None:
+    """49 hand-overs, each a slice and a switch."""
+    found = result(agent, "sched.bg50.orig samples=4", per("add", 10_000), "slice=1000003")
+    always(found, 49 * (1_000_003 + C.switch) - C.read)
+    assert figures_of(found) == {
+        "hand-overs from first to last stamp": 49,
+        "tasks that ran out of order": 0,
+    }
+
+
+@truth("sched.bg50.half")
+def background_half(agent: Agent) -> None:
+    """Full slices all round, and then the rests of 25 tasks, one after the other."""
+    add, work, slice_ns = 101_000, 10_000_000, 300_007
+    least = C.read + ns(1_000_000 * add)  # of the calibration
+    passes = int(work / (least / 1_000_000)) + 1
+    rounds, rest = divmod(ns(passes * add), slice_ns)
+    ends = C.read + C.time_syscall + WAIT  # what a task does behind its work
+    assert rest and rest + ends + GIVE < slice_ns
+    half = (
+        WAIT + C.switch + 50 * rounds * (slice_ns + C.switch) + 24 * (rest + ends + C.switch) + rest
+    )
+    got = [rounds * slice_ns + rest + C.read] * 24  # CPU time up to the half
+    got += [rounds * slice_ns + rest + C.read + GIVE] + [rounds * slice_ns] * 25
+    elapsed = C.read + half
+    for policy in ("other", "rr"):
+        found = result(
+            agent,
+            f"sched.bg50.half policy={policy} work={work} samples=2",
+            per("add", add),
+            f"slice={slice_ns}",
+        )
+        always(found, half)
+        figures = figures_of(found)
+        overhead = elapsed - sum(got)
+        preempted = 2 * 50 * rounds
+        assert figures["overhead share"] == about(100 * overhead / elapsed)
+        assert figures["involuntary switches"] == preempted
+        assert figures["overhead per switch"] == about(2 * overhead / preempted)
+        unfair = (max(got) - min(got)) / (sum(got) / 50)
+        name = "unfairness ((max - min) / mean of CPU time)"
+        assert figures[name] == about(100 * unfair)
+        assert figures["tasks that had ended at the half"] == 25

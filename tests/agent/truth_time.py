@@ -1,0 +1,250 @@
+"""Benches that wait for a time: how late they are, what they miss, and what blocks them."""
+
+from __future__ import annotations
+
+from tests.agent.truth import (
+    WAKE_UP,
+    Agent,
+    C,
+    Random,
+    Time,
+    about,
+    always,
+    answers,
+    figures_of,
+    holds,
+    ns,
+    per,
+    raw,
+    result,
+    series,
+    truth,
+)
+
+MS = 1_000_000
+STARTED = C.task_create + C.switch  # when the measuring task runs
+
+
+@truth("dk.periodic")
+def periodic(agent: Agent) -> None:
+    for policy in ("fifo", "deadline"):
+        found = result(agent, f"dk.periodic policy={policy} samples=500")
+        always(found, WAKE_UP, overhead=0)
+        assert (found["missed"], found["omitted"]["n"]) == (0, 0)
+        if policy == "deadline":
+            assert figures_of(found) == {"runtime used up": 0}
+
+
+@truth("dk.periodic")
+def ticks(agent: Agent) -> None:
+    """A sleep ends with the next tick."""
+    words = "dk.periodic align=100000 samples=200"
+    always(result(agent, words, "tick=250000"), 150_000 + WAKE_UP, overhead=0)
+    always(result(agent, words, "tick=100000"), WAKE_UP, overhead=0)
+
+
+STALLS = [
+    (11 * MS, 500),  # with a release: it begins before the wake-up
+    (20 * MS - 1000, 3000),  # across a release
+    (23 * MS + 500, 2000),  # within the wake-up
+    (30 * MS, 8 * MS),
+    (50 * MS, 3 * MS - WAKE_UP),  # the wake-up is just with a release
+    (60 * MS, 3 * MS - WAKE_UP + 1),  # and just behind it
+    (70 * MS + 200_000, 100_000),  # between two
+    (80 * MS, MS),
+]
+
+
+def releases(n: int, first: int, period: int, beside: int) -> tuple[list[int], list[int]]:
+    """Lateness of n activations, and of those that never happened, by the stalls above."""
+    time, release = Time(*STALLS), first
+    late: list[int] = []
+    omitted: list[int] = []
+    while len(late) < n:
+        if release > time.now:
+            time.idle(release)
+            time.work(C.interrupt)
+            time.work(C.switch)
+        late.append(time.now - release)
+        missed = (late[-1] - 1) // period
+        omitted += [late[-1] - i * period for i in range(1, missed + 1)]
+        release += (missed + 1) * period
+        time.work(C.time)
+        time.work(beside)
+        time.work(C.sleep)
+    return late, omitted
+
+
+@truth("dk.periodic")
+def missed_activations(agent: Agent) -> None:
+    for policy, beside in (("fifo", 0), ("deadline", C.time_syscall)):  # it asks for its CPU time
+        late, omitted = releases(100, 11 * MS, MS, beside)
+        found, values = raw(
+            agent,
+            f"dk.periodic policy={policy} align=0 samples=100 warmup=0",
+            *Time(*STALLS).words(),
+        )
+        assert values == late
+        holds(found, late)
+        assert found["missed"] == len(omitted) == found["omitted"]["n"]
+        assert found["omitted"]["sum"] == sum(omitted)
+        assert len(omitted) == 8 + 2 + 3 + 1
+
+
+@truth("dk.periodic")
+def random_wake_ups(agent: Agent) -> None:
+    points = [(0, 0), (900_000_000, 2_000_000), (1_000_000_000, 700_000_000)]
+    table = ",".join(f"{x}:{y}" for x, y in points)
+    found, values = raw(
+        agent, "dk.periodic samples=3000 warmup=0", "seed=77", f"cost.interrupt.random={table}"
+    )
+    costs = Random(77).costs(C.interrupt, points)
+    expected = [next(costs) + C.switch for _ in range(3000)]
+    assert values == expected
+    holds(found, expected)
+
+
+@truth("det.timer_jitter")
+def timer(agent: Agent) -> None:
+    found = result(agent, "det.timer_jitter samples=500")
+    always(found, WAKE_UP, overhead=0)
+    assert figures_of(found) == {"drift": 0, "largest, without drift": WAKE_UP}
+    late = 3 * MS + 7
+    words = [f"stall=30000000:{late}:0"]
+    found = result(agent, "det.timer_jitter samples=100 warmup=0", *words)
+    first = STARTED + 10 * MS
+    due = first + -(-(30 * MS - first) // MS) * MS
+    expected = 30 * MS + late + WAKE_UP - due
+    assert found["max"] == expected
+    assert found["missed"] == (expected - 1) // MS == found["omitted"]["n"]
+
+
+@truth("dk.nanosleep")
+def sleeps(agent: Agent) -> None:
+    for request in (50 * MS, 1_234_567):
+        words = f"request={request} samples=50"
+        # beyond the request: the wake-up; the first reading is taken away with the overhead
+        relative = result(agent, f"dk.nanosleep {words}")
+        always(relative, WAKE_UP, overhead=C.time)
+        absolute = result(agent, f"dk.nanosleep mode=absolute {words}")
+        always(absolute, WAKE_UP, overhead=0)
+        assert figures_of(absolute) == {
+            "above the median, most": 0,
+            "below the median, most": 0,
+            "ended early": 0,
+            "ended early by, most": 0,
+        }
+
+
+@truth("dk.nanosleep")
+def sleeps_with_a_tick(agent: Agent) -> None:
+    """As on Linux 2.4: 50 ms asked for with a tick of 10 ms are 60, less what lies before it."""
+    found = result(agent, "dk.nanosleep request=50000000 samples=20", "tick=10000000")
+    # from one tick to the sixth after it: a sample begins a reading behind the wake-up
+    assert (found["min"], found["max"]) == (10 * MS - C.time, 10 * MS - C.time)
+
+
+@truth("dk.latencytest")
+def audio(agent: Agent) -> None:
+    period, words = 2_902_494, "dk.latencytest samples=50"
+    found = series(agent, words)
+    always(found["period"], period, overhead=0)
+    reads = period // 10 * 8 // C.read
+    always(found["loop"], reads * C.read)
+    assert found["period"]["missed"] == 0
+    assert figures_of(found["period"]) == {
+        "periods within 1 ms": 100,
+        "periods within 2 ms": 100,
+        "loops within 0.1 ms": 100,
+        "loops within 0.2 ms": 100,
+        "loop as calibrated": period // 10 * 8,
+    }
+
+
+@truth("det.response")
+def response(agent: Agent) -> None:
+    block = 10 * MS
+    for work, op, amount in (("add", "add", 1), ("copy", "copy", 65536), ("whet", "kwi", 1)):
+        piece = 1009 * amount  # ps
+        piece *= 1000 if amount == 1 else 1
+        model = per(op, piece // amount)
+        found = result(agent, f"det.response work={work} block={block} samples=20", model)
+        count = calibrated(block, piece)
+        always(found, ns(count * piece))
+        assert figures_of(found) == {
+            "pieces of work in a block": count,
+            "shortest of 10 tries": about(ns(count * piece)),
+            "stretch": about((ns(count * piece) + C.read) / block),
+        }
+        assert abs(ns(count * piece) - block) <= max(block / 1000, piece / 2000)
+
+
+def calibrated(wanted: int, piece: int) -> int:
+    """Pieces in a block whose shortest try takes so long: doubled, and then put right."""
+    count = 1
+    while ns(count * piece) < wanted // 16:
+        count *= 2
+    for _ in range(3):
+        ratio = wanted / ns(count * piece)
+        if 0.999 < ratio < 1.001:
+            break
+        count = int(count * ratio + 0.5)
+    return count
+
+
+BELOW = 1000  # what is added to every sample, and taken away again by the host
+LATENCY = ("int.latency.phase", "dk.irq_latency", "dk.irqsoff")
+
+
+@truth(*LATENCY)
+def interrupts(agent: Agent) -> None:
+    """Latencies that are all the same are no excess."""
+    words = "rate=8000 quiet=64 span=1024 samples=2048"
+    for bench in LATENCY:
+        found = result(agent, f"{bench} {words}")
+        always(found, 0, overhead=BELOW)
+        figures = figures_of(found)
+        assert figures["lines fitted"] == 3  # 2 samples are warm-up
+        del figures["lines fitted"]
+        assert set(figures.values()) == {0}
+        assert found["tables"][0]["rows"] == [
+            ["simulated device", "8000.000 Hz", "independent", "the handler"]
+        ]
+
+
+@truth(*LATENCY)
+def stalled_interrupts(agent: Agent) -> None:
+    """Requests 125 us apart: the first that comes in a stall waits for its end, others merge."""
+    first, period, stall = STARTED + MS, 125_000, 60 * MS
+    for bench in LATENCY:
+        for length in (50_021, 300_007):
+            found = result(
+                agent,
+                f"{bench} rate=8000 quiet=64 span=1024 samples=1024 warmup=0",
+                f"stall={stall}:{length}:0",
+            )
+            met = [r for r in range(first, 2 * stall, period) if stall <= r < stall + length]
+            delay = stall + length - met[0]
+            assert [v - BELOW for v, _, _ in found["worst"][:2]] == [delay, 0]
+            figures = figures_of(found)
+            assert figures["requests lost or merged"] == len(met) - 1
+            assert figures["largest step, needs no phase"] == delay
+            if bench == "dk.irqsoff":
+                assert figures["bound, with the wake-up in it"] == delay
+
+
+@truth(*LATENCY)
+def masked_interrupts(agent: Agent) -> None:
+    """A driver that masks interrupts for 50 us delays a request by no more, and nearly by that."""
+    masked = 50_000
+    for bench in LATENCY:
+        found = answers(
+            agent,
+            "load driver",
+            f"case 1 {bench} rate=8000 quiet=64 span=1024 samples=4096",
+            model=[f"cost.device.fixed={1000 * masked}"],
+        )
+        measured = next(r for r in found if r["t"] == "result")
+        longest = measured["max"] - BELOW
+        assert 0.9 * masked < longest <= masked
+        assert measured["min"] == BELOW

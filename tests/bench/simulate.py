@@ -1,0 +1,72 @@
+"""`make bench`: events that a second of CPU time simulates, and whether workers agree.
+
+CPU time of this process, not the clock on the wall: other work on the machine counts little.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from statistics import median
+
+from rtstone.simulate.engine import Simulator
+from rtstone.simulate.study import Study, run
+from rtstone.simulate.taskset import POLICIES, Rules
+from rtstone.simulate.workload import Workload, draw, fill
+
+ROUNDS = 7
+TASKS = (5, 10, 20, 50)
+SETS = 20
+PPM = 900_000
+WORKLOAD = Workload(seed=123, end=5 * 10**9)
+GOAL = 1e7  # events per second and core
+
+
+def speed(simulators: list[Simulator], rules: Rules) -> float:
+    """Events per second of CPU time, over all sets."""
+    begin = time.process_time()
+    events = sum(simulator.run(rules).totals.events for simulator in simulators)
+    return events / (time.process_time() - begin)
+
+
+def engine() -> float:
+    """Prints the speed of the event loop by policy and number of tasks; the least of it."""
+    print(f"events per second and core, in millions; {SETS} sets of 5 s at utilisation "
+          f"{PPM / 1e6}, median of {ROUNDS} rounds (least to most)")  # fmt: skip
+    least = float("inf")
+    for policy in POLICIES:
+        cells = []
+        for n in TASKS:
+            keys = [(n, PPM, number) for number in range(SETS)]
+            sets = [Simulator(fill(WORKLOAD, draw(WORKLOAD, *key), 0.9, key)) for key in keys]
+            speeds = sorted(speed(sets, Rules(policy)) / 1e6 for _ in range(ROUNDS))
+            least = min(least, median(speeds) * 1e6)
+            cells.append(f"n={n}: {median(speeds):5.1f} ({speeds[0]:.1f} to {speeds[-1]:.1f})")
+        print(f"  {policy:6} {'   '.join(cells)}")
+    return least
+
+
+def workers() -> bool:
+    """Whether one worker and two give the same; the speed of a study with all that is around."""
+    study = Study(WORKLOAD, tuple(map(Rules, POLICIES)), (5, 20), (500_000, 900_000, 1_300_000), 50)
+    begin = time.process_time()
+    alone = run(study, 1)
+    spent = time.process_time() - begin
+    same = run(study, 2) == alone
+    events = sum(point.events for point in alone[0])
+    print(f"a study, its sets drawn and its breakdowns found: {events / spent / 1e6:.1f} million "
+          f"events of its points per second and core")  # fmt: skip
+    print(f"1 and 2 workers: {'the same result' if same else 'DIFFERENT RESULTS'}")
+    return same
+
+
+def main() -> int:
+    """Exit code 1 if the engine is slower than it has to be, or workers disagree."""
+    fast = engine() >= GOAL
+    if not fast:
+        print(f"slower than {GOAL:.0e} events per second and core")
+    return 0 if workers() and fast else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The command `simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtstone.model.documents import Figure, Result, Run, Target
+from rtstone.report import html
+from rtstone.store.rundir import RUN
+from tests.conftest import Cli
+from tests.report.test_html import Reader
+
+SMALL = ("--sets", "6", "--tasks", "3,5", "--utilisation", "0.5,1.3", "--time", "2s")
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """A run that has measured a switch and one Hartstone experiment."""
+    results = [
+        Result(case=1, bench="ctx.ballast", params={"ballast": 0}, load="none", status="ok",
+               n=1000, p50=2000.0),
+        Result(case=2, bench="hart.PH.1", params={"set": "sei", "policy": "rm"}, load="none",
+               status="ok", figures={"breakdown utilisation": Figure(value=90.5, unit="%"),
+                                     "raw speed": Figure(value=3200.0, unit="KWIPS")}),
+    ]  # fmt: skip
+    run = Run(run_id="r1", created="2026", status="complete", target=Target(name="local"),
+              results=results)  # fmt: skip
+    path = tmp_path / "run"
+    path.mkdir()
+    (path / RUN).write_bytes(msgspec.json.encode(run))
+    return path
+
+
+def test_the_document(cli: Cli) -> None:
+    done = cli("simulate", *SMALL, "--policy", "rm,edf", "--json")
+    assert (done.status, done.err) == (0, "")
+    document = done.document
+    assert document["schema"] == "rtstone.simulation/1"
+    assert len(document["points"]) == 2 * 2 * 2
+    assert len(document["breakdown"]) == 2 * 2
+    assert {p["schedulable"] for p in document["points"] if p["utilisation"] == 0.5} == {1.0}
+    again = cli("simulate", *SMALL, "--policy", "rm", "--policy", "edf", "--json", "--workers", "2")
+    assert again.out == done.out
+
+
+def test_the_table(cli: Cli) -> None:
+    done = cli("simulate", *SMALL, "--server", "sporadic", "--protocol", "ceiling", "--tick", "1ms",
+               "--tick-cost", "2us", "--switch-cost", "1us")  # fmt: skip
+    assert (done.status, done.err) == (0, "")
+    for part in ("sporadic, 2 ms of every 10 ms", "protocol ceiling", "Switch: 1 µs",
+                 "Tick: 2 µs every 1 ms", "3 tasks: share of sets", "value ratio"):  # fmt: skip
+        assert part in done.out
+
+
+@pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+def test_the_page(cli: Cli, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    done = cli("simulate", *SMALL, "-o", page, "--json")
+    assert (done.status, done.document["schema"]) == (0, "rtstone.simulation/1")
+    assert str(page) in done.err
+    read = Reader(page.read_text())
+    assert read.attributes("src") == []
+    charts = read.attributes("data-chart")
+    assert len(charts) == len(set(charts)) == 2 * 4
+    data = msgspec.json.decode(read.scripts[0])
+    assert set(data["charts"]) == set(charts)
+    assert [s["name"] for s in data["charts"]["n3-misses"]["series"]][:2] == ["fifo", "rr"]
+    ids = read.attributes("id")
+    links = {link[1:] for link in read.attributes("href") if link.startswith("#")}
+    assert links <= set(ids)
+
+
+def test_costs_of_a_run(cli: Cli, measured: Path) -> None:
+    costs = cli("simulate", *SMALL, "--costs-from", measured, "--json").document["request"]["costs"]
+    assert (costs["switch_ns"], costs["from_run"]) == (2000, "r1")
+    given = cli("simulate", *SMALL, "--costs-from", measured, "--switch-cost", "3us", "--json")
+    assert given.document["request"]["costs"]["switch_ns"] == 3000
+
+
+def test_hartstone_beside_a_run(cli: Cli, measured: Path) -> None:
+    asked = ("simulate", "hartstone", "--set", "sei", "--costs-from", measured)
+    found = cli(*asked, "--json").document
+    beside = [e for e in found["experiments"] if e["measured"] is not None]
+    (one,) = beside
+    assert (one["experiment"], one["policy"], one["raw_kwips"]) == ("PH.1", "rm", 3200)
+    assert one["gap"] == one["breakdown"] - 90.5
+    assert len(found["experiments"]) == 8 * 2
+    out = cli(*asked, "ph.1").out
+    assert "gap: the OS" in out
+    assert "90.5%" in out
+
+
+def test_hartstone_alone(cli: Cli) -> None:
+    done = cli("simulate", "hartstone", "hart.PH.1", "--policy", "edf")
+    assert done.status == 0
+    assert "100.0%" in done.out
+    assert "nothing measured beside it" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--policy", "emf"], "did you mean 'edf'"),
+        (["--tasks", "0"], "in --tasks"),
+        (["--tasks", "5;10"], "in --tasks"),
+        (["--utilisation", "0.5:1"], "in --utilisation"),
+        (["--utilisation", "1:0.5:0.1"], "in --utilisation"),
+        (["--utilisation", "0.1:1:0"], "in --utilisation"),
+        (["--utilisation", "0"], "in --utilisation"),
+        (["--utilisation", "nan"], "in --utilisation"),
+        (["--sets", "0"], "--sets"),
+        (["--seed", "-1"], "--seed"),
+        (["--workers", "0"], "--workers"),
+        (["--time", "1"], "in --time"),
+        (["--time", "5x"], "in --time"),
+        (["--quantum", "1ns"], "in --quantum"),
+        (["--server", "poling"], "did you mean 'polling'"),
+        (["--server", "polling=5ms"], "in --server"),
+        (["--server", "polling=5ms/1ms"], "in --server"),
+        (["--server", "background=1ms/2ms"], "in --server"),
+        (["--switch-cost", "-1us"], "in --switch-cost"),
+        (["--tick-cost", "1us"], "in --tick-cost"),
+        (["--tick", "1us", "--tick-cost", "1us"], "in --tick"),
+        (["--costs-from", "nothing"], "no run 'nothing'"),
+        (["-o", "no/such/x.html"], "in -o"),
+        (["-o", ""], "in -o"),
+        (["hartstne"], "hartstne"),
+        (["--sets", "5", "hartstone"], "an option before 'hartstone'"),
+        (["hartstone", "PX.1"], "unknown experiment 'PX.1'"),
+        (["hartstone", "--policy", "fifo"], "unknown policy 'fifo'"),
+        (["hartstone", "--raw", "0"], "--raw"),
+        (["hartstone", "PN.1", "--set", "golatowski"], "no set 'golatowski'"),
+    ],
+)
+def test_bad_requests(cli: Cli, arguments: list[str], told: str) -> None:
+    done = cli("simulate", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert told in done.says
+    assert len(done.err.splitlines()) == 1
+
+
+def test_an_engine_that_is_not_built(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rtstone.simulate import engine
+
+    engine._library.cache_clear()
+    monkeypatch.setenv("RTSTONE_ENGINE", "/nowhere/engine.so")
+    done = cli("simulate", *SMALL)
+    engine._library.cache_clear()
+    assert done.status == 2
+    assert "run: make engine" in done.says

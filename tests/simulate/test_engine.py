@@ -1,0 +1,110 @@
+"""The event loop against a second implementation that steps tick by tick (oracle.py)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rtstone.simulate.engine import Outcome, simulate
+from rtstone.simulate.taskset import POLICIES, PROTOCOLS, SERVERS, Rules, Section, TaskSet, jobs
+from tests.simulate.oracle import Oracle
+
+SETS = 12  # per combination of policy, protocol and server
+END = 160
+
+
+def sections(rng: np.random.Generator, nominal: int) -> tuple[Section, ...]:
+    """Up to two sections, one after the other or one in the other, on different resources."""
+    found: list[Section] = []
+    resources = rng.permutation(3)
+    at, end = 0, nominal
+    for resource in resources[: rng.integers(0, 3)]:
+        if end - at < 1:
+            break
+        begin = int(rng.integers(at, end))
+        length = int(rng.integers(1, end - begin + 1))
+        found.append(Section(begin, length, int(resource)))
+        at, end = (begin, begin + length) if rng.random() < 0.5 else (begin + length, nominal)
+    return tuple(found)
+
+
+def tasks(rng: np.random.Generator, protocol: bool = True) -> TaskSet:
+    n = int(rng.integers(1, 6))
+    period = rng.integers(4, 40, n)
+    nominal = 1 + (rng.random(n) * period * rng.choice([0.3, 0.6])).astype(np.int64)
+    offset = rng.integers(0, 12, n) if rng.random() < 0.5 else np.zeros(n, np.int64)
+    deadline = period if rng.random() < 0.5 else rng.integers(1, 2 * period)
+    count = int(jobs(END, period, offset).sum())
+    shares = 0.5 + 0.5 * rng.random(count)
+    nominals = np.repeat(nominal, jobs(END, period, offset))
+    requests = int(rng.integers(0, 12))
+    return TaskSet(
+        end=END,
+        period=period,
+        deadline=deadline,
+        offset=offset,
+        nominal=nominal,
+        work=np.ceil(nominals * shares).astype(np.int64) if rng.random() < 0.7 else None,
+        value=rng.integers(1, 9, n),
+        sections=tuple(sections(rng, int(c)) for c in nominal) if protocol else (),
+        arrival=np.sort(rng.integers(0, END, requests)),
+        request_work=rng.integers(1, 9, requests),
+    )
+
+
+def rules(rng: np.random.Generator, policy: str, protocol: str, server: str) -> Rules:
+    costs = rng.random() < 0.5
+    period = int(rng.integers(4, 25))
+    return Rules(
+        policy,
+        protocol,
+        server,
+        server_period=period,
+        server_budget=int(rng.integers(1, period + 1)),
+        quantum=int(rng.integers(1, 6)),
+        switch_cost=int(rng.integers(0, 3)) if costs else 0,
+        tick=int(rng.integers(3, 20)) if costs else 0,
+        tick_cost=int(rng.integers(0, 3)) if costs else 0,
+        shed=bool(rng.random() < 0.2),
+    )
+
+
+def agree(found: Outcome, oracle: Oracle, ts: TaskSet) -> None:
+    """Exact equality of completion times and of every count."""
+    assert found.completed is not None
+    assert found.request_completed is not None
+    first = ts.first
+    for t in oracle.tasks:
+        counted = found.counts[t.index]
+        told = {"released": t.released, "completed": len(t.completed), "met": t.met,
+                "missed": t.missed, "due": t.met + t.missed, "skipped": t.skipped, "late": t.late,
+                "lateness": sum(t.lateness), "preemptions": t.preemptions,
+                "worst": max(t.lateness, default=np.iinfo(np.int64).min)}  # fmt: skip
+        assert {name: counted[name] for name in told} == told
+        numbers = found.completed[first[t.index] : first[t.index + 1]]
+        assert {k: c for k, c in enumerate(numbers) if c >= 0} == t.completed
+    assert {k: c for k, c in enumerate(found.request_completed) if c >= 0} == oracle.served
+    totals = found.totals
+    responses = [c - ts.arrival[k] for k, c in oracle.served.items()]
+    assert totals.served == len(responses)
+    assert totals.response == sum(responses)
+    assert totals.worst_response == max(responses, default=0)
+    assert totals.switches == oracle.switches
+    assert totals.ticks == oracle.clock_ticks
+    assert (totals.idle, totals.overhead) == (oracle.idle, oracle.overhead)
+    assert totals.idle + totals.overhead + totals.executed == ts.end
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_agrees_with_the_oracle(policy: str, protocol: str, server: str) -> None:
+    names = list(itertools.product(POLICIES, PROTOCOLS, SERVERS))
+    rng = np.random.default_rng([7, names.index((policy, protocol, server))])
+    for _ in range(SETS):
+        ts = tasks(rng)
+        how = rules(rng, policy, protocol, server)
+        found = simulate(ts, how, completions=True)
+        agree(found, Oracle(ts, how).run(), ts)
