@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cli
+from tests.models import Simulated, differing, printed, simulate, title
+
+MODELS = ["lynxos-3.0.1", "solaris-8-1cpu", "solaris-8-2cpu", "solaris-8-1rt"]
+WORK = ["add", "copy", "whet"]
+ENTITIES = ["thread", "process"]
+
+
+def simulated(cli: Cli, model: str, benches: str, *params: str) -> Simulated:
+    """The model has one CPU, whichever configuration it is a model of."""
+    words = [word for param in ("config=1cpu", *params) for word in ("-p", param)]
+    return simulate(cli, model, *benches.split(), *words)
+
+
+def table(number: int, model: str, metric: str, stat: str) -> float | None:
+    """A number without load."""
+    where = {"system": title(model), "metric": metric, "condition": "no load", "stat": stat}
+    return printed("obenland", f"Table {number}", **where)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tables_8_to_10_without_load(cli: Cli, model: str) -> None:
+    grid = ["work=add,copy,whet", "entity=thread,process"]
+    run = simulated(cli, model, "det.response ctx.sync mq.latency", *grid)
+    responses: dict[str, tuple[float | None, float | None]] = {
+        f"response {work}": (
+            run.us("max", "det.response", work=work) / 1000,
+            table(8, model, f"response {work}", "max"),
+        )
+        for work in WORK
+    }
+    differ = differing(responses)
+    if model == "lynxos-3.0.1":  # 9.9: below what rtstone calibrates to
+        ours, theirs = responses["response add"]
+        assert differ.pop("response add")
+        assert theirs == 9.9
+        assert ours == pytest.approx(10, abs=0.01)
+    assert not differ
+    assert not differing(
+        {
+            f"switch {entity} {stat}": (
+                run.us(ours, "ctx.sync", entity=entity),
+                table(9, model, f"context switch {entity}", stat),
+            )
+            for entity in ENTITIES
+            for ours, stat in (("mean", "avg"), ("max", "max"))
+        }
+    )
+    assert not differing(
+        {
+            f"latency {entity} {stat}": (
+                run.us(ours, "mq.latency", entity=entity),
+                table(10, model, f"mq latency {entity}", stat),
+            )
+            for entity in ENTITIES
+            for ours, stat in (("mean", "avg"), ("max", "worst"))
+        }
+    )
+
+
+def rate(run: Simulated, entity: str, name: str) -> float:
+    figures = run.result("mq.throughput", entity=entity)["figures"]
+    return float(figures[name]["value"])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_throughput_of_messages_of_4_kib(cli: Cli, model: str) -> None:
+    run = simulated(cli, model, "mq.throughput", "size=4KiB", "entity=thread,process")
+    average = table(10, model, "mq throughput process", "avg")
+    worst = table(10, model, "mq throughput process", "worst")
+    assert average
+    assert worst
+    assert not differing({"average": (rate(run, "process", "average"), average)})
+    if worst < average:
+        assert rate(run, "process", "worst block") == pytest.approx(worst, abs=0.1)
+    else:  # as printed: one of the two is misread
+        assert model == "solaris-8-1cpu"
+    between_threads = table(10, model, "mq throughput thread", "avg")
+    assert rate(run, "thread", "average") == pytest.approx(between_threads, rel=0.05)
+
+
+def verdict(run: Simulated, protocol: str) -> str:
+    found = run.result("sync.test3", lock="mutex", protocol=protocol)
+    if found["status"] == "unsupported":
+        return "unsupported"
+    (table,) = found["tables"]
+    return str(table["rows"][0][0])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_the_figures_state_without_load(cli: Cli, model: str) -> None:
+    grid = ["period=1ms,10ms,100ms", "protocol=none,inherit,protect"]
+    run = simulated(cli, model, "det.timer_jitter sync.test3", *grid)
+    for period in (1, 10, 100):  # figure 5a: below 200 us
+        assert run.us("max", "det.timer_jitter", period=period * 1000000) < 200
+    lynx = model == "lynxos-3.0.1"  # figure 9: about 10 ms there, none elsewhere
+    assert run.us("max", "sync.test3", protocol="none") == pytest.approx(10000, rel=0.02)
+    assert [verdict(run, protocol) for protocol in ("none", "inherit", "protect")] == (
+        ["inverted", "unsupported", "unsupported"] if lynx else ["inverted", "bounded", "bounded"]
+    )
