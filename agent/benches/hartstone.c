@@ -664,10 +664,12 @@ static double scale_of(const rts_case *c, const hart_params *p)
     return c->common.time_ns && scaled < 1 ? scaled : 1;
 }
 
+/* Shorter, but not than `least`, and never longer than what was asked for. */
 static rts_tick scaled(int64_t ns, double by, int64_t least)
 {
     double value = (double)ns * by;
-    return (rts_tick)(value > (double)least || value >= (double)ns ? value : (double)least);
+    int64_t shortest = least < ns ? least : ns;
+    return (rts_tick)(value > (double)shortest ? value : (double)shortest);
 }
 
 static int find_speed(experiment *x, double by)

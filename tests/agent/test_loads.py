@@ -258,10 +258,10 @@ def test_priorities_are_what_the_loads_are_defined_by(agent: Agent) -> None:
 @realtime
 def test_a_real_time_load_must_lie_below_the_case(agent: Agent) -> None:
     agent.load("rt200 tasks=50 prio=46")
-    end = agent.ask("case 1 null samples=100 prio=50", "end")
+    end = agent.ask("case 1 null samples=100 prio=56", "end")
     assert end["status"] == "unsupported"
     assert "priority 46" in end["reason"]
-    end = agent.ask("case 2 null samples=100 prio=51", "end")
+    end = agent.ask("case 2 null samples=100 prio=57", "end")
     assert end["status"] == "ok"
 
 

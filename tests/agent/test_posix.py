@@ -41,10 +41,13 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> None:
+    short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two tests of Hartstone
     commands = [
         f"case {i} {bench['id']} samples=200 time=300000000"
+        if not bench["id"].startswith("hart.") or bench["id"] == "hart.raw"
+        else f"case {i} {bench['id']}{short}"
         for i, bench in enumerate(catalogue)
-    ]  # fmt: skip
+    ]
     answers = talk(commands)
     ends = [r for r in answers if r["t"] == "end"]
     assert len(ends) == len(catalogue)
