@@ -17,6 +17,9 @@ int rts_agent_serve(void);
 /* One progress record for a case that runs; called from outside of the case. */
 void rts_agent_progress(const rts_case *c);
 
+/* A number that changes as long as a case that runs makes progress. */
+uint64_t rts_agent_heartbeat(const rts_case *c);
+
 /* The benches that are linked in. */
 const rts_bench *rts_registry_find(const char *id);
 void rts_registry_each(void (*call)(const rts_bench *bench));

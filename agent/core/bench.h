@@ -103,6 +103,7 @@ extern const rts_param rts_common_params[];
 #define RTS_FIGURES 24
 #define RTS_TABLES 4
 #define RTS_REASON 256
+#define RTS_TOLD 128
 
 typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
 
@@ -171,6 +172,8 @@ struct rts_case {
     unsigned char *arena; /* shared memory of the case */
     size_t arena_size, arena_used;
     unsigned progress_ms;
+    char told[RTS_TOLD]; /* how far a case without samples says it is, see rts_tell() */
+    volatile unsigned told_done, tellings;
 };
 
 #define RTS_TASKS_MAX 1200
@@ -198,6 +201,13 @@ void rts_figure_add(rts_case *c, const char *name, double value, const char *uni
 /* Begins a table of texts, with its columns separated by tabs; rows have as many texts. */
 void rts_table(rts_case *c, const char *title, const char *columns);
 void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Says how far a case without samples is while it runs: in parts per thousand, and in words.
+ * Without samples and words for c->patience_ns a case is taken to be hung.
+ */
+void rts_tell(rts_case *c, unsigned done, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /*
  * Starts run(arg) as a task `below` levels below the case's priority, on its CPU.  It has to return

@@ -94,6 +94,16 @@ void rts_row(rts_case *c, const char *format, ...)
     memcpy(c->table_rows + used + n, "\n", 2);
 }
 
+void rts_tell(rts_case *c, unsigned done, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->told, sizeof c->told, format, args);
+    va_end(args);
+    c->told_done = done;
+    c->tellings++;
+}
+
 static int start_task(rts_case *c, const rts_task_attr *attr)
 {
     if (!c->task)

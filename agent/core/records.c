@@ -252,9 +252,35 @@ void rts_send_end(const rts_case *c, bool ran)
     rts_wire_end(w);
 }
 
+uint64_t rts_agent_heartbeat(const rts_case *c)
+{
+    uint64_t beat = c->tellings;
+    for (unsigned i = 0; i < c->n_series; i++) {
+        const rts_rec *r = c->series[i].rec;
+        beat += r->hist.n + r->discarded + r->used;
+    }
+    return beat;
+}
+
+static void send_told(const rts_case *c)
+{
+    char text[RTS_TOLD];
+    memcpy(text, c->told, sizeof text - 1); /* it may be written meanwhile */
+    text[sizeof text - 1] = '\0';
+    rts_wire *w = rts_wire_begin("progress");
+    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "done", c->told_done);
+    rts_wire_str(w, "text", text);
+    rts_wire_end(w);
+}
+
 /* The recorder is read while it is written: good enough to look at, never for a result. */
 void rts_agent_progress(const rts_case *c)
 {
+    if (c->told[0]) {
+        send_told(c);
+        return;
+    }
     if (!c->n_series || !c->series[0].rec->hist.n)
         return;
     const rts_series_out *s = &c->series[0];

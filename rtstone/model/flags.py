@@ -25,6 +25,11 @@ class Seen(NamedTuple):
         counts = (self.evidence.get(name) for name in names)
         return sum(count for count in counts if isinstance(count, int | float))
 
+    def figure(self, name: str, unknown: float = 0) -> float:
+        """A figure of the case."""
+        known = {key: value for key, value, _ in self.result.figures if value is not None}
+        return known.get(name, unknown)
+
     def condition(self, name: str) -> float:
         """A condition that is a number, if need be as text; 0 if it is not known."""
         try:
@@ -166,9 +171,18 @@ FLAGS = (
     ),
     Flag(
         "cut_short",
-        "the time was up before all its samples were taken",
+        "the time was up before all its samples or tests were taken",
         "give a longer --time; --time 0 lets a publication's suite take all",
-        lambda s: s.result.ended == "time" and bool(s.params.get("samples")),
+        lambda s: (
+            (s.result.ended == "time" and bool(s.params.get("samples")))
+            or s.figure("tests that the time did not allow") > 0
+        ),
+    ),
+    Flag(
+        "scaled",
+        "its tests were shorter than the publication's, so that they fit into the time",
+        "--time 0 gives a publication's suite its own durations",
+        lambda s: s.figure("time scale", 1) < 1,
     ),
     Flag(
         "missed",

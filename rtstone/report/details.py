@@ -93,7 +93,7 @@ def figure(f: Figure) -> str:
     """A single number that is not a distribution."""
     if f.value is None:
         return "unknown"
-    return quantity(f.value, f.unit) if f.unit == "ns" else f"{words(f.value)} {f.unit}"
+    return quantity(f.value, f.unit) if f.unit == "ns" else f"{words(f.value)} {f.unit}".rstrip()
 
 
 def _lead(row: Row) -> Iterable[str]:

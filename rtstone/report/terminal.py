@@ -38,6 +38,7 @@ from rtstone.report.words import (
     measured,
     model,
     observed,
+    plain,
     quantity,
     system,
     words,
@@ -49,6 +50,7 @@ _ROOMY = 120  # a table with a column for everything needs so much
 _BENCH = 16  # the least width of a column with the name of a bench
 _ENDLESS = 100_000  # columns of what is no terminal: no text is wrapped there
 _NUMBERS = ("n", *STATISTICS.values())
+_LONG = 100  # rows of a table that a terminal shows
 
 
 class _Trimmed:
@@ -81,7 +83,9 @@ def console(file: TextIO) -> Console:
 
 def figure(value: float | None, unit: str = "ns") -> str:
     """A value in a table or a list, where what is unknown is a dash."""
-    return "-" if value is None else quantity(value, unit)
+    if value is None:
+        return "-"
+    return quantity(value, unit) if unit else plain(value)
 
 
 # ---- the course of a run ------------------------------------------------------------------------
@@ -104,10 +108,16 @@ def _outcome(result: Result) -> str:
     if result.status != "ok":
         return f"{result.status}: {result.reason}"
     if not result.n:
-        return "ok"
+        return f"ok {_first_figures(result)}".rstrip()
     values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
     series = f"{result.series}: " if result.series else ""
     return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}"
+
+
+def _first_figures(result: Result) -> str:
+    """What a bench without samples tells first: what it is run for."""
+    facts = list(result.figures.items())[:2]
+    return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
 
 
 class Lines(Listener):
@@ -159,14 +169,17 @@ class Display(Listener):
         self._draw(case, 0.0, "")
 
     def progress(self, case: Case, record: Progress, unit: str) -> None:
-        """Shows the figures so far."""
+        """Shows the figures so far, or what the case says instead."""
+        elapsed = time.monotonic() - self._begin
+        by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
+        share = min(max((record.done or 0) / 1000, by_time), 1.0)
+        if record.text is not None:
+            self._draw(case, share, record.text)
+            return
         per_tick = 1e9 / record.hz if unit == "ns" else 1.0
         net = Net(record.overhead, per_tick, record.batch)
         names = ("min", "p50", "p99") if record.batch > 1 else ("min", "p50", "p99", "max")
         values = {name: net.value(getattr(record, name)) for name in names}
-        elapsed = time.monotonic() - self._begin
-        by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
-        share = min(max((record.done or 0) / 1000, by_time), 1.0)
         self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
@@ -419,7 +432,11 @@ def _told(run: Run) -> Iterator[RenderableType]:
     """What the results tell beside numbers."""
     for result, label in zip(run.results, labels(run), strict=True):
         for told in result.tables:
-            yield Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")
+            title = Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")
+            if len(told.rows) > _LONG:
+                yield title.append(f": {count(len(told.rows))} rows, in the report and --json")
+                continue
+            yield title
             table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
             for name in told.columns:
                 table.add_column(Text(name), overflow="fold")

@@ -103,11 +103,14 @@ class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
-    """Where a case stands; ``done`` in parts per thousand."""
+    """Where a case stands; ``done`` in parts per thousand.
+
+    ``text`` stands in place of the figures where a bench takes no samples.
+    """
 
     id: int
-    n: int
-    hz: Positive
+    n: int = 0
+    hz: Positive = 1
     min: int | None = None
     p50: int | None = None
     p99: int | None = None
@@ -115,6 +118,7 @@ class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
     overhead: int = 0
     batch: Positive = 1
     done: int | None = None
+    text: str | None = None
 
 
 class Raw(msgspec.Struct, frozen=True, tag_field="t", tag="raw"):

@@ -113,7 +113,7 @@ def so_do_fifty_drawn_at_random(agent: Agent) -> None:
     for _ in range(50):
         experiment, kwi = draw.randint(1, 4), draw.randint(5_000, 60_000)
         speed = draw.randint(S // kwi, 2 * S // kwi)  # the factor follows from what is told
-        m = max(speed // 5 // 320, 1)
+        m = max(speed // 5 // 322, 1)
         last = exact_breakdown(experiment, m, kwi)
         found = run(
             agent, f"hart.PN.{experiment} duration={DURATION} stop=first speed={speed}", kwi
@@ -149,6 +149,27 @@ def a_switch_costs_its_cost(agent: Agent) -> None:
         played = play(tasks, DURATION, switch)
         assert [told(row)[0:3] for row in rows] == [as_told(t)[0:3] for t in played]
         assert [told(row)[4] for row in rows] == [as_told(t)[4] for t in played]
+
+
+@truth("hart.PH.1", "hart.PH.3")
+def a_limit_of_time_shortens_the_tests(agent: Agent) -> None:
+    """All tests up to 110% share the time; none is shorter than the longest period."""
+    whole = run(agent, f"hart.PH.3 duration={DURATION} speed={RAW}").figures
+    fits = run(agent, f"hart.PH.3 time={40 * S} speed={RAW}").figures
+    assert fits["breakdown utilisation"] == whole["breakdown utilisation"]
+    planned = 24  # 20% and 23 steps of 3.875% are at most 110%
+    share = 0.9 * 40 / (planned * 15)  # of 10 s of a test, and 5 s before it
+    assert fits["duration of a test"] == pytest.approx(10 * share, abs=6e-4)
+    assert fits["time scale"] == pytest.approx(share, abs=6e-4)
+    assert fits["tests that the time did not allow"] == 0
+    short = run(agent, f"hart.PH.1 time={10 * S} speed={RAW}").figures
+    assert short["duration of a test"] == 0.5
+    done, planned = 1 + int(10 / 0.55), 46
+    assert (short["tests"], short["tests that the time did not allow"]) == (done, planned - done)
+    assert short["no breakdown up to"] == pytest.approx(
+        100 * 62 * (320 + 32 * (done - 1)) / RAW, abs=6e-4
+    )
+    assert "breakdown utilisation" not in short
 
 
 @truth("hart.AH.1", "hart.AH.2", "hart.AH.3", "hart.AH.4")

@@ -60,6 +60,8 @@ def test_nothing_known_raises_no_flag() -> None:
         ("overflow", {"overflow": 1}, {}),
         ("batched", {"batch": 2}, {}),
         ("clock_backwards", {"max": 2**63}, {}),
+        ("cut_short", {"figures": [["tests that the time did not allow", 3.0, ""]]}, {}),
+        ("scaled", {"figures": [["time scale", 0.5, ""]]}, {}),
     ],
 )
 def test_each_flag_has_its_cause(
@@ -78,6 +80,8 @@ def test_the_clock_of_the_system_is_told() -> None:
         ({}, {"nivcsw": 5, "tasks": 2}),
         ({}, {"sched": "fifo", "cpu_ns": 950_000_000}),
         ({"max": 50_000_000}, {}),
+        ({"figures": [["tests that the time did not allow", 0.0, ""]]}, {}),
+        ({"figures": [["time scale", 1.0, ""]]}, {}),
     ],
 )
 def test_no_flag_without_its_whole_cause(result: dict[str, Any], evidence: dict[str, Any]) -> None:

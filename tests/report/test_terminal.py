@@ -10,7 +10,7 @@ from rich.console import Console
 from rtstone.model.documents import Distribution, Figure, Result, Run, Target
 from rtstone.model.flags import BY_NAME
 from rtstone.model.plan import Case, Plan
-from rtstone.report.terminal import Display, console, figure, summary
+from rtstone.report.terminal import Display, Lines, console, figure, summary
 from rtstone.store.rundir import runs
 from rtstone.wire.records import Facts, Progress, Rate
 
@@ -164,3 +164,39 @@ def test_tables_and_what_the_load_did_are_told() -> None:
     assert "load heavy: disk 90 to 110 of 100 ms/s" in text
     assert "posix.options: options" in text
     assert [line.split() for line in text.splitlines()[-2:]] == [["[bold]A", "1"], ["B", "-"]]
+
+
+def told(rows: int) -> Run:
+    facts = Facts("tests", ["test", "met"], [[str(k), "10"] for k in range(rows)])
+    result = Result(
+        case=1, bench="hart.PH.1", params={}, load="none", status="ok", tables=[facts],
+        figures={"breakdown utilisation": Figure(value=94.0, unit="%"),
+                 "first miss at": Figure(value=96.0, unit="%"),
+                 "tests": Figure(value=9.0, unit="")},
+    )  # fmt: skip
+    return run_of(result)
+
+
+def test_a_table_too_long_for_a_terminal_is_left_to_the_report() -> None:
+    assert "rows, in the report" not in shown(told(100), 160)
+    long = shown(told(101), 160)
+    assert "tests: 101 rows, in the report and --json" in long
+    assert "breakdown utilisation 94.0 %, first miss at 96.0 %, tests 9\n" in long
+
+
+def test_what_a_case_without_samples_says_of_itself_is_shown(plan: Plan) -> None:
+    out = io.StringIO()
+    display = Display(Console(file=out, force_terminal=True, width=100, color_system=None))
+    display.started(plan)
+    display.case_started(plan.cases[0])
+    display.progress(plan.cases[0], Progress(1, done=100, text="test 2 at 30%"), "ns")
+    display.ended()
+    assert "test 2 at 30%" in out.getvalue()
+
+
+def test_the_line_of_a_case_without_samples_holds_what_it_is_run_for(plan: Plan) -> None:
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.started(plan)
+    lines.case_ended(plan.cases[0], told(3).results)
+    assert out.getvalue().strip().endswith("ok breakdown utilisation 94.0 %, first miss at 96.0 %")

@@ -136,21 +136,10 @@ typedef struct watch {
     bool hung;
 } watch;
 
-/* A number that changes as long as the case makes progress. */
-static uint64_t heartbeat(const rts_case *c)
-{
-    uint64_t beat = 0;
-    for (unsigned i = 0; i < c->n_series; i++) {
-        const rts_rec *r = c->series[i].rec;
-        beat += r->hist.n + r->discarded + r->used;
-    }
-    return beat;
-}
-
 static void *watchdog(void *arg)
 {
     watch *w = arg;
-    uint64_t last = heartbeat(w->c);
+    uint64_t last = rts_agent_heartbeat(w->c);
     rts_tick since = rts_time();
     for (;;) {
         rts_tick wake = rts_time() + RTS_TIME_HZ;
@@ -158,7 +147,7 @@ static void *watchdog(void *arg)
                                  .tv_nsec = (long)(wake % RTS_TIME_HZ)};
         if (!sem_clockwait(&w->over, CLOCK_MONOTONIC, &until))
             return NULL;
-        uint64_t beat = heartbeat(w->c);
+        uint64_t beat = rts_agent_heartbeat(w->c);
         if (beat != last) {
             last = beat;
             since = rts_time();

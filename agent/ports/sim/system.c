@@ -76,13 +76,11 @@ static void measuring_task(void *arg)
 
 #define PATIENCE 100 /* times that of real systems: a slow model takes long, but not here */
 
-/* How far the recorders are: a case that takes no sample for so long is hung. */
+/* A case without progress for so long is hung. */
 static void look_for_progress(void)
 {
     static uint64_t seen, since;
-    uint64_t progress = 1;
-    for (unsigned i = 0; i < the_case->n_series; i++)
-        progress += the_case->series[i].rec->hist.n + the_case->series[i].rec->discarded;
+    uint64_t progress = rts_agent_heartbeat(the_case) + 1;
     if (progress != seen || sim_now < since) {
         seen = progress;
         since = sim_now;

@@ -11,11 +11,21 @@ const value = (v, unit) => (v === null ? "–" : quantity(v, unit));
 /** Points of a logarithmic axis must be above 0. */
 const shown = (points, log) => points.map(([x, y]) => [x, log && !(y > 0) ? null : y]);
 
-export function curves({ over, unit, log, most, series }) {
+/** An axis above the plot with a name for each of some values of the axis below. */
+function axisAbove(above, base, range) {
+  const names = new Map(above);
+  const at = above.map(([x]) => x);
+  return { type: "value", position: "top", ...range, ...base, splitLine: { show: false },
+    axisTick: { show: true, customValues: at, lineStyle: { color: color("line-strong") } },
+    axisLabel: { ...base.axisLabel, customValues: at, formatter: (v) => names.get(v) ?? "" } };
+}
+
+export function curves({ over, above, unit, log, most, series }) {
   const base = look();
   const xs = series[0].points.map((p) => p[0]);
+  const range = { min: Math.min(...xs), max: Math.max(...xs) };
   return {
-    grid: { left: 62, right: 18, top: 14, bottom: 40 },
+    grid: { left: 62, right: 18, top: above ? 34 : 14, bottom: 40 },
     tooltip: {
       ...tooltip(),
       trigger: "axis",
@@ -23,8 +33,11 @@ export function curves({ over, unit, log, most, series }) {
       formatter: (hits) => tip(`${over} ${hits[0].value[0]}`,
         hits.map((h) => [h.seriesName, value(h.value[1], unit)])),
     },
-    xAxis: { type: "value", name: over, nameLocation: "middle", nameGap: 24, min: Math.min(...xs),
-      max: Math.max(...xs), ...base, splitLine: { show: false } },
+    xAxis: [
+      { type: "value", name: over, nameLocation: "middle", nameGap: 24, ...range, ...base,
+        splitLine: { show: false } },
+      ...(above ? [axisAbove(above, base, range)] : []),
+    ],
     yAxis: { type: log ? "log" : "value", ...(log ? {} : { min: 0 }), ...(most ? { max: most } : {}),
       ...base, axisLabel: { ...base.axisLabel, formatter: (v) => quantity(v, unit) } },
     series: series.map((s, i) => ({

@@ -2,6 +2,8 @@
 import { KINDS } from "./draw.js";
 import { element, table } from "./table.js";
 
+const NARROW = 6; // columns of a table that fits beside others
+
 export class Details {
   constructor({ details, forms, flags }, charts) {
     Object.assign(this, { details, forms, flags, charts });
@@ -16,7 +18,7 @@ export class Details {
       element("p", "muted", spec.lead),
       ...spec.notes.map((text) => element("p", "note", text)),
       ...this.#pictures(result, spec),
-      element("div", "tables", ...spec.tables.map((t) => this.#table(t))),
+      element("div", "tables", ...this.#tables(spec.tables)),
       ...this.#flags(spec.flags),
       element("p", "back", link(`#${page}-table`, "Back to the results"))));
     this.charts.observe(result);
@@ -29,11 +31,11 @@ export class Details {
     const { trace, ...pair } = made;
     const found = [];
     if (charts.some((kind) => kind !== "trace")) {
+      const keys = corrected ? [legend("observed", "observed"),
+        legend("corrected", "with the wake-ups that were missed accounted for")] :
+        this.#lines(result.id, charts);
       found.push(element("div", "pair", ...Object.values(pair)),
-        element("p", "muted small-print",
-          ...(corrected ? [legend("observed", "observed"),
-            legend("corrected", "with the wake-ups that were missed accounted for")] : []),
-          drawn));
+        element("p", "muted small-print", ...keys, drawn));
     }
     if (trace) {
       found.push(trace, element("p", "muted small-print", legend("worst", "maximum"),
@@ -42,12 +44,27 @@ export class Details {
     return found;
   }
 
+  /** What tells the lines of the chart with most of them apart. */
+  #lines(id, charts) {
+    const names = charts.map((kind) => this.charts.data[`${id}-${kind}`].series)
+      .filter((series) => series?.length > 1 && series[0].name)
+      .map((series) => series.map((line) => line.name));
+    return names.length ? names[0].map((name, i) => legend(`series-${i}`, name)) : [];
+  }
+
+  /** The narrow ones beside each other, then the wide ones. */
+  #tables(specs) {
+    const made = specs.map((spec) => this.#table(spec));
+    return made.sort((a, b) => (a.className === "wide") - (b.className === "wide"));
+  }
+
   #table([form, ...columns]) {
     const [caption, head, names] = this.forms[form];
     const named = names.length > 0;
     const all = named ? [names, ...columns] : columns;
-    return table({ caption, head, named, quiet: { head: head[0] === "name" },
+    const made = table({ caption, head, named, quiet: { head: head[0] === "name" },
       rows: all[0].map((_, i) => all.map((column) => column[i])) });
+    return head.length > NARROW ? wide(made, caption) : made;
   }
 
   #flags(names) {
@@ -61,6 +78,15 @@ export class Details {
     }
     return [list];
   }
+}
+
+/** Over the whole page, and scrolled where that is not enough: by the keyboard, too. */
+function wide(made, caption) {
+  const box = element("div", "wide", made);
+  box.tabIndex = 0;
+  box.role = "region";
+  box.ariaLabel = caption;
+  return box;
 }
 
 function link(target, text) {
