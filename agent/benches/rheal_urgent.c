@@ -1,0 +1,416 @@
+/* rheal.pt, rheal.im, rheal.dt: a more urgent task and a less urgent one. */
+#include <string.h>
+
+#include "rhealstone.h"
+
+enum { LEVEL_H, LEVEL_L };
+#define LONG_WORDS 4
+#define QUEUE_LENGTH 10 /* messages; what Linux gives everybody */
+#define DISORDER_MAX 10
+
+/* H does its job when it is let go, and is back at its gate when L has done its part. */
+typedef struct duo {
+    rheal_frame f;
+    rts_sem *gate;
+    rheal_sleeper h;
+    rts_queue there, back; /* to H and from it */
+    unsigned char *out, *in, *ack_out, *ack_in;
+    void (*job)(struct duo *d);
+    uint64_t n;
+    volatile rts_tick start, end, left; /* L calls, H has the CPU, H gives it back */
+    volatile uint64_t came;             /* how often H had the CPU in this round */
+    volatile uint64_t wrong;            /* messages not as they were sent */
+    rts_tick back_sum;
+    uint64_t back_n, disorder;
+    void *beside; /* rheal.ts, for the form of rheal.im that subtracts it */
+} duo;
+
+static void urgent(void *arg)
+{
+    duo *d = arg;
+    for (;;) {
+        rts_sem_take(d->gate);
+        if (d->f.c->stop)
+            return;
+        d->job(d);
+    }
+}
+
+static duo *open_duo(rts_case *c)
+{
+    duo *d = rheal_open(c, sizeof *d);
+    if (!d)
+        return NULL;
+    d->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    if (!d->gate || rts_own_level(c, LEVEL_L, RTS_FIFO) ||
+        rheal_sleeper_start(c, &d->h, urgent, d, LEVEL_H) || rts_settle(c))
+        return NULL;
+    return d;
+}
+
+static void let_go(duo *d, void (*job)(duo *), uint64_t n)
+{
+    d->job = job;
+    d->n = n;
+    d->came = 0;
+    rts_sem_give(d->gate);
+}
+
+/* After the k-th call of a round: H has had the CPU k times.  0: it has not, which is counted. */
+static bool in_order(duo *d, uint64_t k)
+{
+    if (d->came == k)
+        return true;
+    d->disorder++;
+    rts_settle(d->f.c);
+    return false;
+}
+
+static int check_order(duo *d, uint64_t came)
+{
+    if (d->disorder < DISORDER_MAX && d->came == came)
+        return 0;
+    return rts_failed(d->f.c, "the more urgent task did not get the CPU at once");
+}
+
+/* ---- rheal.pt -------------------------------------------------------------------------------- */
+
+static void pt_stamping(duo *d)
+{
+    for (uint64_t i = 0; i < d->n; i++) {
+        rheal_sleep(&d->h);
+        d->end = rts_now();
+        d->came++;
+        d->left = rts_now();
+    }
+}
+
+/* n preemptions; and n - 1 ways back, from H's stamp before it sleeps to L's first statement. */
+static int pt_stamps(duo *d, uint64_t n, bool recorded)
+{
+    let_go(d, pt_stamping, n);
+    for (uint64_t i = 1; i <= n; i++) {
+        d->start = rts_now();
+        rheal_wake(&d->h);
+        rts_tick now = rts_now();
+        if (!in_order(d, i))
+            continue;
+        if (i < n) { /* the last time H goes to its gate */
+            d->back_sum += now - d->left;
+            d->back_n++;
+        }
+        if (recorded)
+            rheal_record(d->f.c, d->end - d->start, now);
+    }
+    return check_order(d, n);
+}
+
+static int pt_round(void *state)
+{
+    return pt_stamps(state, RHEAL_ROUND, true);
+}
+
+/* The first resume brings H to its stamp, N - 1 lie before the next one. */
+static void pt_sleeping(duo *d)
+{
+    rheal_sleep(&d->h);
+    rts_tick start = rts_now();
+    for (uint64_t i = d->n - 1; i; i--) {
+        rheal_sleep(&d->h);
+        RTS_BARRIER();
+    }
+    d->end = rts_now();
+    d->start = start;
+    d->came = d->n;
+}
+
+/* (T_run - T_loop) / (N - 1) - T_back */
+static int pt_once(void *state, double *ticks)
+{
+    duo *d = state;
+    uint64_t n = (uint64_t)d->f.p->loops;
+    d->back_sum = d->back_n = 0;
+    if (pt_stamps(d, RHEAL_SINGLE + 1, false))
+        return -1;
+    rheal_rest(&d->f);
+    let_go(d, pt_sleeping, n);
+    for (uint64_t i = n; i; i--) {
+        rheal_wake(&d->h);
+        RTS_BARRIER();
+    }
+    if (check_order(d, n))
+        return -1;
+    rts_tick run = d->end - d->start, loop = rheal_empty_loops(2 * (n - 1));
+    double back = rheal_net_mean(d->back_sum, d->back_n);
+    *ticks = ((double)run - (double)loop) / (double)(n - 1) - back;
+    rheal_note(&d->f, "T_run", (double)run);
+    rheal_note(&d->f, "T_loop", (double)loop);
+    rheal_note(&d->f, "T_back", back);
+    return rheal_check_pass(&d->f, run);
+}
+
+static int run_pt(rts_case *c)
+{
+    duo *d = open_duo(c);
+    if (!d)
+        return -1;
+    rheal_sleeper_tell(c, &d->h);
+    if (d->f.p->form == RHEAL_CLASSIC)
+        return rheal_measure_classic(&d->f, pt_once);
+    if (rheal_measure_sampled(&d->f, pt_round))
+        return -1;
+    if (d->back_n)
+        rheal_time_figure(c, "T_back", rheal_net_mean(d->back_sum, d->back_n));
+    rts_figure_add(c, "order was another", (double)d->disorder, "times");
+    return 0;
+}
+
+/* ---- rheal.im -------------------------------------------------------------------------------- */
+
+/* Room for a message at either end of a queue. */
+static int open_queue(duo *d, rts_queue *queue, size_t size, unsigned char **out,
+                      unsigned char **in)
+{
+    rts_case *c = d->f.c;
+    *out = rts_alloc(c, size);
+    *in = rts_alloc(c, size);
+    if (!*out || !*in)
+        return rts_failed(c, "no memory for messages");
+    int err = rts_queue_create(queue, QUEUE_LENGTH, size, c->slot++);
+    return err ? rts_port_failed(c, "cannot create a queue of 10 such messages", err) : 0;
+}
+
+static void im_stamping(duo *d)
+{
+    for (uint64_t i = 0; i < d->n; i++) {
+        rts_queue_receive(&d->there, d->in);
+        d->end = rts_now();
+        d->came++;
+        d->wrong += memcmp(d->in, d->out, LONG_WORDS * sizeof(long)) != 0;
+    }
+}
+
+static void write_number(duo *d, uint64_t number)
+{
+    memcpy(d->out, &number, sizeof number);
+}
+
+static int im_round(void *state)
+{
+    duo *d = state;
+    let_go(d, im_stamping, RHEAL_ROUND);
+    for (uint64_t i = 1; i <= RHEAL_ROUND; i++) {
+        write_number(d, i);
+        d->start = rts_now();
+        rts_queue_send(&d->there, d->out);
+        if (in_order(d, i))
+            rheal_record(d->f.c, d->end - d->start, d->end);
+    }
+    return check_order(d, RHEAL_ROUND);
+}
+
+static void im_receiving(duo *d)
+{
+    rts_queue_receive(&d->there, d->in);
+    rts_tick start = rts_now();
+    for (uint64_t i = d->n - 1; i; i--) {
+        rts_queue_receive(&d->there, d->in);
+        RTS_BARRIER();
+    }
+    d->end = rts_now();
+    d->start = start;
+    d->came = d->n;
+}
+
+/* (T_run - T_loop) / (N - 1) - T_recv; H is at its gate while L sends T_recv's to itself. */
+static int im_once(void *state, double *ticks)
+{
+    duo *d = state;
+    uint64_t n = (uint64_t)d->f.p->loops;
+    rts_tick recv = 0;
+    double ts;
+    RHEAL_SUM_SINGLE(recv, rts_queue_send(&d->there, d->out), rts_queue_receive(&d->there, d->in));
+    if (rheal_switch_once(d->beside, &ts))
+        return -1;
+    rheal_rest(&d->f);
+    let_go(d, im_receiving, n);
+    for (uint64_t i = n; i; i--) {
+        rts_queue_send(&d->there, d->out);
+        RTS_BARRIER();
+    }
+    if (check_order(d, n))
+        return -1;
+    rts_tick run = d->end - d->start, loop = rheal_empty_loops(2 * (n - 1));
+    double each = ((double)run - (double)loop) / (double)(n - 1);
+    *ticks = each - rheal_net_mean(recv, RHEAL_SINGLE);
+    rheal_note(&d->f, "T_run", (double)run);
+    rheal_note(&d->f, "T_loop", (double)loop);
+    rheal_note(&d->f, "T_recv", rheal_net_mean(recv, RHEAL_SINGLE));
+    rheal_note(&d->f, "rheal.ts", ts);
+    rheal_note(&d->f, "latency less T_recv", *ticks);
+    rheal_note(&d->f, "latency less rheal.ts", each - ts);
+    return rheal_check_pass(&d->f, run);
+}
+
+static int measure_messages(duo *d)
+{
+    rts_case *c = d->f.c;
+    if (d->f.p->form == RHEAL_CLASSIC) {
+        d->beside = rheal_switch_open(c, LEVEL_L);
+        return d->beside ? rheal_measure_classic(&d->f, im_once) : -1;
+    }
+    if (rheal_measure_sampled(&d->f, im_round))
+        return -1;
+    rts_figure_add(c, "order was another", (double)d->disorder, "messages");
+    return 0;
+}
+
+static int run_im(rts_case *c)
+{
+    duo *d = open_duo(c);
+    if (!d || open_queue(d, &d->there, LONG_WORDS * sizeof(long), &d->out, &d->in))
+        return -1;
+    int err = measure_messages(d);
+    rts_queue_destroy(&d->there);
+    if (!err && d->wrong)
+        return rts_failed(c, "%llu messages did not come as they were sent",
+                          (unsigned long long)d->wrong);
+    return err;
+}
+
+/* ---- rheal.dt -------------------------------------------------------------------------------- */
+
+/* One transfer more than is timed: behind the last one H goes to its gate. */
+static void dt_answering(duo *d)
+{
+    for (uint64_t i = d->n + 1; i; i--) {
+        rts_queue_receive(&d->there, d->in);
+        rts_queue_send(&d->back, d->ack_out);
+        d->came++;
+    }
+}
+
+static void transfer(duo *d)
+{
+    rts_queue_send(&d->there, d->out);
+    rts_queue_receive(&d->back, d->ack_in);
+}
+
+static int dt_round(void *state)
+{
+    duo *d = state;
+    let_go(d, dt_answering, RHEAL_ROUND);
+    for (uint64_t i = 1; i <= RHEAL_ROUND; i++) {
+        rts_tick a = rts_now();
+        transfer(d);
+        rts_tick b = rts_now();
+        rheal_record(d->f.c, b - a, b);
+    }
+    transfer(d);
+    return check_order(d, RHEAL_ROUND + 1);
+}
+
+/* (T_run - T_loop) / N */
+static int dt_once(void *state, double *ticks)
+{
+    duo *d = state;
+    uint64_t n = (uint64_t)d->f.p->loops;
+    rheal_rest(&d->f);
+    let_go(d, dt_answering, n);
+    rts_tick start = rts_now();
+    for (uint64_t i = n; i; i--) {
+        transfer(d);
+        RTS_BARRIER();
+    }
+    rts_tick end = rts_now(), loop = rheal_empty_loops(2 * n);
+    transfer(d);
+    if (check_order(d, n + 1))
+        return -1;
+    *ticks = ((double)(end - start) - (double)loop) / (double)n;
+    rheal_note(&d->f, "T_run", (double)(end - start));
+    rheal_note(&d->f, "T_loop", (double)loop);
+    return rheal_check_pass(&d->f, end - start);
+}
+
+/* By the mean; KB are 1024 bytes. */
+static void add_throughput(duo *d)
+{
+    rts_case *c = d->f.c;
+    rts_rec_finish(c->rec);
+    const rts_hist *h = &c->rec->hist;
+    double overhead = d->f.p->form == RHEAL_CLASSIC ? 0 : (double)rts_the_clock.overhead;
+    double mean = h->n ? (double)h->sum / (double)h->n / (double)d->f.scale - overhead : 0;
+    if (mean > 0 && rheal_in_ns())
+        rts_figure_add(c, "throughput",
+                       (double)d->f.p->size / 1024 * (double)rts_the_clock.hz / mean, "KB/s");
+}
+
+static int run_dt(rts_case *c)
+{
+    duo *d = open_duo(c);
+    if (!d || open_queue(d, &d->there, (size_t)d->f.p->size, &d->out, &d->in))
+        return -1;
+    int err = open_queue(d, &d->back, sizeof(long), &d->ack_out, &d->ack_in);
+    if (!err) {
+        err = d->f.p->form == RHEAL_CLASSIC ? rheal_measure_classic(&d->f, dt_once)
+                                            : rheal_measure_sampled(&d->f, dt_round);
+        rts_queue_destroy(&d->back);
+    }
+    rts_queue_destroy(&d->there);
+    if (!err)
+        add_throughput(d);
+    return err;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const rts_param plain_param[] = {RHEAL_FORM, RHEAL_LOOPS(50000), RTS_PARAMS_END};
+
+static const rts_param dt_param[] = {
+    RHEAL_FORM,
+    RHEAL_LOOPS(50000),
+    RTS_SIZE(rheal_params, size, 1024, 1, 64 << 10, "of a datagram"),
+    RTS_PARAMS_END,
+};
+
+static const rts_bench benches[] = {
+    {.id = "rheal.pt",
+     .title = "Rhealstone: preemption",
+     .source = "Golatowski, Rhealstone; Kar 1990",
+     .help =
+         "L resumes H, which is more urgent and suspends itself again. sampled: from L's stamp "
+         "before the resume to H's first statement. classic: (T_run - T_loop)/(N-1) - T_back; "
+         "T_run is N-1 rounds by H's stamps, T_back the way back from H's suspend to L. Without "
+         "suspension H waits for a semaphore; the result says which.",
+     .metric = "scheduling",
+     .params = plain_param,
+     RHEAL_OF_TASKS,
+     RHEAL_LIMITS,
+     .run = run_pt},
+    {.id = "rheal.im",
+     .title = "Rhealstone: intertask message latency",
+     .source = "Golatowski, Rhealstone; Kar 1990",
+     .help = "L sends messages of 4 long words to H, which waits for them. sampled: from L's stamp "
+             "before the send to the return of H's receive. classic: (T_run - T_loop)/(N-1) - "
+             "T_recv, a receive from a queue that holds a message; a figure has it less rheal.ts "
+             "instead, as another port does.",
+     .metric = "message passing",
+     .params = plain_param,
+     RHEAL_OF_TASKS,
+     RHEAL_LIMITS,
+     .run = run_im},
+    {.id = "rheal.dt",
+     .title = "Rhealstone: datagram throughput",
+     .source = "Golatowski, Rhealstone; Kar and Porter 1989",
+     .help = "L sends H a datagram through a queue and waits for the acknowledgement: the time of "
+             "both, and KB/s as a figure. The component of 1989 that rheal.im replaced. classic: "
+             "(T_run - T_loop)/N.",
+     .metric = "message passing",
+     .params = dt_param,
+     RHEAL_OF_TASKS,
+     .slope_over = "size",
+     RHEAL_LIMITS,
+     .run = run_dt},
+};
+
+RTS_BENCHES(benches);
