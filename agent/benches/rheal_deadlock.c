@@ -5,6 +5,11 @@ enum { VARIANT_RTEMS, VARIANT_KAR };
 enum { LOCK_INHERIT, LOCK_PROTECT, LOCK_NONE };
 enum { TOP, MIDDLE, BOTTOM };
 
+typedef struct db_params {
+    rheal_params common;
+    int64_t variant, lock, tick, limit;
+} db_params;
+
 /*
  * H is to get the lock that L holds while M has the CPU from L.  L is the measuring task.  M looks,
  * whenever it runs, whether H waits for the lock: if so, nothing has made L more urgent than M, and
@@ -12,6 +17,7 @@ enum { TOP, MIDDLE, BOTTOM };
  */
 typedef struct blockade {
     rheal_frame f;
+    const db_params *p;
     rts_mutex mutex;
     rts_sem *h_gate, *m_gate, *m_done;
     rheal_sleeper h, m;
@@ -80,7 +86,7 @@ static void take_stamped(blockade *b)
     b->asked = false;
     b->took = b->end - start;
     b->least = b->least && b->least < b->took ? b->least : b->took;
-    b->fresh = taken || b->f.p->lock == LOCK_PROTECT;
+    b->fresh = taken || b->p->lock == LOCK_PROTECT;
     b->found_free += !taken;
     if (b->inverted && !b->waited)
         b->waited = b->took;
@@ -126,7 +132,7 @@ static int check_inversion(blockade *b)
                            "n.e.: M ran while H waited for L's lock, until M let go of the CPU "
                            "(H waited %llu us; limit=%lld us): nothing breaks the deadlock. "
                            "sync.test3 has the inversion",
-                           (unsigned long long)us, (long long)(b->f.p->limit / 1000));
+                           (unsigned long long)us, (long long)(b->p->limit / 1000));
 }
 
 /* ---- as RTEMS has it: each task wakes the next more urgent one ------------------------------- */
@@ -178,7 +184,7 @@ static int db_stamps(blockade *b, uint64_t n, bool recorded)
     let_both_go(b, db_h_stamping, db_m, n);
     for (uint64_t i = n; i; i--) {
         rts_mutex_lock(&b->mutex);
-        b->held = b->f.p->lock != LOCK_PROTECT; /* there M and H run after the lock is free */
+        b->held = b->p->lock != LOCK_PROTECT; /* there M and H run after the lock is free */
         rheal_wake(&b->m);
         rts_mutex_unlock(&b->mutex);
         b->held = false;
@@ -239,7 +245,7 @@ static int db_round(void *state)
 
 static void kar_sleep(const blockade *b)
 {
-    rts_sleep_for(rts_ns_to_ticks((uint64_t)b->f.p->tick, RTS_TIME_HZ));
+    rts_sleep_for(rts_ns_to_ticks((uint64_t)b->p->tick, RTS_TIME_HZ));
 }
 
 static void kar_h_stamping(blockade *b)
@@ -302,7 +308,7 @@ static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n, bool re
     while (!b->finished) {
         b->cut = false;
         rts_mutex_lock(&b->mutex);
-        b->held = b->f.p->lock != LOCK_PROTECT;
+        b->held = b->p->lock != LOCK_PROTECT;
         for (rts_tick begin = rts_now(); !b->cut && rts_now() - begin < 2 * b->tick;)
             ;
         rts_mutex_unlock(&b->mutex);
@@ -316,7 +322,7 @@ static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n, bool re
 /* A loop may take two ticks and more. */
 static uint64_t kar_round_loops(const blockade *b)
 {
-    uint64_t most = b->f.c->busy_ns / (4 * (uint64_t)b->f.p->tick);
+    uint64_t most = b->f.c->busy_ns / (4 * (uint64_t)b->p->tick);
     if (!b->f.c->busy_ns || most > KAR_LOOPS)
         return KAR_LOOPS;
     return most ? most : 1;
@@ -396,17 +402,18 @@ static blockade *open_blockade(rts_case *c)
     blockade *b = rheal_open(c, sizeof *b);
     if (!b)
         return NULL;
-    if (b->f.p->lock == LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT)) {
+    b->p = rts_params(c);
+    if (b->p->lock == LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT)) {
         rts_unsupported(c, "no mutexes with a priority ceiling: %s",
                         rts_port_why_not(RTS_CAP_LOCK_PROTECT));
         return NULL;
     }
-    b->tick = rts_ns_to_ticks((uint64_t)b->f.p->tick, rts_the_clock.hz);
-    b->limit = rts_ns_to_ticks((uint64_t)b->f.p->limit, rts_the_clock.hz);
+    b->tick = rts_ns_to_ticks((uint64_t)b->p->tick, rts_the_clock.hz);
+    b->limit = rts_ns_to_ticks((uint64_t)b->p->limit, rts_the_clock.hz);
     b->h_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     b->m_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     b->m_done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
-    int err = rts_mutex_create(&b->mutex, protocols[b->f.p->lock], (int)c->common.prio);
+    int err = rts_mutex_create(&b->mutex, protocols[b->p->lock], (int)c->common.prio);
     if (err)
         rts_port_failed(c, "cannot create a mutex of that protocol", err);
     return !err && b->h_gate && b->m_gate && b->m_done ? b : NULL;
@@ -415,7 +422,7 @@ static blockade *open_blockade(rts_case *c)
 /* The first round is not recorded: it tells whether the system breaks the deadlock at all. */
 static int measure_blockade(blockade *b)
 {
-    bool kar = b->f.p->variant == VARIANT_KAR, classic = b->f.p->form == RHEAL_CLASSIC;
+    bool kar = b->p->variant == VARIANT_KAR, classic = b->f.p->form == RHEAL_CLASSIC;
     if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b), false) : db_stamps(b, 1, false))
         return -1;
     b->found_free = 0;
@@ -432,17 +439,17 @@ static int run_db(rts_case *c)
     if (!b || rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
         rheal_sleeper_start(c, &b->m, middle, b, MIDDLE) || rts_settle(c))
         return -1;
-    if (b->f.p->variant == VARIANT_RTEMS)
+    if (b->p->variant == VARIANT_RTEMS)
         rheal_sleeper_tell(c, &b->h);
     else /* a case of many ticks records nothing for long */
-        c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->f.p->tick;
+        c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
     int err = measure_blockade(b);
     rts_mutex_destroy(&b->mutex);
     if (err)
         return err;
     if (b->f.p->form == RHEAL_SAMPLED)
         rts_figure_add(c, "H met the lock free", (double)b->found_free, "times");
-    else if (b->f.p->variant == VARIANT_KAR)
+    else if (b->p->variant == VARIANT_KAR)
         rts_figure_add(c, "loops done", (double)b->passes, "loops");
     return 0;
 }
@@ -450,16 +457,15 @@ static int run_db(rts_case *c)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const rts_param db_param[] = {
-    RHEAL_FORM,
-    RHEAL_LOOPS(20000),
-    RTS_CHOICE(rheal_params, variant, "rtems|kar", VARIANT_RTEMS,
+    RHEAL_PARAMS(20000),
+    RTS_CHOICE(db_params, variant, "rtems|kar", VARIANT_RTEMS,
                "tasks that wake each other, or that sleep for a tick"),
     RTS_CHOICE(
-        rheal_params, lock, "inherit|protect|none", LOCK_INHERIT,
+        db_params, lock, "inherit|protect|none", LOCK_INHERIT,
         "the owner inherits priority, gets the ceiling (so H never meets the lock taken), or "
         "nothing is done (n.e.)"),
-    RTS_DURATION(rheal_params, tick, 1000000, 100000, 100000000, "of variant kar"),
-    RTS_DURATION(rheal_params, limit, 100000000, 1000000, 400000000,
+    RTS_DURATION(db_params, tick, 1000000, 100000, 100000000, "of variant kar"),
+    RTS_DURATION(db_params, limit, 100000000, 1000000, 400000000,
                  "how long M keeps the CPU once it runs while H waits for the lock; then: n.e."),
     RTS_PARAMS_END,
 };
@@ -476,8 +482,8 @@ static const rts_bench benches[] = {
          "M that runs while H waits: n.e., after a time limit.",
      .metric = "mutexes and condition variables",
      .params = db_param,
-     RHEAL_OF_TASKS,
-     RHEAL_LIMITS,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_db},
 };
 

@@ -285,7 +285,7 @@ static int run_ss(rts_case *c)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const rts_param plain_param[] = {RHEAL_FORM, RHEAL_LOOPS(50000), RTS_PARAMS_END};
+static const rts_param plain_param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
 
 static const rts_bench benches[] = {
     {.id = "rheal.ts",
@@ -297,8 +297,8 @@ static const rts_bench benches[] = {
              "else ready.",
      .metric = "scheduling",
      .params = plain_param,
-     RHEAL_OF_TASKS,
-     RHEAL_LIMITS,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_ts},
     {.id = "rheal.ss",
      .title = "Rhealstone: semaphore shuffling",
@@ -310,8 +310,8 @@ static const rts_bench benches[] = {
          "2N; T_without is the same loop without the semaphore.",
      .metric = "semaphores",
      .params = plain_param,
-     RHEAL_OF_TASKS,
-     RHEAL_LIMITS,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_ss},
 };
 

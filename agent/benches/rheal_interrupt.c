@@ -3,6 +3,11 @@
 
 #include "rhealstone.h"
 
+typedef struct il_params {
+    rheal_params common;
+    int64_t irq;
+} il_params;
+
 typedef struct interrupts {
     rheal_frame f;
     rts_irq irq;
@@ -70,13 +75,14 @@ static void tell_form(rts_case *c, int64_t form)
 /* One level down: where a task stands in for the routine, it has to be more urgent. */
 static int run_il(rts_case *c)
 {
+    const il_params *p = rts_params(c);
     interrupts *i = rheal_open(c, sizeof *i);
     if (!i || rts_own_level(c, 1, RTS_FIFO))
         return -1;
-    int err = rts_irq_open(&i->irq, (int)i->f.p->irq, service, i);
+    int err = rts_irq_open(&i->irq, (int)p->irq, service, i);
     if (err)
         return rts_port_failed(c, "cannot have interrupts of this form", err);
-    tell_form(c, i->f.p->irq);
+    tell_form(c, p->irq);
     err = i->f.p->form == RHEAL_CLASSIC ? rheal_measure_classic(&i->f, il_once)
                                         : rheal_measure_sampled(&i->f, il_round);
     rts_irq_close(&i->irq);
@@ -87,9 +93,8 @@ static int run_il(rts_case *c)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const rts_param il_param[] = {
-    RHEAL_FORM,
-    RHEAL_LOOPS(50000),
-    RTS_CHOICE(rheal_params, irq, RTS_IRQ_FORMS, 0,
+    RHEAL_PARAMS(50000),
+    RTS_CHOICE(il_params, irq, RTS_IRQ_FORMS, 0,
                "what stands for an interrupt and its routine; eventfd: a more urgent thread that "
                "waits in read()"),
     RTS_PARAMS_END,
@@ -105,8 +110,7 @@ static const rts_bench benches[] = {
              "interrupt of hardware, for which there is int.latency.phase.",
      .params = il_param,
      .needs = RTS_CAP_SOFT_IRQ,
-     .traits = RTS_OWN_SERIES | RTS_ONE_CPU,
-     RHEAL_LIMITS,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_il},
 };
 

@@ -8,6 +8,11 @@ enum { LEVEL_H, LEVEL_L };
 #define QUEUE_LENGTH 10 /* messages; what Linux gives everybody */
 #define DISORDER_MAX 10
 
+typedef struct dt_params {
+    rheal_params common;
+    int64_t size;
+} dt_params;
+
 /* H does its job when it is let go, and is back at its gate when L has done its part. */
 typedef struct duo {
     rheal_frame f;
@@ -333,7 +338,7 @@ static int dt_once(void *state, double *ticks)
 }
 
 /* By the mean; KB are 1024 bytes. */
-static void add_throughput(duo *d)
+static void add_throughput(duo *d, double size)
 {
     rts_case *c = d->f.c;
     rts_rec_finish(c->rec);
@@ -341,14 +346,14 @@ static void add_throughput(duo *d)
     double overhead = d->f.p->form == RHEAL_CLASSIC ? 0 : (double)rts_the_clock.overhead;
     double mean = h->n ? (double)h->sum / (double)h->n / (double)d->f.scale - overhead : 0;
     if (mean > 0 && rheal_in_ns())
-        rts_figure_add(c, "throughput",
-                       (double)d->f.p->size / 1024 * (double)rts_the_clock.hz / mean, "KB/s");
+        rts_figure_add(c, "throughput", size / 1024 * (double)rts_the_clock.hz / mean, "KB/s");
 }
 
 static int run_dt(rts_case *c)
 {
+    const dt_params *p = rts_params(c);
     duo *d = open_duo(c);
-    if (!d || open_queue(d, &d->there, (size_t)d->f.p->size, &d->out, &d->in))
+    if (!d || open_queue(d, &d->there, (size_t)p->size, &d->out, &d->in))
         return -1;
     int err = open_queue(d, &d->back, sizeof(long), &d->ack_out, &d->ack_in);
     if (!err) {
@@ -358,18 +363,17 @@ static int run_dt(rts_case *c)
     }
     rts_queue_destroy(&d->there);
     if (!err)
-        add_throughput(d);
+        add_throughput(d, (double)p->size);
     return err;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const rts_param plain_param[] = {RHEAL_FORM, RHEAL_LOOPS(50000), RTS_PARAMS_END};
+static const rts_param plain_param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
 
 static const rts_param dt_param[] = {
-    RHEAL_FORM,
-    RHEAL_LOOPS(50000),
-    RTS_SIZE(rheal_params, size, 1024, 1, 64 << 10, "of a datagram"),
+    RHEAL_PARAMS(50000),
+    RTS_SIZE(dt_params, size, 1024, 1, 64 << 10, "of a datagram"),
     RTS_PARAMS_END,
 };
 
@@ -384,8 +388,8 @@ static const rts_bench benches[] = {
          "suspension H waits for a semaphore; the result says which.",
      .metric = "scheduling",
      .params = plain_param,
-     RHEAL_OF_TASKS,
-     RHEAL_LIMITS,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_pt},
     {.id = "rheal.im",
      .title = "Rhealstone: intertask message latency",
@@ -396,8 +400,8 @@ static const rts_bench benches[] = {
              "instead, as another port does.",
      .metric = "message passing",
      .params = plain_param,
-     RHEAL_OF_TASKS,
-     RHEAL_LIMITS,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_im},
     {.id = "rheal.dt",
      .title = "Rhealstone: datagram throughput",
@@ -407,9 +411,9 @@ static const rts_bench benches[] = {
              "(T_run - T_loop)/N.",
      .metric = "message passing",
      .params = dt_param,
-     RHEAL_OF_TASKS,
+     .needs = RTS_CAP_PRIORITIES,
      .slope_over = "size",
-     RHEAL_LIMITS,
+     RHEAL_TRAITS_AND_LIMITS,
      .run = run_dt},
 };
 

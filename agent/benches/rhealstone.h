@@ -21,8 +21,9 @@
 
 enum { RHEAL_SAMPLED, RHEAL_CLASSIC };
 
+/* The parameters of every component; one that has more begins with these. */
 typedef struct rheal_params {
-    int64_t form, loops, measurements, variant, lock, tick, limit, irq, size;
+    int64_t form, loops, measurements;
 } rheal_params;
 
 /* ---- a measurement --------------------------------------------------------------------------- */
@@ -131,15 +132,15 @@ static inline void rheal_wake(rheal_sleeper *s)
 
 /* ---- for the tables -------------------------------------------------------------------------- */
 
-#define RHEAL_FORM                                                                                 \
+#define RHEAL_PARAMS(n)                                                                            \
     RTS_CHOICE(rheal_params, form, "sampled|classic", RHEAL_SAMPLED,                               \
-               "stamps around every event, or the published loop difference")
-#define RHEAL_LOOPS(def)                                                                           \
-    RTS_INT(rheal_params, loops, "loop", def, 2, 10000000, "N of the classic form"),               \
+               "stamps around every event, or the published loop difference"),                     \
+        RTS_INT(rheal_params, loops, "loop", n, 2, 10000000, "N of the classic form"),             \
         RTS_INT(rheal_params, measurements, "measurement", 1, 1, 1000,                             \
                 "loop differences of the classic form, each of which is a sample")
 
-#define RHEAL_LIMITS .samples = RTS_SAMPLES_DEFAULT, .warmup = 10, .time_ns = INT64_C(10000000000)
-#define RHEAL_OF_TASKS .needs = RTS_CAP_PRIORITIES, .traits = RTS_OWN_SERIES | RTS_ONE_CPU
+#define RHEAL_TRAITS_AND_LIMITS                                                                    \
+    .traits = RTS_OWN_SERIES | RTS_ONE_CPU, .samples = RTS_SAMPLES_DEFAULT, .warmup = 10,          \
+    .time_ns = INT64_C(10000000000)
 
 #endif
