@@ -212,23 +212,15 @@ static rts_tick db_pass(blockade *b, bool with)
 static int db_once(void *state, double *ticks)
 {
     blockade *b = state;
-    rts_tick obtain = 0;
-    for (unsigned k = 0; k < RHEAL_SINGLE; k++) {
-        rts_tick start = rts_now();
-        rts_mutex_lock(&b->mutex);
-        obtain += rts_now() - start;
-        rts_mutex_unlock(&b->mutex);
-    }
+    double obtain = RHEAL_SINGLE_MEAN(, rts_mutex_lock(&b->mutex), rts_mutex_unlock(&b->mutex));
     rheal_rest(&b->f);
     rts_tick without = db_pass(b, false);
     if (end_both(b) || rheal_check_pass(&b->f, without))
         return -1;
     rheal_rest(&b->f);
     rts_tick with = db_pass(b, true);
-    *ticks = ((double)with - (double)without) / (double)b->n - rheal_net_mean(obtain, RHEAL_SINGLE);
-    rheal_note(&b->f, "T_with", (double)with);
-    rheal_note(&b->f, "T_without", (double)without);
-    rheal_note(&b->f, "T_obtain", rheal_net_mean(obtain, RHEAL_SINGLE));
+    *ticks = rheal_with_less_without(&b->f, (double)with, (double)without, b->n) - obtain;
+    rheal_note(&b->f, "T_obtain", obtain);
     return end_both(b) || rheal_check_pass(&b->f, with) ? -1 : 0;
 }
 
@@ -384,9 +376,7 @@ static int kar_once(void *state, double *ticks)
         n += more;
     } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
     b->passes += n;
-    *ticks = (with - without) / (double)n;
-    rheal_note(&b->f, "T_with", with);
-    rheal_note(&b->f, "T_without", without);
+    *ticks = rheal_with_less_without(&b->f, with, without, n);
     return 0;
 }
 
@@ -422,15 +412,13 @@ static blockade *open_blockade(rts_case *c)
 /* The first round is not recorded: it tells whether the system breaks the deadlock at all. */
 static int measure_blockade(blockade *b)
 {
-    bool kar = b->p->variant == VARIANT_KAR, classic = b->f.p->form == RHEAL_CLASSIC;
+    bool kar = b->p->variant == VARIANT_KAR;
     if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b), false) : db_stamps(b, 1, false))
         return -1;
     b->found_free = 0;
     b->fresh = false;
     rheal_rest_if_due(&b->f);
-    if (classic)
-        return rheal_measure_classic(&b->f, kar ? kar_once : db_once);
-    return rheal_measure_sampled(&b->f, kar ? kar_round : db_round);
+    return rheal_measure(&b->f, kar ? kar_round : db_round, kar ? kar_once : db_once);
 }
 
 static int run_db(rts_case *c)

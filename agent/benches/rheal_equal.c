@@ -7,13 +7,15 @@
  */
 typedef struct pair {
     rheal_frame f;
-    rts_sem *gate, *done, *s;
+    rts_sem *gate, *done;        /* of a round of B's */
+    rts_sem *s;                  /* what rheal.ss shuffles */
     void (*job)(struct pair *t); /* what B does in the next round */
     uint64_t n;                  /* how often */
-    volatile rts_tick stamp, end;
-    volatile bool armed;
-    volatile rts_tick from_a; /* duration that B measured; 0: none */
-    volatile uint64_t unasked;
+    volatile rts_tick stamp;
+    volatile bool armed;       /* the stamp has not been used */
+    volatile rts_tick from_a;  /* duration that B measured; 0: none */
+    volatile uint64_t unasked; /* gains of the CPU without a stamp */
+    volatile rts_tick end;     /* of a classic pass, by B */
 } pair;
 
 static void partner(void *arg)
@@ -38,6 +40,18 @@ static int open_pair(pair *t, rts_case *c, int level)
         rts_task_start(c, partner, t, level, RTS_FIFO, false))
         return -1;
     return rts_settle(c);
+}
+
+/* `unasked` and `unit` name what a task gained without a stamp. */
+static int run_pair(rts_case *c, rheal_round *round, rheal_once *once, const char *unasked,
+                    const char *unit)
+{
+    pair *t = rheal_open(c, sizeof *t);
+    if (!t || open_pair(t, c, 0) || rheal_measure(&t->f, round, once))
+        return -1;
+    if (t->f.p->form == RHEAL_SAMPLED)
+        rts_figure_add(c, unasked, (double)t->unasked, unit);
+    return 0;
 }
 
 static void begin_round(pair *t, void (*job)(pair *), uint64_t n)
@@ -76,6 +90,8 @@ static void record_both(pair *t, rts_tick from_b, rts_tick now)
     if (from_b)
         rheal_record(t->f.c, from_b, now);
 }
+
+/* ---- rheal.ts -------------------------------------------------------------------------------- */
 
 static void hand_over(pair *t)
 {
@@ -125,23 +141,19 @@ static void ts_yielding(pair *t)
 int rheal_switch_once(void *state, double *ticks)
 {
     pair *t = state;
-    rheal_frame *f = &t->f;
-    uint64_t n = (uint64_t)f->p->loops;
-    rts_tick dir = 0;
-    rheal_rest(f);
-    RHEAL_SUM_SINGLE(dir, (void)0, rts_yield());
+    uint64_t n = (uint64_t)t->f.p->loops;
+    rheal_rest(&t->f);
+    double dir = RHEAL_SINGLE_MEAN(, rts_yield(), );
     begin_round(t, ts_yielding, n);
     rts_tick start = rts_now();
     yields(n);
     end_round(t);
-    rts_tick run = t->end - start, loop = rheal_empty_loops(2 * n - 1);
-    double each = ((double)run - (double)loop) / (double)(2 * n - 1);
-    *ticks = each - rheal_net_mean(dir, RHEAL_SINGLE);
-    rheal_note(f, "T_run", (double)run);
-    rheal_note(f, "T_loop", (double)loop);
-    rheal_note(f, "T_dir", rheal_net_mean(dir, RHEAL_SINGLE));
-    rheal_note(f, "task switch, T_dir not subtracted", each);
-    return rheal_check_pass(f, run);
+    rts_tick run = t->end - start;
+    double each = rheal_run_less_loop(&t->f, run, 2 * n - 1, 2 * n - 1);
+    *ticks = each - dir;
+    rheal_note(&t->f, "T_dir", dir);
+    rheal_note(&t->f, "task switch, T_dir not subtracted", each);
+    return rheal_check_pass(&t->f, run);
 }
 
 void *rheal_switch_open(rts_case *c, int level)
@@ -158,16 +170,10 @@ void *rheal_switch_open(rts_case *c, int level)
 
 static int run_ts(rts_case *c)
 {
-    pair *t = rheal_open(c, sizeof *t);
-    if (!t || open_pair(t, c, 0))
-        return -1;
-    if (t->f.p->form == RHEAL_CLASSIC)
-        return rheal_measure_classic(&t->f, rheal_switch_once);
-    if (rheal_measure_sampled(&t->f, ts_round))
-        return -1;
-    rts_figure_add(c, "switches nobody asked for", (double)t->unasked, "switches");
-    return 0;
+    return run_pair(c, ts_round, rheal_switch_once, "switches nobody asked for", "switches");
 }
+
+/* ---- rheal.ss -------------------------------------------------------------------------------- */
 
 /* The task that waits for the semaphore owns it when the other one has given it and yielded. */
 static void release(pair *t)
@@ -208,52 +214,45 @@ static int ss_round(void *state)
     return 0;
 }
 
-static inline void shuffle(pair *t, bool with)
+/* The loop of both tasks; without the semaphore it is the second one alone. */
+static void shuffle(pair *t, uint64_t n, bool with)
 {
-    if (with)
+    for (; with && n; n--) {
         rts_sem_take(t->s);
-    rts_yield();
-    if (with)
+        rts_yield();
         rts_sem_give(t->s);
-    rts_yield();
-}
-
-static void shuffles_with(pair *t, uint64_t n)
-{
-    for (; n; n--)
-        shuffle(t, true);
-}
-
-static void shuffles_without(pair *t, uint64_t n)
-{
-    for (; n; n--)
-        shuffle(t, false);
+        rts_yield();
+    }
+    for (; n; n--) {
+        rts_yield();
+        rts_yield();
+    }
 }
 
 static void ss_with(pair *t)
 {
-    shuffles_with(t, t->n);
+    shuffle(t, t->n, true);
 }
 
 static void ss_without(pair *t)
 {
-    shuffles_without(t, t->n);
+    shuffle(t, t->n, false);
 }
 
 /*
  * From A's second pass to its N + 2nd, every obtain of both tasks meets a taken semaphore: 2N of
  * them lie between the stamps, and 2N releases.
  */
-static rts_tick ss_pass(pair *t, void (*job)(pair *), void (*loop)(pair *, uint64_t))
+static rts_tick ss_pass(pair *t, bool with)
 {
     uint64_t n = (uint64_t)t->f.p->loops;
     rheal_rest(&t->f);
-    begin_round(t, job, n + 2);
-    loop(t, 1);
+    begin_round(t, with ? ss_with : ss_without, n + 2);
+    shuffle(t, 1, with);
     rts_tick start = rts_now();
-    loop(t, n);
+    shuffle(t, n, with);
     rts_tick end = rts_now();
-    loop(t, 1);
+    shuffle(t, 1, with);
     end_round(t);
     return end - start;
 }
@@ -262,30 +261,21 @@ static rts_tick ss_pass(pair *t, void (*job)(pair *), void (*loop)(pair *, uint6
 static int ss_once(void *state, double *ticks)
 {
     pair *t = state;
-    rts_tick without = ss_pass(t, ss_without, shuffles_without);
-    rts_tick with = ss_pass(t, ss_with, shuffles_with);
-    *ticks = ((double)with - (double)without) / (2 * (double)t->f.p->loops);
-    rheal_note(&t->f, "T_with", (double)with);
-    rheal_note(&t->f, "T_without", (double)without);
+    uint64_t n = (uint64_t)t->f.p->loops;
+    rts_tick without = ss_pass(t, false);
+    rts_tick with = ss_pass(t, true);
+    *ticks = rheal_with_less_without(&t->f, (double)with, (double)without, 2 * n);
     return rheal_check_pass(&t->f, with);
 }
 
 static int run_ss(rts_case *c)
 {
-    pair *t = rheal_open(c, sizeof *t);
-    if (!t || open_pair(t, c, 0))
-        return -1;
-    if (t->f.p->form == RHEAL_CLASSIC)
-        return rheal_measure_classic(&t->f, ss_once);
-    if (rheal_measure_sampled(&t->f, ss_round))
-        return -1;
-    rts_figure_add(c, "semaphores nobody had given", (double)t->unasked, "times");
-    return 0;
+    return run_pair(c, ss_round, ss_once, "semaphores nobody had given", "times");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const rts_param plain_param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
+static const rts_param param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
 
 static const rts_bench benches[] = {
     {.id = "rheal.ts",
@@ -296,7 +286,7 @@ static const rts_bench benches[] = {
              "T_dir; T_run is N yields of each, T_loop the empty loops, T_dir a yield with nobody "
              "else ready.",
      .metric = "scheduling",
-     .params = plain_param,
+     .params = param,
      .needs = RTS_CAP_PRIORITIES,
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_ts},
@@ -309,7 +299,7 @@ static const rts_bench benches[] = {
          "yield behind it) to the return of the other's obtain. classic: (T_with - T_without)/"
          "2N; T_without is the same loop without the semaphore.",
      .metric = "semaphores",
-     .params = plain_param,
+     .params = param,
      .needs = RTS_CAP_PRIORITIES,
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_ss},

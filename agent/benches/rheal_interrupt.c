@@ -83,8 +83,7 @@ static int run_il(rts_case *c)
     if (err)
         return rts_port_failed(c, "cannot have interrupts of this form", err);
     tell_form(c, p->irq);
-    err = i->f.p->form == RHEAL_CLASSIC ? rheal_measure_classic(&i->f, il_once)
-                                        : rheal_measure_sampled(&i->f, il_round);
+    err = rheal_measure(&i->f, il_round, il_once);
     rts_irq_close(&i->irq);
     rts_figure_add(c, "requests served", (double)i->served, "requests");
     return err;

@@ -145,13 +145,11 @@ static int pt_once(void *state, double *ticks)
     }
     if (check_order(d, n))
         return -1;
-    rts_tick run = d->end - d->start, loop = rheal_empty_loops(2 * (n - 1));
+    double each = rheal_run_less_loop(&d->f, d->end - d->start, 2 * (n - 1), n - 1);
     double back = rheal_net_mean(d->back_sum, d->back_n);
-    *ticks = ((double)run - (double)loop) / (double)(n - 1) - back;
-    rheal_note(&d->f, "T_run", (double)run);
-    rheal_note(&d->f, "T_loop", (double)loop);
+    *ticks = each - back;
     rheal_note(&d->f, "T_back", back);
-    return rheal_check_pass(&d->f, run);
+    return rheal_check_pass(&d->f, d->end - d->start);
 }
 
 static int run_pt(rts_case *c)
@@ -160,10 +158,10 @@ static int run_pt(rts_case *c)
     if (!d)
         return -1;
     rheal_sleeper_tell(c, &d->h);
-    if (d->f.p->form == RHEAL_CLASSIC)
-        return rheal_measure_classic(&d->f, pt_once);
-    if (rheal_measure_sampled(&d->f, pt_round))
+    if (rheal_measure(&d->f, pt_round, pt_once))
         return -1;
+    if (d->f.p->form == RHEAL_CLASSIC)
+        return 0;
     if (d->back_n)
         rheal_time_figure(c, "T_back", rheal_net_mean(d->back_sum, d->back_n));
     rts_figure_add(c, "order was another", (double)d->disorder, "times");
@@ -232,9 +230,8 @@ static int im_once(void *state, double *ticks)
 {
     duo *d = state;
     uint64_t n = (uint64_t)d->f.p->loops;
-    rts_tick recv = 0;
-    double ts;
-    RHEAL_SUM_SINGLE(recv, rts_queue_send(&d->there, d->out), rts_queue_receive(&d->there, d->in));
+    double ts, recv = RHEAL_SINGLE_MEAN(rts_queue_send(&d->there, d->out),
+                                        rts_queue_receive(&d->there, d->in), );
     if (rheal_switch_once(d->beside, &ts))
         return -1;
     rheal_rest(&d->f);
@@ -245,28 +242,28 @@ static int im_once(void *state, double *ticks)
     }
     if (check_order(d, n))
         return -1;
-    rts_tick run = d->end - d->start, loop = rheal_empty_loops(2 * (n - 1));
-    double each = ((double)run - (double)loop) / (double)(n - 1);
-    *ticks = each - rheal_net_mean(recv, RHEAL_SINGLE);
-    rheal_note(&d->f, "T_run", (double)run);
-    rheal_note(&d->f, "T_loop", (double)loop);
-    rheal_note(&d->f, "T_recv", rheal_net_mean(recv, RHEAL_SINGLE));
+    double each = rheal_run_less_loop(&d->f, d->end - d->start, 2 * (n - 1), n - 1);
+    *ticks = each - recv;
+    rheal_note(&d->f, "T_recv", recv);
     rheal_note(&d->f, "rheal.ts", ts);
     rheal_note(&d->f, "latency less T_recv", *ticks);
     rheal_note(&d->f, "latency less rheal.ts", each - ts);
-    return rheal_check_pass(&d->f, run);
+    return rheal_check_pass(&d->f, d->end - d->start);
 }
 
 static int measure_messages(duo *d)
 {
     rts_case *c = d->f.c;
-    if (d->f.p->form == RHEAL_CLASSIC) {
+    bool classic = d->f.p->form == RHEAL_CLASSIC;
+    if (classic) {
         d->beside = rheal_switch_open(c, LEVEL_L);
-        return d->beside ? rheal_measure_classic(&d->f, im_once) : -1;
+        if (!d->beside)
+            return -1;
     }
-    if (rheal_measure_sampled(&d->f, im_round))
+    if (rheal_measure(&d->f, im_round, im_once))
         return -1;
-    rts_figure_add(c, "order was another", (double)d->disorder, "messages");
+    if (!classic)
+        rts_figure_add(c, "order was another", (double)d->disorder, "messages");
     return 0;
 }
 
@@ -327,14 +324,10 @@ static int dt_once(void *state, double *ticks)
         transfer(d);
         RTS_BARRIER();
     }
-    rts_tick end = rts_now(), loop = rheal_empty_loops(2 * n);
+    rts_tick run = rts_now() - start;
+    *ticks = rheal_run_less_loop(&d->f, run, 2 * n, n);
     transfer(d);
-    if (check_order(d, n + 1))
-        return -1;
-    *ticks = ((double)(end - start) - (double)loop) / (double)n;
-    rheal_note(&d->f, "T_run", (double)(end - start));
-    rheal_note(&d->f, "T_loop", (double)loop);
-    return rheal_check_pass(&d->f, end - start);
+    return check_order(d, n + 1) ? -1 : rheal_check_pass(&d->f, run);
 }
 
 /* By the mean; KB are 1024 bytes. */
@@ -357,8 +350,7 @@ static int run_dt(rts_case *c)
         return -1;
     int err = open_queue(d, &d->back, sizeof(long), &d->ack_out, &d->ack_in);
     if (!err) {
-        err = d->f.p->form == RHEAL_CLASSIC ? rheal_measure_classic(&d->f, dt_once)
-                                            : rheal_measure_sampled(&d->f, dt_round);
+        err = rheal_measure(&d->f, dt_round, dt_once);
         rts_queue_destroy(&d->back);
     }
     rts_queue_destroy(&d->there);

@@ -72,19 +72,6 @@ int rheal_check_pass(rheal_frame *f, rts_tick pass)
                       (unsigned long long)(pass * 1000 / rts_the_clock.hz));
 }
 
-rts_tick rheal_empty_loops(uint64_t n)
-{
-    rts_tick a = rts_now();
-    for (; n; n--)
-        RTS_BARRIER();
-    return rts_now() - a;
-}
-
-double rheal_net_mean(rts_tick sum, uint64_t n)
-{
-    return (double)sum / (double)n - (double)rts_the_clock.overhead;
-}
-
 void rheal_note(rheal_frame *f, const char *name, double ticks)
 {
     unsigned i = 0;
@@ -101,6 +88,34 @@ void rheal_time_figure(rts_case *c, const char *name, double ticks)
     rts_figure_add(c, name, ticks * per_tick, rts_the_clock.unit);
 }
 
+static rts_tick empty_loops(uint64_t n)
+{
+    rts_tick a = rts_now();
+    for (; n; n--)
+        RTS_BARRIER();
+    return rts_now() - a;
+}
+
+double rheal_run_less_loop(rheal_frame *f, rts_tick run, uint64_t passes, uint64_t events)
+{
+    rts_tick loop = empty_loops(passes);
+    rheal_note(f, "T_run", (double)run);
+    rheal_note(f, "T_loop", (double)loop);
+    return ((double)run - (double)loop) / (double)events;
+}
+
+double rheal_with_less_without(rheal_frame *f, double with, double without, uint64_t events)
+{
+    rheal_note(f, "T_with", with);
+    rheal_note(f, "T_without", without);
+    return (with - without) / (double)events;
+}
+
+double rheal_net_mean(rts_tick sum, uint64_t n)
+{
+    return (double)sum / (double)n - (double)rts_the_clock.overhead;
+}
+
 /* What a loop difference below zero says: nothing. */
 static int not_determined(rts_case *c, double ticks)
 {
@@ -110,7 +125,7 @@ static int not_determined(rts_case *c, double ticks)
                            ticks * 1e9 / (double)rts_the_clock.hz);
 }
 
-int rheal_measure_classic(rheal_frame *f, int (*once)(void *state, double *ticks))
+static int measure_classic(rheal_frame *f, rheal_once *once)
 {
     rts_case *c = f->c;
     double ticks = 0, n = 0;
@@ -135,7 +150,8 @@ rts_tick rheal_time_limit(const rts_case *c)
                              : UINT64_MAX;
 }
 
-int rheal_measure_sampled(rheal_frame *f, int (*round)(void *state))
+/* Rounds until the recorder has enough. */
+static int measure_sampled(rheal_frame *f, rheal_round *round)
 {
     rts_case *c = f->c;
     rts_tick start = rts_now(), limit = rheal_time_limit(c);
@@ -148,6 +164,11 @@ int rheal_measure_sampled(rheal_frame *f, int (*round)(void *state))
             return rts_failed(c, "the event that is measured never came about");
     }
     return 0;
+}
+
+int rheal_measure(rheal_frame *f, rheal_round *round, rheal_once *once)
+{
+    return f->p->form == RHEAL_CLASSIC ? measure_classic(f, once) : measure_sampled(f, round);
 }
 
 int rheal_sleeper_start(rts_case *c, rheal_sleeper *s, void (*run)(void *), void *arg, int level)

@@ -46,11 +46,13 @@ typedef struct rheal_frame {
 /* State of a bench, which begins with its frame; NULL: the case has ended. */
 void *rheal_open(rts_case *c, size_t size);
 
-/* The sampled form: rounds until the recorder has enough. */
-int rheal_measure_sampled(rheal_frame *f, int (*round)(void *state));
+/* A round of the sampled form, which records; a measurement of the classic one, which is a sample.
+ */
+typedef int rheal_round(void *state);
+typedef int rheal_once(void *state, double *ticks);
 
-/* The classic form: each sample is one whole measurement. */
-int rheal_measure_classic(rheal_frame *f, int (*once)(void *state, double *ticks));
+/* Measures in the form that the case has. */
+int rheal_measure(rheal_frame *f, rheal_round *round, rheal_once *once);
 
 static inline void rheal_record(rts_case *c, rts_tick value, rts_tick now)
 {
@@ -58,7 +60,7 @@ static inline void rheal_record(rts_case *c, rts_tick value, rts_tick now)
         rts_rec_add(c->rec, value, now);
 }
 
-/* Keeps a part of a measurement, for a figure. */
+/* Keeps a part of a classic measurement, for a figure. */
 void rheal_note(rheal_frame *f, const char *name, double ticks);
 
 /* A time as a figure, in the unit of the clock. */
@@ -79,22 +81,28 @@ bool rheal_in_ns(void);
 
 /* ---- parts of a classic measurement ---------------------------------------------------------- */
 
-/* Time of so many passes of an empty loop. */
-rts_tick rheal_empty_loops(uint64_t n);
+/* (T_run - T_loop) / events; T_loop is so many passes of an empty loop, made here. */
+double rheal_run_less_loop(rheal_frame *f, rts_tick run, uint64_t passes, uint64_t events);
+
+/* (T_with - T_without) / events */
+double rheal_with_less_without(rheal_frame *f, double with, double without, uint64_t events);
 
 /* Mean of n times between two stamps, less what reading the clock costs. */
 double rheal_net_mean(rts_tick sum, uint64_t n);
 
-/* Adds the times of RHEAL_SINGLE operations to `sum`; `before` is not timed. */
-#define RHEAL_SUM_SINGLE(sum, before, op)                                                          \
-    for (unsigned k_ = 0; k_ < RHEAL_SINGLE; k_++) {                                               \
-        rts_tick a_, b_;                                                                           \
-        before;                                                                                    \
-        a_ = rts_now();                                                                            \
-        op;                                                                                        \
-        b_ = rts_now();                                                                            \
-        (sum) += b_ - a_;                                                                          \
-    }
+/* The same of RHEAL_SINGLE times `op`; `before` and `after` are not timed. */
+#define RHEAL_SINGLE_MEAN(before, op, after)                                                       \
+    ({                                                                                             \
+        rts_tick sum_ = 0;                                                                         \
+        for (unsigned k_ = 0; k_ < RHEAL_SINGLE; k_++) {                                           \
+            before;                                                                                \
+            rts_tick a_ = rts_now();                                                               \
+            op;                                                                                    \
+            sum_ += rts_now() - a_;                                                                \
+            after;                                                                                 \
+        }                                                                                          \
+        rheal_net_mean(sum_, RHEAL_SINGLE);                                                        \
+    })
 
 /* rheal.ts beside another component: its two tasks, at a level, and a measurement of it. */
 void *rheal_switch_open(rts_case *c, int level);
