@@ -3,31 +3,41 @@
 
 #include "rhealstone.h"
 
-enum { LEVEL_H, LEVEL_L };
-#define LONG_WORDS 4
-#define QUEUE_LENGTH 10 /* messages; what Linux gives everybody */
+#define QUEUE_LENGTH 10            /* messages; what Linux gives everybody */
+#define MESSAGE (4 * sizeof(long)) /* of rheal.im: four long words */
 #define DISORDER_MAX 10
+
+enum { LEVEL_H, LEVEL_L };
 
 typedef struct dt_params {
     rheal_params common;
     int64_t size;
 } dt_params;
 
-/* H does its job when it is let go, and is back at its gate when L has done its part. */
+/* A way from one task to the other: a queue, and room for a message at either end. */
+typedef struct path {
+    rts_queue queue;
+    unsigned char *out, *in;
+} path;
+
+/*
+ * L is the measuring task.  H does its job when it is let go, and is back at its gate when L has
+ * done its part.
+ */
 typedef struct duo {
     rheal_frame f;
     rts_sem *gate;
     rheal_sleeper h;
-    rts_queue there, back; /* to H and from it */
-    unsigned char *out, *in, *ack_out, *ack_in;
-    void (*job)(struct duo *d);
-    uint64_t n;
+    path there, back;                   /* to H and from it */
+    void (*job)(struct duo *d);         /* what H does in the next round */
+    uint64_t n;                         /* how often */
     volatile rts_tick start, end, left; /* L calls, H has the CPU, H gives it back */
     volatile uint64_t came;             /* how often H had the CPU in this round */
     volatile uint64_t wrong;            /* messages not as they were sent */
-    rts_tick back_sum;
-    uint64_t back_n, disorder;
-    void *beside; /* rheal.ts, for the form of rheal.im that subtracts it */
+    rts_tick back_sum;                  /* of back_n ways back from H to L */
+    uint64_t back_n;
+    uint64_t disorder; /* calls after which H had not had the CPU */
+    void *beside;      /* rheal.ts, for the form of rheal.im that subtracts it */
 } duo;
 
 static void urgent(void *arg)
@@ -61,7 +71,7 @@ static void let_go(duo *d, void (*job)(duo *), uint64_t n)
     rts_sem_give(d->gate);
 }
 
-/* After the k-th call of a round: H has had the CPU k times.  0: it has not, which is counted. */
+/* After the k-th call of a round: has H had the CPU k times?  That it has not is counted. */
 static bool in_order(duo *d, uint64_t k)
 {
     if (d->came == k)
@@ -78,12 +88,56 @@ static int check_order(duo *d, uint64_t came)
     return rts_failed(d->f.c, "the more urgent task did not get the CPU at once");
 }
 
+/* ---- a classic pass: L makes N calls, for each of which H waits ------------------------------ */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* H: the first call brings it to its stamp, N - 1 lie before the next one. */
+INLINE void wait_for_each(duo *d, void (*wait)(duo *d))
+{
+    wait(d);
+    rts_tick start = rts_now();
+    for (uint64_t i = d->n - 1; i; i--) {
+        wait(d);
+        RTS_BARRIER();
+    }
+    d->end = rts_now();
+    d->start = start;
+    d->came = d->n;
+}
+
+/* L: makes (T_run - T_loop) / (N - 1) by H's stamps. */
+INLINE int call_each(duo *d, void (*call)(duo *d), void (*h_job)(duo *d), double *each)
+{
+    uint64_t n = (uint64_t)d->f.p->loops;
+    rheal_rest(&d->f);
+    let_go(d, h_job, n);
+    for (uint64_t i = n; i; i--) {
+        call(d);
+        RTS_BARRIER();
+    }
+    if (check_order(d, n))
+        return -1;
+    *each = rheal_run_less_loop(&d->f, d->end - d->start, 2 * (n - 1), n - 1);
+    return rheal_check_pass(&d->f, d->end - d->start);
+}
+
 /* ---- rheal.pt -------------------------------------------------------------------------------- */
+
+static inline void pt_sleep(duo *d)
+{
+    rheal_sleep(&d->h);
+}
+
+static inline void pt_wake(duo *d)
+{
+    rheal_wake(&d->h);
+}
 
 static void pt_stamping(duo *d)
 {
     for (uint64_t i = 0; i < d->n; i++) {
-        rheal_sleep(&d->h);
+        pt_sleep(d);
         d->end = rts_now();
         d->came++;
         d->left = rts_now();
@@ -96,7 +150,7 @@ static int pt_stamps(duo *d, uint64_t n, bool recorded)
     let_go(d, pt_stamping, n);
     for (uint64_t i = 1; i <= n; i++) {
         d->start = rts_now();
-        rheal_wake(&d->h);
+        pt_wake(d);
         rts_tick now = rts_now();
         if (!in_order(d, i))
             continue;
@@ -115,41 +169,23 @@ static int pt_round(void *state)
     return pt_stamps(state, RHEAL_ROUND, true);
 }
 
-/* The first resume brings H to its stamp, N - 1 lie before the next one. */
 static void pt_sleeping(duo *d)
 {
-    rheal_sleep(&d->h);
-    rts_tick start = rts_now();
-    for (uint64_t i = d->n - 1; i; i--) {
-        rheal_sleep(&d->h);
-        RTS_BARRIER();
-    }
-    d->end = rts_now();
-    d->start = start;
-    d->came = d->n;
+    wait_for_each(d, pt_sleep);
 }
 
 /* (T_run - T_loop) / (N - 1) - T_back */
 static int pt_once(void *state, double *ticks)
 {
     duo *d = state;
-    uint64_t n = (uint64_t)d->f.p->loops;
+    double each;
     d->back_sum = d->back_n = 0;
-    if (pt_stamps(d, RHEAL_SINGLE + 1, false))
+    if (pt_stamps(d, RHEAL_SINGLE + 1, false) || call_each(d, pt_wake, pt_sleeping, &each))
         return -1;
-    rheal_rest(&d->f);
-    let_go(d, pt_sleeping, n);
-    for (uint64_t i = n; i; i--) {
-        rheal_wake(&d->h);
-        RTS_BARRIER();
-    }
-    if (check_order(d, n))
-        return -1;
-    double each = rheal_run_less_loop(&d->f, d->end - d->start, 2 * (n - 1), n - 1);
     double back = rheal_net_mean(d->back_sum, d->back_n);
     *ticks = each - back;
     rheal_note(&d->f, "T_back", back);
-    return rheal_check_pass(&d->f, d->end - d->start);
+    return 0;
 }
 
 static int run_pt(rts_case *c)
@@ -168,34 +204,48 @@ static int run_pt(rts_case *c)
     return 0;
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static int open_path(rts_case *c, path *w, size_t size)
+{
+    w->out = rts_alloc(c, size);
+    w->in = rts_alloc(c, size);
+    if (!w->out || !w->in)
+        return rts_failed(c, "no memory for messages");
+    int err = rts_queue_create(&w->queue, QUEUE_LENGTH, size, c->slot++);
+    return err ? rts_port_failed(c, "cannot create a queue of 10 such messages", err) : 0;
+}
+
+static inline void path_send(path *w)
+{
+    rts_queue_send(&w->queue, w->out);
+}
+
+static inline void path_receive(path *w)
+{
+    rts_queue_receive(&w->queue, w->in);
+}
+
 /* ---- rheal.im -------------------------------------------------------------------------------- */
 
-/* Room for a message at either end of a queue. */
-static int open_queue(duo *d, rts_queue *queue, size_t size, unsigned char **out,
-                      unsigned char **in)
+static inline void im_send(duo *d)
 {
-    rts_case *c = d->f.c;
-    *out = rts_alloc(c, size);
-    *in = rts_alloc(c, size);
-    if (!*out || !*in)
-        return rts_failed(c, "no memory for messages");
-    int err = rts_queue_create(queue, QUEUE_LENGTH, size, c->slot++);
-    return err ? rts_port_failed(c, "cannot create a queue of 10 such messages", err) : 0;
+    path_send(&d->there);
+}
+
+static inline void im_receive(duo *d)
+{
+    path_receive(&d->there);
 }
 
 static void im_stamping(duo *d)
 {
     for (uint64_t i = 0; i < d->n; i++) {
-        rts_queue_receive(&d->there, d->in);
+        im_receive(d);
         d->end = rts_now();
         d->came++;
-        d->wrong += memcmp(d->in, d->out, LONG_WORDS * sizeof(long)) != 0;
+        d->wrong += memcmp(d->there.in, d->there.out, MESSAGE) != 0;
     }
-}
-
-static void write_number(duo *d, uint64_t number)
-{
-    memcpy(d->out, &number, sizeof number);
 }
 
 static int im_round(void *state)
@@ -203,9 +253,9 @@ static int im_round(void *state)
     duo *d = state;
     let_go(d, im_stamping, RHEAL_ROUND);
     for (uint64_t i = 1; i <= RHEAL_ROUND; i++) {
-        write_number(d, i);
+        memcpy(d->there.out, &i, sizeof i);
         d->start = rts_now();
-        rts_queue_send(&d->there, d->out);
+        im_send(d);
         if (in_order(d, i))
             rheal_record(d->f.c, d->end - d->start, d->end);
     }
@@ -214,70 +264,44 @@ static int im_round(void *state)
 
 static void im_receiving(duo *d)
 {
-    rts_queue_receive(&d->there, d->in);
-    rts_tick start = rts_now();
-    for (uint64_t i = d->n - 1; i; i--) {
-        rts_queue_receive(&d->there, d->in);
-        RTS_BARRIER();
-    }
-    d->end = rts_now();
-    d->start = start;
-    d->came = d->n;
+    wait_for_each(d, im_receive);
 }
 
 /* (T_run - T_loop) / (N - 1) - T_recv; H is at its gate while L sends T_recv's to itself. */
 static int im_once(void *state, double *ticks)
 {
     duo *d = state;
-    uint64_t n = (uint64_t)d->f.p->loops;
-    double ts, recv = RHEAL_SINGLE_MEAN(rts_queue_send(&d->there, d->out),
-                                        rts_queue_receive(&d->there, d->in), );
-    if (rheal_switch_once(d->beside, &ts))
+    double ts, each, recv = RHEAL_SINGLE_MEAN(im_send(d), im_receive(d), );
+    if (rheal_switch_once(d->beside, &ts) || call_each(d, im_send, im_receiving, &each))
         return -1;
-    rheal_rest(&d->f);
-    let_go(d, im_receiving, n);
-    for (uint64_t i = n; i; i--) {
-        rts_queue_send(&d->there, d->out);
-        RTS_BARRIER();
-    }
-    if (check_order(d, n))
-        return -1;
-    double each = rheal_run_less_loop(&d->f, d->end - d->start, 2 * (n - 1), n - 1);
     *ticks = each - recv;
     rheal_note(&d->f, "T_recv", recv);
     rheal_note(&d->f, "rheal.ts", ts);
     rheal_note(&d->f, "latency less T_recv", *ticks);
     rheal_note(&d->f, "latency less rheal.ts", each - ts);
-    return rheal_check_pass(&d->f, d->end - d->start);
-}
-
-static int measure_messages(duo *d)
-{
-    rts_case *c = d->f.c;
-    bool classic = d->f.p->form == RHEAL_CLASSIC;
-    if (classic) {
-        d->beside = rheal_switch_open(c, LEVEL_L);
-        if (!d->beside)
-            return -1;
-    }
-    if (rheal_measure(&d->f, im_round, im_once))
-        return -1;
-    if (!classic)
-        rts_figure_add(c, "order was another", (double)d->disorder, "messages");
     return 0;
 }
 
 static int run_im(rts_case *c)
 {
     duo *d = open_duo(c);
-    if (!d || open_queue(d, &d->there, LONG_WORDS * sizeof(long), &d->out, &d->in))
+    if (!d)
         return -1;
-    int err = measure_messages(d);
-    rts_queue_destroy(&d->there);
-    if (!err && d->wrong)
+    bool classic = d->f.p->form == RHEAL_CLASSIC;
+    if (classic)
+        d->beside = rheal_switch_open(c, LEVEL_L);
+    if ((classic && !d->beside) || open_path(c, &d->there, MESSAGE))
+        return -1;
+    int err = rheal_measure(&d->f, im_round, im_once);
+    rts_queue_destroy(&d->there.queue);
+    if (err)
+        return -1;
+    if (d->wrong)
         return rts_failed(c, "%llu messages did not come as they were sent",
                           (unsigned long long)d->wrong);
-    return err;
+    if (!classic)
+        rts_figure_add(c, "order was another", (double)d->disorder, "messages");
+    return 0;
 }
 
 /* ---- rheal.dt -------------------------------------------------------------------------------- */
@@ -286,16 +310,16 @@ static int run_im(rts_case *c)
 static void dt_answering(duo *d)
 {
     for (uint64_t i = d->n + 1; i; i--) {
-        rts_queue_receive(&d->there, d->in);
-        rts_queue_send(&d->back, d->ack_out);
+        path_receive(&d->there);
+        path_send(&d->back);
         d->came++;
     }
 }
 
 static void transfer(duo *d)
 {
-    rts_queue_send(&d->there, d->out);
-    rts_queue_receive(&d->back, d->ack_in);
+    path_send(&d->there);
+    path_receive(&d->back);
 }
 
 static int dt_round(void *state)
@@ -346,14 +370,14 @@ static int run_dt(rts_case *c)
 {
     const dt_params *p = rts_params(c);
     duo *d = open_duo(c);
-    if (!d || open_queue(d, &d->there, (size_t)p->size, &d->out, &d->in))
+    if (!d || open_path(c, &d->there, (size_t)p->size))
         return -1;
-    int err = open_queue(d, &d->back, sizeof(long), &d->ack_out, &d->ack_in);
+    int err = open_path(c, &d->back, sizeof(long));
     if (!err) {
         err = rheal_measure(&d->f, dt_round, dt_once);
-        rts_queue_destroy(&d->back);
+        rts_queue_destroy(&d->back.queue);
     }
-    rts_queue_destroy(&d->there);
+    rts_queue_destroy(&d->there.queue);
     if (!err)
         add_throughput(d, (double)p->size);
     return err;
