@@ -1,0 +1,478 @@
+/* rheal.db: an urgent task wants the lock that a less urgent one holds, which has lost the CPU. */
+#include "rhealstone.h"
+
+enum { VARIANT_RTEMS, VARIANT_KAR };
+enum { LOCK_INHERIT, LOCK_PROTECT, LOCK_NONE };
+enum { TOP, MIDDLE, BOTTOM };
+
+typedef struct db_params {
+    rheal_params common;
+    int64_t variant, lock, tick, limit;
+} db_params;
+
+/*
+ * H is to get the lock that L holds while M has the CPU from L.  L is the measuring task.  M looks,
+ * whenever it runs, whether H waits for the lock: if so, nothing has made L more urgent than M, and
+ * a busy M would keep it from going on for as long as it likes.
+ */
+typedef struct blockade {
+    rheal_frame f;
+    const db_params *p;
+    rts_mutex mutex;
+    rts_sem *h_gate, *m_gate, *m_done;
+    rheal_sleeper h, m;
+    void (*h_job)(struct blockade *b);
+    void (*m_job)(struct blockade *b);
+    uint64_t n;
+    rts_tick tick, limit;   /* of the clock of the samples */
+    volatile bool asked;    /* H waits for the lock */
+    volatile bool held;     /* L has it, or is about to give it back */
+    volatile bool cut;      /* L is to end its busy loop */
+    volatile bool finished; /* H has done its loops */
+    volatile bool inverted; /* M ran while H waited */
+    volatile bool fresh;    /* took is of now */
+    volatile rts_tick took, waited, start, end;
+    volatile uint64_t done, found_free;
+    uint64_t passes;       /* classic loops done */
+    rts_tick delay, least; /* planted; the shortest that H has measured */
+} blockade;
+
+static void top(void *arg)
+{
+    blockade *b = arg;
+    for (;;) {
+        rts_sem_take(b->h_gate);
+        if (b->f.c->stop)
+            return;
+        b->h_job(b);
+    }
+}
+
+static void middle(void *arg)
+{
+    blockade *b = arg;
+    for (;;) {
+        rts_sem_take(b->m_gate);
+        if (b->f.c->stop)
+            return;
+        b->m_job(b);
+        rts_sem_give(b->m_done);
+    }
+}
+
+static void keep_cpu(rts_tick time)
+{
+    for (rts_tick begin = rts_now(); rts_now() - begin < time;)
+        ;
+}
+
+/* M has the CPU: if H waits, M keeps it as long as the case allows, to see that nothing ends it. */
+static inline void look(blockade *b)
+{
+    if (!b->asked || b->inverted)
+        return;
+    b->inverted = true;
+    keep_cpu(b->limit);
+}
+
+/* H gets the lock. */
+static void take_stamped(blockade *b)
+{
+    bool taken = b->held;
+    b->asked = true;
+    rts_tick start = rts_now();
+    rts_mutex_lock(&b->mutex);
+    b->end = rts_now();
+    b->asked = false;
+    b->took = b->end - start;
+    b->least = b->least && b->least < b->took ? b->least : b->took;
+    b->fresh = taken || b->p->lock == LOCK_PROTECT;
+    b->found_free += !taken;
+    if (b->inverted && !b->waited)
+        b->waited = b->took;
+    b->done++;
+    rts_mutex_unlock(&b->mutex);
+}
+
+static inline void take_plain(blockade *b)
+{
+    b->asked = true;
+    rts_mutex_lock(&b->mutex);
+    b->asked = false;
+    rts_mutex_unlock(&b->mutex);
+}
+
+static void let_both_go(blockade *b, void (*h_job)(blockade *), void (*m_job)(blockade *),
+                        uint64_t n)
+{
+    b->h_job = h_job;
+    b->m_job = m_job;
+    b->n = n;
+    b->done = 0;
+    b->finished = false;
+    rts_sem_give(b->h_gate);
+    rts_sem_give(b->m_gate);
+}
+
+/* L records what H has measured. */
+static void record_blockade(blockade *b)
+{
+    if (b->fresh)
+        rheal_record(b->f.c, b->took, b->end);
+    b->fresh = false;
+}
+
+/* Source says n.e.: the time that a busy M would go on for is no property of the system. */
+static int check_inversion(blockade *b)
+{
+    if (!b->inverted)
+        return 0;
+    rts_tick us = b->waited * 1000000 / rts_the_clock.hz;
+    return rts_unsupported(b->f.c,
+                           "n.e.: M ran while H waited for L's lock, until M let go of the CPU "
+                           "(H waited %llu us; limit=%lld us): nothing breaks the deadlock. "
+                           "sync.test3 has the inversion",
+                           (unsigned long long)us, (long long)(b->p->limit / 1000));
+}
+
+/* ---- as RTEMS has it: each task wakes the next more urgent one ------------------------------- */
+
+static void db_h_stamping(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->h);
+        take_stamped(b);
+    }
+}
+
+static void db_h_with(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->h);
+        take_plain(b);
+    }
+    b->done = b->n;
+}
+
+static void db_h_without(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--)
+        rheal_sleep(&b->h);
+    b->done = b->n;
+}
+
+static void db_m(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->m);
+        rheal_wake(&b->h);
+        look(b);
+    }
+}
+
+static int end_both(blockade *b)
+{
+    rts_sem_take(b->m_done);
+    if (b->done != b->n)
+        return rts_failed(b->f.c, "H, M and L did not run in the order that is measured");
+    return check_inversion(b);
+}
+
+/* L holds the lock while it wakes M, which wakes H. */
+static int db_stamps(blockade *b, uint64_t n, bool recorded)
+{
+    let_both_go(b, db_h_stamping, db_m, n);
+    for (uint64_t i = n; i; i--) {
+        rts_mutex_lock(&b->mutex);
+        b->held = b->p->lock != LOCK_PROTECT; /* there M and H run after the lock is free */
+        rheal_wake(&b->m);
+        rts_mutex_unlock(&b->mutex);
+        b->held = false;
+        if (recorded)
+            record_blockade(b);
+    }
+    return end_both(b);
+}
+
+static rts_tick db_pass(blockade *b, bool with)
+{
+    let_both_go(b, with ? db_h_with : db_h_without, db_m, (uint64_t)b->f.p->loops);
+    rts_tick start = rts_now();
+    for (uint64_t i = b->n; with && i; i--) {
+        rts_mutex_lock(&b->mutex);
+        rheal_wake(&b->m);
+        rts_mutex_unlock(&b->mutex);
+    }
+    for (uint64_t i = b->n; !with && i; i--)
+        rheal_wake(&b->m);
+    return rts_now() - start;
+}
+
+/* (T_with - T_without) / N - T_obtain */
+static int db_once(void *state, double *ticks)
+{
+    blockade *b = state;
+    double obtain = RHEAL_SINGLE_MEAN(, rts_mutex_lock(&b->mutex), rts_mutex_unlock(&b->mutex));
+    rheal_rest(&b->f);
+    rts_tick without = db_pass(b, false);
+    if (end_both(b) || rheal_check_pass(&b->f, without))
+        return -1;
+    rheal_rest(&b->f);
+    rts_tick with = db_pass(b, true);
+    *ticks = rheal_with_less_without(&b->f, (double)with, (double)without, b->n) - obtain;
+    rheal_note(&b->f, "T_obtain", obtain);
+    return end_both(b) || rheal_check_pass(&b->f, with) ? -1 : 0;
+}
+
+/* Under a ceiling H never meets the lock: there is no blockade, and its stamps tell so. */
+static int db_round(void *state)
+{
+    return db_stamps(state, RHEAL_ROUND, true);
+}
+
+/* ---- as Kar has it: paced by the clock ------------------------------------------------------- */
+
+#define KAR_LOOPS 50 /* of a round, or as many as the brake allows */
+#define KAR_CHECKS 2 /* rounds with and without a planted delay */
+
+static void kar_sleep(const blockade *b)
+{
+    rts_sleep_for(rts_ns_to_ticks((uint64_t)b->p->tick, RTS_TIME_HZ));
+}
+
+static void kar_h_stamping(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        kar_sleep(b);
+        b->cut = true;
+        take_stamped(b);
+    }
+    b->finished = true;
+}
+
+enum { WITHOUT, WITH, DELAYED };
+
+static inline void kar_h(blockade *b, int what)
+{
+    rts_tick start = rts_now();
+    for (uint64_t i = b->n; i; i--) {
+        kar_sleep(b);
+        b->cut = true;
+        if (what == WITH)
+            take_plain(b);
+        if (what == DELAYED)
+            keep_cpu(b->delay);
+    }
+    b->end = rts_now();
+    b->start = start;
+    b->done = b->n;
+    b->finished = true;
+}
+
+static void kar_h_with(blockade *b)
+{
+    kar_h(b, WITH);
+}
+
+static void kar_h_without(blockade *b)
+{
+    kar_h(b, WITHOUT);
+}
+
+static void kar_h_delayed(blockade *b)
+{
+    kar_h(b, DELAYED);
+}
+
+static void kar_m(blockade *b)
+{
+    while (!b->finished) {
+        for (rts_tick begin = rts_now(); rts_now() - begin < b->tick / 4;)
+            look(b);
+        kar_sleep(b);
+    }
+}
+
+/* L, until H has done n loops.  What H does before L has the lock still cuts L's loop short. */
+static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n, bool recorded)
+{
+    let_both_go(b, h_job, kar_m, n);
+    while (!b->finished) {
+        b->cut = false;
+        rts_mutex_lock(&b->mutex);
+        b->held = b->p->lock != LOCK_PROTECT;
+        for (rts_tick begin = rts_now(); !b->cut && rts_now() - begin < 2 * b->tick;)
+            ;
+        rts_mutex_unlock(&b->mutex);
+        b->held = false;
+        if (recorded)
+            record_blockade(b);
+    }
+    return end_both(b);
+}
+
+/* A loop may take two ticks and more. */
+static uint64_t kar_round_loops(const blockade *b)
+{
+    uint64_t most = b->f.c->busy_ns / (4 * (uint64_t)b->p->tick);
+    if (!b->f.c->busy_ns || most > KAR_LOOPS)
+        return KAR_LOOPS;
+    return most ? most : 1;
+}
+
+static int kar_round(void *state)
+{
+    blockade *b = state;
+    return kar_loops(b, kar_h_stamping, kar_round_loops(b), true);
+}
+
+/* Adds the time that H's n loops take to `sum`. */
+static int kar_pass(blockade *b, void (*h_job)(blockade *), uint64_t n, double *sum)
+{
+    if (kar_loops(b, h_job, n, false))
+        return -1;
+    *sum += (double)(b->end - b->start);
+    rheal_rest_if_due(&b->f);
+    return 0;
+}
+
+/*
+ * A system whose sleeps end on ticks hides in its sleep what H does before.  So a delay as long as
+ * the one that is looked for is planted first, and has to be seen.
+ */
+static int kar_check(blockade *b)
+{
+    uint64_t n = kar_round_loops(b);
+    double without = 0, delayed = 0;
+    b->delay = b->least;
+    for (int i = 0; i < KAR_CHECKS; i++)
+        if (kar_pass(b, kar_h_without, n, &without) || kar_pass(b, kar_h_delayed, n, &delayed))
+            return -1;
+    double seen = (delayed - without) / (double)(n * KAR_CHECKS);
+    rheal_note(&b->f, "delay planted", (double)b->delay);
+    rheal_note(&b->f, "delay seen", seen);
+    if (seen >= (double)b->delay / 2)
+        return 0;
+    return rts_unsupported(
+        b->f.c, "n.e.: a delay planted in H's loop does not show in the loop difference: "
+                "the sleeps of this system end on ticks, or vary by more; sampled "
+                "does without sleeps");
+}
+
+/* (T_with - T_without) / N, in pieces: the brake allows no pass of so many ticks. */
+static int kar_once(void *state, double *ticks)
+{
+    blockade *b = state;
+    rts_tick start = rts_now(), limit = rheal_time_limit(b->f.c);
+    uint64_t loops = (uint64_t)b->f.p->loops, n = 0;
+    double with = 0, without = 0;
+    if (kar_check(b))
+        return -1;
+    do {
+        uint64_t more = kar_round_loops(b);
+        more = more < loops - n ? more : loops - n;
+        if (kar_pass(b, kar_h_without, more, &without) || kar_pass(b, kar_h_with, more, &with))
+            return -1;
+        n += more;
+    } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
+    b->passes += n;
+    *ticks = rheal_with_less_without(&b->f, with, without, n);
+    return 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static blockade *open_blockade(rts_case *c)
+{
+    static const rts_protocol protocols[] = {
+        [LOCK_INHERIT] = RTS_LOCK_INHERIT,
+        [LOCK_PROTECT] = RTS_LOCK_PROTECT,
+        [LOCK_NONE] = RTS_LOCK_NONE,
+    };
+    blockade *b = rheal_open(c, sizeof *b);
+    if (!b)
+        return NULL;
+    b->p = rts_params(c);
+    if (b->p->lock == LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT)) {
+        rts_unsupported(c, "no mutexes with a priority ceiling: %s",
+                        rts_port_why_not(RTS_CAP_LOCK_PROTECT));
+        return NULL;
+    }
+    b->tick = rts_ns_to_ticks((uint64_t)b->p->tick, rts_the_clock.hz);
+    b->limit = rts_ns_to_ticks((uint64_t)b->p->limit, rts_the_clock.hz);
+    b->h_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    b->m_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    b->m_done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    int err = rts_mutex_create(&b->mutex, protocols[b->p->lock], (int)c->common.prio);
+    if (err)
+        rts_port_failed(c, "cannot create a mutex of that protocol", err);
+    return !err && b->h_gate && b->m_gate && b->m_done ? b : NULL;
+}
+
+/* The first round is not recorded: it tells whether the system breaks the deadlock at all. */
+static int measure_blockade(blockade *b)
+{
+    bool kar = b->p->variant == VARIANT_KAR;
+    if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b), false) : db_stamps(b, 1, false))
+        return -1;
+    b->found_free = 0;
+    b->fresh = false;
+    rheal_rest_if_due(&b->f);
+    return rheal_measure(&b->f, kar ? kar_round : db_round, kar ? kar_once : db_once);
+}
+
+static int run_db(rts_case *c)
+{
+    blockade *b = open_blockade(c);
+    if (!b || rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
+        rheal_sleeper_start(c, &b->m, middle, b, MIDDLE) || rts_settle(c))
+        return -1;
+    if (b->p->variant == VARIANT_RTEMS)
+        rheal_sleeper_tell(c, &b->h);
+    else /* a case of many ticks records nothing for long */
+        c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
+    int err = measure_blockade(b);
+    rts_mutex_destroy(&b->mutex);
+    if (err)
+        return err;
+    if (b->f.p->form == RHEAL_SAMPLED)
+        rts_figure_add(c, "H met the lock free", (double)b->found_free, "times");
+    else if (b->p->variant == VARIANT_KAR)
+        rts_figure_add(c, "loops done", (double)b->passes, "loops");
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const rts_param db_param[] = {
+    RHEAL_PARAMS(20000),
+    RTS_CHOICE(db_params, variant, "rtems|kar", VARIANT_RTEMS,
+               "tasks that wake each other, or that sleep for a tick"),
+    RTS_CHOICE(
+        db_params, lock, "inherit|protect|none", LOCK_INHERIT,
+        "the owner inherits priority, gets the ceiling (so H never meets the lock taken), or "
+        "nothing is done (n.e.)"),
+    RTS_DURATION(db_params, tick, 1000000, 100000, 100000000, "of variant kar"),
+    RTS_DURATION(db_params, limit, 100000000, 1000000, 400000000,
+                 "how long M keeps the CPU once it runs while H waits for the lock; then: n.e."),
+    RTS_PARAMS_END,
+};
+
+static const rts_bench benches[] = {
+    {.id = "rheal.db",
+     .title = "Rhealstone: deadlock breaking",
+     .source = "Golatowski, Rhealstone; Kar 1990",
+     .help =
+         "H asks for the lock that L holds while M has taken the CPU from L: L has to run "
+         "instead of M. sampled: H's stamps around its obtain. classic, rtems: L obtains, wakes "
+         "M, which wakes H, and releases; (T_with - T_without)/N - T_obtain. kar: L holds the "
+         "lock in a busy loop, M and H sleep for a tick, H cuts L short; (T_with - T_without)/N. "
+         "M that runs while H waits: n.e., after a time limit.",
+     .metric = "mutexes and condition variables",
+     .params = db_param,
+     .needs = RTS_CAP_PRIORITIES,
+     RHEAL_TRAITS_AND_LIMITS,
+     .run = run_db},
+};
+
+RTS_BENCHES(benches);

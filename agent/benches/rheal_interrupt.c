@@ -1,0 +1,116 @@
+/* rheal.il: from the request of an interrupt to its routine. */
+#include <string.h>
+
+#include "rhealstone.h"
+
+typedef struct il_params {
+    rheal_params common;
+    int64_t irq;
+} il_params;
+
+typedef struct interrupts {
+    rheal_frame f;
+    rts_irq irq;
+    volatile rts_tick end;
+    volatile uint64_t served;
+} interrupts;
+
+static void service(void *arg)
+{
+    rts_tick now = rts_now();
+    interrupts *i = arg;
+    i->end = now;
+    i->served++;
+}
+
+/* From the stamp before the request to the first statement of its routine. */
+static inline rts_tick request(interrupts *i, rts_tick *end)
+{
+    rts_tick start = rts_now();
+    rts_irq_raise(&i->irq);
+    *end = i->end;
+    return *end - start;
+}
+
+static int il_round(void *state)
+{
+    interrupts *i = state;
+    uint64_t before = i->served;
+    for (unsigned k = 0; k < RHEAL_ROUND; k++) {
+        rts_tick end, took = request(i, &end);
+        if (i->served != before + k + 1)
+            return rts_failed(i->f.c, "the routine did not run before the request returned");
+        rheal_record(i->f.c, took, end);
+    }
+    return 0;
+}
+
+/* N single latencies, as the one that RTEMS takes, less what two readings of the clock cost. */
+static int il_once(void *state, double *ticks)
+{
+    interrupts *i = state;
+    uint64_t n = (uint64_t)i->f.p->loops, before = i->served;
+    rts_tick sum = 0, end;
+    rheal_rest(&i->f);
+    for (uint64_t k = n; k; k--)
+        sum += request(i, &end);
+    if (i->served != before + n)
+        return rts_failed(i->f.c, "of %llu requests %llu were served", (unsigned long long)n,
+                          (unsigned long long)(i->served - before));
+    *ticks = rheal_net_mean(sum, n);
+    rheal_note(&i->f, "stamp overhead, subtracted", (double)rts_the_clock.overhead);
+    return rheal_check_pass(&i->f, sum);
+}
+
+/* The form's name: one of several that are parted by bars. */
+static void tell_form(rts_case *c, int64_t form)
+{
+    const char *name = RTS_IRQ_FORMS;
+    for (; form; form--)
+        name = strchr(name, '|') + 1;
+    rts_table(c, "what stands for an interrupt", "form");
+    rts_row(c, "%.*s", (int)strcspn(name, "|"), name);
+}
+
+/* One level down: where a task stands in for the routine, it has to be more urgent. */
+static int run_il(rts_case *c)
+{
+    const il_params *p = rts_params(c);
+    interrupts *i = rheal_open(c, sizeof *i);
+    if (!i || rts_own_level(c, 1, RTS_FIFO))
+        return -1;
+    int err = rts_irq_open(&i->irq, (int)p->irq, service, i);
+    if (err)
+        return rts_port_failed(c, "cannot have interrupts of this form", err);
+    tell_form(c, p->irq);
+    err = rheal_measure(&i->f, il_round, il_once);
+    rts_irq_close(&i->irq);
+    rts_figure_add(c, "requests served", (double)i->served, "requests");
+    return err;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const rts_param il_param[] = {
+    RHEAL_PARAMS(50000),
+    RTS_CHOICE(il_params, irq, RTS_IRQ_FORMS, 0,
+               "what stands for an interrupt and its routine; eventfd: a more urgent thread that "
+               "waits in read()"),
+    RTS_PARAMS_END,
+};
+
+static const rts_bench benches[] = {
+    {.id = "rheal.il",
+     .title = "Rhealstone: interrupt latency",
+     .source = "Golatowski, Rhealstone; Kar 1990",
+     .help = "The program asks for an interrupt: from the stamp before to the first statement of "
+             "its routine. classic: the mean of N, less the stamps. On POSIX a real-time signal to "
+             "the task itself, or an eventfd for which a more urgent thread waits: neither is an "
+             "interrupt of hardware, for which there is int.latency.phase.",
+     .params = il_param,
+     .needs = RTS_CAP_SOFT_IRQ,
+     RHEAL_TRAITS_AND_LIMITS,
+     .run = run_il},
+};
+
+RTS_BENCHES(benches);
