@@ -23,7 +23,6 @@
 #define SPEED_NS (10 * SECOND_NS)
 #define SHORTEST_SPEED_NS (SECOND_NS / 10)
 #define SHORTEST_START_NS (SECOND_NS / 20)
-#define FEWEST_MISSES 5 /* that end an experiment whose tests were shortened */
 
 enum { SET_AUTO, SET_SEI, SET_GOLATOWSKI };
 enum { POLICY_RM, POLICY_EDF };
@@ -79,7 +78,6 @@ struct experiment {
     rts_tick start, end;
     rts_tick begin;
     rts_tick duration, offset; /* of a test, and before it */
-    uint64_t stop_misses;      /* in a test, that end the experiment */
     unsigned planned;          /* tests that have to fit into its time */
     int refused;               /* error with which the system did not take a task of the set */
     rts_mutex monitor;
@@ -630,7 +628,8 @@ static bool goes_on(const experiment *x, outcome *o)
     const rts_case *c = x->c;
     unsigned tests = o->final.test;
     rts_tick limit = rts_ns_to_ticks((uint64_t)c->common.time_ns, RTS_TIME_HZ);
-    if (c->stop_asked || (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : x->stop_misses)))
+    if (c->stop_asked ||
+        (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
     if (tests == TESTS_MAX || (c->common.samples && tests == c->common.samples) ||
         utilisation(x) > UTILISATION_MAX)
@@ -728,9 +727,9 @@ static unsigned count_tests(experiment *x)
 }
 
 /*
- * Where the planned tests do not fit into the time of the case, the tests, what is before them and
- * the misses that end the experiment are less by one factor.  But a test is no shorter than the
- * longest period: it holds the instant at which all tasks are released, which is the worst.
+ * Where the planned tests do not fit into the time of the case, they and what is before them are
+ * shorter by one factor.  But a test is no shorter than the longest period: it holds the instant at
+ * which all tasks are released, which is the worst.
  */
 static void shorten(experiment *x)
 {
@@ -738,19 +737,14 @@ static void shorten(experiment *x)
     x->planned = count_tests(x);
     x->duration = (rts_tick)p->duration;
     x->offset = (rts_tick)p->start;
-    x->stop_misses = (uint64_t)p->stop_misses;
     rts_tick used = rts_time() - x->begin, limit = (rts_tick)x->c->common.time_ns;
     double each = limit > used ? PLANNED_SHARE * (double)(limit - used) / x->planned : 0;
     double by = each / (double)(p->duration + p->start);
     if (!limit || by >= 1)
         return;
     rts_tick longest = release_of(0, x->base[0].rate, 1), offset = SHORTEST_START_NS;
-    uint64_t fewest = FEWEST_MISSES;
     x->duration = at_least((double)x->duration * by, longest < x->duration ? longest : x->duration);
     x->offset = at_least(each - (double)x->duration, offset < x->offset ? offset : x->offset);
-    by = (double)x->duration / (double)p->duration;
-    x->stop_misses =
-        at_least((double)x->stop_misses * by, fewest < x->stop_misses ? fewest : x->stop_misses);
 }
 
 static int find_speed(experiment *x)
