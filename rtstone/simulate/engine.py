@@ -54,10 +54,10 @@ class _Set(ctypes.Structure):
 
 RULES = (
     "policy", "protocol", "server", "server_period", "server_budget", "quantum", "switch_cost",
-    "tick", "tick_cost", "shed", "stop_after_misses",
+    "tick", "tick_cost", "stop_after_misses",
 )  # fmt: skip
 COUNTS = (
-    "released", "completed", "due", "met", "missed", "skipped", "late", "lateness", "worst",
+    "released", "completed", "due", "met", "missed", "late", "lateness", "worst",
     "preemptions",
 )  # fmt: skip
 TOTALS = (
