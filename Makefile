@@ -39,7 +39,7 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
 	git ls-files 'agent/*.c' | grep -v /template/ | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
-	$(BIN)/clang-tidy --quiet rtstone/simulate/engine.c -- $(ENGINE_FLAGS)
+	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
@@ -62,18 +62,19 @@ build/sanitized/Makefile: | check-tools
 
 engine: $(ENGINE)
 
-ENGINE_SOURCE := rtstone/simulate/engine.c rtstone/simulate/engine.h
+ENGINE_SOURCE := $(addprefix rtstone/simulate/,engine.c hartstone.c)
+ENGINE_HEADER := $(ENGINE_SOURCE:.c=.h)
 ENGINE_FLAGS := -std=c11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wpointer-arith -Wwrite-strings
 
-$(ENGINE): $(ENGINE_SOURCE) Makefile | check-tools
+$(ENGINE): $(ENGINE_SOURCE) $(ENGINE_HEADER) Makefile | check-tools
 	@mkdir -p $(dir $@)
-	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $< -o $@
+	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $(ENGINE_SOURCE) -o $@
 
-build/sanitized/engine.so: $(ENGINE_SOURCE) Makefile | check-tools
+build/sanitized/engine.so: $(ENGINE_SOURCE) $(ENGINE_HEADER) Makefile | check-tools
 	@mkdir -p $(dir $@)
 	gcc $(ENGINE_FLAGS) -O1 -g -fPIC -shared -fsanitize=address,undefined \
-	    -fno-sanitize-recover=all $< -o $@
+	    -fno-sanitize-recover=all $(ENGINE_SOURCE) -o $@
 
 charts: $(CHARTS)
 

@@ -102,10 +102,19 @@ def command(context: click.Context, /, **options: Any) -> None:
 @command.command("hartstone")
 @click.argument("experiments", nargs=-1, metavar="[PH.1 ...]")
 @click.option(
-    "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski"]), default="auto",
-    help="Baseline; auto: the sei set, its loads scaled to 20% of raw speed.",
+    "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski"]),
+    help="Baseline; auto: the sei set, its loads scaled to 20% of raw speed; default: as measured, "
+    "else auto.",
 )  # fmt: skip
-@click.option("--policy", "policies", multiple=True, metavar="P", help="rm, edf; default both.")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="P",
+    help="rm, edf; default: as measured, else rm, and without a run both.",
+)  # fmt: skip
+@click.option(
+    "--form", type=click.Choice(["monitor", "server"]),
+    help="Of the server in SH and SA: a mutex with inheritance, or a task above all others; "
+    "default: as measured, else monitor.",
+)  # fmt: skip
 @click.option(
     "--raw", type=click.IntRange(1, 10**9), metavar="KWIPS",
     help="Raw speed; default: what the run measured, else 5 times the baseline.",
@@ -113,10 +122,11 @@ def command(context: click.Context, /, **options: Any) -> None:
 @_with_costs
 @_JSON
 def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) -> None:
-    """Simulate the Hartstone sets (PH and PN, experiments 1 to 4) beside what a run measured.
+    """Simulate the Hartstone sets (PH, PN, AH, SH, SA, 1 to 4) beside what a run measured.
 
     With --costs-from RUN, breakdown utilisations of hart.* in that run stand beside the simulated
-    ones.  What the simulation with its costs does not explain is the operating system's.
+    ones, simulated as they were measured.  What the simulation with its costs does not explain is
+    the operating system's.
     """
     from rtstone.simulate.engine import require
     from rtstone.simulate.report import hartstone

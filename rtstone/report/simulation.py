@@ -138,25 +138,43 @@ def hartstone_lines(document: Hartstone) -> Iterator[Table | Text]:
     """Simulated Hartstone on a terminal, beside what was measured."""
     for name, value in cost_facts(document.costs):
         yield Text(f"{name}: {value}", style="dim")
-    rows = [
-        [
-            e.experiment, e.set, e.policy, words.count(e.raw_kwips), str(len(e.tests)),
-            _breakdown(e),
-            *("-" if v is None else f"{v:.1f}%" for v in (e.first_miss, e.measured, e.gap)),
-        ]
-        for e in document.experiments
-    ]  # fmt: skip
-    columns = ["experiment", "set", "policy", "raw KWIPS", "tests", "breakdown simulated",
-               "first miss", "measured", "gap: the OS"]  # fmt: skip
-    yield _table("Hartstone: utilisation of the last test without a miss", columns, rows)
-    if not any(e.measured is not None for e in document.experiments):
+    costs = bool(document.costs.switch_ns or document.costs.tick_cost_ns)
+    beside = any(e.measured is not None for e in document.experiments)
+    columns = ["experiment", "set", "policy", "server", "raw KWIPS", "tests",
+               *(["without costs", "with costs"] if costs else ["simulated"]), "first miss",
+               *(["measured", "gap: the OS"] if beside else [])]  # fmt: skip
+    rows = [_hartstone_row(e, costs=costs, beside=beside) for e in document.experiments]
+    yield _table("Hartstone: utilisation of the last test without a miss, in %", columns, rows)
+    for text in document.left_out:
+        yield Text(text, style="dim")
+    if beside:
+        yield Text(
+            f"gap: simulated{' with costs' if costs else ''} less measured, in points of "
+            "utilisation; it is known to a step, from the breakdown to the first miss",
+            style="dim",
+        )
+    else:
         yield Text("nothing measured beside it: run hart.* and name the run with --costs-from")
 
 
-def _breakdown(e: Experiment) -> str:
-    if e.breakdown is None:
+def _hartstone_row(e: Experiment, *, costs: bool, beside: bool) -> list[str]:
+    least = e.first_miss is None
+    found = [_percent(e.breakdown_free, least=least)] if costs else []
+    found += [_percent(e.breakdown, least=least), "-" if least else f"{e.first_miss:.1f}"]
+    if beside:
+        never = e.measured_first_miss is None
+        found += ["not measured" if e.measured is None else _percent(e.measured, least=never)]
+        found += ["-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"]
+    return [
+        e.experiment, e.set, e.policy, e.form or "-", words.count(e.raw_kwips),
+        f"{len(e.tests)} x {words.trimmed(e.duration_ns, 'ns')}", *found,
+    ]  # fmt: skip
+
+
+def _percent(breakdown: float | None, *, least: bool) -> str:
+    if breakdown is None:
         return "none"
-    return f"{'' if e.first_miss is not None else 'at least '}{e.breakdown:.1f}%"
+    return f"{'at least ' if least else ''}{breakdown:.1f}"
 
 
 # ---- page ---------------------------------------------------------------------------------------

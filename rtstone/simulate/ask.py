@@ -77,8 +77,15 @@ def server(text: str) -> tuple[str, int, int]:
     return kind, *times
 
 
-def costs(run: str | None, switch: str | None, tick: str | None, tick_cost: str | None) -> Cost:
-    """Costs as given, else as measured by a run, else none."""
+def costs(
+    run: str | None,
+    switch: str | None,
+    tick: str | None,
+    tick_cost: str | None,
+    *,
+    needed: bool = True,
+) -> Cost:
+    """Costs as given, else as measured by a run, which ``needed`` to, else none."""
     given = {
         name: duration(text, f"in {option}")
         for name, option, text in (
@@ -88,7 +95,7 @@ def costs(run: str | None, switch: str | None, tick: str | None, tick_cost: str 
         )
         if text is not None
     }
-    cost = _measured(run, given)
+    cost = _measured(run, given, needed)
     if cost.tick_cost_ns and not cost.tick_ns:
         raise UsageError("a tick costs, but there is none, in --tick-cost; add --tick PERIOD")
     if cost.tick_ns and cost.tick_cost_ns >= cost.tick_ns:
@@ -99,7 +106,7 @@ def costs(run: str | None, switch: str | None, tick: str | None, tick_cost: str 
     return cost
 
 
-def _measured(run: str | None, given: dict[str, int]) -> Cost:
+def _measured(run: str | None, given: dict[str, int], needed: bool) -> Cost:
     from msgspec.structs import replace
 
     if run is None:
@@ -108,7 +115,7 @@ def _measured(run: str | None, given: dict[str, int]) -> Cost:
     from rtstone.store.index import find
     from rtstone.store.rundir import load
 
-    cost = of_run(load(find(run)), switch_known="switch_ns" in given)
+    cost = of_run(load(find(run)), switch_known="switch_ns" in given, switch_needed=needed)
     words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in given]
     kept = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in given]
     return replace(cost, **given, sources=[*kept, *words])

@@ -15,22 +15,22 @@ LONGER_NS = 500  # than the median: an interval between two clock readings that 
 _HZ = re.compile(r"CONFIG_HZ=(\d+)")
 
 
-def of_run(run: Run, *, switch_known: bool = False) -> Cost:
+def of_run(run: Run, *, switch_known: bool = False, switch_needed: bool = True) -> Cost:
     """The costs that a run has measured.
 
     A switch: median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
     rheal.ts.  A tick: its period from the kernel's CONFIG_HZ; its cost is the share of time that
     det.bintime lost to interruptions, times that period, so that all interrupts count as ticks.
     What the run lacks is 0, and ``sources`` says so.  Raises UsageError if it has no switch,
-    unless that is known.
+    unless that is known, or not needed.
     """
     switch = _switch(run)
-    if switch is None and not switch_known:
+    if switch is None and switch_needed and not switch_known:
         raise UsageError(
             f"no cost of a switch in run {run.run_id}, in --costs-from; measure it with "
             "`rtstone run ctx.ballast det.bintime`, or write --switch-cost"
         )
-    sources = []
+    sources = [] if switch_known else [f"switch: unknown, no {SWITCHES[0]}"]
     if switch is not None:
         params = f" ballast={switch.params['ballast']}" if "ballast" in switch.params else ""
         sources = [f"switch: p50 of {switch.bench}{params}, {_circumstances(switch)}"]

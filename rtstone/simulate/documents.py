@@ -107,29 +107,39 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment under one policy.
 
-    ``breakdown``: utilisation in percent of the last test without a miss or a skip; None if there
-    was none.  ``ended``: why it ended (misses, utilisation, tests).
-    ``measured`` is the breakdown of the run, ``gap`` what the operating system took of it.
+    ``form``: of the server, None: there is none.  ``duration_ns``: of a test.  ``stop_misses``: so
+    many missed or skipped deadlines end the experiment.
+    ``breakdown``: utilisation in percent of the last test without a miss or a skip, with the costs;
+    None if there was none.  ``breakdown_free``: the same without any costs.  ``first_miss``: of the
+    first test with one; None: the breakdown is a lower limit.  ``ended``: why it ended (misses,
+    utilisation, tests).
+    ``measured`` and ``measured_first_miss`` are those of the run.  ``gap``: what the operating
+    system took beyond the costs, in points of utilisation; None without a breakdown measured.
     """
 
     experiment: str
     set: str
     policy: str
+    form: str | None
     raw_kwips: int
     factor: int
+    duration_ns: int
+    stop_misses: int
+    breakdown_free: float | None
     breakdown: float | None
     first_miss: float | None
     ended: str
     measured: float | None
+    measured_first_miss: float | None
     gap: float | None
     tests: list[Test]
 
 
 class Hartstone(msgspec.Struct, frozen=True, kw_only=True):
-    """Simulated Hartstone; schema rtstone.simulated-hartstone/1."""
+    """Simulated Hartstone; ``left_out``: what the run has measured and cannot be simulated."""
 
     schema: str = "rtstone.simulated-hartstone/1"
     version: str
-    duration_ns: int
     costs: Cost
+    left_out: list[str]
     experiments: list[Experiment]

@@ -412,27 +412,6 @@ static void count_due(sim *s, int64_t task, int64_t lateness, bool met)
     s->missed += !met;
 }
 
-/* How many boundaries of activation after the deadline have passed by a time that is not before. */
-static int64_t boundaries(const sim *s, int64_t task, int64_t by)
-{
-    int64_t period = s->set->period[task];
-    return (by - (s->all[task].released + period) + period - 1) / period;
-}
-
-/* Hartstone: the next activation is the first that has not passed. */
-static void shed(sim *s, int64_t task)
-{
-    entity *e = &s->all[task];
-    int64_t next = e->released + s->set->period[task], passed = 0;
-    if (s->now > next)
-        passed = boundaries(s, task, s->now);
-    s->counts[task].skipped += passed;
-    e->next = next + passed * s->set->period[task];
-    e->job += passed;
-    if (e->next < s->set->end)
-        heap_add(s, task);
-}
-
 static void complete_job(sim *s, int64_t task)
 {
     entity *e = &s->all[task];
@@ -444,8 +423,6 @@ static void complete_job(sim *s, int64_t task)
     if (e->due <= s->set->end)
         count_due(s, task, s->now - e->due, s->now <= e->due);
     e->queued--;
-    if (s->rules->shed)
-        shed(s, task);
     e->job++;
     if (e->queued)
         begin_job(s, task);
@@ -458,15 +435,11 @@ static void release_job(sim *s)
     int64_t task = s->heap[0];
     entity *e = &s->all[task];
     s->counts[task].released++;
-    if (s->rules->shed) {
+    e->next += s->set->period[task];
+    if (e->next < s->set->end)
+        sift_down(s);
+    else
         heap_drop_first(s);
-    } else {
-        e->next += s->set->period[task];
-        if (e->next < s->set->end)
-            sift_down(s);
-        else
-            heap_drop_first(s);
-    }
     if (e->queued++ == 0) {
         begin_job(s, task);
         add_pending(s, task);
@@ -484,8 +457,6 @@ static void count_unfinished(sim *s)
             if (due <= end)
                 count_due(s, task, end - due, false);
         }
-        if (s->rules->shed && e->queued && e->released + s->set->period[task] < end)
-            s->counts[task].skipped += boundaries(s, task, end);
     }
 }
 

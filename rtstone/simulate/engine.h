@@ -59,10 +59,9 @@ typedef struct sim_set {
 typedef struct sim_rules {
     int64_t policy, protocol, server;
     int64_t server_period, server_budget;
-    int64_t quantum;         /* of SIM_RR and SIM_LLF, at least 1 */
-    int64_t switch_cost;     /* each time the CPU goes to another task; 0: none */
-    int64_t tick, tick_cost; /* period and cost of the clock interrupt; 0: none */
-    int64_t shed;            /* 1: a late job loses the activations that have passed (Hartstone) */
+    int64_t quantum;           /* of SIM_RR and SIM_LLF, at least 1 */
+    int64_t switch_cost;       /* each time the CPU goes to another task; 0: none */
+    int64_t tick, tick_cost;   /* period and cost of the clock interrupt; 0: none */
     int64_t stop_after_misses; /* end early, with what there is by then; 0: go on */
 } sim_rules;
 
@@ -70,7 +69,6 @@ typedef struct sim_rules {
 typedef struct sim_counts {
     int64_t released, completed;
     int64_t due, met, missed;
-    int64_t skipped;     /* activations shed */
     int64_t late;        /* time beyond the deadline, summed over the missed */
     int64_t lateness;    /* completion less deadline, summed over the due */
     int64_t worst;       /* largest lateness; INT64_MIN if none was due */

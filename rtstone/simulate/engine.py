@@ -54,10 +54,10 @@ class _Set(ctypes.Structure):
 
 RULES = (
     "policy", "protocol", "server", "server_period", "server_budget", "quantum", "switch_cost",
-    "tick", "tick_cost", "shed", "stop_after_misses",
+    "tick", "tick_cost", "stop_after_misses",
 )  # fmt: skip
 COUNTS = (
-    "released", "completed", "due", "met", "missed", "skipped", "late", "lateness", "worst",
+    "released", "completed", "due", "met", "missed", "late", "lateness", "worst",
     "preemptions",
 )  # fmt: skip
 TOTALS = (
@@ -95,7 +95,8 @@ class Outcome(NamedTuple):
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
+    """What has been built of the C sources.  Raises UsageError."""
     path = os.environ.get(ENGINE_VARIABLE, LIBRARY)
     try:
         return ctypes.CDLL(str(path))
@@ -105,14 +106,14 @@ def _library() -> ctypes.CDLL:
 
 def require() -> None:
     """Raises UsageError if the simulator has not been built."""
-    _library()
+    library()
 
 
 class Simulator:
     """A task set, made ready to be simulated under one set of rules after another."""
 
     def __init__(self, tasks: TaskSet) -> None:
-        self._run = _library().sim_run
+        self._run = library().sim_run
         self._tasks = tasks
         n = len(tasks.period)
         offset = np.zeros(n, np.int64) if tasks.offset is None else tasks.offset

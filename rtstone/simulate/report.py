@@ -9,9 +9,12 @@ import numpy as np
 from rtstone import __version__
 from rtstone.errors import UsageError
 from rtstone.model.benches import duration
+from rtstone.model.documents import Run
 from rtstone.simulate import ask
-from rtstone.simulate import hartstone as sets
 from rtstone.simulate.documents import Hartstone, Request, Simulation
+from rtstone.simulate.hartask import Choice, asks, measured
+from rtstone.simulate.hartengine import POLICIES
+from rtstone.simulate.hartstone import experiment
 from rtstone.simulate.study import Study
 from rtstone.simulate.taskset import Rules
 from rtstone.simulate.workload import APERIODIC_LOAD, LONGEST, Workload
@@ -91,8 +94,9 @@ def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
 def hartstone(
     experiments: tuple[str, ...],
     *,
-    tasks: str,
+    tasks: str | None,
     policies: tuple[str, ...],
+    form: str | None,
     raw: int | None,
     costs_from: str | None,
     switch_cost: str | None,
@@ -100,26 +104,29 @@ def hartstone(
     tick_cost: str | None,
 ) -> Hartstone:
     """Simulates the experiments, beside what the run of the costs has measured of them."""
-    names = tuple(name.upper().removeprefix("HART.") for name in experiments)
-    chosen = ask.policies(policies, sets.POLICIES)
-    cost = ask.costs(costs_from, switch_cost, tick, tick_cost)
-    results = {}
-    if costs_from is not None:
-        from rtstone.store.index import find
-        from rtstone.store.rundir import load
-
-        results = sets.measured(load(find(costs_from)))
-    found = []
-    for wanted in sets.asks(names, tasks, chosen, raw):
-        asked_for = wanted
-        result = results.get((wanted.experiment, wanted.set, wanted.policy))
-        measured = None
-        if result is not None:
-            measured = sets.percent(result)
-            if raw is None and (speed := sets.whole(result, sets.RAW_SPEED)):
-                factor = sets.whole(result, sets.FACTOR)
-                asked_for = asked_for._replace(raw=speed, factor=factor)
-        found.append(sets.experiment(asked_for, cost, measured))
-    return Hartstone(
-        version=__version__, duration_ns=sets.DURATION_NS, costs=cost, experiments=found
+    choice = Choice(
+        tuple(name.upper().removeprefix("HART.") for name in experiments),
+        tasks,
+        ask.policies(policies, POLICIES) if policies else (),
+        form,
+        raw,
     )
+    beside = None if costs_from is None else measured(_run(costs_from))
+    wanted = list(asks(choice, beside))
+    cost = ask.costs(costs_from, switch_cost, tick, tick_cost, needed=False)
+    return Hartstone(
+        version=__version__,
+        costs=cost,
+        left_out=list(beside.left_out) if beside else [],
+        experiments=[
+            experiment(one, cost, (of.breakdown, of.first_miss) if of else None)
+            for one, of in wanted
+        ],
+    )
+
+
+def _run(name: str) -> Run:
+    from rtstone.store.index import find
+    from rtstone.store.rundir import load
+
+    return load(find(name))

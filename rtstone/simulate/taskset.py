@@ -76,7 +76,6 @@ class Rules:
     """How the processor is given out, and what that costs.
 
     A server has ``server_budget`` of every ``server_period``; background has neither.
-    ``shed``: a late job loses the activations that have passed meanwhile (Hartstone).
     ``stop_after_misses``: the simulation ends early, with what is counted by then.
     """
 
@@ -89,7 +88,6 @@ class Rules:
     switch_cost: int = 0
     tick: int = 0
     tick_cost: int = 0
-    shed: bool = False
     stop_after_misses: int = 0
 
 

@@ -23,8 +23,10 @@ def measured(tmp_path: Path) -> Path:
         Result(case=1, bench="ctx.ballast", params={"ballast": 0}, load="none", status="ok",
                n=1000, p50=2000.0),
         Result(case=2, bench="hart.PH.1", params={"set": "sei", "policy": "rm"}, load="none",
-               status="ok", figures={"breakdown utilisation": Figure(value=90.5, unit="%"),
-                                     "raw speed": Figure(value=3200.0, unit="KWIPS")}),
+               status="ok", figures={
+                   "breakdown utilisation": Figure(value=90.5, unit="%"),
+                   "utilisation of the first test with a miss": Figure(value=91.5, unit="%"),
+                   "raw speed": Figure(value=3200.0, unit="KWIPS")}),
     ]  # fmt: skip
     run = Run(run_id="r1", created="2026", status="complete", target=Target(name="local"),
               results=results)  # fmt: skip
@@ -81,22 +83,58 @@ def test_costs_of_a_run(cli: Cli, measured: Path) -> None:
 
 
 def test_hartstone_beside_a_run(cli: Cli, measured: Path) -> None:
-    asked = ("simulate", "hartstone", "--set", "sei", "--costs-from", measured)
+    asked = ("simulate", "hartstone", "--costs-from", measured)
     found = cli(*asked, "--json").document
     beside = [e for e in found["experiments"] if e["measured"] is not None]
     (one,) = beside
-    assert (one["experiment"], one["policy"], one["raw_kwips"]) == ("PH.1", "rm", 3200)
-    assert one["gap"] == one["breakdown"] - 90.5
-    assert len(found["experiments"]) == 8 * 2
+    assert (one["experiment"], one["set"], one["policy"]) == ("PH.1", "sei", "rm")
+    assert one["raw_kwips"] == 3200
+    assert one["gap"] == pytest.approx(one["breakdown"] - 90.5)
+    assert one["breakdown"] < one["breakdown_free"] == 100
+    assert len(found["experiments"]) == 20
     out = cli(*asked, "ph.1").out
     assert "gap: the OS" in out
-    assert "90.5%" in out
+    assert "90.5" in out
+
+
+FREE = """
+title = "Free"
+label = "a test's: nothing costs anything"
+[cost]
+read = "1ns"
+kwi = { amount = "62500ns" }
+"""
+
+
+def test_a_system_without_costs_has_no_gap(cli: Cli, tmp_path: Path) -> None:
+    """It is simulated as it was measured: form, stop, duration and raw speed."""
+    model, run = tmp_path / "free.toml", tmp_path / "run"
+    model.write_text(FREE)
+    cases = ("hart.AH.3", "hart.SH.3", "hart.SA.3", "-p", "stop=first", "-p", "form=server",
+             "-p", "duration=1s", "--target", f"sim:{model}")  # fmt: skip
+    assert cli("run", *cases, "--out", run).status == 0
+    asked = ("simulate", "hartstone", "--costs-from", run)
+    found = cli(*asked, "--json").document
+    assert found["costs"]["switch_ns"] == 0
+    assert "switch: unknown" in found["costs"]["sources"][0]
+    beside = {e["experiment"]: e for e in found["experiments"] if e["measured"] is not None}
+    assert list(beside) == ["AH.3", "SH.3", "SA.3"]
+    for one in beside.values():
+        assert one["gap"] == 0
+        assert one["measured_first_miss"] == pytest.approx(one["first_miss"], abs=1e-3)
+        assert (one["duration_ns"], one["stop_misses"]) == (1_000_000_000, 1)
+        assert one["raw_kwips"] == 16_000
+    assert [one["form"] for one in beside.values()] == [None, "server", "server"]
+    assert {e["raw_kwips"] for e in found["experiments"]} == {16_000}
+    out = cli(*asked, "ah.3", "ah.1").out
+    assert "+0.0" in out
+    assert "not measured" in out
 
 
 def test_hartstone_alone(cli: Cli) -> None:
     done = cli("simulate", "hartstone", "hart.PH.1", "--policy", "edf")
     assert done.status == 0
-    assert "100.0%" in done.out
+    assert "100.0" in done.out
     assert "nothing measured beside it" in done.out
 
 
@@ -133,6 +171,7 @@ def test_hartstone_alone(cli: Cli) -> None:
         (["hartstone", "--policy", "fifo"], "unknown policy 'fifo'"),
         (["hartstone", "--raw", "0"], "--raw"),
         (["hartstone", "PN.1", "--set", "golatowski"], "no set 'golatowski'"),
+        (["hartstone", "--form", "server", "--policy", "edf"], "not simulated under edf"),
     ],
 )
 def test_bad_requests(cli: Cli, arguments: list[str], told: str) -> None:
@@ -145,9 +184,9 @@ def test_bad_requests(cli: Cli, arguments: list[str], told: str) -> None:
 def test_an_engine_that_is_not_built(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from rtstone.simulate import engine
 
-    engine._library.cache_clear()
+    engine.library.cache_clear()
     monkeypatch.setenv("RTSTONE_ENGINE", "/nowhere/engine.so")
     done = cli("simulate", *SMALL)
-    engine._library.cache_clear()
+    engine.library.cache_clear()
     assert done.status == 2
     assert "run: make engine" in done.says

@@ -35,7 +35,6 @@ class Task:
     released: int = 0
     missed: int = 0
     met: int = 0
-    skipped: int = 0
     preemptions: int = 0
     lateness: list[int] = field(default_factory=list)
     late: int = 0
@@ -248,9 +247,6 @@ class Oracle:
         for t in self.tasks:
             number, rest = divmod(now - t.offset, t.period)
             if rest or number < 0:
-                continue
-            if self.rules.shed and t.jobs:
-                t.skipped += 1
                 continue
             t.released += 1
             self.event = True

@@ -67,7 +67,6 @@ def rules(rng: np.random.Generator, policy: str, protocol: str, server: str) -> 
         switch_cost=int(rng.integers(0, 3)) if costs else 0,
         tick=int(rng.integers(3, 20)) if costs else 0,
         tick_cost=int(rng.integers(0, 3)) if costs else 0,
-        shed=bool(rng.random() < 0.2),
     )
 
 
@@ -79,7 +78,7 @@ def agree(found: Outcome, oracle: Oracle, ts: TaskSet) -> None:
     for t in oracle.tasks:
         counted = found.counts[t.index]
         told = {"released": t.released, "completed": len(t.completed), "met": t.met,
-                "missed": t.missed, "due": t.met + t.missed, "skipped": t.skipped, "late": t.late,
+                "missed": t.missed, "due": t.met + t.missed, "late": t.late,
                 "lateness": sum(t.lateness), "preemptions": t.preemptions,
                 "worst": max(t.lateness, default=np.iinfo(np.int64).min)}  # fmt: skip
         assert {name: counted[name] for name in told} == told

@@ -1,0 +1,179 @@
+"""Which Hartstone experiments are simulated, and how: as asked, or as a run has measured them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rtstone.errors import UsageError, unknown
+from rtstone.model.documents import Result, Run
+from rtstone.simulate import hartsets
+from rtstone.simulate.hartengine import FORMS, POLICIES
+from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask
+
+FAMILY = "hart."
+FIGURE = "breakdown utilisation"  # in the results of a measured run, in percent
+FIRST_MISS = "utilisation of the first test with a miss"  # the same; lacking: there was none
+RAW_SPEED = "raw speed"  # the same, in KWIPS
+FACTOR = "factor of all loads"  # the same, of the set auto
+DURATION = "duration of a test"  # the same, in s
+DIGITS = 6  # of a raw speed that are taken over: time is counted in fractions of a KWI
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a command line asks for; None or empty: as measured, else all, or the default."""
+
+    experiments: tuple[str, ...] = ()
+    set: str | None = None
+    policies: tuple[str, ...] = ()
+    form: str | None = None
+    raw: int | None = None
+
+
+class Measured(NamedTuple):
+    """An experiment as a run has measured it; utilisations in percent, None: never missed."""
+
+    ask: Ask
+    breakdown: float
+    first_miss: float | None
+
+
+class Beside(NamedTuple):
+    """What a run has of Hartstone, and what of it cannot be simulated; raw speed in KWIPS."""
+
+    found: tuple[Measured, ...] = ()
+    left_out: tuple[str, ...] = ()
+    raw: int | None = None
+
+
+def measured(run: Run) -> Beside:
+    """The experiments of a run without a load."""
+    results = [r for r in run.results if r.bench.removeprefix(FAMILY) in hartsets.EXPERIMENTS]
+    lacking = {id(result): _why_not(result) for result in results}
+    speeds = [
+        speed
+        for r in sorted(run.results, key=lambda r: (r.bench != "hart.raw", r.load != "none"))
+        if r.bench.startswith(FAMILY) and r.status == "ok" and (speed := _whole(r, RAW_SPEED))
+    ]
+    return Beside(
+        tuple(_as_measured(result) for result in results if not lacking[id(result)]),
+        tuple(f"{_name(r)}: {why}" for r in results if (why := lacking[id(r)])),
+        speeds[0] if speeds else None,
+    )
+
+
+def _name(result: Result) -> str:
+    words = [f"{name}={result.params[name]}" for name in ("set", "policy", "form")
+             if name in result.params]  # fmt: skip
+    return " ".join([result.bench, *words])
+
+
+def _why_not(result: Result) -> str | None:
+    if result.status != "ok":
+        return f"not simulated, its result is {result.status}"
+    if result.load != "none":
+        return f"not simulated, measured under load {result.load}"
+    if FIGURE not in result.figures:
+        return "not simulated, it tells no breakdown"
+    ask = _as_measured(result).ask
+    if ask.policy == "edf" and ask.form == "server":
+        return "not simulated, under edf the server is a task without a deadline"
+    return None
+
+
+def _as_measured(result: Result) -> Measured:
+    params = result.params
+    first, duration = result.figures.get(FIRST_MISS), result.figures.get(DURATION)
+    ask = Ask(
+        result.bench.removeprefix(FAMILY),
+        set=_one_of(hartsets.SETS, params.get("set")),
+        policy=_one_of(POLICIES, params.get("policy")),
+        form=_one_of(FORMS, params.get("form")),
+        raw=_whole(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
+        factor=_whole(result, FACTOR),
+        duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
+        stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
+    )
+    breakdown = result.figures[FIGURE].value if FIGURE in result.figures else None
+    return Measured(ask, float(breakdown or 0), first.value if first else None)
+
+
+def _one_of(known: tuple[str, ...], value: object) -> str:
+    """A parameter of an experiment; fixed priorities by another name are rate monotonic."""
+    return str(value) if value in known else known[0]
+
+
+def _stop_misses(stop: object, misses: object) -> int:
+    if stop == "first":
+        return 1
+    return misses if isinstance(misses, int) else STOP_MISSES
+
+
+def _whole(result: Result, name: str) -> int | None:
+    """A figure as a whole number of at most DIGITS digits; None if the run does not tell it."""
+    figure = result.figures.get(name)
+    if not figure or not figure.value:
+        return None
+    value = round(figure.value)
+    return max(1, round(value, DIGITS - len(str(value))) if value >= 10**DIGITS else value)
+
+
+# ---- what is simulated --------------------------------------------------------------------------
+
+
+def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured | None]]:
+    """The experiments to simulate and what was measured of each.  Raises UsageError.
+
+    ``beside`` None: there is no run, and both policies are simulated.
+    """
+    for name in choice.experiments:
+        if name not in hartsets.EXPERIMENTS:
+            raise unknown("experiment", name, hartsets.EXPERIMENTS)
+    for name in choice.experiments or hartsets.EXPERIMENTS:
+        known = hartsets.sets_of(name.split(".")[0])
+        if choice.set is not None and choice.set not in known:
+            if choice.experiments:
+                raise UsageError(
+                    f"experiment '{name}' has no set '{choice.set}', in --set; "
+                    f"known: {', '.join(known)}"
+                )
+            continue
+        yield from _of_experiment(name, choice, beside)
+
+
+def _of_experiment(
+    name: str, choice: Choice, beside: Beside | None
+) -> Iterator[tuple[Ask, Measured | None]]:
+    found = [m for m in beside.found if _fits(m.ask, name, choice)] if beside else []
+    policies = choice.policies
+    if not policies:
+        measured_so = tuple(dict.fromkeys(m.ask.policy for m in found))
+        both = beside is None and choice.form != "server"
+        policies = POLICIES if both else measured_so or POLICIES[:1]
+    for policy in policies:
+        of_policy = [m for m in found if m.ask.policy == policy]
+        for m in of_policy:
+            yield (m.ask if choice.raw is None else replace(m.ask, raw=choice.raw)), m
+        if not of_policy:
+            yield _default(name, policy, choice, beside.raw if beside else None), None
+
+
+def _fits(ask: Ask, name: str, choice: Choice) -> bool:
+    return (
+        ask.experiment == name
+        and choice.set in (None, ask.set)
+        and (choice.form in (None, ask.form) or not hartsets.is_served(name))
+    )
+
+
+def _default(name: str, policy: str, choice: Choice, raw: int | None) -> Ask:
+    which = choice.set or "auto"
+    form = choice.form if choice.form and hartsets.is_served(name) else FORMS[0]
+    if policy == "edf" and form == "server":
+        raise UsageError(
+            f"form 'server' of {name} is not simulated under edf, in --form; add --policy rm"
+        )
+    return Ask(name, which, policy, choice.raw or (raw if which == "auto" else None) or RAW[which],
+               form=form)  # fmt: skip

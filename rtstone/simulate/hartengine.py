@@ -1,0 +1,144 @@
+"""The simulator of a Hartstone test in C (hartstone.c), from Python."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtstone.errors import UsageError
+from rtstone.simulate.engine import library
+from rtstone.simulate.hartsets import (
+    SECOND,
+    TENTHS,
+    HartSet,
+    Kind,
+    Task,
+    arrivals,
+    levels,
+    releases,
+)
+from rtstone.simulate.taskset import Ints
+
+POLICIES = ("rm", "edf")
+FORMS = ("monitor", "server")
+NO_DEADLINE = 1 << 62  # later than all others, and less urgent
+LONGEST = 1 << 59  # ticks of a test: what is late ends long before a number overflows
+_ARRAYS = (
+    "first", "release", "due", "level", "relative", "own", "calls", "background",
+)  # fmt: skip
+COUNTS = ("met", "missed", "skipped", "late", "longest")
+_COUNTS = np.dtype([(name, np.int64) for name in COUNTS])
+
+
+class _Set(ctypes.Structure):
+    _fields_ = [
+        ("tasks", ctypes.c_int64),
+        ("end", ctypes.c_int64),
+        ("service", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in _ARRAYS),
+    ]
+
+
+@dataclass(frozen=True)
+class HartRules:
+    """How a test is scheduled, and what that costs in ns."""
+
+    policy: str = "rm"
+    form: str = "monitor"
+    switch_ns: int = 0
+    tick_ns: int = 0
+    tick_cost_ns: int = 0
+
+
+class HartOutcome(NamedTuple):
+    """An entry per task with the members of COUNTS, times in ticks; see hartstone.h.
+
+    ``last``: the task that came to its end last, if that was not before the end of the test.
+    """
+
+    counts: NDArray[np.void]
+    events: int
+    last: int | None
+    ticks_per_ns: int
+
+    @property
+    def bad(self) -> int:
+        """Deadlines missed or skipped."""
+        return int(self.counts["missed"].sum() + self.counts["skipped"].sum())
+
+
+def ticks_per_ns(raw: int, duration: int) -> int:
+    """Of how many ticks a nanosecond consists, so that every load is a whole number of them."""
+    per_ns = raw // gcd(raw, SECOND)
+    if duration * per_ns >= LONGEST:
+        raise UsageError(f"raw speed {raw} KWIPS is too fine, in --raw; round it to 3 digits")
+    return per_ns
+
+
+def run(
+    what: HartSet, raw: int, duration: int, rules: HartRules, order: list[int]
+) -> HartOutcome:  # fmt: skip
+    """Simulates a test of ``duration`` ns; the tasks first wait in this order."""
+    per_ns = ticks_per_ns(raw, duration)
+    work = per_ns * SECOND // raw  # ticks of a KWI
+    tasks = [what.tasks[i] for i in order]
+    times = [_times(task, i, duration) for task, i in zip(tasks, order, strict=True)]
+    level = levels(what.tasks, server=rules.form == "server" and what.service > 0)
+    arrays = {
+        "first": np.cumsum([0, *(len(release) for release, _ in times)]),
+        "release": per_ns * _joined([release for release, _ in times]),
+        "due": _ticks(_joined([due for _, due in times]), per_ns),
+        "level": np.array([_level(task, level[i]) for task, i in zip(tasks, order, strict=True)]),
+        "relative": np.array([TENTHS * SECOND // task.rate * per_ns for task in tasks]),
+        "own": work * np.array([task.load for task in tasks]),
+        "calls": np.array([task.calls for task in tasks]),
+        "background": np.array([task.kind is Kind.BACKGROUND for task in tasks]),
+    }
+    kept = {name: np.ascontiguousarray(arrays[name], np.int64) for name in _ARRAYS}
+    given = _Set(len(tasks), per_ns * duration, work * what.service,
+                 *(kept[name].ctypes.data for name in _ARRAYS))  # fmt: skip
+    counts = np.empty(len(tasks), _COUNTS)
+    totals = (ctypes.c_int64 * 3)()
+    numbers = (ctypes.c_int64 * 5)(
+        POLICIES.index(rules.policy),
+        FORMS.index(rules.form),
+        *(per_ns * ns for ns in (rules.switch_ns, rules.tick_ns, rules.tick_cost_ns)),
+    )
+    address = ctypes.c_void_p(counts.ctypes.data)
+    if library().hart_run(ctypes.byref(given), numbers, address, totals):
+        raise MemoryError
+    events, last, last_time = totals
+    in_place = np.empty_like(counts)
+    in_place[order] = counts
+    late = last >= 0 and last_time >= per_ns * duration
+    return HartOutcome(in_place, events, order[last] if late else None, per_ns)
+
+
+def _times(task: Task, index: int, duration: int) -> tuple[list[int], list[int]]:
+    """Releases before the end of a test and their deadlines, in ns."""
+    if task.kind is Kind.PERIODIC:
+        found = releases(task, duration)
+        return found[:-1], found[1:]
+    found = arrivals(task, index, duration)
+    if task.kind is Kind.BACKGROUND:
+        return found, [NO_DEADLINE] * len(found)
+    gap = TENTHS * SECOND // task.rate
+    return found, [at + gap for at in found]
+
+
+def _joined(lists: list[list[int]]) -> Ints:
+    return np.array([time for times in lists for time in times], np.int64)
+
+
+def _ticks(due: Ints, per_ns: int) -> Ints:
+    found: Ints = np.where(due == NO_DEADLINE, NO_DEADLINE, due % NO_DEADLINE * per_ns)
+    return found
+
+
+def _level(task: Task, level: int) -> int:
+    return NO_DEADLINE if task.kind is Kind.BACKGROUND else level

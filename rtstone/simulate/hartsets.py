@@ -1,0 +1,247 @@
+"""The task sets of the Hartstone Uniprocessor Benchmark, as agent/benches/hartstone.c makes them.
+
+Weiderman, CMU/SEI-89-TR-23; Donohoe, Shapiro, Weiderman, CMU/SEI-90-UG-1; Golatowski, table 2.
+benchmarks 6.2 says which numbers are confirmed; those of PN, AH, SH and SA are reconstructed.
+Loads are in kilo-Whetstone instructions per activation (KWIPP); a processor of raw speed K KWIPS
+does K of them a second, and a set that needs K of them a second has a utilisation of 100%.  Rates
+are in tenths of a hertz, in which they are whole in every experiment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+TENTHS = 10  # of a hertz
+SECOND = 10**9  # ns
+LEVELS = 8  # tasks are told apart by at most so many more urgent rates (RTS_LEVELS)
+MOST_TESTS = 200
+
+SERIES = {
+    "PH": "periodic, harmonic",
+    "PN": "periodic, not harmonic",
+    "AH": "periodic, with a sporadic and a background task",
+    "SH": "periodic, with a server",
+    "SA": "all together",
+}
+SPORADIC_SERIES, SERVER_SERIES = ("AH", "SA"), ("SH", "SA")
+EXPERIMENTS = tuple(f"{series}.{number}" for series in SERIES for number in (1, 2, 3, 4))
+
+
+class Kind(Enum):
+    """What releases a task."""
+
+    PERIODIC = "periodic"
+    SPORADIC = "sporadic"
+    BACKGROUND = "background"  # at random as well; it has no deadline
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rate in tenths of a hertz, of a sporadic task that of its smallest interarrival.
+
+    ``load``: KWIPP of its own work, before its call.  ``gap``: mean of the random part of an
+    interarrival, in ns.
+    """
+
+    rate: int
+    load: int
+    kind: Kind = Kind.PERIODIC
+    calls: bool = False
+    gap: int = 0
+
+    @property
+    def hz(self) -> float:
+        """The mean rate of its activations."""
+        least = 0 if self.kind is Kind.BACKGROUND else TENTHS / self.rate
+        return 1 / (least + self.gap / 1e9)
+
+    @property
+    def urgency(self) -> int:
+        """The larger, the more urgent under rate-monotonic priorities."""
+        return -1 if self.kind is Kind.BACKGROUND else self.rate
+
+
+Numbers = tuple[tuple[int, int], ...]  # Hz and KWIPP of the periodic tasks, task 1 first
+
+# Of every series; that of the series without an entry is sei.
+NUMBERS: dict[str, Numbers] = {
+    "sei": ((2, 32), (4, 16), (8, 8), (16, 4), (32, 2)),
+    "golatowski": ((1, 512), (2, 256), (4, 128), (8, 64), (16, 32)),
+    "PN": ((2, 32), (5, 13), (9, 7), (17, 4), (31, 2)),
+}
+SETS = ("auto", "sei", "golatowski")
+GAP = SECOND // 20  # between arrivals of the sporadic task, at least, and once more at random
+BACKGROUND_GAP = SECOND // 2
+
+
+def sets_of(series: str) -> tuple[str, ...]:
+    """The baselines that a series has."""
+    return SETS if series == "PH" else ("auto", "sei")
+
+
+def is_served(experiment: str) -> bool:
+    """Whether its tasks call a server."""
+    return experiment.startswith(SERVER_SERIES)
+
+
+def factor(raw: int) -> int:
+    """That of all loads in the set auto: the baseline of PH is near a fifth of raw speed."""
+    return max(1, int(0.2 * raw / 320))
+
+
+def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
+    """The tasks of the first test; ``m`` multiplies their loads."""
+    numbers = NUMBERS["golatowski" if which == "golatowski" else "PN" if series == "PN" else "sei"]
+    calls, more = series in SERVER_SERIES, series in SPORADIC_SERIES
+    tasks = tuple(
+        Task(hz * TENTHS, (load // (2 if more else 1) - calls) * m, calls=calls)
+        for hz, load in numbers
+    )
+    if not more:
+        return tasks
+    sporadic = Task(SECOND // GAP * TENTHS, (2 - calls) * m, Kind.SPORADIC, calls, GAP)
+    return (*tasks, sporadic, Task(2 * TENTHS, 8 * m, Kind.BACKGROUND, gap=BACKGROUND_GAP))
+
+
+class HartSet(NamedTuple):
+    """What a test asks for; ``service``: KWIPP that the server works for each call."""
+
+    tasks: tuple[Task, ...]
+    service: int = 0
+
+    def kwips(self) -> float:
+        """Thousand Whetstone instructions a second, summed up as the agent does."""
+        total = 0.0
+        for task in self.tasks:
+            total += float(task.load + (self.service if task.calls else 0)) * task.hz
+        return total
+
+    def utilisation(self, raw: int) -> float:
+        """Share of the processor."""
+        return self.kwips() / raw
+
+
+def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> HartSet:
+    """The set of a test, from 1: the baseline, changed so often.
+
+    1: the frequency of task 5 grows by that of task 4; in PN.1 one that is a multiple of another
+    is raised by 1 Hz, once, whatever that makes it.  In AH and SA the smallest interarrival of the
+    sporadic task is divided by 1.1, 1.2 …  2: all rates are the baseline's times 1.1, 1.2 …
+    3: every load grows by 1 (times ``m``); in AH that of the sporadic task, in SH and SA that of
+    the server.  4: one more task like the third; in AH like the sporadic one, in SA in turn.
+    """
+    series, number = experiment.split(".")
+    step = test - 1
+    served = is_served(experiment)
+    if number == "1":
+        return HartSet(_faster(series, base, step), m if served else 0)
+    if number == "2":
+        return HartSet(tuple(_scaled(task, step) for task in base), m if served else 0)
+    if number == "3" and served:
+        return HartSet(base, m * (1 + step))
+    if number == "3":
+        return HartSet(_harder(series, base, m * step))
+    models = (base[5 if _adds_sporadic(series, i) else 2] for i in range(step))
+    return HartSet((*base, *models), m if served else 0)
+
+
+def _faster(series: str, base: tuple[Task, ...], step: int) -> tuple[Task, ...]:
+    if series in SPORADIC_SERIES:
+        rate = base[5].rate * (TENTHS + step) // TENTHS
+        return (*base[:5], replace(base[5], rate=rate), *base[6:])
+    rate = base[4].rate + step * base[3].rate
+    if series == "PN" and step and any(rate % task.rate == 0 for task in base[:4]):
+        rate += TENTHS
+    return (*base[:4], replace(base[4], rate=rate))
+
+
+def _scaled(task: Task, step: int) -> Task:
+    rate = task.rate * (TENTHS + step) // TENTHS
+    return replace(task, rate=rate, gap=task.gap * TENTHS // (TENTHS + step))
+
+
+def _harder(series: str, base: tuple[Task, ...], more: int) -> tuple[Task, ...]:
+    if series == "AH":
+        return (*base[:5], replace(base[5], load=base[5].load + more), *base[6:])
+    return tuple(replace(task, load=task.load + more) for task in base)
+
+
+def _adds_sporadic(series: str, i: int) -> bool:
+    return series == "AH" or (series == "SA" and i % 2 == 1)
+
+
+def levels(tasks: tuple[Task, ...], *, server: bool = False) -> list[int]:
+    """Rate monotonic: a level for each different rate, the most urgent 1; so has a server's task.
+
+    Below so many levels there are no others: what is still less urgent shares the last.
+    """
+    rates = {task.urgency for task in tasks}
+    return [
+        1 + min(LEVELS, server + sum(rate > task.urgency for rate in rates)) for task in tasks
+    ]  # fmt: skip
+
+
+# ---- random arrivals ----------------------------------------------------------------------------
+
+_MASK = 2**64 - 1
+
+
+class Exponentials:
+    """Exponential random numbers of mean 1, in 2^-32, by comparisons alone (von Neumann 1951)."""
+
+    def __init__(self, state: int) -> None:
+        self._state = state
+        self._known: list[int] = []
+
+    def __getitem__(self, index: int) -> int:
+        while index >= len(self._known):
+            self._known.append(self._next())
+        return self._known[index]
+
+    def _draw(self) -> int:
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
+        return self._state >> 32
+
+    def _next(self) -> int:
+        """Whole numbers of descending runs of even length, then how the first odd one begins."""
+        whole = 0
+        while True:
+            first = previous = self._draw()
+            n = 1
+            while (drawn := self._draw()) < previous:
+                previous = drawn
+                n += 1
+            if n % 2:
+                return (whole << 32) + first
+            whole += 1
+
+
+_streams: dict[int, Exponentials] = {}
+
+
+def arrivals(task: Task, index: int, duration: int) -> list[int]:
+    """When a task that is number ``index`` from 0 in its set is released in a test, in ns.
+
+    A sporadic task begins with the test.  The random numbers are the same in every test.
+    """
+    stream = _streams.setdefault(index, Exponentials(123 + index))
+    background = task.kind is Kind.BACKGROUND
+    gap = 0 if background else TENTHS * SECOND // task.rate
+    found: list[int] = []
+    at = task.gap * stream[0] >> 32 if background else 0
+    while at < duration:
+        found.append(at)
+        at += gap + (task.gap * stream[len(found) - (not background)] >> 32)
+    return found
+
+
+def releases(task: Task, duration: int) -> list[int]:
+    """Of a periodic task, in ns, with the one that follows: the deadline of each is the next."""
+    found = []
+    for j in range(duration * task.rate // (TENTHS * SECOND) + 2):
+        found.append(j * TENTHS * SECOND // task.rate)
+        if found[-1] >= duration:
+            break
+    return found

@@ -1,0 +1,160 @@
+"""A test of Hartstone in C against a second implementation, and against the agent itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.simulate.documents import Cost
+from rtstone.simulate.hartengine import HartRules, run, ticks_per_ns
+from rtstone.simulate.hartsets import (
+    EXPERIMENTS,
+    HartSet,
+    Kind,
+    Task,
+    arrivals,
+    is_served,
+)
+from rtstone.simulate.hartstone import Ask, breakdown, play
+from tests.agent import truth_hart
+from tests.agent.truth import SIM
+from tests.simulate.hart_oracle import Oracle
+
+S = 10**9
+SETS = 150  # per policy and form
+HOW = [("rm", "monitor"), ("rm", "server"), ("edf", "monitor")]
+
+
+def drawn(rng: random.Random) -> HartSet:
+    """Some tasks, a few of which have the same rate, with times that often coincide."""
+    base = rng.choice([1, 3])
+    rates = [rng.choice([20, 40, 80, 100, 160, 170, 320]) for _ in range(rng.randint(1, 7))]
+    kinds = [rng.choice([Kind.PERIODIC] * 3 + [Kind.SPORADIC]) for _ in rates]
+    calls = [rng.random() < 0.6 for _ in rates]
+    heavy = rng.choice([1, 2, 4])
+    tasks = [
+        Task(rate, base * rng.randint(0, heavy) + (not call), kind, call,
+             0 if kind is Kind.PERIODIC else rng.randint(1, S // 10))
+        for rate, kind, call in zip(rates, kinds, calls, strict=True)
+    ]  # fmt: skip
+    if rng.random() < 0.5:
+        tasks.append(Task(20, rng.randint(1, 20), Kind.BACKGROUND, gap=S // 4))
+    return HartSet(tuple(tasks), rng.randint(1, 4))
+
+
+def costs(rng: random.Random) -> dict[str, int]:
+    if rng.random() < 0.4:
+        return {}
+    tick = rng.choice([0, 1_000_000, 12_500_000])
+    return {"switch_ns": rng.choice([0, 1000, 62_500, 500_000]), "tick_ns": tick,
+            "tick_cost_ns": tick and rng.choice([0, 999, tick // 10])}  # fmt: skip
+
+
+@pytest.mark.parametrize(("policy", "form"), HOW)
+def test_agrees_with_the_oracle(policy: str, form: str) -> None:
+    """Met, missed, skipped, lateness and longest response of every task, exactly."""
+    rng = random.Random(f"{policy} {form}")
+    blocked = shed = 0
+    for _ in range(SETS):
+        what, rules = drawn(rng), HartRules(policy, form, **costs(rng))
+        kwi = rng.choice([1_562_500, 3_125_000, 6_250_000, 8_000_000])  # a whole number of KWIPS
+        duration = rng.choice([S, 7 * S // 10, S // 2 + 1])
+        order = rng.sample(range(len(what.tasks)), len(what.tasks))
+        found = run(what, S // kwi, duration, rules, order)
+        assert found.ticks_per_ns == 1
+        expected = Oracle(what, kwi, duration, rules).run(order)
+        assert [tuple(row) for row in found.counts.tolist()] == expected
+        shed += found.bad > 0
+        blocked += sum(task.calls for task in what.tasks) > 1
+    assert 20 < shed < SETS - 20
+    assert blocked > 50
+
+
+def test_two_tasks_by_hand() -> None:
+    """2 of 4 ms and 7 of 10: the second completes at 15, and loses the release at 10."""
+    what = HartSet((Task(2500, 2), Task(1000, 7)))
+    found = run(what, 1000, 20_000_000, HartRules(), [0, 1])
+    assert found.counts.tolist() == [(5, 0, 0, 0, 2_000_000), (0, 1, 1, 5_000_000, 15_000_000)]
+
+
+@pytest.mark.parametrize("form", ["monitor", "server"])
+def test_inversion_by_hand(form: str) -> None:
+    """Who works for the server is not kept from it by who does not ask for it.
+
+    The server works 4 ms.  A, every 10 ms, works 1 and calls; B, every 11.1, works 2; C calls at
+    once.  A from 0 to 5, B to 7, then C.  A comes at 10 and is served from 12 to 16, whether C is
+    interrupted at 10 or not; B, which has come at 11.1, has to wait, and C gets on at 18.
+    """
+    what = HartSet((Task(1000, 1, calls=True), Task(900, 2), Task(250, 0, calls=True)), 4)
+    found = run(what, 1000, 40_000_000, HartRules(form=form), [0, 1, 2])
+    assert [row["longest"] for row in found.counts] == [6_000_000, 7_000_000, 18_000_000]
+
+
+def test_arrivals_are_exponential_and_repeat() -> None:
+    task = Task(200, 1, Kind.SPORADIC, gap=S // 20)
+    found = arrivals(task, 5, 400 * S)
+    gaps = [b - a for a, b in itertools.pairwise(found)]
+    assert found[0] == 0
+    assert min(gaps) >= S // 20
+    beyond = [gap - S // 20 for gap in gaps]
+    mean = sum(beyond) / len(beyond)
+    assert mean == pytest.approx(S / 20, rel=0.05)
+    share = sum(gap > S // 20 for gap in beyond) / len(beyond)
+    assert share == pytest.approx(math.exp(-1), abs=0.03)
+    assert arrivals(task, 5, 10 * S) == [at for at in found if at < 10 * S]
+    assert arrivals(task, 6, 10 * S) != arrivals(task, 5, 10 * S)
+
+
+# ---- the agent ----------------------------------------------------------------------------------
+
+KWI = 62_500  # ns: raw speed is 16 000 KWIPS, of which the baseline of PH is exactly 20%
+DURATION = 1_500_000_000
+AGENT = [(name, *how) for name in EXPERIMENTS for how in HOW if how[1] == "monitor"
+         or is_served(name)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "policy", "form"), AGENT)
+def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str) -> None:
+    """Set, counts, lateness and longest response of every task of every test, and the breakdown."""
+    words = f"hart.{name} duration={DURATION} policy={policy}" + (
+        f" form={form}" if is_served(name) else ""
+    )
+    agent = truth_hart.run(SIM, words, KWI)
+    ask = Ask(name, policy=policy, raw=S // KWI, form=form, duration_ns=DURATION)
+    played = list(play(ask, Cost()))
+    assert agent.figures["factor of all loads"] == ask.m
+    assert [len(p.what.tasks) for p in played] == [len(rows) for rows in agent.tests]
+    for n, (rows, p) in enumerate(zip(agent.tests, played, strict=True), 1):
+        for row, task, counts in zip(rows, p.what.tasks, p.outcome.counts, strict=True):
+            load = task.load + (p.what.service if task.calls else 0)
+            late = counts["late"] / counts["missed"] / 1000 if counts["missed"] else 0
+            told = (f"{100 * p.utilisation:.2f}", f"{task.hz:.3f}", str(load), str(counts["met"]),
+                    str(counts["missed"]), str(counts["skipped"]), f"{late:.1f}",
+                    f"{counts['longest'] / 1000:.1f}")  # fmt: skip
+            names = ("utilisation %", "Hz", "KWIPP", "met", "missed", "skipped", "average late us",
+                     "longest response us")  # fmt: skip
+            assert told == tuple(row[name] for name in names), f"test {n}, task {row['task']}"
+    clean, first = breakdown(played)
+    assert agent.figures["breakdown utilisation"] == pytest.approx(clean, abs=5.1e-4)
+    missed = agent.figures.get("utilisation of the first test with a miss")
+    assert missed == (None if first is None else pytest.approx(first, abs=5.1e-4))
+
+
+def test_a_load_is_a_whole_number_of_ticks_at_any_raw_speed() -> None:
+    for raw in (1, 1601, 4_713_210, 10**9):
+        per_ns = ticks_per_ns(raw, 10 * S)
+        assert per_ns * S % raw == 0
+    with pytest.raises(UsageError, match="too fine"):
+        ticks_per_ns(999_999_937, 10 * S)
+
+
+def test_a_third_of_a_nanosecond_counts() -> None:
+    """Three KWI of 1/3 ms are a period of 1 ms, exactly; a KWI more than a second holds is not."""
+    full = HartSet((Task(10_000, 3), Task(10_000, 0, calls=True)), 3)
+    assert run(full, 6000, S, HartRules(), [0, 1]).bad == 0
+    over = HartSet((Task(10, 6000), Task(10, 1)))
+    assert run(over, 6000, S, HartRules(), [0, 1]).bad == 1
