@@ -330,7 +330,10 @@ static bool is_multiple(const job_spec *base, int64_t rate)
     return false;
 }
 
-/* Adds test - 1 times the frequency of task 4 to that of task 5, off all multiples in series PN. */
+/*
+ * Adds test - 1 times the frequency of task 4 to that of task 5; in series PN 1 Hz more if that is
+ * a multiple of another, once, whatever that makes it.
+ */
 static void raise_fifth(experiment *x, unsigned step)
 {
     job_spec *fifth = &x->task[4].spec;
@@ -632,7 +635,7 @@ static bool goes_on(const experiment *x, outcome *o)
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
     if (tests == TESTS_MAX || (c->common.samples && tests == c->common.samples) ||
-        utilisation(x) > UTILISATION_MAX)
+        (tests && utilisation(x) > UTILISATION_MAX))
         return false;
     if (!tests || !limit || rts_time() - x->begin < limit)
         return true;

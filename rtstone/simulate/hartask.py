@@ -14,7 +14,8 @@ from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask
 
 FAMILY = "hart."
 FIGURE = "breakdown utilisation"  # in the results of a measured run, in percent
-FIRST_MISS = "utilisation of the first test with a miss"  # the same; lacking: there was none
+UNBROKEN = "no breakdown up to"  # in place of it
+FIRST_MISS = "first miss at"  # the same
 RAW_SPEED = "raw speed"  # the same, in KWIPS
 FACTOR = "factor of all loads"  # the same, of the set auto
 DURATION = "duration of a test"  # the same, in s
@@ -33,7 +34,10 @@ class Choice:
 
 
 class Measured(NamedTuple):
-    """An experiment as a run has measured it; utilisations in percent, None: never missed."""
+    """An experiment as a run has measured it; utilisations in percent.
+
+    ``first_miss`` None: it did not break down up to ``breakdown``.
+    """
 
     ask: Ask
     breakdown: float
@@ -75,7 +79,7 @@ def _why_not(result: Result) -> str | None:
         return f"not simulated, its result is {result.status}"
     if result.load != "none":
         return f"not simulated, measured under load {result.load}"
-    if FIGURE not in result.figures:
+    if FIGURE not in result.figures and UNBROKEN not in result.figures:
         return "not simulated, it tells no breakdown"
     ask = _as_measured(result).ask
     if ask.policy == "edf" and ask.form == "server":
@@ -96,8 +100,13 @@ def _as_measured(result: Result) -> Measured:
         duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
         stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
     )
-    breakdown = result.figures[FIGURE].value if FIGURE in result.figures else None
-    return Measured(ask, float(breakdown or 0), first.value if first else None)
+    broke = result.figures.get(FIGURE)
+    breakdown = broke or result.figures.get(UNBROKEN)
+    return Measured(
+        ask,
+        float(breakdown.value or 0) if breakdown else 0.0,
+        first.value if broke and first else None,
+    )
 
 
 def _one_of(known: tuple[str, ...], value: object) -> str:

@@ -86,11 +86,6 @@ def is_served(experiment: str) -> bool:
     return experiment.startswith(SERVER_SERIES)
 
 
-def factor(raw: int) -> int:
-    """That of all loads in the set auto: the baseline of PH is near a fifth of raw speed."""
-    return max(1, int(0.2 * raw / 320))
-
-
 def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
     """The tasks of the first test; ``m`` multiplies their loads."""
     numbers = NUMBERS["golatowski" if which == "golatowski" else "PN" if series == "PN" else "sei"]
@@ -145,6 +140,21 @@ def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> H
         return HartSet(_harder(series, base, m * step))
     models = (base[5 if _adds_sporadic(series, i) else 2] for i in range(step))
     return HartSet((*base, *models), m if served else 0)
+
+
+def factor(series: str, raw: int) -> int:
+    """That of all loads in the set auto.
+
+    The baseline of the series is near a fifth of raw speed, and no first step of its experiments
+    is above a twentieth.
+    """
+    base = baseline(series)
+    first = set_of_test(f"{series}.1", base, 1, 1).utilisation(raw)
+    step = max(
+        set_of_test(f"{series}.{number}", base, 1, 2).utilisation(raw) - first
+        for number in (1, 2, 3, 4)
+    )
+    return max(1, int(min(0.2 / first, 0.05 / step)))
 
 
 def _faster(series: str, base: tuple[Task, ...], step: int) -> tuple[Task, ...]:

@@ -41,7 +41,7 @@ class Ask:
         """The factor of all loads."""
         if self.set != "auto":
             return 1
-        return self.factor or sets.factor(self.raw)
+        return self.factor or sets.factor(self.experiment.split(".")[0], self.raw)
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,14 @@ def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     last = None
     for test in range(1, sets.MOST_TESTS + 1):
         what = sets.set_of_test(ask.experiment, base, ask.m, test)
+        utilisation = what.utilisation(ask.raw)
+        if test > 1 and utilisation > MOST_UTILISATION:
+            return
         order = waiting_order(ask, what, test, last)
         outcome = run(what, ask.raw, ask.duration_ns, rules, order)
-        played = Played(what, what.utilisation(ask.raw), outcome)
         last = outcome.last
-        yield played
-        if outcome.bad >= ask.stop_misses or played.utilisation > MOST_UTILISATION:
+        yield Played(what, utilisation, outcome)
+        if outcome.bad >= ask.stop_misses:
             return
 
 
@@ -114,7 +116,7 @@ def experiment(
         breakdown_free=free,
         breakdown=clean,
         first_miss=first,
-        ended=_ended(ask, played[-1]),
+        ended=_ended(ask, played),
         measured=measured,
         measured_first_miss=measured_first,
         gap=gap,
@@ -122,10 +124,10 @@ def experiment(
     )
 
 
-def _ended(ask: Ask, last: Played) -> str:
-    if last.outcome.bad >= ask.stop_misses:
+def _ended(ask: Ask, played: list[Played]) -> str:
+    if played[-1].outcome.bad >= ask.stop_misses:
         return "misses"
-    return "utilisation" if last.utilisation > MOST_UTILISATION else "tests"
+    return "tests" if len(played) == sets.MOST_TESTS else "utilisation"
 
 
 def breakdown(played: list[Played]) -> tuple[float | None, float | None]:

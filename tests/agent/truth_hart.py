@@ -239,5 +239,5 @@ def test_the_oracle_of_this_file_is_no_tautology() -> None:
     assert play(fits, 100 * ms)[1] == Told(10, 0, 0, 0, 8 * ms)
     over = [Periodic(2500, 2 * ms), Periodic(1000, 7 * ms)]
     assert not meets_all(over)
-    # it completes at 13, 2 + 2 + 2 + 7; the release at 10 is shed, so the next one is at 20
+    # it completes at 15, 2 + 2 + 2 + 2 + 7; the release at 10 is shed, so the next one is at 20
     assert play(over, 20 * ms)[1].missed == 1

@@ -25,7 +25,7 @@ def measured(tmp_path: Path) -> Path:
         Result(case=2, bench="hart.PH.1", params={"set": "sei", "policy": "rm"}, load="none",
                status="ok", figures={
                    "breakdown utilisation": Figure(value=90.5, unit="%"),
-                   "utilisation of the first test with a miss": Figure(value=91.5, unit="%"),
+                   "first miss at": Figure(value=91.5, unit="%"),
                    "raw speed": Figure(value=3200.0, unit="KWIPS")}),
     ]  # fmt: skip
     run = Run(run_id="r1", created="2026", status="complete", target=Target(name="local"),

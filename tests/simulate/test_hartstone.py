@@ -73,7 +73,7 @@ def test_levels_are_as_many_as_rates_up_to_a_limit() -> None:
 
 @pytest.mark.parametrize("series", s.SERIES)
 def test_auto_is_near_a_fifth_and_steps_little(series: str) -> None:
-    m = s.factor(1_234_567)
+    m = s.factor(series, 1_234_567)
     assert m > 100
     for number in (1, 2, 3, 4):
         name = f"{series}.{number}"
@@ -81,7 +81,8 @@ def test_auto_is_near_a_fifth_and_steps_little(series: str) -> None:
             s.set_of_test(name, s.baseline(series, "auto", m), m, n).utilisation(1_234_567)
             for n in (1, 2)
         )
-        assert 0.12 < first < 0.202
+        assert 0.13 < first <= 0.2  # SA: its steps are the narrower limit
+        assert first > 0.199 or series == "SA"
         assert 0 < second - first <= 0.05
 
 
@@ -158,7 +159,8 @@ def test_how_experiments_end() -> None:
     assert (found.first_miss, found.ended, len(found.tests)) == (None, "tests", s.MOST_TESTS)
     heavy = h.experiment(ask("PH.4", stop_misses=10**6), FREE)
     assert heavy.ended == "utilisation"
-    assert heavy.tests[-2].utilisation <= 150 < heavy.tests[-1].utilisation
+    step = heavy.tests[1].utilisation - heavy.tests[0].utilisation
+    assert 150 - step < heavy.tests[-1].utilisation <= 150
     first = h.experiment(ask("PH.4", stop_misses=1), FREE)
     assert first.ended == "misses"
     assert first.tests[-1].utilisation == first.first_miss
