@@ -21,20 +21,27 @@ typedef struct blockade {
     rts_mutex mutex;
     rts_sem *h_gate, *m_gate, *m_done;
     rheal_sleeper h, m;
-    void (*h_job)(struct blockade *b);
+    void (*h_job)(struct blockade *b); /* what H and M do in the next round */
     void (*m_job)(struct blockade *b);
-    uint64_t n;
-    rts_tick tick, limit;   /* of the clock of the samples */
-    volatile bool asked;    /* H waits for the lock */
-    volatile bool held;     /* L has it, or is about to give it back */
+    uint64_t n;           /* H's loops in it */
+    rts_tick tick, limit; /* of the clock of the samples */
+
+    volatile bool asked;          /* H waits for the lock */
+    volatile bool held;           /* L has it, or is about to give it back */
+    volatile bool inverted;       /* M ran while H waited */
+    volatile rts_tick took;       /* what H has measured last */
+    volatile bool fresh;          /* it is a sample that L has not recorded */
+    volatile rts_tick waited;     /* the first that M made longer */
+    volatile rts_tick start, end; /* H's stamps */
+    volatile uint64_t done;       /* loops of H in this round */
+    volatile uint64_t found_free; /* how often H met the lock free */
+
+    /* of variant kar alone */
     volatile bool cut;      /* L is to end its busy loop */
     volatile bool finished; /* H has done its loops */
-    volatile bool inverted; /* M ran while H waited */
-    volatile bool fresh;    /* took is of now */
-    volatile rts_tick took, waited, start, end;
-    volatile uint64_t done, found_free;
-    uint64_t passes;       /* classic loops done */
-    rts_tick delay, least; /* planted; the shortest that H has measured */
+    int extra;              /* what H does in a loop of the classic form */
+    rts_tick least;         /* the shortest that H has measured */
+    uint64_t passes;        /* classic loops done */
 } blockade;
 
 static void top(void *arg)
@@ -114,9 +121,18 @@ static void let_both_go(blockade *b, void (*h_job)(blockade *), void (*m_job)(bl
     rts_sem_give(b->m_gate);
 }
 
-/* L records what H has measured. */
-static void record_blockade(blockade *b)
+/* L gets the lock.  Under a ceiling M and H run only when it is free again: it is never held. */
+static inline void hold(blockade *b)
 {
+    rts_mutex_lock(&b->mutex);
+    b->held = b->p->lock != LOCK_PROTECT;
+}
+
+/* L gives it back, and records what H has measured. */
+static inline void give_back(blockade *b)
+{
+    rts_mutex_unlock(&b->mutex);
+    b->held = false;
     if (b->fresh)
         rheal_record(b->f.c, b->took, b->end);
     b->fresh = false;
@@ -135,41 +151,6 @@ static int check_inversion(blockade *b)
                            (unsigned long long)us, (long long)(b->p->limit / 1000));
 }
 
-/* ---- as RTEMS has it: each task wakes the next more urgent one ------------------------------- */
-
-static void db_h_stamping(blockade *b)
-{
-    for (uint64_t i = b->n; i; i--) {
-        rheal_sleep(&b->h);
-        take_stamped(b);
-    }
-}
-
-static void db_h_with(blockade *b)
-{
-    for (uint64_t i = b->n; i; i--) {
-        rheal_sleep(&b->h);
-        take_plain(b);
-    }
-    b->done = b->n;
-}
-
-static void db_h_without(blockade *b)
-{
-    for (uint64_t i = b->n; i; i--)
-        rheal_sleep(&b->h);
-    b->done = b->n;
-}
-
-static void db_m(blockade *b)
-{
-    for (uint64_t i = b->n; i; i--) {
-        rheal_sleep(&b->m);
-        rheal_wake(&b->h);
-        look(b);
-    }
-}
-
 static int end_both(blockade *b)
 {
     rts_sem_take(b->m_done);
@@ -178,62 +159,96 @@ static int end_both(blockade *b)
     return check_inversion(b);
 }
 
-/* L holds the lock while it wakes M, which wakes H. */
-static int db_stamps(blockade *b, uint64_t n, bool recorded)
+/* ---- as RTEMS has it: each task wakes the next more urgent one ------------------------------- */
+
+static void rtems_h_stamping(blockade *b)
 {
-    let_both_go(b, db_h_stamping, db_m, n);
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->h);
+        take_stamped(b);
+    }
+}
+
+static void rtems_h_with(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->h);
+        take_plain(b);
+    }
+    b->done = b->n;
+}
+
+static void rtems_h_without(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--)
+        rheal_sleep(&b->h);
+    b->done = b->n;
+}
+
+static void rtems_m(blockade *b)
+{
+    for (uint64_t i = b->n; i; i--) {
+        rheal_sleep(&b->m);
+        rheal_wake(&b->h);
+        look(b);
+    }
+}
+
+/* L holds the lock while it wakes M, which wakes H. */
+static int rtems_stamps(blockade *b, uint64_t n)
+{
+    let_both_go(b, rtems_h_stamping, rtems_m, n);
     for (uint64_t i = n; i; i--) {
-        rts_mutex_lock(&b->mutex);
-        b->held = b->p->lock != LOCK_PROTECT; /* there M and H run after the lock is free */
+        hold(b);
         rheal_wake(&b->m);
-        rts_mutex_unlock(&b->mutex);
-        b->held = false;
-        if (recorded)
-            record_blockade(b);
+        give_back(b);
     }
     return end_both(b);
 }
 
-static rts_tick db_pass(blockade *b, bool with)
+static rts_tick rtems_pass(blockade *b, bool with)
 {
-    let_both_go(b, with ? db_h_with : db_h_without, db_m, (uint64_t)b->f.p->loops);
+    let_both_go(b, with ? rtems_h_with : rtems_h_without, rtems_m, (uint64_t)b->f.p->loops);
+    uint64_t i = b->n;
     rts_tick start = rts_now();
-    for (uint64_t i = b->n; with && i; i--) {
+    for (; with && i; i--) {
         rts_mutex_lock(&b->mutex);
         rheal_wake(&b->m);
         rts_mutex_unlock(&b->mutex);
     }
-    for (uint64_t i = b->n; !with && i; i--)
+    for (; i; i--)
         rheal_wake(&b->m);
     return rts_now() - start;
 }
 
 /* (T_with - T_without) / N - T_obtain */
-static int db_once(void *state, double *ticks)
+static int rtems_once(void *state, double *ticks)
 {
     blockade *b = state;
     double obtain = RHEAL_SINGLE_MEAN(, rts_mutex_lock(&b->mutex), rts_mutex_unlock(&b->mutex));
     rheal_rest(&b->f);
-    rts_tick without = db_pass(b, false);
+    rts_tick without = rtems_pass(b, false);
     if (end_both(b) || rheal_check_pass(&b->f, without))
         return -1;
     rheal_rest(&b->f);
-    rts_tick with = db_pass(b, true);
+    rts_tick with = rtems_pass(b, true);
     *ticks = rheal_with_less_without(&b->f, (double)with, (double)without, b->n) - obtain;
     rheal_note(&b->f, "T_obtain", obtain);
     return end_both(b) || rheal_check_pass(&b->f, with) ? -1 : 0;
 }
 
 /* Under a ceiling H never meets the lock: there is no blockade, and its stamps tell so. */
-static int db_round(void *state)
+static int rtems_round(void *state)
 {
-    return db_stamps(state, RHEAL_ROUND, true);
+    return rtems_stamps(state, RHEAL_ROUND);
 }
 
 /* ---- as Kar has it: paced by the clock ------------------------------------------------------- */
 
 #define KAR_LOOPS 50 /* of a round, or as many as the brake allows */
 #define KAR_CHECKS 2 /* rounds with and without a planted delay */
+
+enum { NOTHING, LOCK, DELAY };
 
 static void kar_sleep(const blockade *b)
 {
@@ -250,38 +265,20 @@ static void kar_h_stamping(blockade *b)
     b->finished = true;
 }
 
-enum { WITHOUT, WITH, DELAYED };
-
-static inline void kar_h(blockade *b, int what)
+static void kar_h(blockade *b)
 {
-    rts_tick start = rts_now();
+    b->start = rts_now();
     for (uint64_t i = b->n; i; i--) {
         kar_sleep(b);
         b->cut = true;
-        if (what == WITH)
+        if (b->extra == LOCK)
             take_plain(b);
-        if (what == DELAYED)
-            keep_cpu(b->delay);
+        if (b->extra == DELAY)
+            keep_cpu(b->least);
     }
     b->end = rts_now();
-    b->start = start;
     b->done = b->n;
     b->finished = true;
-}
-
-static void kar_h_with(blockade *b)
-{
-    kar_h(b, WITH);
-}
-
-static void kar_h_without(blockade *b)
-{
-    kar_h(b, WITHOUT);
-}
-
-static void kar_h_delayed(blockade *b)
-{
-    kar_h(b, DELAYED);
 }
 
 static void kar_m(blockade *b)
@@ -294,19 +291,15 @@ static void kar_m(blockade *b)
 }
 
 /* L, until H has done n loops.  What H does before L has the lock still cuts L's loop short. */
-static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n, bool recorded)
+static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n)
 {
     let_both_go(b, h_job, kar_m, n);
     while (!b->finished) {
         b->cut = false;
-        rts_mutex_lock(&b->mutex);
-        b->held = b->p->lock != LOCK_PROTECT;
+        hold(b);
         for (rts_tick begin = rts_now(); !b->cut && rts_now() - begin < 2 * b->tick;)
             ;
-        rts_mutex_unlock(&b->mutex);
-        b->held = false;
-        if (recorded)
-            record_blockade(b);
+        give_back(b);
     }
     return end_both(b);
 }
@@ -323,13 +316,14 @@ static uint64_t kar_round_loops(const blockade *b)
 static int kar_round(void *state)
 {
     blockade *b = state;
-    return kar_loops(b, kar_h_stamping, kar_round_loops(b), true);
+    return kar_loops(b, kar_h_stamping, kar_round_loops(b));
 }
 
 /* Adds the time that H's n loops take to `sum`. */
-static int kar_pass(blockade *b, void (*h_job)(blockade *), uint64_t n, double *sum)
+static int kar_pass(blockade *b, int extra, uint64_t n, double *sum)
 {
-    if (kar_loops(b, h_job, n, false))
+    b->extra = extra;
+    if (kar_loops(b, kar_h, n))
         return -1;
     *sum += (double)(b->end - b->start);
     rheal_rest_if_due(&b->f);
@@ -344,14 +338,13 @@ static int kar_check(blockade *b)
 {
     uint64_t n = kar_round_loops(b);
     double without = 0, delayed = 0;
-    b->delay = b->least;
     for (int i = 0; i < KAR_CHECKS; i++)
-        if (kar_pass(b, kar_h_without, n, &without) || kar_pass(b, kar_h_delayed, n, &delayed))
+        if (kar_pass(b, NOTHING, n, &without) || kar_pass(b, DELAY, n, &delayed))
             return -1;
     double seen = (delayed - without) / (double)(n * KAR_CHECKS);
-    rheal_note(&b->f, "delay planted", (double)b->delay);
+    rheal_note(&b->f, "delay planted", (double)b->least);
     rheal_note(&b->f, "delay seen", seen);
-    if (seen >= (double)b->delay / 2)
+    if (seen >= (double)b->least / 2)
         return 0;
     return rts_unsupported(
         b->f.c, "n.e.: a delay planted in H's loop does not show in the loop difference: "
@@ -371,7 +364,7 @@ static int kar_once(void *state, double *ticks)
     do {
         uint64_t more = kar_round_loops(b);
         more = more < loops - n ? more : loops - n;
-        if (kar_pass(b, kar_h_without, more, &without) || kar_pass(b, kar_h_with, more, &with))
+        if (kar_pass(b, NOTHING, more, &without) || kar_pass(b, LOCK, more, &with))
             return -1;
         n += more;
     } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
@@ -380,15 +373,10 @@ static int kar_once(void *state, double *ticks)
     return 0;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 static blockade *open_blockade(rts_case *c)
 {
-    static const rts_protocol protocols[] = {
-        [LOCK_INHERIT] = RTS_LOCK_INHERIT,
-        [LOCK_PROTECT] = RTS_LOCK_PROTECT,
-        [LOCK_NONE] = RTS_LOCK_NONE,
-    };
     blockade *b = rheal_open(c, sizeof *b);
     if (!b)
         return NULL;
@@ -403,38 +391,51 @@ static blockade *open_blockade(rts_case *c)
     b->h_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     b->m_gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     b->m_done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
-    int err = rts_mutex_create(&b->mutex, protocols[b->p->lock], (int)c->common.prio);
-    if (err)
-        rts_port_failed(c, "cannot create a mutex of that protocol", err);
-    return !err && b->h_gate && b->m_gate && b->m_done ? b : NULL;
+    return b->h_gate && b->m_gate && b->m_done ? b : NULL;
 }
 
-/* The first round is not recorded: it tells whether the system breaks the deadlock at all. */
+static int start_tasks(blockade *b)
+{
+    rts_case *c = b->f.c;
+    if (rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
+        rheal_sleeper_start(c, &b->m, middle, b, MIDDLE))
+        return -1;
+    return rts_settle(c);
+}
+
+/* The first round, before the recorder starts, tells whether the system breaks the deadlock. */
 static int measure_blockade(blockade *b)
 {
     bool kar = b->p->variant == VARIANT_KAR;
-    if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b), false) : db_stamps(b, 1, false))
+    if (kar) /* a case of many ticks records nothing for long */
+        b->f.c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
+    else
+        rheal_sleeper_tell(b->f.c, &b->h);
+    if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b)) : rtems_stamps(b, 1))
         return -1;
     b->found_free = 0;
     b->fresh = false;
     rheal_rest_if_due(&b->f);
-    return rheal_measure(&b->f, kar ? kar_round : db_round, kar ? kar_once : db_once);
+    return rheal_measure(&b->f, kar ? kar_round : rtems_round, kar ? kar_once : rtems_once);
 }
 
 static int run_db(rts_case *c)
 {
+    static const rts_protocol protocols[] = {
+        [LOCK_INHERIT] = RTS_LOCK_INHERIT,
+        [LOCK_PROTECT] = RTS_LOCK_PROTECT,
+        [LOCK_NONE] = RTS_LOCK_NONE,
+    };
     blockade *b = open_blockade(c);
-    if (!b || rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
-        rheal_sleeper_start(c, &b->m, middle, b, MIDDLE) || rts_settle(c))
+    if (!b)
         return -1;
-    if (b->p->variant == VARIANT_RTEMS)
-        rheal_sleeper_tell(c, &b->h);
-    else /* a case of many ticks records nothing for long */
-        c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
-    int err = measure_blockade(b);
+    int err = rts_mutex_create(&b->mutex, protocols[b->p->lock], (int)c->common.prio);
+    if (err)
+        return rts_port_failed(c, "cannot create a mutex of that protocol", err);
+    err = start_tasks(b) || measure_blockade(b);
     rts_mutex_destroy(&b->mutex);
     if (err)
-        return err;
+        return -1;
     if (b->f.p->form == RHEAL_SAMPLED)
         rts_figure_add(c, "H met the lock free", (double)b->found_free, "times");
     else if (b->p->variant == VARIANT_KAR)
@@ -444,7 +445,7 @@ static int run_db(rts_case *c)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const rts_param db_param[] = {
+static const rts_param param[] = {
     RHEAL_PARAMS(20000),
     RTS_CHOICE(db_params, variant, "rtems|kar", VARIANT_RTEMS,
                "tasks that wake each other, or that sleep for a tick"),
@@ -469,7 +470,7 @@ static const rts_bench benches[] = {
          "lock in a busy loop, M and H sleep for a tick, H cuts L short; (T_with - T_without)/N. "
          "M that runs while H waits: n.e., after a time limit.",
      .metric = "mutexes and condition variables",
-     .params = db_param,
+     .params = param,
      .needs = RTS_CAP_PRIORITIES,
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_db},

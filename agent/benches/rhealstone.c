@@ -1,3 +1,4 @@
+/* What the components of Rhealstone share. */
 #include <string.h>
 
 #include "rhealstone.h"

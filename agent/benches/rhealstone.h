@@ -40,14 +40,13 @@ typedef struct rheal_frame {
     uint64_t scale; /* of the series, to a tick */
     rts_tick opened, fresh;
     unsigned parts;
-    rheal_part part[8];
+    rheal_part part[8]; /* of classic measurements, by name; summed over all of them */
 } rheal_frame;
 
 /* State of a bench, which begins with its frame; NULL: the case has ended. */
 void *rheal_open(rts_case *c, size_t size);
 
-/* A round of the sampled form, which records; a measurement of the classic one, which is a sample.
- */
+/* A round of the sampled form records; a measurement of the classic form is one sample. */
 typedef int rheal_round(void *state);
 typedef int rheal_once(void *state, double *ticks);
 
@@ -81,10 +80,10 @@ bool rheal_in_ns(void);
 
 /* ---- parts of a classic measurement ---------------------------------------------------------- */
 
-/* (T_run - T_loop) / events; T_loop is so many passes of an empty loop, made here. */
+/* (T_run - T_loop) / events, and both as figures; T_loop is made here: passes of an empty loop. */
 double rheal_run_less_loop(rheal_frame *f, rts_tick run, uint64_t passes, uint64_t events);
 
-/* (T_with - T_without) / events */
+/* (T_with - T_without) / events, and both as figures. */
 double rheal_with_less_without(rheal_frame *f, double with, double without, uint64_t events);
 
 /* Mean of n times between two stamps, less what reading the clock costs. */
