@@ -82,8 +82,7 @@ static unsigned char *new_message(rts_case *c, size_t size)
     return block ? block + RTS_MESSAGE_ROOM : NULL;
 }
 
-/* ---- the procedures, for a kind of channel that is a constant where they are inlined ----------
- */
+/* ---- the procedures, for a kind of channel that is a constant where they are inlined --------- */
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -13,8 +13,7 @@ static int run_yield(rts_case *c)
     return 0;
 }
 
-/* ---- two tasks that hand the CPU to each other ------------------------------------------------
- */
+/* ---- two tasks that hand the CPU to each other ----------------------------------------------- */
 
 /*
  * Template TB: who owns the CPU stamps and yields, who gains it stamps first thing.  Each stamp is
@@ -105,8 +104,7 @@ static int run_pair(rts_case *c)
     return exchange(c, policy_of(rts_params(c)));
 }
 
-/* ---- ctx.ballast: the same among many other tasks ---------------------------------------------
- */
+/* ---- ctx.ballast: the same among many other tasks -------------------------------------------- */
 
 enum { READY, BLOCKED };
 

@@ -15,8 +15,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
 
-/* ---- int.latency.user: a timer whose expirations are known -------------------------------------
- */
+/* ---- int.latency.user: a timer whose expirations are known ----------------------------------- */
 
 typedef struct user_params {
     int64_t period;
@@ -73,8 +72,7 @@ static int run_user(rts_case *c)
     return 0;
 }
 
-/* ---- int.latency.timerlat: the kernel's tracer --------------------------------------------------
- */
+/* ---- int.latency.timerlat: the kernel's tracer ----------------------------------------------- */
 
 typedef struct timerlat_params {
     int64_t period;

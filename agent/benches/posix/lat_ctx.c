@@ -87,8 +87,7 @@ static void member(void *arg)
     free(array);
 }
 
-/* ---- the ring ---------------------------------------------------------------------------------
- */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 static int open_pipes(ring *r)
 {
@@ -168,8 +167,7 @@ static void end_members(rts_case *c, const ring *r, unsigned before)
         rts_task_join(&c->task[--c->n_tasks]);
 }
 
-/* ---- a run ------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 typedef struct outcome {
     double hop, overhead; /* ticks; the hop with pipe and summing still in it */

@@ -16,8 +16,7 @@
 
 #define PROBE_S 10 /* a probe that takes longer hangs */
 
-/* ---- probes -----------------------------------------------------------------------------------
- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 /* Of a probe, in memory that its process shares; text constants are the same in both. */
 typedef struct report {
@@ -64,8 +63,7 @@ static void run_probe(const posix_option *o, report *r)
     }
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *word(option_verdict v)
 {

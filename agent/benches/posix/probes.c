@@ -89,8 +89,7 @@ static __attribute__((unused)) int not_in_headers(const char **step)
     return ENOSYS;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *give_back(void *arg)
 {
@@ -227,8 +226,7 @@ static int probe_sporadic(const char **step)
 #define probe_sporadic not_in_headers
 #endif
 
-/* ---- objects between threads and processes ----------------------------------------------------
- */
+/* ---- objects between threads and processes --------------------------------------------------- */
 
 static int use_semaphore(sem_t *sem, const char **step)
 {
@@ -287,8 +285,7 @@ static int probe_shared_memory(const char **step)
     return close(object) ? errno : 0;
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* A timer that sends a signal after 1 ms. */
 static int probe_timers(const char **step)
@@ -361,8 +358,7 @@ static int probe_signals(const char **step)
     return 0;
 }
 
-/* ---- memory and files -------------------------------------------------------------------------
- */
+/* ---- memory and files ------------------------------------------------------------------------ */
 
 static int probe_memlock(const char **step)
 {
@@ -475,8 +471,7 @@ static int probe_file_system(const char **step)
     return 0;
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int probe_scheduling(const char **step)
 {
@@ -560,8 +555,7 @@ static int probe_raw_sockets(const char **step)
     return close(s) ? errno : 0;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* glibc and musl have no part of tracing: neither header nor functions. */
 #define probe_trace not_in_headers
