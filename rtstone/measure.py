@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -131,10 +131,13 @@ def measure(
     tell(lambda to: to.started(plan))
     try:
         if not interrupt.requested:
-            with target.start(Options(keep_idle=plan.keep_idle, cpus=cpus)) as link:
+            script = tuple(_script(plan, assembly.left)) if target.scripted else ()
+            options = Options(keep_idle=plan.keep_idle, cpus=cpus, script=script)
+            with target.start(options) as link:
                 _Dialogue(
                     plan=plan,
                     link=link,
+                    target=target,
                     assembly=assembly,
                     directory=directory,
                     tell=tell,
@@ -193,16 +196,35 @@ class _Teller:
             self._listener = Listener()
 
 
+def _script(plan: Plan, cases: list[Case]) -> Iterator[str]:
+    """The commands of these cases, and the end."""
+    load = Call()
+    for case in cases:
+        yield from _lines(plan, case, load)
+        load = plan.call(case)
+    yield commands.BYE
+
+
+def _lines(plan: Plan, case: Case, load: Call) -> Iterator[str]:
+    """The commands of a case after one beside which ``load`` ran."""
+    call = plan.call(case)
+    if call != load:
+        yield commands.load(call.name, call.params)
+    yield commands.case(case.id, case.bench, case.params)
+
+
 @dataclass(kw_only=True)
 class _Dialogue:
     """Sends commands, takes lines.
 
     A command is sent only when the case before has ended and its results are stored, so that the
     host is quiet while the agent measures; but damage on the wire must not let both wait forever.
+    A scripted target has all of them already.
     """
 
     plan: Plan
     link: Link
+    target: Target
     assembly: Assembly
     directory: RunDirectory
     tell: _Teller
@@ -219,7 +241,11 @@ class _Dialogue:
 
     def carry_on(self) -> None:
         """Until the agent's orderly end.  Raises TargetError, StoreError."""
-        if self.tell.progress_ms:
+        if self.target.scripted:
+            self.sent = len(self.left) + 1
+            for case in self.left[:1]:
+                self._expect_load(case)
+        elif self.tell.progress_ms:
             self.link.send(commands.progress(self.tell.progress_ms))
         self._send_upto(1)
         while (line := self.link.read(POLL_S)) != b"":
@@ -234,7 +260,7 @@ class _Dialogue:
         bye = self.assembly.bye
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if not self.interrupt.requested and ran < len(self.cases):
-            raise TargetError("the agent ended before all cases had run")
+            raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
 
     def _store(self, line: bytes) -> None:
         if MARK not in line:
@@ -269,6 +295,8 @@ class _Dialogue:
                 case = self.cases[id]
                 results = self.assembly.case_results(case)
                 self.tell(lambda to: to.case_ended(case, results))
+                if self.target.scripted and (following := self._current()):
+                    self._expect_load(following)
 
     def _same(self, hello: records.Hello) -> bool:
         """True unless another agent, or the agent of another system, began this run."""
@@ -281,13 +309,19 @@ class _Dialogue:
 
     def _keep_going(self) -> None:
         """Sends what is due; gives up an agent that has been silent for too long."""
-        current = self.left[self.sent - 1] if 0 < self.sent <= len(self.left) else None
-        limit = self.plan.limit_s(current) if current else None
-        silent = time.monotonic() - self.heard - (limit or 0) - self.lead_s
+        current = self._current()
+        limit = (self.plan.limit_s(current) if current else None) or 0
+        silent = time.monotonic() - self.heard - limit * self.target.pace - self.lead_s
         if silent > PATIENCE_S:
-            raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended")
+            words = self.link.last_words()
+            raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
         lost = self.assembly.reader.damaged or silent > NUDGE_S
         self._send_upto(self._ended() + (2 if lost else 1))
+
+    def _current(self) -> Case | None:
+        """The case that runs, or whose load is being started."""
+        number = self._ended() if self.target.scripted else self.sent - 1
+        return self.left[number] if 0 <= number < len(self.left) else None
 
     def _send_upto(self, last: int) -> None:
         """Sends the commands of so many cases; behind the last case stands `bye`."""
@@ -297,14 +331,14 @@ class _Dialogue:
                 self.link.send(commands.BYE)
                 return
             case = self.left[self.sent - 1]
-            self._send_load(case)
-            self.link.send(commands.case(case.id, case.bench, case.params))
+            for line in _lines(self.plan, case, self.load):
+                self.link.send(line)
+            self._expect_load(case)
 
-    def _send_load(self, case: Case) -> None:
-        """Has the agent change the load, if the case is not to run beside the one that runs."""
+    def _expect_load(self, case: Case) -> None:
+        """The agent changes the load, if the case is not to run beside the one that runs."""
         call = self.plan.call(case)
-        self.lead_s = 0.0 if call == self.load else LOAD_S
+        self.lead_s = 0.0 if call == self.load else LOAD_S * self.target.pace
         if call != self.load:
             self.load = call
-            self.link.send(commands.load(call.name, call.params))
             self.tell(lambda to: to.load_starting(case.load))

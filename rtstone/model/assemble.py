@@ -27,15 +27,21 @@ from rtstone.model.plan import Case, Plan
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
+INSTRUCTIONS = "instructions"
+
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
 
 class Net(NamedTuple):
-    """Conversion of ticks to net units of one operation."""
+    """Conversion of ticks to net units of one operation.
+
+    ``whole``: the unit comes in whole numbers, so that a reading stands for the nearest of them.
+    """
 
     overhead: int
     per_tick: float
     batch: int = 1
+    whole: bool = False
 
     def value(self, ticks: float | None) -> float | None:
         """Net value; never clamped.  The tenth of a picosecond is below every clock."""
@@ -43,7 +49,16 @@ class Net(NamedTuple):
 
     def exactly(self, ticks: float) -> float:
         """The same where there is a value."""
-        return round((ticks - self.overhead) * self.per_tick / self.batch, 4)
+        return round((self.gross(ticks) - self.gross(self.overhead)) / self.batch, 4)
+
+    def mean(self, total: int, n: int) -> float:
+        """The net value of a mean, which no reading stands for."""
+        return round((total / n * self.per_tick - self.gross(self.overhead)) / self.batch, 4)
+
+    def gross(self, ticks: float) -> float:
+        """As the clock gave it: overhead and batch still in it."""
+        units = ticks * self.per_tick
+        return round(units) if self.whole else units
 
 
 class _Seen:
@@ -199,7 +214,26 @@ class Assembly:
         return _STATUS.get(seen.end.status, "failed"), seen.end.reason
 
     def _unit(self) -> str:
+        if self._instructions_per_s:
+            return INSTRUCTIONS
         return self.clock.unit if self.clock else "ns"
+
+    @property
+    def _instructions_per_s(self) -> float:
+        """What the target's clock really counts, 0 if it is time."""
+        told = self._plan.target.detail.get("instructions_per_s")
+        return told if isinstance(told, int | float) else 0
+
+    def _per_tick(self, hz: int) -> float:
+        """Units of a tick of a clock of that frequency."""
+        if self._instructions_per_s:
+            return self._instructions_per_s / hz
+        return 1e9 / hz if self._unit() == "ns" else 1.0
+
+    def _figure(self, value: float | None, unit: str) -> Figure:
+        if unit == "ns" and value is not None and self._instructions_per_s:
+            return Figure(value=round(value * self._instructions_per_s / 1e9, 4), unit=INSTRUCTIONS)
+        return Figure(value=value, unit=unit)
 
     def _result(self, blank: Result, raw: wire.Result) -> Result:
         import msgspec
@@ -224,7 +258,7 @@ class Assembly:
             negative=raw.negative,
             overflow=raw.overflow,
             missed=raw.missed,
-            figures={name: Figure(value=value, unit=unit) for name, value, unit in raw.figures},
+            figures={name: self._figure(value, unit) for name, value, unit in raw.figures},
             tables=raw.tables,
             ended=raw.ended,
             flags=flags(seen),
@@ -232,8 +266,8 @@ class Assembly:
         return result if raw.batch > 1 else msgspec.structs.replace(result, **_singly(raw, net))
 
     def _net(self, raw: wire.Result) -> Net:
-        per_tick = 1e9 / raw.hz if self._unit() == "ns" else 1.0
-        return Net(raw.overhead, per_tick, raw.batch)
+        whole = self._instructions_per_s > 0
+        return Net(raw.overhead, self._per_tick(raw.hz), raw.batch, whole)
 
     def run(self, reason: str | None = None, duration_s: float | None = None) -> Run:
         """The document.  ``reason``: why the run ended early, None if it did not."""
@@ -319,13 +353,13 @@ class Assembly:
         clock = self.clock
         if clock is None:
             return None
-        per_tick = 1e9 / clock.hz if clock.unit == "ns" else 1.0
+        per_tick = self._per_tick(clock.hz)
         return Clock(
             source=clock.source,
             hz=clock.hz,
             resolution_ns=round(clock.granule * per_tick, 4),
             overhead_ns=round(clock.overhead * per_tick, 4),
-            unit=clock.unit,
+            unit=self._unit(),
         )
 
 
@@ -355,12 +389,20 @@ def _distribution(histogram: Histogram, net: Net) -> Distribution:
     return Distribution(
         n=histogram.n,
         min=net.value(histogram.min),
-        mean=net.value(histogram.sum / histogram.n) if histogram.n else None,
+        mean=net.mean(histogram.sum, histogram.n) if histogram.n else None,
         sd=None if sd is None else round(sd * net.per_tick / net.batch, 4),
         max=net.value(histogram.max) if net.batch == 1 else None,
-        histogram=[(net.exactly(value), count) for value, count in histogram.points()],
+        histogram=_points(histogram, net),
         **percentiles,
     )
+
+
+def _points(histogram: Histogram, net: Net) -> list[tuple[float, int]]:
+    """Net value and count; several readings may stand for one value."""
+    counts: dict[float, int] = defaultdict(int)
+    for value, count in histogram.points():
+        counts[net.exactly(value)] += count
+    return list(counts.items())
 
 
 def _interval(ranks: Ranks, q: int, net: Net) -> tuple[float, float] | None:
@@ -370,7 +412,7 @@ def _interval(ranks: Ranks, q: int, net: Net) -> tuple[float, float] | None:
 
 def _raw(ticks: int | None, net: Net) -> float | None:
     """As the clock gave it: overhead and batch still in it."""
-    return None if ticks is None else round(ticks * net.per_tick, 4)
+    return None if ticks is None else round(net.gross(ticks), 4)
 
 
 def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
@@ -386,7 +428,7 @@ def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
             width_s=round(trace.ticks * per_tick_s, 9),
             rows=[
                 (round(window * trace.ticks * per_tick_s, 9), n,
-                 net.exactly(low), net.exactly(total / n), net.exactly(high))
+                 net.exactly(low), net.mean(total, n), net.exactly(high))
                 for window, n, low, total, high in trace.rows if n
             ],
         ),

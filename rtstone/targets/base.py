@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 from rtstone.wire.records import Facts
 
@@ -12,12 +13,14 @@ class Options(NamedTuple):
     """How the agent is to be started.
 
     ``catalogue``: it lists its benches and ends.  ``keep_idle``: it leaves the CPU's idle states
-    as they are.  ``cpus``: the CPUs it will measure, None if that is left to it.
+    as they are.  ``cpus``: the CPUs it will measure, None if that is left to it.  ``script``: all
+    lines that will be sent, for a target that takes them at its start.
     """
 
     catalogue: bool = False
     keep_idle: bool = False
     cpus: frozenset[int] | None = None
+    script: Sequence[str] = ()
 
 
 class Listed(NamedTuple):
@@ -53,6 +56,10 @@ class Link(ABC):
     def close(self) -> None:
         """Ends the agent if it still runs and removes what it has left on the target."""
 
+    def last_words(self) -> str:
+        """What the agent said outside its records, to be added to an error; else ""."""
+        return ""
+
     def __enter__(self) -> Link:
         return self
 
@@ -65,6 +72,8 @@ class Target(ABC):
 
     name: str
     agent: str  # what is started, for messages
+    scripted: ClassVar[bool] = False  # it takes all commands at its start: Options.script
+    pace: ClassVar[float] = 1.0  # seconds that a second of the target may take here
 
     def __init__(self, argument: str | None = None) -> None:
         """``argument``: what stands behind the colon, None if there is none."""

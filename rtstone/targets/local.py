@@ -7,12 +7,12 @@ import subprocess
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
-from rtstone.targets import process
 from rtstone.targets.base import Link, Options, Target
 from rtstone.targets.process import BUILT, Process, digest
 from rtstone.wire.records import Facts
 
 CPUS = 1024  # the agent counts no further
+SWEEP_S = 5.0  # an agent has removed by then what a dead one left
 
 
 class Local(Target):
@@ -99,7 +99,7 @@ class _Agent(Process):
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
-                timeout=process.STOP_S,
+                timeout=SWEEP_S,
                 check=False,
             )
 

@@ -58,21 +58,25 @@ class Process(Link):
 
     def read(self, timeout: float) -> bytes | None:
         """One line of its output, and how it ended."""
-        assert self._process.stdout is not None
         line = self._take_line()
         if line is not None:
             return line
-        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
-        more = os.read(self._process.stdout.fileno(), 1 << 16) if ready else b""
+        more = self._more(timeout)
+        if more is None:
+            return None
         self._buffer += more
-        if more:
-            return self._take_line()
+        return self._take_line() if more else self._rest()
+
+    def _more(self, timeout: float) -> bytes | None:
+        """What has come within ``timeout`` s; b"" at the end, None before it."""
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
+        if ready:
+            return os.read(self._process.stdout.fileno(), 1 << 16)
         if self._kill_at is not None and time.monotonic() > self._kill_at:
             self._signal(signal.SIGKILL)
         # A child of a dead agent may hold the pipe open, so its end is not awaited.
-        if not ready and not self._dead():
-            return None
-        return self._rest()
+        return b"" if self._dead() else None
 
     def stop(self) -> None:
         """Asks by SIGTERM; STOP_S later ``read`` kills it."""
@@ -111,7 +115,7 @@ class Process(Link):
         self._end()
         status = self._process.returncode
         if status:
-            raise TargetError(f"the agent {_fate(status)}{self._last_words()}")
+            raise TargetError(f"the agent {_fate(status)}{self.last_words()}")
         return b""
 
     def _dead(self) -> bool:
@@ -136,7 +140,8 @@ class Process(Link):
             with suppress(ProcessLookupError):
                 (os.killpg if group else os.kill)(self._process.pid, number)
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
+        """The end of its stderr."""
         self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
         words = " ".join(self._words.read().decode(errors="replace").split())

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rtstone.model.assemble import Assembly, replay
-from rtstone.model.documents import Result, Run
+from rtstone.model.documents import Figure, Result, Run, Value
 from rtstone.model.plan import Plan
 from tests.wire.writer import Writer
 
@@ -97,6 +97,33 @@ def test_instructions_are_not_time(plan: Plan) -> None:
     run = run_of(plan, whole(case(1), case(2), case(3), hz=10**6, unit="instructions"))
     assert run.results[0].unit == "instructions"
     assert run.results[0].max == 170
+
+
+def on_a_board(plan: Plan, instructions_per_s: int) -> Plan:
+    """The same plan on a target whose virtual time is so many instructions."""
+    detail: dict[str, Value] = {"instructions_per_s": instructions_per_s}
+    target = msgspec.structs.replace(plan.target, detail=detail)
+    return msgspec.structs.replace(plan, target=target)
+
+
+def test_a_board_turns_ticks_into_the_instructions_that_they_stand_for(plan: Plan) -> None:
+    """The Cortex-M3 of the lab: 25 MHz, 128 ns an instruction, so 3.2 ticks for each."""
+    series = result(
+        1, hz=25_000_000, overhead=19, n=4, sum=19 + 20 + 192 + 193, min=19, max=193,
+        hist=[[19, 1], [20, 1], [192, 1], [193, 1]], worst=[[193, 3, 500]], blocks=None, trace=None,
+        figures=[["least", 128, "ns"], ["rate", 5, "1/s"]],
+    )  # fmt: skip
+    lines = whole(case(1, series), case(2), case(3), hz=25_000_000)
+    run = run_of(on_a_board(plan, 7_812_500), lines)
+    found = run.results[0]
+    assert run.clock is not None and (run.clock.unit, found.unit) == ("instructions",) * 2
+    # 6 instructions take 19 or 20 ticks, 60 take 192; a clock pair is 6 of them.
+    assert found.histogram == [(0, 2), (54, 2)]
+    assert (found.min, found.max, found.raw_min, found.raw_max) == (0, 54, 6, 60)
+    assert found.mean == round(424 / 4 * 0.3125 - 6, 4)
+    assert [worst.value for worst in found.worst] == [54]
+    assert found.figures["least"] == Figure(value=1, unit="instructions")
+    assert found.figures["rate"] == Figure(value=5, unit="1/s")
 
 
 def test_a_batched_result_has_no_maximum_of_single_operations(plan: Plan) -> None:
