@@ -1,0 +1,1 @@
+"""Boards, kernels and images of the emulated targets."""

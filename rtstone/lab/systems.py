@@ -1,0 +1,159 @@
+"""The emulated boards, the systems that run on them, and the emulator's command line.
+
+On a board virtual time is the number of executed instructions, so that a run repeats to the
+instruction.  It takes all that `command` says together: the counting, one CPU, a seed, a clock that
+starts at a date of its own, a machine of a fixed version and no disk outside the guest's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import unknown
+
+EPOCH = "2026-01-01"  # what the clock of every board starts at
+
+
+class Board(NamedTuple):
+    """A machine of the emulator."""
+
+    name: str
+    title: str
+    arch: str  # as the agent's `hello` and uname have it
+    emulator: str  # program
+    package: str  # of Debian, which brings it
+    arguments: tuple[str, ...]  # that make the machine; how much memory is the system's
+    shift: int  # an instruction takes 2^shift ns of virtual time
+    linux_arguments: str = ""  # the kernel's command line, as far as the board decides it
+    script_address: int | None = None  # where a guest without a file system finds its script
+
+    @property
+    def instructions_per_s(self) -> int:
+        """How many instructions a second of virtual time has: exact for every shift in use."""
+        return 10**9 >> self.shift
+
+
+SEMIHOSTING = ("-semihosting-config", "enable=on,target=native")
+
+BOARDS = {
+    board.name: board
+    for board in (
+        Board(
+            "virt-a53",
+            "QEMU virt, Cortex-A53, GICv2",
+            "aarch64",
+            "qemu-system-aarch64",
+            "qemu-system-arm",
+            ("-M", "virt,gic-version=2", "-cpu", "cortex-a53", "-smp", "1"),
+            shift=4,
+            linux_arguments="console=ttyAMA0 rdinit=/init quiet panic=-1",
+            script_address=0x47000000,
+        ),
+        Board(
+            "mps2-an385",
+            "ARM MPS2 AN385, Cortex-M3",
+            "armv7m",
+            "qemu-system-arm",
+            "qemu-system-arm",
+            ("-M", "mps2-an385"),
+            shift=7,
+            script_address=0x20300000,
+        ),
+        Board(
+            "q35",
+            "QEMU PC Q35, Nehalem, with HPET and CMOS clock",
+            "x86_64",
+            "qemu-system-x86_64",
+            "qemu-system-x86",
+            ("-machine", "pc-q35-7.2", "-cpu", "Nehalem-v1", "-smp", "1", "-vga", "none"),
+            shift=0,
+            linux_arguments="console=ttyS0 rdinit=/init quiet panic=-1 tsc=reliable",
+        ),
+    )
+}
+
+
+class System(NamedTuple):
+    """An operating system on a board."""
+
+    name: str  # of the target, behind "qemu:"
+    title: str
+    board: Board
+    memory: int | None  # MiB; None: the board has what it has
+    kernel: str | None = None  # of rtstone.lab.kernels
+    image: str | None = None  # file in rtstone/_agent that is system and agent in one
+    preempt: tuple[str, ...] = ()  # preemption models that the kernel can be started with
+
+
+VIRT, MPS2, Q35 = BOARDS["virt-a53"], BOARDS["mps2-an385"], BOARDS["q35"]
+FREERTOS = "FreeRTOS 11.2"
+STOCK, RT = "Linux 6.1 of Debian 12", "Linux 6.1 of Debian 12 with PREEMPT_RT"
+
+SYSTEMS = {
+    system.name: system
+    for system in (
+        System("freertos-a64", FREERTOS, VIRT, 128, image="freertos-a64.elf"),
+        System("freertos-m3", FREERTOS, MPS2, None, image="freertos-m3.elf"),
+        System("linux-6.1", STOCK, VIRT, 512, kernel="linux-6.1"),
+        System("linux-6.1-rt", RT, VIRT, 512, kernel="linux-6.1-rt"),
+        System(
+            "q35/linux-6.1", STOCK, Q35, 512,
+            kernel="linux-6.1", preempt=("none", "voluntary", "full"),
+        ),
+        System("q35/linux-6.1-rt", RT, Q35, 512, kernel="linux-6.1-rt"),
+    )
+}  # fmt: skip
+
+
+def find(name: str) -> System:
+    """The system of that name.  Raises UsageError naming the nearest one."""
+    if name not in SYSTEMS:
+        raise unknown("lab system", name, SYSTEMS)
+    return SYSTEMS[name]
+
+
+def with_kernel(arch: str) -> System:
+    """A Linux kernel of the user's own, on the board of that architecture."""
+    title = "a kernel of the user's"
+    return System("linux", title, VIRT if arch == VIRT.arch else Q35, 512, kernel="linux")
+
+
+def command(
+    system: System,
+    *,
+    image: Path,
+    initramfs: Path | None = None,
+    script: Path | None = None,
+    preempt: str | None = None,
+    seed: int = 1,
+    icount: bool = True,
+    serial: str = "stdio",
+    append: Sequence[str] = (),
+) -> list[str]:
+    """The emulator's command line.
+
+    `image` is the kernel, or system and agent in one; a Linux system has its script in
+    `initramfs`, any other in `script`.  `serial` is the emulator's word for where the guest's line
+    goes, `append` more words for the kernel.
+    """
+    board = system.board
+    words = [board.emulator, *board.arguments]
+    if system.memory:
+        words += ["-m", str(system.memory)]
+    words += ["-nodefaults", "-display", "none", "-monitor", "none", "-serial", serial]
+    words += ["-no-reboot", "-seed", str(seed), "-rtc", f"base={EPOCH},clock=vm"]
+    if icount:
+        words += ["-icount", f"shift={board.shift},sleep=off"]
+    words += ["-kernel", str(image)]
+    if system.kernel:
+        line = [board.linux_arguments, *append]
+        if preempt:
+            line.append(f"preempt={preempt}")
+        return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]
+    words += SEMIHOSTING
+    if script:
+        where = f"addr={board.script_address:#x},force-raw=on"
+        words += ["-device", f"loader,file={script},{where}"]
+    return words
