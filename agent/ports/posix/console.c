@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <termios.h>
 
 #include "posix.h"
 
@@ -34,6 +35,8 @@ void rts_port_put(const char *bytes, size_t n)
 void rts_port_flush(void)
 {
     write_out();
+    if (posix_option.drain)
+        tcdrain(STDOUT_FILENO);
 }
 
 int rts_port_getline(char *line, size_t size)

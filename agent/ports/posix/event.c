@@ -107,7 +107,19 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
     return 0;
 }
 
+/*
+ * Closing ends the interrupts.  The kernel waits for a handler that is at work meanwhile, and on a
+ * PREEMPT_RT kernel does so with the CPU in its hands: a task of real-time priority would keep the
+ * handler's thread, and so itself, waiting for ever.
+ */
 void rts_event_close(rts_event *event)
 {
-    close(event->fd); /* which ends its interrupts */
+    struct sched_param own, other = {0};
+    int policy;
+    bool urgent = pthread_getschedparam(pthread_self(), &policy, &own) == 0 &&
+                  policy != SCHED_OTHER &&
+                  pthread_setschedparam(pthread_self(), SCHED_OTHER, &other) == 0;
+    close(event->fd);
+    if (urgent)
+        pthread_setschedparam(pthread_self(), policy, &own);
 }

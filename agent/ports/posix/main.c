@@ -18,6 +18,10 @@ static int usage(const char *word)
 int main(int argc, char **argv)
 {
     bool list = false, sweep = false;
+    if (getpid() == 1) { /* whose arguments are the kernel's */
+        posix_init();
+        argc = 1;
+    }
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--list"))
             list = true;

@@ -10,8 +10,15 @@
 typedef struct posix_options {
     bool keep_idle;  /* leave the CPUs' idle states alone */
     bool vdso_clock; /* do not use the cycle counter */
+    bool drain;      /* a record is out of the line before anything else goes on */
 } posix_options;
 extern posix_options posix_option;
+
+/*
+ * What the first process of a guest has to do; returns in a child, which is the agent.  The guest
+ * ends when that does, or at once with a line that says why not.
+ */
+void posix_init(void);
 
 /* True if this process may use real-time scheduling. */
 bool posix_may_realtime(void);

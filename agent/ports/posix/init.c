@@ -1,0 +1,200 @@
+/*
+ * The agent as the first process of a guest that has nothing else (rtstone/lab): mounts what a
+ * program expects, takes its commands from a file and its records to the console, and powers the
+ * guest off.  The agent itself is a child, so that the first process has nothing to do but to
+ * collect orphans.
+ */
+#include <dirent.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+#include "posix.h"
+
+#define CONSOLE "/dev/console"
+#define SCRIPT "/rtstone/script"
+#define MODULES "/rtstone/modules"
+#define DISK "/rtstone/disk" /* what the RAM disk holds: offset and block, again and again */
+#define RAM_DISK "/dev/ram0"
+#define WORK "/var/tmp" /* where files are expected not to be kept in memory */
+#define BLOCK 4096
+#define SETTLE_NS UINT64_C(1000000000) /* what the kernel has put off at its start is done then */
+
+/* ---- ends ---------------------------------------------------------------------------------- */
+
+static _Noreturn void power_off(void)
+{
+    sync();
+    tcdrain(STDERR_FILENO);
+    reboot(RB_POWER_OFF);
+    reboot(RB_AUTOBOOT); /* a board that cannot be switched off; the emulator ends at this too */
+    _exit(1);
+}
+
+/* One line of what is in the way, and the end: a guest that waits for ever helps nobody. */
+static _Noreturn void __attribute__((format(printf, 1, 2))) give_up(const char *format, ...)
+{
+    int err = errno;
+    va_list arguments;
+    va_start(arguments, format);
+    dprintf(STDERR_FILENO, "rtstone: init: ");
+    vdprintf(STDERR_FILENO, format, arguments);
+    dprintf(STDERR_FILENO, ": %s\n", strerror(err));
+    va_end(arguments);
+    power_off();
+}
+
+/* ---- a system to work in --------------------------------------------------------------------- */
+
+static const struct {
+    const char *type, *where, *options;
+    bool optional; /* a kernel may be built without it */
+} mounts[] = {
+    {"proc", "/proc", NULL, false},
+    {"sysfs", "/sys", NULL, false},
+    {"devtmpfs", "/dev", NULL, false},
+    {"tmpfs", "/tmp", "mode=1777", false},
+    {"tmpfs", "/dev/shm", "mode=1777", false},
+    {"mqueue", "/dev/mqueue", NULL, true},
+    {"debugfs", "/sys/kernel/debug", NULL, true}, /* tells the preemption model */
+};
+
+static void mount_all(void)
+{
+    for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
+        (void)mkdir(mounts[i].where, 0755);
+        if (mount(mounts[i].type, mounts[i].where, mounts[i].type, 0, mounts[i].options) &&
+            !mounts[i].optional)
+            give_up("cannot mount %s on %s", mounts[i].type, mounts[i].where);
+    }
+}
+
+/* Records are not to be echoed, nor their line ends changed. */
+static void take_console(void)
+{
+    struct termios line;
+    int console = open(CONSOLE, O_RDWR | O_NOCTTY);
+    if (console < 0)
+        give_up("cannot open " CONSOLE);
+    if (tcgetattr(console, &line) == 0) {
+        cfmakeraw(&line);
+        tcsetattr(console, TCSANOW, &line);
+    }
+    dup2(console, STDOUT_FILENO);
+    dup2(console, STDERR_FILENO);
+    if (console > STDERR_FILENO)
+        close(console);
+    posix_option.drain = true;
+}
+
+static void take_script(void)
+{
+    int script = open(SCRIPT, O_RDONLY);
+    if (script < 0)
+        give_up("cannot open " SCRIPT);
+    dup2(script, STDIN_FILENO);
+    close(script);
+}
+
+static void load_module(const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof path, MODULES "/%s", name);
+    const char *arguments = strstr(name, "-brd.ko") ? "rd_nr=1 rd_size=65536" : "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || syscall(SYS_finit_module, file, arguments, 0))
+        give_up("cannot load %s", path);
+    close(file);
+}
+
+/* Their names begin with their numbers in the order of loading. */
+static void load_modules(void)
+{
+    struct dirent **found;
+    int n = scandir(MODULES, &found, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (found[i]->d_name[0] != '.')
+            load_module(found[i]->d_name);
+        free(found[i]);
+    }
+    if (n >= 0)
+        free(found);
+}
+
+static void make_disk(void)
+{
+    struct {
+        uint64_t at; /* little endian, as all guests are */
+        char bytes[BLOCK];
+    } block;
+    int from = open(DISK, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return; /* there is to be none */
+    int to = open(RAM_DISK, O_WRONLY | O_CLOEXEC);
+    if (to < 0)
+        give_up("cannot open " RAM_DISK);
+    while (read(from, &block, sizeof block) == sizeof block)
+        if (pwrite(to, block.bytes, BLOCK, (off_t)block.at) != BLOCK)
+            give_up("cannot write " RAM_DISK);
+    close(to);
+    close(from);
+    if (mount(RAM_DISK, WORK, "ext4", 0, NULL))
+        give_up("cannot mount " RAM_DISK " on " WORK);
+    (void)chmod(WORK, 01777);
+}
+
+static void start_loopback(void)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (any < 0)
+        return; /* a kernel without a network */
+    if (ioctl(any, SIOCSIFFLAGS, &request))
+        give_up("cannot bring up interface lo");
+    close(any);
+}
+
+/* ---- the first process ----------------------------------------------------------------------- */
+
+/* Collects whoever ends until it is the agent, and says how that ended unless it was well. */
+static void await_agent(pid_t agent)
+{
+    int status;
+    for (pid_t ended; (ended = wait(&status)) != agent;)
+        if (ended < 0 && errno != EINTR)
+            give_up("the agent is lost");
+    if (WIFSIGNALED(status))
+        dprintf(STDERR_FILENO, "rtstone: the agent was killed by signal %d (%s)\n",
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        dprintf(STDERR_FILENO, "rtstone: the agent ended with exit status %d\n",
+                WEXITSTATUS(status));
+}
+
+void posix_init(void)
+{
+    mount_all();
+    take_console();
+    take_script();
+    load_modules();
+    make_disk();
+    start_loopback();
+    rts_sleep_until(rts_time() + SETTLE_NS);
+    pid_t agent = fork();
+    if (agent < 0)
+        give_up("cannot start the agent");
+    if (agent == 0)
+        return;
+    close(STDIN_FILENO);
+    await_agent(agent);
+    power_off();
+}

@@ -1,0 +1,207 @@
+"""Debian's kernels, brought by apt into the lab's own folder.
+
+The machine's package state is not touched: apt works on a root of its own, which also fetches
+for a foreign architecture.  The archives are those of the machine's own sources; apt verifies them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import msgspec
+
+from rtstone.errors import TargetError
+from rtstone.lab import kernels
+from rtstone.lab.kernels import NOTE, Kernel, Note
+
+CODENAME = "bookworm"  # of Debian 12
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+OS_RELEASE = Path("/etc/os-release")
+DEBIAN_ARCH = {"aarch64": "arm64", "x86_64": "amd64"}
+META = {"linux-6.1": "linux-image-{}", "linux-6.1-rt": "linux-image-rt-{}"}
+# What a RAM disk with ext4 takes, in the order of loading; a kernel may have some of it built in.
+MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
+OTHERWISE = "take a kernel of your own: --target qemu:kernel=FILE"
+APT_S = 900.0
+
+Say = Callable[[str], None]
+
+
+class Source(NamedTuple):
+    """An archive: what a line of an apt sources list says."""
+
+    uri: str
+    release: str
+    component: str
+
+
+def fetch(name: str, arch: str, say: Say = print) -> Kernel:
+    """Brings a kernel and keeps it.  Raises TargetError if that is impossible here."""
+    _check_distribution(name)
+    found = sources(_run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"]))
+    if not found:
+        raise TargetError(
+            f"apt knows of no archive of Debian 12 ({CODENAME}): `apt-get update` as root reads "
+            f"the lists of those in /etc/apt; or {OTHERWISE}"
+        )
+    cache = kernels.cache()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix="fetch-") as work:
+            return _fetch(name, arch, found, Path(work), say)
+    except OSError as error:
+        raise TargetError(f"the lab's folder, {cache}: {error}") from error
+
+
+def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> Kernel:
+    options = _private_root(work, DEBIAN_ARCH[arch], found)
+    say(f"{name} for {arch}: reading the lists of packages")
+    _run(["apt-get", *options, "-q", "update"])
+    meta = META[name].format(DEBIAN_ARCH[arch])
+    package = depends(_run(["apt-cache", *options, "depends", meta]), meta)
+    say(f"{name} for {arch}: fetching {package}")
+    (work / "download").mkdir()
+    _run(["apt-get", *options, "-q", "download", package], cwd=work / "download")
+    archives = list((work / "download").glob("*.deb"))
+    if len(archives) != 1:
+        raise TargetError(f"apt brought {len(archives)} files for {package}, not one")
+    version = _run(["dpkg-deb", "--field", str(archives[0]), "Version"]).strip()
+    new = work / "new"
+    new.mkdir()
+    note = unpack(archives[0], new, name, arch, f"{package} {version}")
+    (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
+    place = kernels.folder(name, arch)
+    if place.exists():
+        place.rename(work / "old")  # which goes with the temporary folder
+    new.rename(place)
+    return kernels.find(name, arch)
+
+
+def _check_distribution(name: str) -> None:
+    """Raises TargetError where Debian 12's archives are not at hand."""
+    try:
+        text = OS_RELEASE.read_text()
+    except OSError:
+        text = ""
+    if f"VERSION_CODENAME={CODENAME}" not in text.splitlines():
+        raise TargetError(
+            f"{name} is a kernel of Debian 12, and this is another system; {OTHERWISE}"
+        )
+    missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if not shutil.which(tool)]
+    if missing:
+        raise TargetError(f"{missing[0]} is not installed, which fetches {name}; {OTHERWISE}")
+
+
+# ---- apt ---------------------------------------------------------------------------------------
+
+FORMAT = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(CODENAME)|$(COMPONENT)"
+
+
+def sources(targets: str) -> list[Source]:
+    """The archives of Debian 12 among the machine's, from `apt-get indextargets`."""
+    found = []
+    for line in targets.splitlines():
+        origin, uri, release, codename, component = (line.split("|") + [""] * 5)[:5]
+        if origin == "Debian" and codename.split("-")[0] == CODENAME:
+            found.append(Source(uri, release, component))
+    return list(dict.fromkeys(found))
+
+
+def depends(told: str, meta: str) -> str:
+    """The kernel package that a meta package stands for, from `apt-cache depends`."""
+    for line in told.splitlines():
+        if found := re.fullmatch(r"\s*\|?Depends: (linux-image-\d\S*)", line):
+            return found[1]
+    raise TargetError(f"package {meta} of Debian 12 names no kernel; {OTHERWISE}")
+
+
+def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
+    """The options of an apt that leaves the machine's own state alone."""
+    for part in ("state/lists/partial", "cache/archives/partial"):
+        (work / part).mkdir(parents=True)
+    (work / "state/status").touch()
+    signed = f"signed-by={KEYRING}" if KEYRING.exists() else ""
+    lines = [f"deb [arch={arch} {signed}] {uri} {rel} {comp}\n" for uri, rel, comp in found]
+    (work / "sources.list").write_text("".join(lines))
+    values = {
+        "APT::Architecture": arch,
+        "APT::Architectures": arch,
+        "Dir::State": work / "state",
+        "Dir::State::lists": work / "state/lists",
+        "Dir::State::status": work / "state/status",
+        "Dir::Cache": work / "cache",
+        "Dir::Etc::sourcelist": work / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+    }
+    return [word for key, value in values.items() if value for word in ("-o", f"{key}={value}")]
+
+
+def _run(command: list[str], cwd: Path | None = None) -> str:
+    """What a program prints.  Raises TargetError with its last words if it fails."""
+    try:
+        done = subprocess.run(
+            command, check=False, cwd=cwd, capture_output=True, text=True, timeout=APT_S,
+            stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise TargetError(f"{command[0]} did not end within {APT_S:.0f} s") from None
+    if done.returncode:
+        words = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+        said = (words or done.stderr.splitlines() or ["nothing"])[0]
+        raise TargetError(f"{command[0]} failed and said: {said}; without network, {OTHERWISE}")
+    return done.stdout
+
+
+# ---- the package -------------------------------------------------------------------------------
+
+
+def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> Note:
+    """Takes image and modules out of a kernel package; what they are."""
+    kept: dict[str, str] = {}
+    modules: dict[str, str] = {}
+    builtin: set[str] = set()
+    image = None
+    with (
+        subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE
+        ) as unpacker,
+        tarfile.open(fileobj=unpacker.stdout, mode="r|") as tar,
+    ):
+        for member in tar:
+            path = Path(member.name)
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None:
+                continue
+            if path.name == "modules.builtin":
+                builtin = {Path(line).stem for line in content.read().decode().splitlines()}
+            elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
+                image = path.name
+                kept[image] = _keep(content, place / image)
+            elif path.suffix == ".ko" and path.stem in MODULES:
+                kept[path.name] = _keep(content, place / path.name)
+                modules[path.stem] = path.name
+    if unpacker.returncode:
+        raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
+    missing = [module for module in MODULES if module not in modules and module not in builtin]
+    if image is None or missing:
+        what = ", ".join(missing) if image else "boot/vmlinuz-*"
+        raise TargetError(f"package {package} does not hold {what}")
+    order = tuple(modules[module] for module in MODULES if module in modules)
+    return Note(name, arch, image.removeprefix("vmlinuz-"), package, image, order, kept)
+
+
+def _keep(content: IO[bytes], path: Path) -> str:
+    """Writes a file; its hash."""
+    data = content.read()
+    path.write_bytes(data)
+    return sha256(data).hexdigest()

@@ -1,0 +1,123 @@
+"""What a Linux guest boots from: an initial file system with the agent and its script.
+
+The bytes follow from what goes in, and from nothing else: neither time nor owner nor the order in
+which a directory is read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rtstone.errors import TargetError
+from rtstone.lab.kernels import Kernel
+from rtstone.targets.process import BUILT
+
+AGENTS = {
+    "x86_64": BUILT / "rtstone-agent",
+    "aarch64": BUILT / "rtstone-agent-aarch64",
+}
+
+# What init mounts on, and what programs expect to be there.
+DIRECTORIES = ("dev", "proc", "sys", "tmp", "var", "var/tmp", "rtstone", "rtstone/modules")
+CONSOLE = 5, 1  # the device number of /dev/console
+
+
+def linux(kernel: Kernel, script: bytes) -> bytes:
+    """The initial file system for a kernel, with the agent of its architecture.
+
+    Raises TargetError if the agent has not been built.
+    """
+    agent = AGENTS[kernel.arch]
+    if not agent.exists():
+        raise TargetError(f"there is no agent for {kernel.arch}, {agent}; `rtstone lab build`")
+    return initramfs(agent, script, kernel.modules, disk() if kernel.modules else b"")
+
+
+def initramfs(
+    agent: Path, script: bytes, modules: Sequence[Path] = (), disk_blocks: bytes = b""
+) -> bytes:
+    """An archive as the kernel unpacks it (Documentation/driver-api/early-userspace).
+
+    Init is the agent; it loads `modules` in their order, and writes `disk_blocks` to a RAM disk.
+    """
+    files = {"init": agent.read_bytes(), "rtstone/script": script}
+    for number, module in enumerate(modules):
+        files[f"rtstone/modules/{number:02}-{module.name}"] = module.read_bytes()
+    if disk_blocks:
+        files["rtstone/disk"] = disk_blocks
+    entries = [(name, stat.S_IFDIR | 0o755, b"", (0, 0)) for name in DIRECTORIES]
+    entries += [(name, stat.S_IFREG | 0o755, data, (0, 0)) for name, data in files.items()]
+    entries.append(("dev/console", stat.S_IFCHR | 0o600, b"", CONSOLE))
+    archive = bytearray()
+    for inode, (name, mode, data, device) in enumerate(sorted(entries), start=1):
+        _add(archive, inode, name, mode, data, device)
+    _add(archive, 0, "TRAILER!!!", 0, b"", (0, 0))
+    return bytes(archive)
+
+
+def _add(  # noqa: PLR0917  in the order of the format
+    archive: bytearray, inode: int, name: str, mode: int, data: bytes, device: tuple[int, int]
+) -> None:
+    """One entry in the format newc of cpio."""
+    links = 2 if stat.S_ISDIR(mode) else 1
+    encoded = name.encode() + b"\0"
+    fields = (inode, mode, 0, 0, links, 0, len(data), 0, 0, *device, len(encoded), 0)
+    archive += b"070701" + b"".join(b"%08X" % field for field in fields) + encoded
+    archive += bytes(-len(archive) % 4) + data
+    archive += bytes(-len(archive) % 4)
+
+
+# ---- the RAM disk ------------------------------------------------------------------------------
+
+DISK = 64 << 20  # bytes; the kernel is told the same, in agent/ports/posix/init.c
+BLOCK = 4096
+ZEROS = bytes(BLOCK)
+# Every choice that mkfs would take from its configuration, its version, the time or chance.
+FEATURES = (
+    "none,has_journal,ext_attr,dir_index,filetype,extent,64bit,flex_bg,sparse_super,large_file,"
+    "huge_file,dir_nlink,extra_isize,metadata_csum"
+)
+IDENTITY = "7274732d-746f-4e65-8000-000000000001"
+MKFS = (
+    "mke2fs", "-q", "-F", "-t", "ext4", "-O", FEATURES, "-b", str(BLOCK), "-I", "256",
+    "-N", "16384", "-m", "0", "-J", "size=8", "-U", IDENTITY, "-L", "rtstone",
+    "-E", f"hash_seed={IDENTITY},lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0",
+)  # fmt: skip
+
+
+def disk() -> bytes:
+    """An empty ext4 of `DISK` bytes: for each block that is not zero, its offset and its bytes.
+
+    Raises TargetError if it cannot be made.
+    """
+    if not (tool := shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
+        raise TargetError("mke2fs is not installed; `apt-get install e2fsprogs` brings it")
+    with tempfile.TemporaryDirectory() as work:
+        image = Path(work) / "disk"
+        with image.open("wb") as file:
+            file.truncate(DISK)
+        done = subprocess.run(
+            [tool, *MKFS[1:], str(image)], check=False, capture_output=True, text=True,
+            env={**os.environ, "LC_ALL": "C", "MKE2FS_CONFIG": os.devnull,
+                 "E2FSPROGS_FAKE_TIME": "1767225600", "SOURCE_DATE_EPOCH": "1767225600"},
+        )  # fmt: skip
+        if done.returncode:
+            raise TargetError(f"mke2fs failed and said: {done.stderr.strip()}")
+        return _blocks(image)
+
+
+def _blocks(image: Path) -> bytes:
+    """The blocks of a file that are not zero."""
+    found = bytearray()
+    with image.open("rb") as file:
+        for at in range(0, DISK, BLOCK):
+            block = file.read(BLOCK)
+            if block != ZEROS:
+                found += at.to_bytes(8, "little") + block
+    return bytes(found)

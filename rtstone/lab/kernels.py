@@ -1,0 +1,132 @@
+"""Linux kernels for the lab: those that `rtstone lab fetch` has brought, and a user's own."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rtstone.errors import TargetError, UsageError
+
+NOTE = "kernel.json"  # in the folder of a kernel: what it is, and the hashes of its files
+
+
+class Kernel(NamedTuple):
+    """A kernel image, and the modules that go with it in the order of loading."""
+
+    name: str
+    arch: str  # "aarch64", "x86_64"
+    image: Path
+    modules: tuple[Path, ...]
+    release: str  # as uname -r has it
+    package: str | None  # "name version" of Debian's, if it is one
+    sha256: str  # of the image
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What is kept beside the files of a fetched kernel; `files`: name to hash."""
+
+    name: str
+    arch: str
+    release: str
+    package: str
+    image: str
+    modules: tuple[str, ...]
+    files: dict[str, str]
+
+
+def cache() -> Path:
+    """The folder where what the lab has fetched or made lies."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "rtstone" / "lab"
+
+
+def folder(name: str, arch: str) -> Path:
+    """Where that kernel lies once it has been fetched."""
+    return cache() / f"{name}-{arch}"
+
+
+def find(name: str, arch: str) -> Kernel:
+    """A fetched kernel, its files being what they were.  Raises TargetError if it is not there."""
+    place = folder(name, arch)
+    again = f"`rtstone lab fetch {name}` brings it"
+    try:
+        note = msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
+    except FileNotFoundError:
+        raise TargetError(f"kernel {name} for {arch} has not been fetched; {again}") from None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TargetError(f"kernel {name} for {arch}, {place / NOTE}: {error}; {again}") from error
+    for file, known in note.files.items():
+        if digest(place / file) != known:
+            raise TargetError(f"{place / file} is not what was fetched; {again} again")
+    return Kernel(
+        note.name,
+        note.arch,
+        place / note.image,
+        tuple(place / module for module in note.modules),
+        note.release,
+        note.package,
+        note.files[note.image],
+    )
+
+
+def digest(path: Path) -> str | None:
+    """The hash of a file, None if it cannot be read."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+# ---- a user's own ----------------------------------------------------------------------------
+
+ARM64_MAGIC = slice(56, 60), b"ARM\x64"  # Documentation/arm64/booting.rst
+X86_MAGIC = slice(0x202, 0x206), b"HdrS"  # Documentation/x86/boot.rst
+X86_64 = 1 << 0  # in xloadflags, at 0x236: it has a 64-bit entry point
+
+
+def from_file(path: Path) -> Kernel:
+    """The kernel in a file, its architecture and release read from it.
+
+    Raises UsageError if it is no arm64 Image, plain or compressed by gzip, and no x86-64 bzImage.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"kernel '{path}': {error.strerror}") from error
+    arch, release = _recognise(path, data)
+    return Kernel(path.name, arch, path, (), release, None, sha256(data).hexdigest())
+
+
+def _recognise(path: Path, data: bytes) -> tuple[str, str]:
+    """(architecture, release) of a kernel image."""
+    if _has(data, X86_MAGIC):
+        if not data[0x236] & X86_64:
+            raise UsageError(f"kernel '{path}' is for 32-bit x86; the lab has x86-64 and arm64")
+        at = int.from_bytes(data[0x20E:0x210], "little") + 0x200
+        return "x86_64", data[at : at + 256].split(b" ")[0].split(b"\0")[0].decode(
+            "ascii", "replace"
+        )
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise UsageError(f"kernel '{path}' does not decompress: {error}") from error
+    if _has(data, ARM64_MAGIC):
+        found = re.search(rb"Linux version (\S+) ", data)
+        return "aarch64", found[1].decode("ascii", "replace") if found else "unknown"
+    what = "an EFI zboot image: unpack it first" if data[4:8] == b"zimg" else "no kernel image"
+    raise UsageError(
+        f"kernel '{path}' is {what}; the lab boots an x86-64 bzImage, or an arm64 Image, plain or "
+        "compressed by gzip"
+    )
+
+
+def _has(data: bytes, magic: tuple[slice, bytes]) -> bool:
+    return data[magic[0]] == magic[1]
