@@ -45,6 +45,7 @@ class Request(msgspec.Struct, frozen=True):
     json: bool
     keep_idle: bool
     resume: str | None
+    icount: str | None
 
 
 def _assignments(
@@ -100,9 +101,17 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--resume", metavar="RUN",
     help="Go on with a run that was interrupted, with the cases that have no valid result yet.",
 )  # fmt: skip
+@click.option(
+    "--icount", type=click.Choice(["on", "off"]),
+    help="An emulated board counts instructions; off: it runs freely, and its numbers compare with "
+    "nothing.",
+)  # fmt: skip
 def command(**options: object) -> int:
     """Measure a target with suites and benches; default: the suite quick."""
     request = msgspec.convert(options, Request)
+    if request.icount:  # a word of the target: the run's document and --resume know it from there
+        target = f"{request.target}+icount={request.icount}"
+        request = msgspec.structs.replace(request, target=target)
     with Interrupt() as interrupt:
         status = (_resume if request.resume is not None else _run)(request, interrupt)
         return Interrupted.exit_code if interrupt.requested else status
@@ -111,8 +120,9 @@ def command(**options: object) -> int:
 def _run(request: Request, interrupt: Interrupt) -> int:
     target = find(request.target)
     created = datetime.now(UTC)
-    place = Place(name=request.target, detail=dict(target.detail()))
+    place = Place(name=request.target)
     try:
+        place = Place(name=request.target, detail=dict(target.detail()))
         offered = catalogue(target, interrupt)
         known = _known(target, offered, interrupt)
     except (TargetError, Interrupted) as early:

@@ -85,7 +85,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return min((s for s in (by_time, by_samples) if s is not None), default=None)
 
     def expected_s(self, case: Case) -> float | None:
-        """How long it will take, in s, where they tell: `time` is only a limit to `samples`."""
+        """How long it will take, in s, where they tell: `time` is only a limit to `samples`.
+
+        What counts instructions has a time of its own.
+        """
+        if self.target.detail.get("instructions_per_s"):
+            return None
         limited = not self.value(case, "samples") or self._by_samples_s(case) is not None
         return self.limit_s(case) if limited else None
 

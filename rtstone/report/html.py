@@ -200,6 +200,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Machine", condition(run, MACHINE)),
         ("Virtual machine", condition(run, VIRTUAL)),
         ("Target", run.target.name),
+        ("Counted", words.emulated(run)),
         *clock_of(run),
         ("Load", ", ".join(loads)),
         *((f"Load {load}", rest) for load, _, rest in map(_parted, words.load_lines(run))),
@@ -266,6 +267,8 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             "These numbers come from an emulated target. They compare with other runs of the same "
             "kind, never with a clock.",
         )
+    elif emulated := words.emulated(run):
+        yield "An emulated board that ran freely.", f"Its {emulated}, not even with itself."
 
 
 def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:

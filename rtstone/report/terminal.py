@@ -31,6 +31,7 @@ from rtstone.report.words import (
     STATISTICS,
     assignments,
     count,
+    emulated,
     growths,
     labels,
     lacking_rights,
@@ -239,6 +240,9 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
         yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 
+_TOLD = {"title", "label", "model", "system"}  # of a target's detail, elsewhere
+
+
 def conditions(run: Run) -> Table:
     """Everything that is known of the circumstances of a run."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
@@ -252,8 +256,9 @@ def conditions(run: Run) -> Table:
     }
     if model(run):
         facts["system"] = system(run)
-        told = ("source", "model_sha256", "agent_sha256")
-        facts |= {name: value for name in told if (value := run.target.detail.get(name))}
+    facts |= {
+        name: v for name, v in run.target.detail.items() if name not in _TOLD and v is not None
+    }
     if run.agent:
         facts |= {"agent": f"{run.agent.version}, port {run.agent.port}, source {run.agent.source}"}
         facts |= {"compiler": run.agent.compiler, "flags": run.agent.flags}
@@ -279,7 +284,7 @@ def _place(run: Run) -> list[str]:
     """What was measured: of a model first of all that it is one."""
     if model(run):
         return [str(system(run)), run.target.name]
-    parts = [run.target.name]
+    parts = [part for part in (run.target.name, emulated(run)) if part]
     if run.agent:
         parts.append(f"{run.agent.os} {run.agent.arch}")
     if cpu := run.conditions.get("cpu.model"):

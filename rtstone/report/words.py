@@ -273,6 +273,14 @@ def system(run: Run) -> str | None:
     return (name if str(release) in name else f"{name} {release}".strip()) or None
 
 
+def emulated(run: Run) -> str | None:
+    """What the numbers of an emulated board are, None of any other target."""
+    detail = run.target.detail
+    if "icount" not in detail:
+        return None
+    return "instructions, not time" if detail["icount"] else "icount is off: compares with nothing"
+
+
 # ---- rights -------------------------------------------------------------------------------------
 
 

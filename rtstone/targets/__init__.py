@@ -28,6 +28,7 @@ LOCAL = "local"
 TARGETS = {
     LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),
     "sim": Kind("sim", "Sim", "optional", "a simulated system: the name or .toml file of a model"),
+    "qemu": Kind("qemu", "Qemu", "needed", "an emulated board, counted in instructions"),
 }
 
 

@@ -28,6 +28,8 @@ class Process(Link):
     ``advice``: what to do if there is no such program.  Raises TargetError if it does not start.
     """
 
+    noun = "the agent"  # what it is, for messages
+
     def __init__(self, command: Sequence[str], advice: str) -> None:
         self._buffer = bytearray()
         self._scanned = 0  # so much of it holds no line end
@@ -115,7 +117,7 @@ class Process(Link):
         self._end()
         status = self._process.returncode
         if status:
-            raise TargetError(f"the agent {_fate(status)}{self.last_words()}")
+            raise TargetError(f"{self.noun} {_fate(status)}{self.last_words()}")
         return b""
 
     def _dead(self) -> bool:

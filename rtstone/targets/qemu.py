@@ -1,0 +1,254 @@
+"""An emulated board: agent and operating system run in QEMU, and virtual time is instructions.
+
+The guest gets its commands before it starts and no other input, its line goes to a file, which
+takes it at once, and everything else that could differ is fixed (rtstone.lab.systems): two runs
+are the same to the instruction, however busy this machine is.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import TargetError, UsageError, unknown
+from rtstone.lab import images, kernels, systems
+from rtstone.lab.kernels import Kernel
+from rtstone.lab.systems import System
+from rtstone.targets.base import Link, Listed, Options, Target
+from rtstone.targets.process import BUILT, Process, digest
+from rtstone.wire import commands
+from rtstone.wire.reader import MARK
+
+OLDEST = (7, 2)  # the first version of the emulator that this was tried with
+SCRIPT_MARK = b"#rts script\n"  # what stands in memory is one
+CONSOLE = "console"  # file name
+SEEDS = 2**31
+POLL_S = 0.02
+WORDS = 300  # characters of the console in an error
+KERNEL = "kernel="
+
+# A kernel says these when it gives up.
+_FATAL = re.compile(rb"panic|not syncing|Oops|BUG:|rtstone:|fault|overflow|abort", re.IGNORECASE)
+
+
+class Word(NamedTuple):
+    """A word behind a system's name: ``+name=value``, one of ``values`` or a whole number."""
+
+    values: tuple[str, ...] = ()
+
+    def check(self, name: str, value: str, spec: str) -> None:
+        """Raises UsageError if there is no such value."""
+        if self.values and value not in self.values:
+            raise UsageError(
+                f"{name} may be {', '.join(self.values)}, not '{value}', in target '{spec}'"
+            )
+        if not self.values and not (value.isdecimal() and int(value) < SEEDS):
+            raise UsageError(f"{name} is a whole number below {SEEDS}, in target '{spec}'")
+
+
+class Qemu(Target):
+    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+icount=off]``, or ``kernel=FILE`` as the system."""
+
+    scripted = True
+    pace = 60.0  # a loaded guest on a busy host
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(argument)
+        self.name = f"qemu:{argument}"
+        self._kernel_file = None
+        if argument.startswith(KERNEL):  # and a file, in whose name there may be any word but these
+            name, *words = re.split(r"\+(?=(?:seed|icount)=)", argument)
+            self._kernel_file = Path(name.removeprefix(KERNEL))
+            self.system = systems.with_kernel(self._kernel.arch)
+        else:
+            name, *words = argument.split("+")
+            self.system = systems.find(name)
+        given = _words(words, self.system, self.name)
+        self._preempt = given.get("preempt")
+        self._seed = int(given.get("seed", "1"))
+        self._icount = given.get("icount", "on") == "on"
+        self.agent = str(self._image)
+
+    @classmethod
+    def listed(cls) -> list[Listed]:
+        """The systems of the lab, each preemption model by itself."""
+        label = "instructions, not time"
+        found = []
+        for system in systems.SYSTEMS.values():
+            for model in system.preempt or (None,):
+                name, title = system.name, f"{system.title} on {system.board.title}"
+                if model:
+                    name, title = f"{name}+preempt={model}", f"{title}, preempt={model}"
+                found.append(Listed(name, title, label))
+        return [*found, Listed("kernel=FILE", "a Linux kernel image of your own", label)]
+
+    def start(self, options: Options) -> Link:
+        """Starts the emulator.  Raises TargetError if something it takes is missing."""
+        if self.system.kernel and options.catalogue:
+            # The same source makes the same tables, and a kernel takes seconds to boot.
+            return Process([str(BUILT / "rtstone-agent"), "--list"], "`make agent` builds it")
+        lines = ("list", commands.BYE) if options.catalogue else options.script
+        return _Emulator(lambda place: self._command(place, lines), self.system.board.name)
+
+    def cpus(self) -> frozenset[int]:
+        """The one there is."""
+        return frozenset({0})
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Everything that a result depends on."""
+        kernel = self._kernel if self.system.kernel else None
+        system, board = self.system, self.system.board
+        return {
+            "system": system.name,
+            "board": board.name,
+            "preempt": self._preempt,
+            "seed": self._seed,
+            "icount": self._icount,
+            "shift": board.shift if self._icount else None,
+            "instructions_per_s": board.instructions_per_s if self._icount else None,
+            "qemu": self._version,
+            "kernel": kernel and kernel.release,
+            "kernel_sha256": kernel and kernel.sha256,
+            "image_sha256": None if kernel else digest(self._image),
+            "agent_sha256": digest(self._image),
+        }
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        if self._kernel_file is not None:
+            return kernels.from_file(self._kernel_file)
+        assert self.system.kernel is not None
+        return kernels.find(self.system.kernel, self.system.board.arch)
+
+    @property
+    def _image(self) -> Path:
+        """The agent: a program of the guest, or one with its operating system."""
+        if self.system.image:
+            return BUILT / self.system.image
+        native = self.system.board.arch == "x86_64"
+        return BUILT / ("rtstone-agent" if native else f"rtstone-agent-{self.system.board.arch}")
+
+    @cached_property
+    def _version(self) -> str:
+        """Of the emulator.  Raises TargetError if it is not there, or too old."""
+        board = self.system.board
+        if shutil.which(board.emulator) is None:
+            raise TargetError(
+                f"{board.emulator} is not installed; install it with: apt-get install "
+                f"{board.package}"
+            )
+        told = subprocess.run(
+            [board.emulator, "--version"], capture_output=True, text=True, check=False
+        ).stdout
+        found = re.search(r"version (\d+)\.(\d+)[\d.]*", told)
+        if not found:
+            raise TargetError(f"{board.emulator} does not say its version; it said: {told[:80]!r}")
+        if (int(found[1]), int(found[2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise TargetError(f"{board.emulator} is of {found[0]}; the lab needs {oldest} or later")
+        return found[0].removeprefix("version ")
+
+    def _command(self, directory: Path, lines: Sequence[str]) -> list[str]:
+        """The emulator's command line; what it reads is written to ``directory``."""
+        assert self._version
+        if not self._image.exists():
+            raise TargetError(
+                f"no agent for this board, {self._image}; `rtstone lab build` makes it"
+            )
+        text = "".join(f"{line}\n" for line in lines).encode("ascii")
+        image, initramfs, script = self._image, None, None
+        if self.system.kernel:
+            image, initramfs = self._kernel.image, directory / "initramfs"
+            initramfs.write_bytes(images.initramfs(self._image, text, self._kernel.modules))
+        else:
+            script = directory / "script"
+            script.write_bytes(SCRIPT_MARK + text + b"\0")
+        return systems.command(
+            self.system,
+            image=image,
+            initramfs=initramfs,
+            script=script,
+            preempt=self._preempt,
+            seed=self._seed,
+            icount=self._icount,
+            serial=f"file:{directory / CONSOLE}",
+        )
+
+
+def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
+    """The words behind the name.  Raises UsageError."""
+    known = {"seed": Word(), "icount": Word(("on", "off"))}
+    if system.preempt:
+        known["preempt"] = Word(system.preempt)
+    given: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name == "preempt" and not system.preempt:
+            raise UsageError(f"{system.name} has but one preemption model, in target '{spec}'")
+        if name not in known:
+            raise unknown("word", name, known)
+        if name in given:
+            raise UsageError(f"{name} is given twice, in target '{spec}'")
+        known[name].check(name, value, spec)
+        given[name] = value
+    return given
+
+
+class _Emulator(Process):
+    """A running emulator whose console is a file: a pipe that is full would hold up the guest."""
+
+    def __init__(self, command: Callable[[Path], list[str]], board: str) -> None:
+        """``command`` gets a directory of this run's own; ``board``: for messages."""
+        self.noun = f"the emulated {board}"
+        self._noise: list[bytes] = []
+        with ExitStack() as files:
+            name = files.enter_context(tempfile.TemporaryDirectory(prefix="rtstone-"))
+            console = Path(name) / CONSOLE
+            console.touch()
+            self._console = files.enter_context(console.open("rb", buffering=0))
+            super().__init__(_bound_to_this(command(Path(name))), "see `rtstone lab list`")
+            self._files = files.pop_all()
+
+    def close(self) -> None:
+        """Ends the emulator and removes its files."""
+        super().close()
+        self._files.close()
+
+    def _more(self, timeout: float) -> bytes | None:
+        end = time.monotonic() + timeout
+        while True:
+            dead = self._dead()  # first, so that nothing comes behind what is read now
+            if more := self._console.read(1 << 20):
+                return more
+            if dead:
+                return b""
+            if time.monotonic() > end:
+                return None
+            time.sleep(POLL_S)
+
+    def _take_line(self) -> bytes | None:
+        line = super()._take_line()
+        if line is not None and MARK not in line and line.strip():
+            self._noise = [*self._noise[-50:], line]
+        return line
+
+    def last_words(self) -> str:
+        """Why the guest gave up, as far as its console tells; else the emulator's own words."""
+        fatal = [line for line in self._noise if _FATAL.search(line)]
+        lines = fatal[:3] or self._noise[-1:]
+        text = " ".join(b" ".join(lines).decode(errors="replace").split())
+        return f"; the console said: {text[:WORDS]}" if text else super().last_words()
+
+
+def _bound_to_this(command: list[str]) -> list[str]:
+    """The command, so that it ends if this process is killed."""
+    keeper = shutil.which("setpriv")
+    return [keeper, "--pdeathsig", "KILL", *command] if keeper else command

@@ -1,0 +1,222 @@
+"""The target with an emulator that only plays its part: it hands the script to the fake agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone import measure
+from rtstone.errors import UsageError
+from rtstone.lab.systems import SYSTEMS
+from rtstone.targets import find, process, qemu
+from rtstone.targets.base import Options
+from tests.conftest import FAKE, Cli, Fake
+
+EMULATOR = """#!{python}
+import os, subprocess, sys, time
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("QEMU emulator version {version} (Debian)")
+    sys.exit()
+after = lambda word: words[words.index(word) + 1]
+script = after("-device").split("file=")[1].split(",")[0]
+text = open(script, "rb").read()
+assert text.startswith(b"#rts script\\n") and text.endswith(b"\\0")
+with open({trace!r}, "ab") as trace:
+    trace.write(str(os.getpid()).encode() + b"\\n" + text[12:-1])
+console = open(after("-serial").removeprefix("file:"), "ab", buffering=0)
+console.write({before!r})
+sys.stderr.write({words!r})
+listing = ["--list"] if b"list\\n" in text else []
+subprocess.run([{python!r}, "-S", "-E", {fake!r}, *listing], input=text[12:-1], stdout=console)
+console.write({after!r})
+if {hangs} and not listing:
+    time.sleep(60)
+sys.exit({status})
+"""
+
+
+class Lab:
+    """Where emulator and image are played; ``lines`` is what the guest was told."""
+
+    def __init__(self, directory: Path) -> None:
+        self.bin = directory / "bin"
+        self.bin.mkdir()
+        self.trace = directory / "emulated"
+
+    def plays(
+        self, name: str = "qemu-system-aarch64", *, version: str = "7.2.22", before: bytes = b"",
+        after: bytes = b"", words: str = "", status: int = 0, hangs: bool = False,
+    ) -> None:  # fmt: skip
+        text = EMULATOR.format(
+            python=sys.executable, fake=str(FAKE), trace=str(self.trace), version=version,
+            before=before, after=after, words=words, status=status, hangs=hangs,
+        )  # fmt: skip
+        (self.bin / name).write_text(text)
+        (self.bin / name).chmod(0o755)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.trace.read_text().splitlines()
+
+    def alive(self) -> bool:
+        pids = [line for line in self.lines if line.isdecimal()]
+        return any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: Fake) -> Lab:
+    fake()
+    played = Lab(tmp_path)
+    played.plays()
+    monkeypatch.setenv("PATH", f"{played.bin}:{os.environ['PATH']}")
+    built = tmp_path / "built"
+    built.mkdir()
+    (built / "freertos-a64.elf").write_bytes(b"an image")
+    monkeypatch.setattr(qemu, "BUILT", built)
+    return played
+
+
+def ran(cli: Cli, *words: str) -> dict[str, Any]:
+    done = cli("run", "null", "mem.memset", "--target", "qemu:freertos-a64", "--json", *words)
+    assert done.status == 0, done.err
+    return done.document
+
+
+def test_the_guest_knows_all_commands_when_it_starts(lab: Lab, cli: Cli) -> None:
+    document = ran(cli, "-p", "samples=5")
+    assert [line for line in lab.lines if not line.isdecimal()] == [
+        "list", "bye",
+        "case 1 null samples=5", "case 2 mem.memset samples=5", "bye",
+    ]  # fmt: skip
+    assert [r["status"] for r in document["results"]] == ["ok", "ok"]
+    assert not lab.alive()
+
+
+def test_numbers_are_instructions_and_the_document_says_of_what(lab: Lab, cli: Cli) -> None:
+    document = ran(cli)
+    result, detail = document["results"][0], document["target"]["detail"]
+    # The fake agent's ticks are ns; at shift 4 an instruction takes 16.
+    assert (result["unit"], result["min"]) == ("instructions", round(100 / 16) - round(20 / 16))
+    assert document["clock"]["unit"] == "instructions"
+    assert (detail["system"], detail["board"]) == ("freertos-a64", "virt-a53")
+    assert (detail["shift"], detail["instructions_per_s"], detail["seed"]) == (4, 62_500_000, 1)
+    assert (detail["icount"], detail["qemu"]) == (True, "7.2.22")
+    assert "instructions, not time" in cli("show", "last").out
+
+
+def test_without_counting_it_is_time_and_not_comparable(lab: Lab, cli: Cli) -> None:
+    done = cli("run", "null", "--target", "qemu:freertos-a64+seed=3", "--icount", "off", "--json")
+    result, detail = done.document["results"][0], done.document["target"]["detail"]
+    assert (result["unit"], result["min"]) == ("ns", 80)
+    assert (detail["icount"], detail["instructions_per_s"], detail["seed"]) == (False, None, 3)
+    assert "icount is off: compares with nothing" in cli("show", "last").out
+    assert done.document["target"]["name"] == "qemu:freertos-a64+seed=3+icount=off"
+
+
+def test_console_noise_costs_nothing(lab: Lab, cli: Cli) -> None:
+    lab.plays(before=b"[    0.1] booting\r\n", after=b"\r\nreboot: Power down\r\n")
+    assert ran(cli)["status"] == "complete"
+
+
+def test_a_panic_keeps_what_was_complete(lab: Lab, cli: Cli, fake: Fake) -> None:
+    fake(at=2, fate="fail")
+    lab.plays(
+        after=b"[    2.5] Kernel panic - not syncing: Attempted to kill init!\r\n[ 3] bye\r\n"
+    )
+    done = cli("run", "null", "mem.memset", "dk.periodic", "--target", "qemu:freertos-a64")
+    assert done.status == 4
+    assert "Kernel panic - not syncing: Attempted to kill init!" in done.says
+    assert "bye" not in done.says
+    shown = cli("show", "last", "--json").document
+    assert [r["status"] for r in shown["results"]] == ["ok", "incomplete", "incomplete"]
+
+
+def test_an_emulator_that_fails_says_so_itself(lab: Lab, cli: Cli) -> None:
+    lab.plays(words="qemu-system-aarch64: no machine of that name", status=1)
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert done.status == 4
+    assert "the emulated virt-a53 failed with exit status 1" in done.says
+    assert "no machine of that name" in done.says
+
+
+def test_a_guest_that_hangs_is_ended(
+    lab: Lab, cli: Cli, fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=2, fate="fail")
+    lab.plays(hangs=True, after=b"rcu: INFO: rcu_sched self-detected stall\n")
+    monkeypatch.setattr(measure, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(process, "STOP_S", 0.1)
+    done = cli("run", "null", "mem.memset", "--target", "qemu:freertos-a64", "--json")
+    assert done.status == 4
+    assert "has been silent for 1 s; it was ended" in done.says
+    assert "self-detected stall" in done.says
+    assert [r["status"] for r in done.document["results"]] == ["ok", "incomplete"]
+    assert not lab.alive()
+
+
+def test_closing_leaves_no_file(lab: Lab) -> None:
+    with find("qemu:freertos-a64").start(Options(catalogue=True)) as link:
+        directory = Path(link._console.name).parent  # type: ignore[attr-defined]
+        assert directory.exists()
+        assert b'"hello"' in (link.read(5) or b"")
+    assert not directory.exists()
+    assert not lab.alive()
+
+
+def test_a_missing_emulator(lab: Lab, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(lab.bin.parent / "built"))
+    done = cli("run", "null", "--target", "qemu:freertos-a64", "--json")
+    assert done.status == 4
+    assert done.says == (
+        "rtstone: qemu-system-aarch64 is not installed; install it with: "
+        "apt-get install qemu-system-arm"
+    )
+    assert json.loads(done.out)["results"] == []
+
+
+def test_an_emulator_that_is_too_old(lab: Lab, cli: Cli) -> None:
+    lab.plays(version="6.1.0")
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert done.status == 4
+    assert "version 6.1.0; the lab needs 7.2 or later" in done.says
+
+
+def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "built" / "freertos-a64.elf").unlink()
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert done.status == 4
+    assert "freertos-a64.elf; `rtstone lab build` makes it" in done.says
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("qemu", "needs an argument"),
+        ("qemu:", "needs an argument"),
+        ("qemu:freertos-a46", "freertos-a64"),
+        ("qemu:freertos-a64+seed=x", "seed is a whole number below"),
+        ("qemu:freertos-a64+seed=99999999999", "seed is a whole number below"),
+        ("qemu:freertos-a64+icount=no", "icount may be on, off, not 'no'"),
+        ("qemu:freertos-a64+sed=1", "seed"),
+        ("qemu:freertos-a64+seed=1+seed=2", "seed is given twice"),
+        ("qemu:freertos-a64+preempt=full", "freertos-a64 has but one preemption model"),
+        ("qemu:q35/linux-6.1+preempt=rt", "preempt may be none, voluntary, full, not 'rt'"),
+    ],
+)
+def test_what_is_no_target(spec: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        find(spec)
+    assert says in str(refused.value)
+
+
+def test_every_system_is_listed_under_the_name_that_it_has() -> None:
+    names = [listed.argument for listed in qemu.Qemu.listed()]
+    assert names[-1] == "kernel=FILE"
+    assert {find(f"qemu:{name}").name for name in names[:-1]} == {f"qemu:{n}" for n in names[:-1]}
+    assert set(SYSTEMS) == {name.split("+")[0] for name in names[:-1]}
