@@ -23,6 +23,7 @@ from rtstone.lab import images, kernels, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import System
 from rtstone.targets.base import Link, Listed, Options, Target
+from rtstone.targets.local import Local
 from rtstone.targets.process import BUILT, Process, digest
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
@@ -94,7 +95,7 @@ class Qemu(Target):
         """Starts the emulator.  Raises TargetError if something it takes is missing."""
         if self.system.kernel and options.catalogue:
             # The same source makes the same tables, and a kernel takes seconds to boot.
-            return Process([str(BUILT / "rtstone-agent"), "--list"], "`make agent` builds it")
+            return Local().start(options)
         lines = ("list", commands.BYE) if options.catalogue else options.script
         return _Emulator(lambda place: self._command(place, lines), self.system.board.name)
 
@@ -133,8 +134,7 @@ class Qemu(Target):
         """The agent: a program of the guest, or one with its operating system."""
         if self.system.image:
             return BUILT / self.system.image
-        native = self.system.board.arch == "x86_64"
-        return BUILT / ("rtstone-agent" if native else f"rtstone-agent-{self.system.board.arch}")
+        return images.AGENTS[self.system.board.arch]
 
     @cached_property
     def _version(self) -> str:
@@ -167,7 +167,7 @@ class Qemu(Target):
         image, initramfs, script = self._image, None, None
         if self.system.kernel:
             image, initramfs = self._kernel.image, directory / "initramfs"
-            initramfs.write_bytes(images.initramfs(self._image, text, self._kernel.modules))
+            initramfs.write_bytes(images.linux(self._kernel, text))
         else:
             script = directory / "script"
             script.write_bytes(SCRIPT_MARK + text + b"\0")
