@@ -51,7 +51,7 @@ add_agent(agent ${RTS_IMAGE} freertos)
 target_include_directories(agent PUBLIC ${BOARD})
 target_include_directories(agent SYSTEM PUBLIC ${KERNEL_INCLUDES})
 target_link_libraries(${RTS_IMAGE} PRIVATE kernel)
-target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/lib
+target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/lib/release
                     -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
                     -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/image.map)
 target_link_libraries(${RTS_IMAGE} PRIVATE -lm -Wl,--start-group -lc -lgcc -Wl,--end-group)
