@@ -93,7 +93,7 @@ struct experiment {
 /* When activation j of a rate is due: never more than a tick off, however long it goes on. */
 static rts_tick release_of(rts_tick start, int64_t rate, uint64_t j)
 {
-    return start + (rts_tick)((unsigned __int128)j * TENTHS * RTS_TIME_HZ / (uint64_t)rate);
+    return start + rts_scale(j, TENTHS * RTS_TIME_HZ, (uint64_t)rate);
 }
 
 /* An activation that was completed at `now`, against its deadline. */
@@ -132,7 +132,7 @@ static uint64_t exponential(uint64_t *state, uint64_t mean)
         for (; (next = draw(state)) < previous; n++)
             previous = next;
         if (n % 2)
-            return mean * whole + (uint64_t)((unsigned __int128)mean * first >> 32);
+            return mean * whole + rts_scale(mean, first, UINT64_C(1) << 32);
     }
 }
 
@@ -542,8 +542,7 @@ static int run_tasks(experiment *x)
 /* Activations whose deadlines the test holds, by the rates alone. */
 static uint64_t due_in(const experiment *x, const job_spec *s)
 {
-    uint64_t n =
-        (uint64_t)((unsigned __int128)x->duration * (uint64_t)s->rate / (TENTHS * RTS_TIME_HZ));
+    uint64_t n = rts_scale(x->duration, (uint64_t)s->rate, TENTHS * RTS_TIME_HZ);
     while (release_of(x->start, s->rate, n + 1) <= x->end)
         n++;
     while (n && release_of(x->start, s->rate, n) > x->end)

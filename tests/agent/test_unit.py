@@ -12,6 +12,7 @@ PROGRAMS = [
     "recorder_test",
     "recorder_small_test",
     "wire_test",
+    "scale_test",
     "whetstone_test",
     "command_test",
     "options_test",
