@@ -11,6 +11,7 @@ from tests.agent.speak import BUILD
 PROGRAMS = [
     "recorder_test",
     "recorder_small_test",
+    "recorder_tiny_test",
     "wire_test",
     "scale_test",
     "whetstone_test",
