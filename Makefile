@@ -10,13 +10,15 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent agent-aarch64 engine charts check-tools clean lock
+.PHONY: run test bench lint format agent agent-aarch64 freertos engine charts check-tools \
+	check-cross clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
+	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator; beside cyclictest and perf"
 	@echo "make lint    check style, types and warnings"
 
@@ -70,6 +72,37 @@ build/agent-aarch64/Makefile: | check-tools
 
 build/agent/Makefile: | check-tools
 	cmake -S agent -B build/agent -G "$(GENERATOR)"
+
+# ---- FreeRTOS images (docs/freertos.md) -------------------------------------------------------
+
+FREERTOS_KERNEL_PATH ?=
+FREERTOS_BOARDS := virt-a53:freertos-a64
+FREERTOS_OPTIONS ?=
+
+freertos: | check-cross
+	@kernel="$(FREERTOS_KERNEL_PATH)"; \
+	[ -n "$$kernel" ] || kernel=$$($(PYTHON) agent/ports/freertos/kernel/find.py) || exit 1; \
+	mkdir -p $(AGENTS); \
+	for pair in $(FREERTOS_BOARDS); do \
+	    board=$${pair%:*}; image=$${pair#*:}; \
+	    cmake -S agent -B build/$$image -G "$(GENERATOR)" -DFREERTOS_KERNEL_PATH="$$kernel" \
+	        -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$$board.cmake $(FREERTOS_OPTIONS) \
+	        && cmake --build build/$$image || exit 1; \
+	    cmp -s build/$$image/$$image.elf $(AGENTS)/$$image.elf \
+	        || install -m 644 build/$$image/$$image.elf $(AGENTS) || exit 1; \
+	done
+
+check-cross:
+	@missing=; \
+	command -v cmake >/dev/null || missing="$$missing cmake"; \
+	command -v aarch64-linux-gnu-gcc >/dev/null || missing="$$missing gcc-aarch64-linux-gnu"; \
+	[ -e /usr/lib/picolibc/aarch64-linux-gnu/lib/libc.a ] \
+	    || missing="$$missing picolibc-aarch64-linux-gnu"; \
+	if [ -n "$$missing" ]; then \
+	    echo "make: not installed:$$missing" >&2; \
+	    echo "make: install it with: apt-get install$$missing" >&2; \
+	    exit 1; \
+	fi
 
 build/sanitized/Makefile: | check-tools
 	cmake -S agent -B build/sanitized -G "$(GENERATOR)" -DRTS_SANITIZE=ON

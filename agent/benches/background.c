@@ -346,8 +346,8 @@ static int run_half(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sched.bg50.orig",
-     .title = "Fifty background tasks, first stamp to last",
-     .source = "Sjöblom, scheduler",
+     .title = RTS_SAY("Fifty background tasks, first stamp to last"),
+     .source = RTS_SAY("Sjöblom, scheduler"),
      .metric = "scheduling",
      .help =
          "50 tasks of the lowest kind the system has (time sharing) are released together into a "
@@ -364,8 +364,8 @@ static const rts_bench benches[] = {
      .time_ns = 30 * SECOND_NS,
      .run = run_orig},
     {.id = "sched.bg50.half",
-     .title = "Fifty equal tasks until half of them are done",
-     .source = "Sjöblom, scheduler; measures of rtstone",
+     .title = RTS_SAY("Fifty equal tasks until half of them are done"),
+     .source = RTS_SAY("Sjöblom, scheduler; measures of rtstone"),
      .metric = "scheduling",
      .help =
          "50 equal tasks wait at a gate, each with the same work; the sample is the time from "

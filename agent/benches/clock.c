@@ -176,21 +176,23 @@ static int run_bintime(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "null",
-     .title = "Nothing between two stamps",
-     .source = "rtstone",
-     .help = "Two reads of the clock and nothing between them, net of the clock's overhead: the "
-             "error of the instrument itself.",
+     .title = RTS_SAY("Nothing between two stamps"),
+     .source = RTS_SAY("rtstone"),
+     .help = RTS_SAY(
+         "Two reads of the clock and nothing between them, net of the clock's overhead: the "
+         "error of the instrument itself."),
      .traits = RTS_RESTS,
      .samples = 100000,
      .warmup = 1000,
      .time_ns = 10 * SECOND_NS,
      .run = run_null},
     {.id = "clk.overhead",
-     .title = "Cost of reading the clock",
-     .source = "Gutsalov, figures 2-4",
+     .title = RTS_SAY("Cost of reading the clock"),
+     .source = RTS_SAY("Gutsalov, figures 2-4"),
      .metric = "clocks and timers",
-     .help = "Two reads of the clock back to back. The minimum is what is subtracted from every "
-             "sample of the other benches; the maximum shows how long something else had the CPU.",
+     .help = RTS_SAY(
+         "Two reads of the clock back to back. The minimum is what is subtracted from every "
+         "sample of the other benches; the maximum shows how long something else had the CPU."),
      .params = clock_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = READS,
@@ -198,11 +200,13 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_overhead},
     {.id = "clk.resolution",
-     .title = "Resolution of the clock",
-     .source = "rtstone, after Sjöblom's rule that no interval is shorter than the clock resolves",
+     .title = RTS_SAY("Resolution of the clock"),
+     .source = RTS_SAY(
+         "rtstone, after Sjöblom's rule that no interval is shorter than the clock resolves"),
      .metric = "clocks and timers",
-     .help = "Differences of consecutive readings: nominal resolution, smallest step, the granule "
-             "the clock advances by, and steps backwards, of which there must be none.",
+     .help = RTS_SAY(
+         "Differences of consecutive readings: nominal resolution, smallest step, the granule "
+         "the clock advances by, and steps backwards, of which there must be none."),
      .params = clock_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = READS,
@@ -210,14 +214,15 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_resolution},
     {.id = "det.bintime",
-     .title = "Longest blocking seen by a busy top-priority task",
-     .source = "Obenland, determinism, figure 6",
-     .help = "A task of the highest priority reads a clock all the time; an interval is the call "
-             "and whatever was stolen from the task. Maximum less mean estimates the longest "
-             "blocking by the kernel, interrupts or the hypervisor. Keeping a sample is part of "
-             "the next interval, and sorting 64 of them in part of every 64th (some 100 ns). Under "
-             "real-time throttling the task rests by itself, and no interval spans a rest. With "
-             "clock=counter equal in kind to oslat.",
+     .title = RTS_SAY("Longest blocking seen by a busy top-priority task"),
+     .source = RTS_SAY("Obenland, determinism, figure 6"),
+     .help = RTS_SAY(
+         "A task of the highest priority reads a clock all the time; an interval is the call "
+         "and whatever was stolen from the task. Maximum less mean estimates the longest "
+         "blocking by the kernel, interrupts or the hypervisor. Keeping a sample is part of "
+         "the next interval, and sorting 64 of them in part of every 64th (some 100 ns). Under "
+         "real-time throttling the task rests by itself, and no interval spans a rest. With "
+         "clock=counter equal in kind to oslat."),
      .params = bintime_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = 0,

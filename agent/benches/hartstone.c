@@ -14,8 +14,9 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define TESTS_MAX 200
-#define EXTRA_MAX TESTS_MAX
-#define TASKS_MAX (8 + EXTRA_MAX)
+#define BASE_MAX 8 /* tasks of a baseline, and the server */
+#define EXTRA_MAX (RTS_TASKS_MAX - BASE_MAX < TESTS_MAX ? RTS_TASKS_MAX - BASE_MAX : TESTS_MAX)
+#define TASKS_MAX (BASE_MAX + EXTRA_MAX)
 #define TENTHS 10           /* rates are held in tenths of a hertz: exact in every experiment */
 #define UTILISATION_MAX 1.5 /* where an experiment ends at the latest */
 #define PLANNED_MAX 1.1     /* up to here its tests have to fit into its time */
@@ -84,16 +85,17 @@ struct experiment {
     rts_queue requests;
     rts_sem *done;
     unsigned n, made; /* tasks of this test; tasks there are */
+    bool full;        /* this system has no room for all of them */
     int server;       /* index of the server's task, -1: none */
     hart_task task[TASKS_MAX];
-    job_spec base[8];
+    job_spec base[BASE_MAX];
     unsigned n_base;
 };
 
 /* When activation j of a rate is due: never more than a tick off, however long it goes on. */
 static rts_tick release_of(rts_tick start, int64_t rate, uint64_t j)
 {
-    return start + (rts_tick)((unsigned __int128)j * TENTHS * RTS_TIME_HZ / (uint64_t)rate);
+    return start + rts_scale(j, TENTHS * RTS_TIME_HZ, (uint64_t)rate);
 }
 
 /* An activation that was completed at `now`, against its deadline. */
@@ -132,7 +134,7 @@ static uint64_t exponential(uint64_t *state, uint64_t mean)
         for (; (next = draw(state)) < previous; n++)
             previous = next;
         if (n % 2)
-            return mean * whole + (uint64_t)((unsigned __int128)mean * first >> 32);
+            return mean * whole + rts_scale(mean, first, UINT64_C(1) << 32);
     }
 }
 
@@ -377,7 +379,8 @@ static void harder(experiment *x, unsigned step)
 /* Experiment 4: more tasks, like task 3 or like the sporadic one, or both in turn. */
 static void crowd_in(experiment *x, unsigned step)
 {
-    for (unsigned i = 0; i < step; i++) {
+    x->full = step > EXTRA_MAX;
+    for (unsigned i = 0; i < step && i < EXTRA_MAX; i++) {
         bool sporadic = x->series == AH || (x->series == SA && i % 2);
         add_task(x, &x->base[sporadic ? 5 : 2]);
     }
@@ -412,6 +415,7 @@ static void make_set(experiment *x, unsigned test)
 {
     unsigned step = test - 1;
     x->n = 0;
+    x->full = false;
     x->server_work = x->series == SH || x->series == SA ? x->m : 0;
     for (unsigned i = 0; i < x->n_base; i++)
         add_task(x, &x->base[i]);
@@ -542,8 +546,7 @@ static int run_tasks(experiment *x)
 /* Activations whose deadlines the test holds, by the rates alone. */
 static uint64_t due_in(const experiment *x, const job_spec *s)
 {
-    uint64_t n =
-        (uint64_t)((unsigned __int128)x->duration * (uint64_t)s->rate / (TENTHS * RTS_TIME_HZ));
+    uint64_t n = rts_scale(x->duration, (uint64_t)s->rate, TENTHS * RTS_TIME_HZ);
     while (release_of(x->start, s->rate, n + 1) <= x->end)
         n++;
     while (n && release_of(x->start, s->rate, n) > x->end)
@@ -653,7 +656,7 @@ static bool goes_on(const experiment *x, outcome *o)
     if (c->stop_asked ||
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
-    if (tests == TESTS_MAX || (c->common.samples && tests == c->common.samples) ||
+    if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
         (tests && utilisation(x) > UTILISATION_MAX))
         return false;
     if (!tests || !limit || rts_time() - x->begin < limit)
@@ -726,6 +729,8 @@ static void tell_outcome(experiment *x, const outcome *o)
     if (o->missed.test)
         rts_figure_add(c, "first test with a miss", o->missed.test, "");
     rts_figure_add(c, "tests that the time did not allow", o->cut, "");
+    if (x->full)
+        rts_figure_add(c, "room for tasks", TASKS_MAX, "tasks");
     rts_figure_add(c, "raw speed", x->raw, "KWIPS");
     rts_figure_add(c, "factor of all loads", (double)x->m, "");
     rts_figure_add(c, "duration of a test", (double)x->duration / 1e9, "s");
@@ -745,7 +750,7 @@ static unsigned count_tests(experiment *x)
     unsigned tests = 0;
     do
         make_set(x, ++tests + 1);
-    while (tests < TESTS_MAX && utilisation(x) <= PLANNED_MAX);
+    while (tests < TESTS_MAX && !x->full && utilisation(x) <= PLANNED_MAX);
     return tests;
 }
 
@@ -906,10 +911,10 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
 
 #define EXPERIMENT(id_, what, how, param)                                                          \
     {.id = "hart." id_,                                                                            \
-     .title = "Hartstone " id_ ": " what,                                                          \
-     .source = "Golatowski, Hartstone; Donohoe et al. 1990",                                       \
+     .title = RTS_SAY("Hartstone " id_ ": " what),                                                 \
+     .source = RTS_SAY("Golatowski, Hartstone; Donohoe et al. 1990"),                              \
      .samples = TESTS_MAX,                                                                         \
-     .help = how ABOUT,                                                                            \
+     .help = RTS_SAY(how ABOUT),                                                                   \
      .params = param,                                                                              \
      .needs = RTS_CAP_PRIORITIES,                                                                  \
      .traits = RTS_ONE_CPU,                                                                        \
@@ -923,10 +928,11 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
 
 static const rts_bench benches[] = {
     {.id = "hart.raw",
-     .title = "Hartstone: raw speed",
-     .source = "Golatowski, Hartstone",
-     .help = "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
-             "running; a sample is the time of one piece of the work.",
+     .title = RTS_SAY("Hartstone: raw speed"),
+     .source = RTS_SAY("Golatowski, Hartstone"),
+     .help = RTS_SAY(
+         "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
+         "running; a sample is the time of one piece of the work."),
      .time_ns = 10 * SECOND_NS,
      .run = run_raw},
     SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",

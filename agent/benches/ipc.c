@@ -410,10 +410,10 @@ static int run_srsr(rts_case *c)
 
 #define IPC_BENCH(name, what, how, p, more_needs, more_traits, fn)                                 \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = "Sjöblom, inter-process communication",                                             \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Sjöblom, inter-process communication"),                                    \
      .metric = "message passing",                                                                  \
-     .help = how ABOUT,                                                                            \
+     .help = RTS_SAY(how ABOUT),                                                                   \
      .params = p,                                                                                  \
      .needs = more_needs,                                                                          \
      .traits = more_traits,                                                                        \

@@ -86,11 +86,12 @@ static int run_jitter(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "det.timer_jitter",
-     .title = "Jitter of a periodic timer",
-     .source = "Obenland, figure 5",
-     .help = "A timer is set to an absolute first expiration and an interval; the sample is how "
-             "late the first statement behind each expiration runs. Expirations that fell "
-             "together are missed. The figures hold the drift, fitted to the first 32768.",
+     .title = RTS_SAY("Jitter of a periodic timer"),
+     .source = RTS_SAY("Obenland, figure 5"),
+     .help = RTS_SAY(
+         "A timer is set to an absolute first expiration and an interval; the sample is how "
+         "late the first statement behind each expiration runs. Expirations that fell "
+         "together are missed. The figures hold the drift, fitted to the first 32768."),
      .metric = "clocks and timers",
      .params = jitter_param,
      .traits = RTS_OWN_SERIES,

@@ -174,9 +174,9 @@ static int run_irqsoff(rts_case *c)
 
 #define PHASE_BENCH(name, what, from, how, fn)                                                     \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = from,                                                                               \
-     .help = how,                                                                                  \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY(from),                                                                      \
+     .help = RTS_SAY(how),                                                                         \
      .params = latency_param,                                                                      \
      .needs = RTS_CAP_EVENT,                                                                       \
      .traits = RTS_OWN_SERIES,                                                                     \
@@ -202,9 +202,10 @@ static const rts_bench benches[] = {
                 "scrolling a framebuffer, hdparm, closing a block device, switching consoles.",
                 run_irqsoff),
     {.id = "int.latency.self",
-     .title = "Interrupt latency, absolute",
-     .source = "rtstone, benchmarks 4.3",
-     .help = "The handler reads how far the timer's own counter has gone beyond its compare value.",
+     .title = RTS_SAY("Interrupt latency, absolute"),
+     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .help = RTS_SAY(
+         "The handler reads how far the timer's own counter has gone beyond its compare value."),
      .needs = RTS_CAP_IRQ_TIMER,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 2},

@@ -142,8 +142,8 @@ static unsigned two(const rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.latencytest",
-     .title = "Audio thread that works for 80% of its period",
-     .source = "Dankwardt, part 3, after Senoner's latencytest",
+     .title = RTS_SAY("Audio thread that works for 80% of its period"),
+     .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
      .help =
          "A task of the highest priority wakes up once per audio period and works in a loop that "
          "alone lasts 80% of it (readings of the counter). Series period: distance of the "

@@ -349,9 +349,9 @@ static int run_memset(rts_case *c)
 
 #define HEAP_BENCH(name, what, how, p, fn)                                                         \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = "Sjöblom, operating-system primitives",                                             \
-     .help = how,                                                                                  \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Sjöblom, operating-system primitives"),                                    \
+     .help = RTS_SAY(how),                                                                         \
      .params = p,                                                                                  \
      .needs = RTS_CAP_HEAP,                                                                        \
      .traits = RTS_RESTS,                                                                          \
@@ -362,9 +362,9 @@ static int run_memset(rts_case *c)
 
 #define BLOCK_BENCH(name, what, how, fn)                                                           \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = "Sjöblom, operating-system primitives",                                             \
-     .help = how,                                                                                  \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Sjöblom, operating-system primitives"),                                    \
+     .help = RTS_SAY(how),                                                                         \
      .params = block_param,                                                                        \
      .needs = RTS_CAP_HEAP,                                                                        \
      .traits = RTS_RESTS | RTS_BATCHES,                                                            \

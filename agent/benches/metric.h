@@ -15,10 +15,10 @@
 /* An entry of a table of benches, all of one group. */
 #define METRIC_BENCH(name, group, what, how, p, more_needs, more_traits, slope, fn)                \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = "ISO/IEC 9945-1:1996, performance metrics; procedure of rtstone",                   \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("ISO/IEC 9945-1:1996, performance metrics; procedure of rtstone"),          \
      .metric = group,                                                                              \
-     .help = how,                                                                                  \
+     .help = RTS_SAY(how),                                                                         \
      .params = p,                                                                                  \
      .needs = more_needs,                                                                          \
      .traits = more_traits,                                                                        \

@@ -24,8 +24,10 @@ static const char *const groups[] = {
 static struct {
     const char *group;
     unsigned n;
-    char ids[2048];
+    char *ids;
 } found;
+
+#define IDS_BYTES 2048
 
 static void collect(const rts_bench *bench)
 {
@@ -33,12 +35,15 @@ static void collect(const rts_bench *bench)
     if (!bench->metric || strcmp(bench->metric, found.group) != 0)
         return;
     found.n++;
-    snprintf(found.ids + used, sizeof found.ids - used, "%s%s", used ? " " : "", bench->id);
+    snprintf(found.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
 }
 
 static int run_metrics(rts_case *c)
 {
     unsigned covered = 0;
+    found.ids = rts_alloc(c, IDS_BYTES);
+    if (!found.ids)
+        return rts_failed(c, "no memory for the names");
     rts_table(c, "POSIX.1 metric groups", "group\tmeasured by");
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         found.group = groups[i];
@@ -54,10 +59,11 @@ static int run_metrics(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "posix.metrics",
-     .title = "Groups of POSIX metrics",
-     .source = "Gutsalov, after ISO/IEC 9945-1:1996",
-     .help = "The metric groups of the standard, each with the benches that measure it. It takes "
-             "no samples.",
+     .title = RTS_SAY("Groups of POSIX metrics"),
+     .source = RTS_SAY("Gutsalov, after ISO/IEC 9945-1:1996"),
+     .help = RTS_SAY(
+         "The metric groups of the standard, each with the benches that measure it. It takes "
+         "no samples."),
      .samples = 1,
      .run = run_metrics},
 };

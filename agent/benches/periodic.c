@@ -161,13 +161,14 @@ static int run_periodic(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.periodic",
-     .title = "Periodic wake-up at an absolute time",
-     .source = "Dankwardt, part 3; as cyclictest does",
-     .help = "A task per CPU sleeps until absolute times a period apart; the sample is how late it "
-             "runs. Missed activations are counted, and the corrected distribution holds the "
-             "lateness they would have had. Under policy=deadline, too, the task sleeps until its "
-             "release, so that both policies are measured alike; jobs that used up their runtime "
-             "are counted.",
+     .title = RTS_SAY("Periodic wake-up at an absolute time"),
+     .source = RTS_SAY("Dankwardt, part 3; as cyclictest does"),
+     .help = RTS_SAY(
+         "A task per CPU sleeps until absolute times a period apart; the sample is how late it "
+         "runs. Missed activations are counted, and the corrected distribution holds the "
+         "lateness they would have had. Under policy=deadline, too, the task sleeps until its "
+         "release, so that both policies are measured alike; jobs that used up their runtime "
+         "are counted."),
      .params = periodic_param,
      .traits = RTS_OWN_SERIES,
      .samples = 100000,

@@ -191,8 +191,8 @@ static int run_kill(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "proc.create",
-     .title = "Create a thread or process that does not run",
-     .source = "Sjöblom, process primitives",
+     .title = RTS_SAY("Create a thread or process that does not run"),
+     .source = RTS_SAY("Sjöblom, process primitives"),
      .help =
          "Duration of the call that creates a child which cannot run yet, for it is less urgent "
          "than its parent on the same CPU, or, where the call does not say how urgent (clone, "
@@ -210,8 +210,8 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_create},
     {.id = "proc.kill",
-     .title = "Terminate a thread or process that has not run",
-     .source = "Sjöblom, process primitives",
+     .title = RTS_SAY("Terminate a thread or process that has not run"),
+     .source = RTS_SAY("Sjöblom, process primitives"),
      .help =
          "A child made as for proc.create, but always a level below its parent, is terminated: "
          "`call` ends when the terminating call returns, `complete` when the child is gone and "

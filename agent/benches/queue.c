@@ -195,10 +195,11 @@ static const rts_param throughput_param[] = {
 
 static const rts_bench benches[] = {
     {.id = "mq.latency",
-     .title = "Latency of a message queue",
-     .source = "Obenland, table 10",
-     .help = "A less urgent task sends to one that waits: from the stamp within the message, taken "
-             "before the send, to the return of the receive.",
+     .title = RTS_SAY("Latency of a message queue"),
+     .source = RTS_SAY("Obenland, table 10"),
+     .help = RTS_SAY(
+         "A less urgent task sends to one that waits: from the stamp within the message, taken "
+         "before the send, to the return of the receive."),
      .metric = "message passing",
      .params = latency_param,
      .needs = RTS_CAP_PRIORITIES,
@@ -208,8 +209,8 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_latency},
     {.id = "mq.throughput",
-     .title = "Throughput of a message queue",
-     .source = "Obenland, table 10",
+     .title = RTS_SAY("Throughput of a message queue"),
+     .source = RTS_SAY("Obenland, table 10"),
      .help =
          "Two tasks of equal priority, a queue of 10 messages: a sample is the time from before "
          "the first send of a block to the return of its last receive; the figures are the "

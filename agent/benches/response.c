@@ -120,10 +120,11 @@ static int run_response(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "det.response",
-     .title = "Response time of a fixed piece of work",
-     .source = "Obenland, table 8",
-     .help = "A block of work, calibrated to 10 ms, between two stamps. Whatever takes the CPU or "
-             "slows it down stretches it.",
+     .title = RTS_SAY("Response time of a fixed piece of work"),
+     .source = RTS_SAY("Obenland, table 8"),
+     .help = RTS_SAY(
+         "A block of work, calibrated to 10 ms, between two stamps. Whatever takes the CPU or "
+         "slows it down stretches it."),
      .params = response_param,
      .traits = RTS_RESTS,
      .samples = 1000,

@@ -461,8 +461,8 @@ static const rts_param param[] = {
 
 static const rts_bench benches[] = {
     {.id = "rheal.db",
-     .title = "Rhealstone: deadlock breaking",
-     .source = "Golatowski, Rhealstone; Kar 1990",
+     .title = RTS_SAY("Rhealstone: deadlock breaking"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help =
          "H asks for the lock that L holds while M has taken the CPU from L: L has to run "
          "instead of M. sampled: H's stamps around its obtain. classic, rtems: L obtains, wakes "

@@ -279,20 +279,21 @@ static const rts_param param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
 
 static const rts_bench benches[] = {
     {.id = "rheal.ts",
-     .title = "Rhealstone: task switch",
-     .source = "Golatowski, Rhealstone; Kar 1990",
-     .help = "Two tasks of equal priority yield to each other. sampled: from the stamp before the "
-             "yield of one to the first statement of the other. classic: (T_run - T_loop)/(2N-1) - "
-             "T_dir; T_run is N yields of each, T_loop the empty loops, T_dir a yield with nobody "
-             "else ready.",
+     .title = RTS_SAY("Rhealstone: task switch"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
+     .help = RTS_SAY(
+         "Two tasks of equal priority yield to each other. sampled: from the stamp before the "
+         "yield of one to the first statement of the other. classic: (T_run - T_loop)/(2N-1) - "
+         "T_dir; T_run is N yields of each, T_loop the empty loops, T_dir a yield with nobody "
+         "else ready."),
      .metric = "scheduling",
      .params = param,
      .needs = RTS_CAP_PRIORITIES,
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_ts},
     {.id = "rheal.ss",
-     .title = "Rhealstone: semaphore shuffling",
-     .source = "Golatowski, Rhealstone; Kar 1990",
+     .title = RTS_SAY("Rhealstone: semaphore shuffling"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help =
          "Two tasks of equal priority loop: obtain the semaphore, yield, release it, yield; each "
          "obtain meets a taken semaphore. sampled: from the stamp before the release (and the "

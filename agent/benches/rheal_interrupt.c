@@ -101,12 +101,13 @@ static const rts_param il_param[] = {
 
 static const rts_bench benches[] = {
     {.id = "rheal.il",
-     .title = "Rhealstone: interrupt latency",
-     .source = "Golatowski, Rhealstone; Kar 1990",
-     .help = "The program asks for an interrupt: from the stamp before to the first statement of "
-             "its routine. classic: the mean of N, less the stamps. On POSIX a real-time signal to "
-             "the task itself, or an eventfd for which a more urgent thread waits: neither is an "
-             "interrupt of hardware, for which there is int.latency.phase.",
+     .title = RTS_SAY("Rhealstone: interrupt latency"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
+     .help = RTS_SAY(
+         "The program asks for an interrupt: from the stamp before to the first statement of "
+         "its routine. classic: the mean of N, less the stamps. On POSIX a real-time signal to "
+         "the task itself, or an eventfd for which a more urgent thread waits: neither is an "
+         "interrupt of hardware, for which there is int.latency.phase."),
      .params = il_param,
      .needs = RTS_CAP_SOFT_IRQ,
      RHEAL_TRAITS_AND_LIMITS,

@@ -395,8 +395,8 @@ static const rts_param dt_param[] = {
 
 static const rts_bench benches[] = {
     {.id = "rheal.pt",
-     .title = "Rhealstone: preemption",
-     .source = "Golatowski, Rhealstone; Kar 1990",
+     .title = RTS_SAY("Rhealstone: preemption"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help =
          "L resumes H, which is more urgent and suspends itself again. sampled: from L's stamp "
          "before the resume to H's first statement. classic: (T_run - T_loop)/(N-1) - T_back; "
@@ -408,23 +408,25 @@ static const rts_bench benches[] = {
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_pt},
     {.id = "rheal.im",
-     .title = "Rhealstone: intertask message latency",
-     .source = "Golatowski, Rhealstone; Kar 1990",
-     .help = "L sends messages of 4 long words to H, which waits for them. sampled: from L's stamp "
-             "before the send to the return of H's receive. classic: (T_run - T_loop)/(N-1) - "
-             "T_recv, a receive from a queue that holds a message; a figure has it less rheal.ts "
-             "instead, as another port does.",
+     .title = RTS_SAY("Rhealstone: intertask message latency"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
+     .help = RTS_SAY(
+         "L sends messages of 4 long words to H, which waits for them. sampled: from L's stamp "
+         "before the send to the return of H's receive. classic: (T_run - T_loop)/(N-1) - "
+         "T_recv, a receive from a queue that holds a message; a figure has it less rheal.ts "
+         "instead, as another port does."),
      .metric = "message passing",
      .params = plain_param,
      .needs = RTS_CAP_PRIORITIES,
      RHEAL_TRAITS_AND_LIMITS,
      .run = run_im},
     {.id = "rheal.dt",
-     .title = "Rhealstone: datagram throughput",
-     .source = "Golatowski, Rhealstone; Kar and Porter 1989",
-     .help = "L sends H a datagram through a queue and waits for the acknowledgement: the time of "
-             "both, and KB/s as a figure. The component of 1989 that rheal.im replaced. classic: "
-             "(T_run - T_loop)/N.",
+     .title = RTS_SAY("Rhealstone: datagram throughput"),
+     .source = RTS_SAY("Golatowski, Rhealstone; Kar and Porter 1989"),
+     .help = RTS_SAY(
+         "L sends H a datagram through a queue and waits for the acknowledgement: the time of "
+         "both, and KB/s as a figure. The component of 1989 that rheal.im replaced. classic: "
+         "(T_run - T_loop)/N."),
      .metric = "message passing",
      .params = dt_param,
      .needs = RTS_CAP_PRIORITIES,

@@ -324,10 +324,10 @@ static int run_wait_busy(rts_case *c)
 
 #define SEM_BENCH(name, what, how, p, more_needs, more_traits, slope, fn)                          \
     {.id = name,                                                                                   \
-     .title = what,                                                                                \
-     .source = "Gutsalov, table 3",                                                                \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Gutsalov, table 3"),                                                       \
      .metric = "semaphores",                                                                       \
-     .help = how,                                                                                  \
+     .help = RTS_SAY(how),                                                                         \
      .params = p,                                                                                  \
      .needs = more_needs,                                                                          \
      .traits = more_traits,                                                                        \

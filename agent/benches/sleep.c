@@ -100,8 +100,8 @@ static int run_nanosleep(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.nanosleep",
-     .title = "Sleep of a given length",
-     .source = "Dankwardt, part 3, figures 2-11",
+     .title = RTS_SAY("Sleep of a given length"),
+     .source = RTS_SAY("Dankwardt, part 3, figures 2-11"),
      .help =
          "Stamp, sleep of 50 ms, stamp; the sample is by how much it took longer than requested. "
          "The stamps are of the clock that the sleep follows. Memory is locked and touched, the "

@@ -164,19 +164,20 @@ static int run_ballast(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sched.yield",
-     .title = "Yield with nobody else to run",
-     .source = "Sjöblom, scheduler",
+     .title = RTS_SAY("Yield with nobody else to run"),
+     .source = RTS_SAY("Sjöblom, scheduler"),
      .metric = "scheduling",
-     .help = "One task, alone at its priority: stamp, yield, stamp when it runs again. A voluntary "
-             "pass through the scheduler without a switch.",
+     .help = RTS_SAY(
+         "One task, alone at its priority: stamp, yield, stamp when it runs again. A voluntary "
+         "pass through the scheduler without a switch."),
      .traits = RTS_RESTS | RTS_BATCHES,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
      .time_ns = 10 * SECOND_NS,
      .run = run_yield},
     {.id = "sched.yield.pair",
-     .title = "Yield from task to task",
-     .source = "Sjöblom, scheduler; variant of rtstone",
+     .title = RTS_SAY("Yield from task to task"),
+     .source = RTS_SAY("Sjöblom, scheduler; variant of rtstone"),
      .metric = "scheduling",
      .help =
          "Two tasks of equal priority on one CPU: from the stamp before the yield of one to the "
@@ -189,11 +190,12 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_pair},
     {.id = "ctx.ballast",
-     .title = "Context switch among many tasks",
-     .source = "Gutsalov, table 2 and figure 7",
+     .title = RTS_SAY("Context switch among many tasks"),
+     .source = RTS_SAY("Gutsalov, table 2 and figure 7"),
      .metric = "scheduling",
-     .help = "The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the system. "
-             "A scheduler of constant time shows no slope over their number.",
+     .help = RTS_SAY(
+         "The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the system. "
+         "A scheduler of constant time shows no slope over their number."),
      .params = ballast_param,
      .needs = RTS_CAP_PRIORITIES,
      .traits = RTS_ONE_CPU,

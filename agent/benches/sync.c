@@ -285,10 +285,11 @@ static const rts_param test3_param[] = {
 
 static const rts_bench benches[] = {
     {.id = "sync.test1",
-     .title = "Post and wait, or lock and unlock, without a switch",
-     .source = "Obenland, figure 7",
-     .help = "One task posts a semaphore and waits for it, or locks and unlocks a mutex: the cost "
-             "of the two calls.",
+     .title = RTS_SAY("Post and wait, or lock and unlock, without a switch"),
+     .source = RTS_SAY("Obenland, figure 7"),
+     .help = RTS_SAY(
+         "One task posts a semaphore and waits for it, or locks and unlocks a mutex: the cost "
+         "of the two calls."),
      .metric = "semaphores",
      .params = test1_param,
      .traits = RTS_RESTS | RTS_BATCHES,
@@ -297,10 +298,11 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_test1},
     {.id = "sync.test2",
-     .title = "Round trip over two semaphores",
-     .source = "Obenland, figure 8",
-     .help = "A posts one semaphore and waits for the other, B the other way round: from A's stamp "
-             "before the post to its stamp after the wait. Both have the same priority.",
+     .title = RTS_SAY("Round trip over two semaphores"),
+     .source = RTS_SAY("Obenland, figure 8"),
+     .help = RTS_SAY(
+         "A posts one semaphore and waits for the other, B the other way round: from A's stamp "
+         "before the post to its stamp after the wait. Both have the same priority."),
      .metric = "semaphores",
      .params = test2_param,
      .traits = RTS_RESTS,
@@ -309,8 +311,8 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_test2},
     {.id = "sync.test3",
-     .title = "Priority inversion",
-     .source = "Obenland, figure 9",
+     .title = RTS_SAY("Priority inversion"),
+     .source = RTS_SAY("Obenland, figure 9"),
      .help =
          "L takes a resource and stamps, H blocks on it, M keeps the CPU for 10 ms: until H has "
          "the resource. The verdict is inverted if the median is at least half of M's loop, "

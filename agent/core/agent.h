@@ -8,7 +8,7 @@
 #define RTS_VERSION "0.2.0"
 #define RTS_WIRE_VERSION 1
 
-/* Sends the tables of all benches: the answer to --list. */
+/* Sends the tables of all benches and loads: the answer to --list. */
 void rts_agent_list(void);
 
 /* Carries out the host's commands until it says bye; the exit status. */

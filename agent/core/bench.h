@@ -37,15 +37,29 @@ typedef struct rts_param {
     const char *help;
 } rts_param;
 
+/*
+ * What a person reads of a table: title, source, help.  A port that defines RTS_WITHOUT_TEXTS has
+ * no room for it; the host then takes it from its own agent.
+ */
+#ifdef RTS_WITHOUT_TEXTS
+#define RTS_SAY(text) ""
+#else
+#define RTS_SAY(text) text
+#endif
+
+/* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
+#define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
+
 /* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
-#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, offsetof(S, f), u, d, lo, hi, NULL, h}
+#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, RTS_AT(S, f), u, d, lo, hi, NULL, RTS_SAY(h)}
 #define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
-    {#f, RTS_T_DURATION, offsetof(S, f), "ns", d, lo, hi, NULL, h}
-#define RTS_SIZE(S, f, d, lo, hi, h) {#f, RTS_T_SIZE, offsetof(S, f), "B", d, lo, hi, NULL, h}
-#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, offsetof(S, f), NULL, d, 0, 1, NULL, h}
-#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, offsetof(S, f), NULL, d, 0, 0, c, h}
+    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", d, lo, hi, NULL, RTS_SAY(h)}
+#define RTS_SIZE(S, f, d, lo, hi, h)                                                               \
+    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", d, lo, hi, NULL, RTS_SAY(h)}
+#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, d, 0, 1, NULL, RTS_SAY(h)}
+#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), NULL, d, 0, 0, c, RTS_SAY(h)}
 #define RTS_TEXT(S, f, h)                                                                          \
-    {#f, RTS_T_TEXT, offsetof(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, NULL, h}
+    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, NULL, RTS_SAY(h)}
 #define RTS_PARAMS_END {NULL, RTS_T_END, 0, NULL, 0, 0, 0, NULL, NULL}
 
 enum {
@@ -99,7 +113,6 @@ extern const rts_param rts_common_params[];
 
 /* ---- a case ------------------------------------------------------------------------------ */
 
-#define RTS_PARAM_BYTES 1024
 #define RTS_FIGURES 24
 #define RTS_TABLES 4
 #define RTS_REASON 256
@@ -131,6 +144,7 @@ typedef struct rts_series_out {
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
     int64_t others;    /* other agents at work on this machine meanwhile */
+    int64_t stack_bytes, heap_bytes; /* the most a task's stack held; of the heap, at once */
     int64_t prio;      /* of the measuring task */
     const char *sched; /* its policy: "fifo", "rr", "deadline", "other" */
     bool locked, shared;
@@ -175,9 +189,6 @@ struct rts_case {
     char told[RTS_TOLD]; /* how far a case without samples says it is, see rts_tell() */
     volatile unsigned told_done, tellings;
 };
-
-#define RTS_TASKS_MAX 1200
-#define RTS_SEMS_MAX 1200
 
 /* The parameters of the case, as the family's struct. */
 static inline const void *rts_params(const rts_case *c)

@@ -17,7 +17,8 @@ const char *const rts_cap_names[] = {
 
 void *rts_alloc(rts_case *c, size_t size)
 {
-    size = (size + 63) & ~(size_t)63; /* objects of different tasks share no cache line */
+    const size_t line = RTS_CACHE_LINE;
+    size = (size + line - 1) & ~(line - 1); /* objects of different tasks share no cache line */
     if (size > c->arena_size - c->arena_used)
         return NULL;
     void *block = c->arena + c->arena_used;

@@ -24,7 +24,7 @@ static unsigned misfits(const uint64_t *d, unsigned n, uint64_t g)
 
 uint64_t rts_clock_granule(rts_tick (*reading)(void))
 {
-    enum { N = 512 };
+    enum { N = RTS_GRANULE_READS };
     uint64_t d[N];
     uint64_t least = UINT64_MAX;
     /* Waits of different length, so that equal distances are not taken for the granule. */

@@ -10,23 +10,24 @@
 
 const rts_param rts_common_params[] = {
     {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, 0, 0, INT64_MAX / 2, NULL,
-     "samples to take; 0: until the time is up"},
+     RTS_SAY("samples to take; 0: until the time is up")},
     {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", 0, 0, CENTURY_NS, NULL,
-     "longest duration of the timed section; 0: until the samples are taken"},
+     RTS_SAY("longest duration of the timed section; 0: until the samples are taken")},
     {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000, NULL,
-     "samples discarded first"},
+     RTS_SAY("samples discarded first")},
     {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_LEVELS + 1,
-     RTS_PRIO_MAX, NULL, "highest priority of the case's tasks"},
+     RTS_PRIO_MAX, NULL, RTS_SAY("highest priority of the case's tasks")},
     {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1, NULL,
-     "CPUs to measure on; without it an isolated CPU, or else the last one"},
+     RTS_SAY("CPUs to measure on; without it an isolated CPU, or else the last one")},
     {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1, NULL,
-     "keep every sample; needs a number of samples"},
+     RTS_SAY("keep every sample; needs a number of samples")},
     {"config", RTS_T_CHOICE, offsetof(rts_common, config), NULL, RTS_BOUND, 0, 0,
      "bound|1cpu|2cpu|1rt",
-     "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU with "
-     "it; wherever the system puts them; as bound, but not without a second CPU"},
+     RTS_SAY(
+         "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU "
+         "with it; wherever the system puts them; as bound, but not without a second CPU")},
     {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096, NULL,
-     "operations between two stamps; 0: as many as the clock's granule needs"},
+     RTS_SAY("operations between two stamps; 0: as many as the clock's granule needs")},
     RTS_PARAMS_END,
 };
 
@@ -295,7 +296,7 @@ int rts_command_parse(rts_case *c, char *words)
 
 static void put_cpus(rts_wire *w, const char *key, const rts_cpuset *set)
 {
-    static char text[8 * RTS_CPUS];
+    static char text[4 * RTS_CPUS + 1]; /* three CPUs are ten characters at most: 0-1,3-4, */
     size_t used = 0;
     text[0] = '\0';
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {

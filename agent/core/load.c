@@ -13,10 +13,10 @@
 static const rts_param common_params[] = {
     {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, RTS_PLACE_OTHERS, 0, 0,
      "others|measured|any",
-     "where it runs: on the CPUs that are not measured, on those that are, or wherever the system "
-     "puts it"},
+     RTS_SAY("where it runs: on the CPUs that are not measured, on those that are, or wherever the "
+             "system puts it")},
     {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1, NULL,
-     "the CPUs that are measured; without it an isolated CPU, or else the last one"},
+     RTS_SAY("the CPUs that are measured; without it an isolated CPU, or else the last one")},
     RTS_PARAMS_END,
 };
 
@@ -203,7 +203,7 @@ static unsigned all_workers(const rts_running *l)
 static rts_running *share(const rts_running *parsed)
 {
     unsigned n = all_workers(parsed);
-    size_t head = (sizeof *parsed + 63) & ~(size_t)63;
+    size_t head = (sizeof *parsed + RTS_CACHE_LINE - 1) & ~(size_t)(RTS_CACHE_LINE - 1);
     size_t state = parsed->load->state ? parsed->load->state(parsed->params) : 0;
     size_t size = head + n * sizeof(rts_worker) + state;
     rts_running *l = rts_port_shared(size);
@@ -366,10 +366,9 @@ typedef struct mark {
     sum component[RTS_COMPONENTS];
 } mark;
 
-/* Marks are at least MARK_DISTANCE apart, so that these reach back for more than a window. */
-#define MARKS 32
-#define MARK_DISTANCE (RTS_TIME_HZ / 20)
-static mark marks[MARKS];
+/* Marks are at least MARK_DISTANCE apart, so that they reach back for more than a window. */
+#define MARK_DISTANCE (RTS_TIME_HZ * 8 / (5 * RTS_MARKS))
+static mark marks[RTS_MARKS];
 static unsigned n_marks; /* ever made */
 static rts_tick case_start;
 
@@ -405,18 +404,18 @@ void rts_load_case_starts(void)
         rts_sleep_until(rts_time() + WINDOW_TICKS);
     }
     starved = false;
-    if (the_load && rts_time() - marks[(n_marks - 1) % MARKS].at >= MARK_DISTANCE)
-        read_sums(&marks[n_marks++ % MARKS]);
+    if (the_load && rts_time() - marks[(n_marks - 1) % RTS_MARKS].at >= MARK_DISTANCE)
+        read_sums(&marks[n_marks++ % RTS_MARKS]);
     case_start = rts_time(); /* not before the mark */
 }
 
 /* The latest mark that lies before the case and a window before its end, or else the first. */
 static const mark *window_start(rts_tick now)
 {
-    unsigned n = n_marks < MARKS ? n_marks : MARKS;
-    const mark *m = &marks[(n_marks - n) % MARKS];
+    unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
+    const mark *m = &marks[(n_marks - n) % RTS_MARKS];
     for (unsigned i = n_marks - n; i < n_marks; i++) {
-        const mark *next = &marks[i % MARKS];
+        const mark *next = &marks[i % RTS_MARKS];
         if (next->at <= case_start && next->at + WINDOW_TICKS <= now)
             m = next;
     }

@@ -12,19 +12,16 @@
 #include "bench.h"
 #include "wire.h"
 
-#define RTS_COMPONENTS 8
-#define RTS_WORKERS_MAX 1001
-
 typedef struct rts_load rts_load;
 typedef struct rts_running rts_running;
 typedef struct rts_component rts_component;
 
 /* One task of a load. */
 typedef struct rts_worker {
-    _Alignas(64) volatile uint64_t done; /* work so far, in the component's counts */
-    volatile uint64_t missed;            /* periods in which nothing was done */
-    volatile uint64_t runs;              /* how often a program ran to its end */
-    volatile bool ready;                 /* its preparations are over */
+    _Alignas(RTS_CACHE_LINE) volatile uint64_t done; /* work so far, in the component's counts */
+    volatile uint64_t missed;                        /* periods in which nothing was done */
+    volatile uint64_t runs;                          /* how often a program ran to its end */
+    volatile bool ready;                             /* its preparations are over */
     rts_running *load;
     const rts_component *component;
     unsigned index;       /* among the workers of its component */

@@ -3,7 +3,7 @@
  *
  * Benches are written against this header alone.  A port provides
  *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task, rts_child and rts_channel,
- *                  and the port's constants and choices
+ *                  the port's constants and choices, and the sizes.h of a small system
  *   port_inline.h  the hot operations, so that nothing stands between the two clock reads of a
  *                  sample but the system's own call
  *   *.c            everything else
@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "port_types.h"
+#include "sizes.h"
 
 /* Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs. */
 enum {
@@ -89,7 +90,6 @@ int rts_port_clock_init(rts_clock *clock);
 typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
 /* A set of CPU numbers. */
-#define RTS_CPUS 1024
 typedef struct rts_cpuset {
     uint64_t word[RTS_CPUS / 64];
 } rts_cpuset;

@@ -35,6 +35,8 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
 {
     memset(r, 0, sizeof *r); /* touches every page */
     r->setup = *setup;
+    if (RTS_COUNT_BITS == 32) /* no counter can overflow, nor with what comes on the way out */
+        r->setup.samples = least(setup->samples - 1, UINT32_MAX / 2) + 1;
     r->warm = setup->warmup;
     r->tail = least(setup->warmup / 2, RTS_CHUNK / 2);
     r->window_ticks = setup->hz;

@@ -15,24 +15,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sizes.h"
+
 #define RTS_HIST_BITS 7
-#ifndef RTS_HIST_RANGE
-#define RTS_HIST_RANGE 64 /* less saves memory: values of 2^RANGE and above count as overflow */
-#endif
 #define RTS_HIST_BUCKETS ((RTS_HIST_RANGE - RTS_HIST_BITS + 1) << RTS_HIST_BITS)
 
 #define RTS_CHUNK 64 /* samples between two turns, at most */
 #define RTS_WORST 16
-#ifndef RTS_TRACE
-#define RTS_TRACE 4096 /* windows kept; when they run out, two become one of twice the width */
-#endif
-#ifndef RTS_BLOCKS
-#define RTS_BLOCKS 2048 /* block maxima kept; likewise */
+
+#if RTS_COUNT_BITS == 32
+typedef uint32_t rts_count;
+#else
+typedef uint64_t rts_count;
 #endif
 
 typedef struct rts_hist {
     uint64_t n, sum, min, max;
-    uint64_t count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
+    rts_count count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
 } rts_hist;
 
 typedef struct rts_sample {

@@ -206,6 +206,8 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     put_known(w, "steal_ns", e->steal_ns);
     put_known(w, "smi", e->smi);
     put_known(w, "others", e->others);
+    put_known(w, "stack_bytes", e->stack_bytes);
+    put_known(w, "heap_bytes", e->heap_bytes);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
     put_known(w, "prio", e->prio);

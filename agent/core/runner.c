@@ -6,7 +6,6 @@
 #include "build_info.h" /* from the build system */
 #include "load.h"
 
-#define ARENA_STATE (2048u << 10) /* bytes for the benches' own state */
 #define PATIENCE_NS UINT64_C(20000000000)
 
 /* ---- the measuring task ------------------------------------------------------------------ */
@@ -96,7 +95,7 @@ static int open_arena(rts_case *c)
 {
     unsigned n = c->bench->series ? c->bench->series(c) : 1;
     size_t per_series = sizeof(rts_rec) + sizeof(rts_hist) + rts_series_raw_room(c) + 1024;
-    c->arena_size = ARENA_STATE + n * (per_series + sizeof(rts_series_out));
+    c->arena_size = RTS_STATE_BYTES + n * (per_series + sizeof(rts_series_out));
     c->arena = rts_port_shared(c->arena_size);
     if (!c->arena)
         return rts_unsupported(c, "no memory for %u series of samples", n);
@@ -178,7 +177,7 @@ static void run_case(char *words)
     c->progress_ms = the_progress_ms;
     c->patience_ns = PATIENCE_NS;
     c->batch = 1;
-    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
+    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
     if (rts_command_parse(c, words)) {
         c->status = RTS_S_FAILED;
         rts_send_end(c, false);
@@ -222,17 +221,22 @@ static void send_bye(uint64_t cases)
     rts_wire_end(w);
 }
 
+static void send_tables(void)
+{
+    rts_registry_each(rts_command_describe);
+    rts_load_list();
+}
+
 void rts_agent_list(void)
 {
     send_hello();
-    rts_registry_each(rts_command_describe);
-    rts_load_list();
+    send_tables();
     send_bye(0);
 }
 
 int rts_agent_serve(void)
 {
-    static char line[4096]; /* a text of a load is up to three characters a byte */
+    static char line[RTS_COMMAND_BYTES];
     uint64_t cases = 0;
     send_hello();
     for (int n; !rts_port_stopped() && (n = rts_port_getline(line, sizeof line)) >= 0;) {
@@ -245,6 +249,8 @@ int rts_agent_serve(void)
             rts_load_command(line + 5);
         } else if (sscanf(line, "progress %u", &the_progress_ms) == 1) {
             the_progress_ms = the_progress_ms < 60000 ? the_progress_ms : 60000;
+        } else if (!strcmp(line, "list")) {
+            send_tables();
         } else if (!strcmp(line, "bye")) {
             break;
         } else if (line[0]) {

@@ -11,7 +11,7 @@ struct rts_wire {
     uint32_t crc;
     bool comma; /* a comma is due before the next member */
     unsigned used;
-    char buffer[512];
+    char buffer[RTS_WIRE_BYTES];
 };
 
 static rts_wire the_wire;

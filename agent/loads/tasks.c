@@ -21,6 +21,9 @@ static int lowest_level(const rts_worker *w)
     return RTS_PRIO_MIN;
 }
 
+/* So many tasks, or as many as there may be. */
+#define WORKERS(n) ((n) < RTS_WORKERS_MAX ? (n) : RTS_WORKERS_MAX - 1)
+
 /* ---- rt200: a ring ----------------------------------------------------------------------- */
 
 typedef struct ring_params {
@@ -30,7 +33,7 @@ typedef struct ring_params {
 #define RING_TOP (RTS_PRIO_MAX - RTS_LEVELS - 1)
 
 static const rts_param ring_param[] = {
-    RTS_INT(ring_params, tasks, NULL, 200, 2, RTS_WORKERS_MAX - 1, "tasks in the ring"),
+    RTS_INT(ring_params, tasks, NULL, WORKERS(200), 2, RTS_WORKERS_MAX - 1, "tasks in the ring"),
     RTS_INT(ring_params, tokens, NULL, 4, 1, RTS_WORKERS_MAX - 1, "tokens that circulate"),
     RTS_INT(ring_params, prio, NULL, RING_TOP, RTS_PRIO_MIN, RTS_PRIO_MAX - 1,
             "highest priority of its tasks; they are spread from the lowest one up to it"),
@@ -89,7 +92,7 @@ typedef struct background_params {
 } background_params;
 
 static const rts_param background_param[] = {
-    RTS_INT(background_params, tasks, NULL, 50, 1, RTS_WORKERS_MAX - 1, "how many"),
+    RTS_INT(background_params, tasks, NULL, WORKERS(50), 1, RTS_WORKERS_MAX - 1, "how many"),
     RTS_PARAMS_END,
 };
 
@@ -97,12 +100,13 @@ static const rts_param background_param[] = {
 
 static const rts_load loads[] = {
     {.id = "min",
-     .title = "One real-time task below the measuring task spins",
-     .source = "Gutsalov",
-     .help = "One task of the lowest real-time priority runs an empty loop on the measured CPU and "
-             "so keeps everything that is not real-time from it. It rests when the measuring task "
-             "does, and as often as the system's brake on real-time tasks asks for. Counted are "
-             "passes of 1000 rounds.",
+     .title = RTS_SAY("One real-time task below the measuring task spins"),
+     .source = RTS_SAY("Gutsalov"),
+     .help = RTS_SAY(
+         "One task of the lowest real-time priority runs an empty loop on the measured CPU and "
+         "so keeps everything that is not real-time from it. It rests when the measuring task "
+         "does, and as often as the system's brake on real-time tasks asks for. Counted are "
+         "passes of 1000 rounds."),
      .needs = RTS_CAP_PRIORITIES,
      .place = RTS_PLACE_MEASURED,
      .component = {{.name = "spin",
@@ -111,12 +115,13 @@ static const rts_load loads[] = {
                     .prio = lowest_level,
                     .run = spin}}},
     {.id = "rt200",
-     .title = "200 real-time tasks that wake each other",
-     .source = "Gutsalov; reconstructed as a ring",
-     .help = "Each task of a ring waits on its own semaphore and posts its successor's; tokens "
-             "circulate without pause but for the rests that the brake on real-time tasks asks "
-             "for. Priorities are spread over the levels below the measuring task. Counted are "
-             "hops of a token.",
+     .title = RTS_SAY("200 real-time tasks that wake each other"),
+     .source = RTS_SAY("Gutsalov; reconstructed as a ring"),
+     .help =
+         RTS_SAY("Each task of a ring waits on its own semaphore and posts its successor's; tokens "
+                 "circulate without pause but for the rests that the brake on real-time tasks asks "
+                 "for. Priorities are spread over the levels below the measuring task. Counted are "
+                 "hops of a token."),
      .params = ring_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_SEM_PSHARED,
      .place = RTS_PLACE_MEASURED,
@@ -129,10 +134,11 @@ static const rts_load loads[] = {
                     .prio = ring_level,
                     .run = hop}}},
     {.id = "bg50",
-     .title = "50 tasks of the lowest priority",
-     .source = "Sjöblom",
-     .help = "50 time-sharing tasks of the lowest priority run meaningless loops on the measured "
-             "CPU. Counted are passes of 1000 rounds.",
+     .title = RTS_SAY("50 tasks of the lowest priority"),
+     .source = RTS_SAY("Sjöblom"),
+     .help = RTS_SAY(
+         "50 time-sharing tasks of the lowest priority run meaningless loops on the measured "
+         "CPU. Counted are passes of 1000 rounds."),
      .params = background_param,
      .place = RTS_PLACE_MEASURED,
      .component = {{.name = "loops",

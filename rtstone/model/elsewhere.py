@@ -24,7 +24,7 @@ _T = TypeVar("_T", bound=Table)
 
 
 def joined(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
-    """What either of them has; defaults are those of ``here``."""
+    """What either of them has; defaults are those of ``here``, and texts that it has room for."""
     return Catalogue(_joined(here.benches, elsewhere.benches), _joined(here.loads, elsewhere.loads))
 
 
@@ -68,20 +68,30 @@ def _why_not(table: Table, name: str, value: Value) -> str | None:
 def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
     tables = {**elsewhere, **here}
     for name in here.keys() & elsewhere.keys():
-        theirs = elsewhere[name].params
-        own = [_wider(param, elsewhere[name].param(param.name)) for param in here[name].params]
-        more = [param for param in theirs if here[name].param(param.name) is None]
-        tables[name] = structs.replace(here[name], params=[*own, *more])
+        one, other = here[name], elsewhere[name]
+        own = [_wider(param, other.param(param.name)) for param in one.params]
+        more = [param for param in other.params if one.param(param.name) is None]
+        tables[name] = structs.replace(
+            one,
+            title=one.title or other.title,
+            source=one.source or other.source,
+            help=one.help or other.help,
+            params=[*own, *more],
+        )
     return tables
 
 
 def _wider(param: Param, other: Param | None) -> Param:
     """The same with the values of another of its type as well."""
-    if other is None or other.type != param.type:
+    if other is None:
         return param
+    help_ = param.help or other.help
+    if other.type != param.type:
+        return structs.replace(param, help=help_)
     choices = param.choices and [*dict.fromkeys([*param.choices, *(other.choices or [])])]
     return structs.replace(
         param,
+        help=help_,
         choices=choices,
         min=_outer(min, param.min, other.min),
         max=_outer(max, param.max, other.max),

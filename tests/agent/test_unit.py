@@ -11,7 +11,9 @@ from tests.agent.speak import BUILD
 PROGRAMS = [
     "recorder_test",
     "recorder_small_test",
+    "recorder_tiny_test",
     "wire_test",
+    "scale_test",
     "whetstone_test",
     "command_test",
     "options_test",

@@ -72,6 +72,26 @@ def test_what_both_have_keeps_its_own_defaults() -> None:
     assert how
 
 
+def test_texts_that_have_no_room_here_come_from_elsewhere() -> None:
+    params = [Param("size", "size", default=8, help=""), Param("kind", "choice", help="its own")]
+    small = Bench("mem.copy", "", params=params, metric="memory")
+    full = Bench(
+        "mem.copy",
+        "Copy",
+        source="a paper",
+        help="One copy.",
+        params=[Param("size", "size", help="of a block"), Param("kind", "int", help="another")],
+    )
+    both = joined(Catalogue({"mem.copy": small}, {}), Catalogue({"mem.copy": full}, {}))
+    bench = both.benches["mem.copy"]
+    assert (bench.title, bench.source, bench.help) == ("Copy", "a paper", "One copy.")
+    assert bench.metric == "memory"
+    assert [(p.default, p.help) for p in bench.params] == [(8, "of a block"), (None, "its own")]
+    said = Load("spin", "Mine", help="my help")
+    both = joined(Catalogue({}, {"spin": said}), Catalogue({}, {"spin": Load("spin", "Theirs")}))
+    assert (both.loads["spin"].title, both.loads["spin"].help) == ("Mine", "my help")
+
+
 def test_values_that_are_not_there_and_those_that_are() -> None:
     found = expanded(
         Wanted("proc.create", {"kind": [*KINDS, "process"], "samples": [7, 8]}),

@@ -228,11 +228,12 @@ static int run_timerlat(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "int.latency.user",
-     .title = "From a timer's expiration to the user's program",
-     .source = "rtstone, benchmarks 4.3",
-     .help = "A timerfd with absolute expirations: from each to the first statement behind the "
-             "read() that returns. Interrupt, wake-up and switch together, which is not the "
-             "latency of a handler.",
+     .title = RTS_SAY("From a timer's expiration to the user's program"),
+     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .help =
+         RTS_SAY("A timerfd with absolute expirations: from each to the first statement behind the "
+                 "read() that returns. Interrupt, wake-up and switch together, which is not the "
+                 "latency of a handler."),
      .metric = "clocks and timers",
      .params = user_param,
      .traits = RTS_OWN_SERIES,
@@ -240,12 +241,13 @@ static const rts_bench benches[] = {
      .warmup = 2,
      .run = run_user},
     {.id = "int.latency.timerlat",
-     .title = "Interrupt and thread latency, by the kernel's tracer",
-     .source = "rtstone, benchmarks 4.3",
-     .help = "The tracer timerlat: from the programmed expiration of a timer of the kernel to its "
-             "handler (series irq) and to the thread that this wakes (series thread). The source "
-             "is dependent. What it sets is put back at its end; after a kill, write nop to "
-             "current_tracer.",
+     .title = RTS_SAY("Interrupt and thread latency, by the kernel's tracer"),
+     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .help = RTS_SAY(
+         "The tracer timerlat: from the programmed expiration of a timer of the kernel to its "
+         "handler (series irq) and to the thread that this wakes (series thread). The source "
+         "is dependent. What it sets is put back at its end; after a kill, write nop to "
+         "current_tracer."),
      .params = timerlat_param,
      .needs = RTS_CAP_FILES,
      .traits = RTS_OWN_SERIES,

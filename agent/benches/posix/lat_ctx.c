@@ -287,12 +287,13 @@ static unsigned three(const rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.lat_ctx",
-     .title = "Context switch in a ring of processes",
-     .source = "Dankwardt, part 2, after lmbench's lat_ctx",
-     .help = "A token goes round a ring of processes through pipes; each sums an array of its own "
-             "before it passes it on. A sample is one pass: its hops less what pipe and summing "
-             "cost one process alone, whose array is hot in the cache; refilling the cache belongs "
-             "to the switch. Three runs, each with new processes; lmbench takes the lowest mean.",
+     .title = RTS_SAY("Context switch in a ring of processes"),
+     .source = RTS_SAY("Dankwardt, part 2, after lmbench's lat_ctx"),
+     .help = RTS_SAY(
+         "A token goes round a ring of processes through pipes; each sums an array of its own "
+         "before it passes it on. A sample is one pass: its hops less what pipe and summing "
+         "cost one process alone, whose array is hot in the cache; refilling the cache belongs "
+         "to the switch. Three runs, each with new processes; lmbench takes the lowest mean."),
      .params = ring_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU,

@@ -195,13 +195,14 @@ static int run_options(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "posix.options",
-     .title = "Options of POSIX and the real-time profiles",
-     .source = "Obenland, tables 2 and 3; IEEE 1003.13-2003 and -1998",
-     .help = "For each option the macro as compiled, what sysconf says, and a probe that creates, "
-             "uses and destroys one object. An option is supported if sysconf announces it and its "
-             "probe works; announced alone it is partial. The profiles of 2003 are judged by these "
-             "options and the modules for files and processes, not by all their functions; those "
-             "of 1998 by threads, processes and files. There are no samples.",
+     .title = RTS_SAY("Options of POSIX and the real-time profiles"),
+     .source = RTS_SAY("Obenland, tables 2 and 3; IEEE 1003.13-2003 and -1998"),
+     .help = RTS_SAY(
+         "For each option the macro as compiled, what sysconf says, and a probe that creates, "
+         "uses and destroys one object. An option is supported if sysconf announces it and its "
+         "probe works; announced alone it is partial. The profiles of 2003 are judged by these "
+         "options and the modules for files and processes, not by all their functions; those "
+         "of 1998 by threads, processes and files. There are no samples."),
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .samples = 1,
      .run = run_options},

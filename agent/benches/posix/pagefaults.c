@@ -224,8 +224,8 @@ static int run_setup(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "env.setup",
-     .title = "Set-up of a real-time task, step by step",
-     .source = "Dankwardt, part 1",
+     .title = RTS_SAY("Set-up of a real-time task, step by step"),
+     .source = RTS_SAY("Dankwardt, part 1"),
      .help =
          "Allocates and touches heap, stack and mapped memory, takes the real-time priority, "
          "locks memory, and counts page faults around a section that writes to all of it; the "
@@ -237,8 +237,8 @@ static const rts_bench benches[] = {
      .time_ns = 10 * SECOND_NS,
      .run = run_setup},
     {.id = "dk.pagefaults",
-     .title = "Page faults in a timed section",
-     .source = "Dankwardt, part 1",
+     .title = RTS_SAY("Page faults in a timed section"),
+     .source = RTS_SAY("Dankwardt, part 1"),
      .help =
          "Duration of a write to a page of heap, stack or mapped memory that was touched and "
          "locked before, or with lock=off is fresh; and the faults that getrusage counts in the "

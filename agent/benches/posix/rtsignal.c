@@ -140,10 +140,11 @@ static int run_signal(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sig.rt",
-     .title = "Real-time signal between two processes",
-     .source = "Obenland, figure 10",
-     .help = "A less urgent process queues SIGRTMIN to a more urgent one: from the stamp before "
-             "sigqueue() to the first statement of the handler, or behind sigwaitinfo().",
+     .title = RTS_SAY("Real-time signal between two processes"),
+     .source = RTS_SAY("Obenland, figure 10"),
+     .help = RTS_SAY(
+         "A less urgent process queues SIGRTMIN to a more urgent one: from the stamp before "
+         "sigqueue() to the first statement of the handler, or behind sigwaitinfo()."),
      .metric = "signal exchange",
      .params = signal_param,
      .needs = RTS_CAP_SIGNALS | RTS_CAP_PROCESS | RTS_CAP_PRIORITIES,

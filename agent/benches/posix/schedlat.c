@@ -191,8 +191,8 @@ static unsigned kinds(const rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.schedlat",
-     .title = "Wake-up while the kernel serves a less urgent task",
-     .source = "Dankwardt, part 2",
+     .title = RTS_SAY("Wake-up while the kernel serves a less urgent task"),
+     .source = RTS_SAY("Dankwardt, part 2"),
      .help =
          "A task of the highest priority wakes up every millisecond on the CPU of a process that "
          "is not real-time and makes long system calls without pause; the sample is how late "

@@ -101,10 +101,11 @@ static int run_setitimer(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.setitimer",
-     .title = "Distance of a timer's expirations",
-     .source = "Dankwardt, part 3",
-     .help = "An interval timer (ITIMER_REAL) of 15 ms: from the first statement of the handler of "
-             "one SIGALRM to that of the next. Read minimum, mean and maximum, which are exact.",
+     .title = RTS_SAY("Distance of a timer's expirations"),
+     .source = RTS_SAY("Dankwardt, part 3"),
+     .help = RTS_SAY(
+         "An interval timer (ITIMER_REAL) of 15 ms: from the first statement of the handler of "
+         "one SIGALRM to that of the next. Read minimum, mean and maximum, which are exact."),
      .params = itimer_param,
      .needs = RTS_CAP_POSIX,
      .traits = RTS_OWN_SERIES,

@@ -327,18 +327,19 @@ static void scan_device(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "driver",
-     .title = "A slow block device is read from end to end",
-     .source = "Gutsalov; today a read scan of a USB stick or SD card instead of a floppy",
-     .help = "Reads the device in blocks of 64 KiB from the first to the last, as badblocks does, "
-             "past the page cache, and again. Measuring starts 5 s later.",
+     .title = RTS_SAY("A slow block device is read from end to end"),
+     .source = RTS_SAY("Gutsalov; today a read scan of a USB stick or SD card instead of a floppy"),
+     .help = RTS_SAY(
+         "Reads the device in blocks of 64 KiB from the first to the last, as badblocks does, "
+         "past the page cache, and again. Measuring starts 5 s later."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
      .lead_ns = UINT64_C(5000000000),
      .prepare = prepare_driver,
      .component = {{.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device}}},
     {.id = "copy",
-     .title = "A disk file is copied",
-     .source = SENONER,
+     .title = RTS_SAY("A disk file is copied"),
+     .source = RTS_SAY(SENONER),
      .help =
          "Copies one file to another in blocks of 64 KiB and brings the copy to the disk, again "
          "and again. Neither file has a name, so nothing is left of them.",
@@ -347,28 +348,31 @@ static const rts_load loads[] = {
      .prepare = prepare_file,
      .component = {{.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file}}},
     {.id = "read",
-     .title = "A disk file is read",
-     .source = SENONER,
-     .help = "Reads one file in blocks of 64 KiB, again and again. It has no name, so nothing is "
-             "left of it.",
+     .title = RTS_SAY("A disk file is read"),
+     .source = RTS_SAY(SENONER),
+     .help = RTS_SAY(
+         "Reads one file in blocks of 64 KiB, again and again. It has no name, so nothing is "
+         "left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
      .component = {{.name = "read", .title = "reading", .unit = "bytes", .run = read_file}}},
     {.id = "write",
-     .title = "A disk file is written",
-     .source = SENONER,
-     .help = "Writes one file in blocks of 64 KiB and brings it to the disk, again and again. It "
-             "has no name, so nothing is left of it.",
+     .title = RTS_SAY("A disk file is written"),
+     .source = RTS_SAY(SENONER),
+     .help = RTS_SAY(
+         "Writes one file in blocks of 64 KiB and brings it to the disk, again and again. It "
+         "has no name, so nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
      .component = {{.name = "write", .title = "writing", .unit = "bytes", .run = write_file}}},
     {.id = "proc",
-     .title = "The /proc tree is read",
-     .source = SENONER,
-     .help = "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
-             "block is passed over. Counted are files.",
+     .title = RTS_SAY("The /proc tree is read"),
+     .source = RTS_SAY(SENONER),
+     .help = RTS_SAY(
+         "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
+         "block is passed over. Counted are files."),
      .needs = RTS_CAP_FILES,
      .component = {{.name = "proc", .title = "reading /proc", .unit = "files", .run = read_proc}}},
 };

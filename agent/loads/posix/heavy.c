@@ -426,14 +426,15 @@ static int prepare_heavy(rts_running *l)
 
 static const rts_load loads[] = {
     {.id = "heavy",
-     .title = "Seven components that are not real-time",
-     .source = "Obenland, Table 7",
-     .help = "Each component is a time-sharing process: Whetstone, file writes with an fsync after "
-             "each burst, utility calls and dynamic allocation for 10 ms in every 100 ms of wall "
-             "time each, at fixed distances from one another; 1000 interrupts a second; 4000 "
-             "packets of 64 bytes a second over TCP; and a search through a directory and all "
-             "below it without pause. Counted are ms of bursts, interrupts, messages received, "
-             "and files.",
+     .title = RTS_SAY("Seven components that are not real-time"),
+     .source = RTS_SAY("Obenland, Table 7"),
+     .help = RTS_SAY(
+         "Each component is a time-sharing process: Whetstone, file writes with an fsync after "
+         "each burst, utility calls and dynamic allocation for 10 ms in every 100 ms of wall "
+         "time each, at fixed distances from one another; 1000 interrupts a second; 4000 "
+         "packets of 64 bytes a second over TCP; and a search through a directory and all "
+         "below it without pause. Counted are ms of bursts, interrupts, messages received, "
+         "and files."),
      .params = heavy_param,
      .needs = RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_HEAP,
      .prepare = prepare_heavy,

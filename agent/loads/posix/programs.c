@@ -439,36 +439,40 @@ static void run_x11(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "x11",
-     .title = "x11perf draws",
-     .source = "Dankwardt, part 3, after Senoner's latencytest",
-     .help = "Runs x11perf again and again on the X server that DISPLAY names, or on an Xvfb of "
-             "its own that listens to nobody else. Counted is CPU time, that of Xvfb included.",
+     .title = RTS_SAY("x11perf draws"),
+     .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
+     .help = RTS_SAY(
+         "Runs x11perf again and again on the X server that DISPLAY names, or on an Xvfb of "
+         "its own that listens to nobody else. Counted is CPU time, that of Xvfb included."),
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_x11,
      PROGRAM("x11", "x11perf", run_x11)},
     {.id = "stress-ng",
-     .title = "stress-ng",
-     .source = "rtstone",
-     .help = "Runs stress-ng with the arguments, again when it has ended with success. Counted is "
-             "CPU time of all its processes.",
+     .title = RTS_SAY("stress-ng"),
+     .source = RTS_SAY("rtstone"),
+     .help = RTS_SAY(
+         "Runs stress-ng with the arguments, again when it has ended with success. Counted is "
+         "CPU time of all its processes."),
      .params = stress_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_stress,
      PROGRAM("stress-ng", "stress-ng", run_named)},
     {.id = "hackbench",
-     .title = "hackbench, again and again",
-     .source = "rtstone",
-     .help = "Runs hackbench with the arguments, again when it has ended with success. Counted is "
-             "CPU time of all its processes.",
+     .title = RTS_SAY("hackbench, again and again"),
+     .source = RTS_SAY("rtstone"),
+     .help = RTS_SAY(
+         "Runs hackbench with the arguments, again when it has ended with success. Counted is "
+         "CPU time of all its processes."),
      .params = hackbench_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_hackbench,
      PROGRAM("hackbench", "hackbench", run_named)},
     {.id = "command",
-     .title = "Any command line",
-     .source = "rtstone",
-     .help = "Runs the command line by /bin/sh, again when it has ended with status 0; any other "
-             "end is the end of the load. Counted is CPU time of all its processes.",
+     .title = RTS_SAY("Any command line"),
+     .source = RTS_SAY("rtstone"),
+     .help = RTS_SAY(
+         "Runs the command line by /bin/sh, again when it has ended with status 0; any other "
+         "end is the end of the load. Counted is CPU time of all its processes."),
      .params = command_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_command,

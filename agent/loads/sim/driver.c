@@ -24,10 +24,11 @@ static void call(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "driver",
-     .title = "A device's driver that masks interrupts",
-     .source = "Gutsalov; on a simulated system",
-     .help = "A time-sharing task calls the driver of a simulated device without pause; interrupts "
-             "wait for the end of the call, whose length the model says. Counted are calls.",
+     .title = RTS_SAY("A device's driver that masks interrupts"),
+     .source = RTS_SAY("Gutsalov; on a simulated system"),
+     .help = RTS_SAY(
+         "A time-sharing task calls the driver of a simulated device without pause; interrupts "
+         "wait for the end of the call, whose length the model says. Counted are calls."),
      .params = driver_param,
      .place = RTS_PLACE_MEASURED,
      .component = {{.name = "device", .title = "driver calls", .unit = "calls", .run = call}}},

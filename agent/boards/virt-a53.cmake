@@ -1,0 +1,19 @@
+# QEMU's board `virt` with a Cortex-A53: AArch64, EL1, GICv2, PL011 (docs/freertos.md).
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_ASM_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-a53 -fno-pic -fno-pie")
+set(CMAKE_ASM_FLAGS_INIT "-mcpu=cortex-a53 -fno-pic -fno-pie")
+
+set(RTS_PORT freertos)
+set(RTS_BOARD virt-a53)
+set(RTS_IMAGE freertos-a64.elf)
+set(RTS_FREERTOS_PORT GCC/ARM_AARCH64)
+set(RTS_KERNEL_DEFINITIONS GUEST QEMU) # its system call is the one of EL1
+# The kernel, and whatever else runs in interrupts, uses no FPU register.
+set(RTS_KERNEL_OPTIONS -mgeneral-regs-only)
+# Debian's picolibc-aarch64-linux-gnu: the C library of bare metal.
+set(RTS_LIBC /usr/lib/picolibc/aarch64-linux-gnu)
+set(RTS_ASM_PREFIX ${CMAKE_CURRENT_LIST_DIR}/virt-a53/abort.inc)

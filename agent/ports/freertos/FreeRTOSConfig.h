@@ -1,0 +1,64 @@
+/* How the FreeRTOS kernel is built; what may be chosen comes from CMake. */
+#ifndef FREERTOS_CONFIG_H
+#define FREERTOS_CONFIG_H
+
+#include <stdint.h>
+
+#include "board_config.h"
+
+#define configTICK_RATE_HZ 1000
+#define configMAX_PRIORITIES 32
+#define configMAX_TASK_NAME_LEN 12
+#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+
+#define configUSE_PREEMPTION 1
+#ifndef configUSE_TIME_SLICING
+#define configUSE_TIME_SLICING 0 /* RTS_FIFO; with it a tick amid a yield spoils the sample */
+#endif
+#ifndef configUSE_TICKLESS_IDLE
+#define configUSE_TICKLESS_IDLE 0
+#endif
+#define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
+#define configUSE_IDLE_HOOK 0
+#define configIDLE_SHOULD_YIELD 1
+
+#define configUSE_MUTEXES 1
+#define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_QUEUE_SETS 1
+#define configUSE_TASK_NOTIFICATIONS 1
+#define configTASK_NOTIFICATION_ARRAY_ENTRIES 4 /* the kernel's own, the port's, two channels */
+#define configUSE_TIMERS 0
+#define configUSE_STREAM_BUFFERS 1
+#define configQUEUE_REGISTRY_SIZE 0
+
+#define configSUPPORT_STATIC_ALLOCATION 1
+#define configSUPPORT_DYNAMIC_ALLOCATION 1
+#define configKERNEL_PROVIDED_STATIC_MEMORY 1
+#define configAPPLICATION_ALLOCATED_HEAP 1 /* the board says where it lies */
+
+/* Checks cost time in every call: they are for tests, not for measuring. */
+#ifndef RTS_FREERTOS_CHECKS
+#define RTS_FREERTOS_CHECKS 0
+#endif
+#define configUSE_MALLOC_FAILED_HOOK 0 /* who asks is told, and says so */
+#if RTS_FREERTOS_CHECKS
+#define configCHECK_FOR_STACK_OVERFLOW 2
+void freertos_assert(const char *file, int line);
+#define configASSERT(x)                                                                            \
+    if (!(x))                                                                                      \
+    freertos_assert(__FILE__, __LINE__)
+#else
+#define configCHECK_FOR_STACK_OVERFLOW 0
+#endif
+
+#define INCLUDE_vTaskDelay 1
+#define INCLUDE_xTaskDelayUntil 1
+#define INCLUDE_vTaskDelete 1
+#define INCLUDE_vTaskSuspend 1
+#define INCLUDE_vTaskPrioritySet 1
+#define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_xTaskGetCurrentTaskHandle 1
+#define INCLUDE_eTaskGetState 1
+#define INCLUDE_uxTaskGetStackHighWaterMark 1
+
+#endif

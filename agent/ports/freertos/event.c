@@ -1,0 +1,69 @@
+/* Interrupts: periodic events of a timer that the kernel does not use, and the soft one. */
+#include "freertos.h"
+#include "port.h"
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+{
+    (void)source;
+    uint64_t period = (BOARD_HZ + hz / 2) / hz;
+    *told = (rts_source){.name = BOARD_EVENT,
+                         .independence = "independent",
+                         .stamped = "the handler",
+                         .hz = (double)BOARD_HZ / (double)period};
+    *event = (rts_event){.served = freertos_events.n};
+    event->arrived.handle = xSemaphoreCreateBinaryStatic(&event->arrived.store);
+    freertos_events.arrived = event->arrived.handle;
+    board_events(period);
+    return 0;
+}
+
+/* Events that nobody waited for are told by the count of the next. */
+int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
+{
+    uint64_t n;
+    do { /* one that came while the last was copied has left its mark in the semaphore */
+        rts_sem_take(&event->arrived);
+        taskENTER_CRITICAL();
+        *stamp = freertos_events.stamp;
+        event->late = freertos_events.late;
+        n = freertos_events.n;
+        taskEXIT_CRITICAL();
+    } while (n == event->served);
+    *count = n - event->served;
+    event->served = n;
+    return 0;
+}
+
+void rts_event_close(rts_event *event)
+{
+    board_events(0);
+    freertos_events.arrived = NULL;
+    vSemaphoreDelete(event->arrived.handle);
+}
+
+/* ---- the soft interrupt ---------------------------------------------------------------------- */
+
+int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
+{
+    (void)form;
+    *irq = (rts_irq){handler, arg};
+    freertos_irq_argument = arg;
+    freertos_irq_handler = handler;
+    return 0;
+}
+
+void rts_irq_close(rts_irq *irq)
+{
+    (void)irq;
+    freertos_irq_handler = NULL;
+}
+
+/* What a case that was ended left behind. */
+void freertos_silence(void)
+{
+    board_events(0);
+    freertos_events.arrived = NULL;
+    freertos_irq_handler = NULL;
+}

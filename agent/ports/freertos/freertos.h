@@ -1,0 +1,56 @@
+/* Between the files of the FreeRTOS port, and between it and the board. */
+#ifndef RTS_FREERTOS_H
+#define RTS_FREERTOS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "FreeRTOS.h"
+#include "semphr.h"
+
+struct rts_task;
+
+/* ---- called by the board ------------------------------------------------------------------- */
+
+extern uint64_t freertos_ticks_before;
+
+/* In the handler of the event's timer: its counter, and how far it is beyond the compare value. */
+void freertos_event(uint64_t now, uint64_t late);
+
+/* In the handler of the soft interrupt. */
+void freertos_soft_interrupt(void);
+
+/* One line on the console, and the end: a processor's exception, with its registers. */
+_Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long where,
+                              unsigned long address);
+
+/* ---- between interrupts and tasks ---------------------------------------------------------- */
+
+/* The events there were, what the last one was like, and whom to tell. */
+extern struct freertos_events {
+    volatile uint64_t n, stamp, late;
+    SemaphoreHandle_t volatile arrived;
+} freertos_events;
+
+extern void (*volatile freertos_irq_handler)(void *arg);
+extern void *volatile freertos_irq_argument;
+
+/* ---- between the files of the port --------------------------------------------------------- */
+
+/* Memory of the heap that is gone with the case, however it ends. */
+void *freertos_alloc(size_t size);
+void freertos_release(void *block);
+
+/* Removes tasks without asking them; `from` is the last of those that stay, NULL: none does. */
+void freertos_kill_tasks(const struct rts_task *from);
+
+/* The newest of all tasks. */
+struct rts_task *freertos_newest_task(void);
+
+/* The largest use of a stack by tasks that have ended since the last call, in bytes. */
+size_t freertos_stack_used(void);
+
+/* Ends events and interrupts that a case has left behind. */
+void freertos_silence(void);
+
+#endif

@@ -1,0 +1,58 @@
+# FreeRTOS, the port and a board as one image.  The toolchain file (boards/BOARD.cmake) says which
+# board and what is special about it; the kernel's sources come from outside, FREERTOS_KERNEL_PATH.
+enable_language(ASM)
+
+option(RTS_FREERTOS_TIME_SLICING "tasks of equal priority share the CPU by ticks" OFF)
+option(RTS_FREERTOS_TICKLESS "no ticks while the system is idle" OFF)
+option(RTS_FREERTOS_CHECKS "configASSERT and checks of stacks; for tests, not for measuring" OFF)
+set(RTS_FREERTOS_HEAP heap_4 CACHE STRING "scheme of pvPortMalloc: heap_1 to heap_5")
+
+if(NOT FREERTOS_KERNEL_PATH)
+  set(FREERTOS_KERNEL_PATH $ENV{FREERTOS_KERNEL_PATH})
+endif()
+if(NOT EXISTS ${FREERTOS_KERNEL_PATH}/tasks.c)
+  message(FATAL_ERROR "no FreeRTOS kernel in '${FREERTOS_KERNEL_PATH}': make freertos fetches it, "
+                      "or set FREERTOS_KERNEL_PATH to the folder that has its tasks.c")
+endif()
+set(PORTABLE_KERNEL ${FREERTOS_KERNEL_PATH}/portable)
+set(BOARD ${CMAKE_CURRENT_SOURCE_DIR}/boards/${RTS_BOARD})
+set(PORT ${CMAKE_CURRENT_SOURCE_DIR}/ports/freertos)
+
+add_compile_options(-ffreestanding -ffunction-sections -fdata-sections)
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-isystem> $<$<COMPILE_LANGUAGE:C>:${RTS_LIBC}/include>)
+add_compile_definitions(${RTS_KERNEL_DEFINITIONS}
+                        configUSE_TIME_SLICING=$<BOOL:${RTS_FREERTOS_TIME_SLICING}>
+                        configUSE_TICKLESS_IDLE=$<BOOL:${RTS_FREERTOS_TICKLESS}>
+                        RTS_FREERTOS_CHECKS=$<BOOL:${RTS_FREERTOS_CHECKS}>
+                        RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}")
+
+# The kernel as it is, without our warnings.
+set(KERNEL_INCLUDES ${FREERTOS_KERNEL_PATH}/include ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT})
+file(GLOB KERNEL_PORT ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.c
+     ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.S)
+add_library(
+  kernel STATIC
+  ${FREERTOS_KERNEL_PATH}/tasks.c ${FREERTOS_KERNEL_PATH}/queue.c ${FREERTOS_KERNEL_PATH}/list.c
+  ${FREERTOS_KERNEL_PATH}/stream_buffer.c ${PORTABLE_KERNEL}/MemMang/${RTS_FREERTOS_HEAP}.c
+  ${KERNEL_PORT})
+target_compile_options(kernel PRIVATE -w ${RTS_KERNEL_OPTIONS})
+if(RTS_ASM_PREFIX)
+  target_compile_options(kernel PRIVATE $<$<COMPILE_LANGUAGE:ASM>:-include${RTS_ASM_PREFIX}>)
+endif()
+target_include_directories(kernel PRIVATE ${KERNEL_INCLUDES} ${PORT} ${BOARD})
+
+# What runs in interrupts is compiled as the kernel is.
+file(GLOB BOARD_SOURCES ${BOARD}/*.c ${BOARD}/*.S)
+set(IN_INTERRUPTS ${BOARD_SOURCES} ${PORT}/interrupt.c)
+set_source_files_properties(${IN_INTERRUPTS} PROPERTIES COMPILE_OPTIONS "${RTS_KERNEL_OPTIONS}")
+
+set(OTHER_SOURCES ${BOARD_SOURCES})
+add_agent(agent ${RTS_IMAGE} freertos)
+target_include_directories(agent PUBLIC ${BOARD})
+target_include_directories(agent SYSTEM PUBLIC ${KERNEL_INCLUDES})
+target_link_libraries(${RTS_IMAGE} PRIVATE kernel)
+target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/lib/release
+                    -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
+                    -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/image.map)
+target_link_libraries(${RTS_IMAGE} PRIVATE -lm -Wl,--start-group -lc -lgcc -Wl,--end-group)
+set_property(TARGET ${RTS_IMAGE} PROPERTY LINK_DEPENDS ${BOARD}/link.ld)

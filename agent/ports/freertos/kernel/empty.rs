@@ -1,0 +1,1 @@
+//! Nothing: cargo wants a library to hang the dependency on.

@@ -1,0 +1,234 @@
+/* The hot operations of the FreeRTOS port: the kernel's own call and nothing else. */
+#ifndef RTS_PORT_INLINE_H
+#define RTS_PORT_INLINE_H
+
+#include <errno.h>
+#include <string.h>
+
+/* Periods of the tick that had gone by when the kernel began to count them. */
+extern uint64_t freertos_ticks_before;
+
+static inline int freertos_result(BaseType_t result, int error)
+{
+    return result == pdPASS ? 0 : error;
+}
+
+static inline rts_tick rts_now(void)
+{
+    return board_now();
+}
+
+static inline rts_tick rts_time(void)
+{
+    return board_now();
+}
+
+static inline rts_tick rts_time_syscall(void)
+{
+    return board_now(); /* never called: there is no such capability */
+}
+
+static inline uint64_t rts_cpu_time(void)
+{
+    return 0; /* never called: there is no such capability */
+}
+
+static inline void rts_yield(void)
+{
+    taskYIELD();
+}
+
+/* Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count. */
+static inline void rts_sleep_until(rts_tick time)
+{
+    rts_tick tick = (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before;
+    TickType_t now = xTaskGetTickCount();
+    if ((int64_t)(tick - now) > 0)
+        xTaskDelayUntil(&now, (TickType_t)(tick - now));
+}
+
+/* The tick that comes next ends a part of one: the duration is only over with one more. */
+static inline int rts_sleep_for(rts_tick duration)
+{
+    vTaskDelay((TickType_t)((duration + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN + 1));
+    return 0;
+}
+
+static inline void rts_suspend(void)
+{
+    vTaskSuspend(NULL);
+}
+
+static inline int rts_resume(rts_task *task)
+{
+    vTaskResume(task->handle);
+    return 0;
+}
+
+static inline void rts_worked(rts_work kind, uint64_t amount)
+{
+    (void)kind;
+    (void)amount;
+}
+
+/* ---- children ----------------------------------------------------------------------------- */
+
+void freertos_child(void *unused);
+
+static inline int rts_child_create(rts_child *child, int kind)
+{
+    if (kind == RTS_CHILD_THREAD)
+        return freertos_result(xTaskCreate(freertos_child, "child", child->words, NULL,
+                                           (UBaseType_t)child->prio, &child->handle),
+                               -ENOMEM);
+    child->handle = xTaskCreateStatic(freertos_child, "child", child->words, NULL,
+                                      (UBaseType_t)child->prio, child->stack, &child->store);
+    return 0;
+}
+
+/* The call frees what the task had, as it is not the task's own. */
+static inline int rts_child_kill(rts_child *child, int kind)
+{
+    (void)kind;
+    vTaskDelete(child->handle);
+    return 0;
+}
+
+/* Nothing is left: only of tasks that delete themselves the idle task frees the memory. */
+static inline int rts_child_reap(rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return 0;
+}
+
+/* ---- interrupts ---------------------------------------------------------------------------- */
+
+static inline int rts_irq_raise(rts_irq *irq)
+{
+    (void)irq;
+    board_raise();
+    return 0;
+}
+
+/* How far the timer had gone beyond its compare value when its handler read it, in ticks. */
+static inline rts_tick rts_event_late(const rts_event *event)
+{
+    return event->late;
+}
+
+/* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
+
+static inline int rts_sem_create(rts_sem *sem, unsigned value)
+{
+    sem->handle = xSemaphoreCreateCountingStatic((UBaseType_t)-1, value, &sem->store);
+    return 0;
+}
+
+static inline int rts_sem_destroy(rts_sem *sem)
+{
+    vSemaphoreDelete(sem->handle);
+    return 0;
+}
+
+static inline int rts_sem_give(rts_sem *sem)
+{
+    return freertos_result(xSemaphoreGive(sem->handle), -EOVERFLOW);
+}
+
+static inline int rts_sem_take(rts_sem *sem)
+{
+    return freertos_result(xSemaphoreTake(sem->handle, portMAX_DELAY), -EAGAIN);
+}
+
+static inline int rts_sem_try(rts_sem *sem)
+{
+    return freertos_result(xSemaphoreTake(sem->handle, 0), -EAGAIN);
+}
+
+static inline int rts_mutex_lock(rts_mutex *mutex)
+{
+    return freertos_result(xSemaphoreTake(mutex->handle, portMAX_DELAY), -EAGAIN);
+}
+
+static inline int rts_mutex_unlock(rts_mutex *mutex)
+{
+    return freertos_result(xSemaphoreGive(mutex->handle), -EPERM);
+}
+
+static inline int rts_queue_send(rts_queue *queue, const void *message)
+{
+    return freertos_result(xQueueSend(queue->handle, message, portMAX_DELAY), -EAGAIN);
+}
+
+static inline int rts_queue_receive(rts_queue *queue, void *message)
+{
+    return freertos_result(xQueueReceive(queue->handle, message, portMAX_DELAY), -EAGAIN);
+}
+
+/* ---- channels ------------------------------------------------------------------------------ */
+
+static inline bool rts_channel_passes_pointer(int kind)
+{
+    return kind == RTS_CHANNEL_MAILBOX || kind == RTS_CHANNEL_NOTIFICATION;
+}
+
+/* A notification that nobody has taken yet makes the sender fail: it cannot wait for room. */
+static inline int rts_channel_send(rts_channel *channel, int kind, void *message)
+{
+    switch (kind) {
+    case RTS_CHANNEL_MAILBOX:
+        return rts_queue_send(&channel->queue, &message);
+    case RTS_CHANNEL_NOTIFICATION:
+        return freertos_result(xTaskNotifyIndexed(channel->receiver, channel->index,
+                                                  (uint32_t)(uintptr_t)message,
+                                                  eSetValueWithoutOverwrite),
+                               -EAGAIN);
+    case RTS_CHANNEL_MESSAGE_BUFFER:
+        return xMessageBufferSend(channel->buffer, message, channel->size, portMAX_DELAY) ==
+                       channel->size
+                   ? 0
+                   : -EAGAIN;
+    default:
+        return rts_queue_send(&channel->queue, message);
+    }
+}
+
+static inline int rts_channel_receive(rts_channel *channel, int kind, void **message)
+{
+    uint32_t value;
+    switch (kind) {
+    case RTS_CHANNEL_MAILBOX:
+        return rts_queue_receive(&channel->queue, message);
+    case RTS_CHANNEL_NOTIFICATION:
+        channel->receiver = xTaskGetCurrentTaskHandle();
+        if (xTaskNotifyWaitIndexed(channel->index, 0, 0, &value, portMAX_DELAY) != pdTRUE)
+            return -EAGAIN;
+        *message = (void *)(uintptr_t)value; /* all memory lies below 4 GiB */
+        return 0;
+    case RTS_CHANNEL_MESSAGE_BUFFER:
+        return xMessageBufferReceive(channel->buffer, *message, channel->size, portMAX_DELAY) ==
+                       channel->size
+                   ? 0
+                   : -EAGAIN;
+    case RTS_CHANNEL_QUEUE_SET:
+        return freertos_result(
+            xQueueReceive(xQueueSelectFromSet(channel->set, portMAX_DELAY), *message, 0), -EAGAIN);
+    default:
+        return rts_queue_receive(&channel->queue, *message);
+    }
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static inline void *rts_malloc(size_t size)
+{
+    return pvPortMalloc(size);
+}
+
+static inline void rts_free(void *block)
+{
+    vPortFree(block);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* Types of the FreeRTOS port.  The kernel's objects lie within them: they end with the case. */
+#ifndef RTS_PORT_TYPES_H
+#define RTS_PORT_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "FreeRTOS.h"
+#include "board.h"
+#include "message_buffer.h"
+#include "queue.h"
+#include "semphr.h"
+#include "task.h"
+
+/* 0 is the idle task's, 1 that of RTS_OTHER, and the highest the agent's own, the watchdog. */
+#define FREERTOS_PRIO_OTHER 1
+#define FREERTOS_PRIO_AGENT (configMAX_PRIORITIES - 1)
+#define RTS_PRIO_MIN 2
+#define RTS_PRIO_MAX (FREERTOS_PRIO_AGENT - 1)
+#define RTS_TIME_HZ BOARD_HZ
+
+/* A sleep ends at a tick: benches with a period release their tasks there. */
+#define RTS_SLEEP_GRAIN (RTS_TIME_HZ / configTICK_RATE_HZ)
+
+#define RTS_STACK_DEFAULT (8u << 10)
+#define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
+#define RTS_TABLE_BYTES (64 << 10) /* of the rows of a table */
+#define RTS_BUDGET_DEFAULT (16 << 20)
+
+#define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
+
+typedef struct rts_sem {
+    SemaphoreHandle_t handle;
+    StaticSemaphore_t store;
+} rts_sem;
+
+/* Mutexes of FreeRTOS always inherit: RTS_LOCK_NONE is a binary semaphore used as a lock. */
+typedef struct rts_mutex {
+    SemaphoreHandle_t handle;
+    StaticSemaphore_t store;
+} rts_mutex;
+
+typedef struct rts_queue {
+    QueueHandle_t handle;
+    StaticQueue_t store;
+    void *messages;
+} rts_queue;
+
+typedef struct rts_task {
+    TaskHandle_t handle;
+    StaticTask_t store;
+    void (*run)(void *);
+    void *arg;
+    StackType_t *stack;
+    size_t stack_bytes;
+    rts_sem ended;
+    struct rts_task *next; /* of all tasks there are */
+} rts_task;
+
+/* xTaskCreate(), memory from the heap, or xTaskCreateStatic(), memory given. */
+#define RTS_CHILD_KINDS "thread|static"
+#define RTS_VICTIM_KINDS RTS_CHILD_KINDS
+enum { RTS_CHILD_THREAD, RTS_CHILD_STATIC };
+
+typedef struct rts_child {
+    TaskHandle_t handle;
+    int prio;
+    uint32_t words; /* of stack */
+    StackType_t *stack;
+    StaticTask_t store;
+} rts_child;
+
+#define RTS_CHANNEL_KINDS "queue|mailbox|notification|message_buffer|queue_set"
+enum {
+    RTS_CHANNEL_QUEUE,
+    RTS_CHANNEL_MAILBOX,        /* a queue of pointers */
+    RTS_CHANNEL_NOTIFICATION,   /* a pointer as the value of a task's notification */
+    RTS_CHANNEL_MESSAGE_BUFFER, /* for one sender and one receiver */
+    RTS_CHANNEL_QUEUE_SET,      /* the receiver waits for a set in which the queue is */
+};
+#define RTS_MESSAGE_ROOM 0
+
+typedef struct rts_channel {
+    rts_queue queue;
+    size_t size;
+    TaskHandle_t receiver; /* of notifications: who received last, or else created the channel */
+    UBaseType_t index;
+    MessageBufferHandle_t buffer;
+    StaticMessageBuffer_t buffer_store;
+    void *bytes;
+    QueueSetHandle_t set;
+    StaticQueue_t set_store;
+} rts_channel;
+
+#define RTS_EVENTS "best"
+typedef struct rts_event {
+    rts_sem arrived;
+    uint64_t served; /* of those that there were */
+    uint64_t late;
+} rts_event;
+
+#define RTS_TIMERS "sleep"
+typedef struct rts_timer {
+    uint64_t first, period, next;
+} rts_timer;
+
+#define RTS_IRQ_FORMS "interrupt"
+typedef struct rts_irq {
+    void (*handler)(void *);
+    void *arg;
+} rts_irq;
+
+#endif

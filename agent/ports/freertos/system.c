@@ -1,0 +1,223 @@
+/* The agent's own side of FreeRTOS: capabilities, clock, conditions, the host. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "freertos.h"
+
+uint64_t freertos_ticks_before;
+
+uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".heap"), aligned(16)));
+
+/* ---- capabilities -------------------------------------------------------------------------- */
+
+uint32_t rts_port_caps(void)
+{
+    return RTS_CAP_PRIORITIES | (configUSE_TIME_SLICING ? RTS_CAP_ROUND_ROBIN : 0) | RTS_CAP_HEAP |
+           RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_IRQ_TIMER | RTS_CAP_SUSPEND |
+           RTS_CAP_SOFT_IRQ;
+}
+
+static const struct {
+    uint32_t cap;
+    const char *why;
+} reasons[] = {
+    {RTS_CAP_ROUND_ROBIN, "built with configUSE_TIME_SLICING 0, as ticks amid a yield would spoil "
+                          "samples; -DRTS_FREERTOS_TIME_SLICING=ON brings it"},
+    {RTS_CAP_PROCESS, "FreeRTOS has tasks in one address space, no processes"},
+    {RTS_CAP_SEM_NAMED, "semaphores of FreeRTOS have no names"},
+    {RTS_CAP_SEM_PSHARED, "there are no processes to share a semaphore"},
+    {RTS_CAP_CLOCK_LIBRARY, "the kernel's only clock is its tick; time is read from the counter"},
+    {RTS_CAP_CLOCK_SYSCALL, "the clock is a register, no call of the kernel"},
+    {RTS_CAP_LOCK_PROTECT, "FreeRTOS has no priority ceiling"},
+    {RTS_CAP_CPU_TIME, "built without configGENERATE_RUN_TIME_STATS, which costs in every switch"},
+    {RTS_CAP_SMP, "this build of FreeRTOS runs on one processor"},
+    {RTS_CAP_SIGNALS, "FreeRTOS has no signals"},
+    {RTS_CAP_FILES, "the image has no file system"},
+    {RTS_CAP_NETWORK, "the image has no network"},
+    {RTS_CAP_DEADLINE, "FreeRTOS schedules by fixed priorities"},
+    {RTS_CAP_POSIX, "the image has no POSIX layer"},
+};
+
+const char *rts_port_why_not(uint32_t cap)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].cap == cap)
+            return reasons[i].why;
+    return "the port does not have it";
+}
+
+const char *rts_port_strerror(int error)
+{
+    switch (error) {
+    case -ENOTSUP:
+        return "FreeRTOS does not have it, or it was built without it";
+    case -ENOMEM:
+        return "the heap is used up";
+    case -ENOSPC:
+        return "the object cannot hold as much";
+    case -EAGAIN:
+        return "the kernel's call failed";
+    case -EPERM:
+        return "the caller does not hold it";
+    case -EOVERFLOW:
+        return "its count is at its maximum";
+    default:
+        return "unknown error";
+    }
+}
+
+bool rts_port_is_limit(int error)
+{
+    return error == -ENOTSUP || error == -ENOMEM || error == -ENOSPC;
+}
+
+/* ---- clock and processor ------------------------------------------------------------------- */
+
+uint64_t rts_port_time_resolution_ns(void)
+{
+    return 1000000000 / BOARD_HZ;
+}
+
+int rts_port_clock_init(rts_clock *clock)
+{
+    clock->source = BOARD_COUNTER;
+    clock->unit = "ns";
+    clock->hz = BOARD_HZ;
+    return 0;
+}
+
+void rts_port_bind(int cpu)
+{
+    (void)cpu;
+}
+
+int rts_port_default_cpu(void)
+{
+    return 0;
+}
+
+void rts_port_cpus(rts_cpuset *set)
+{
+    *set = (rts_cpuset){{1}};
+}
+
+void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    *busy_ns = *rest_ns = 0;
+}
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+void rts_port_put(const char *bytes, size_t n)
+{
+    board_put(bytes, n);
+}
+
+void rts_port_flush(void)
+{
+}
+
+#define MARK "#rts script\n"
+
+/* The next character of the script in memory or, where there is none, of the console; -1: the end.
+ */
+static int next_character(void)
+{
+    static const char *script;
+    static bool looked;
+    if (!looked) {
+        looked = true;
+        if (!memcmp((const char *)(uintptr_t)BOARD_SCRIPT, MARK, sizeof MARK - 1))
+            script = (const char *)(uintptr_t)BOARD_SCRIPT + sizeof MARK - 1;
+    }
+    if (script)
+        return *script ? (unsigned char)*script++ : -1;
+    for (;;) {
+        int c = board_get();
+        if (c >= 0)
+            return c;
+        vTaskDelay(1);
+    }
+}
+
+int rts_port_getline(char *line, size_t size)
+{
+    int length = 0, c;
+    while ((c = next_character()) >= 0 && c != '\n') {
+        if (c == '\r')
+            continue;
+        if ((size_t)length + 1 < size)
+            line[length] = (char)c;
+        length++;
+    }
+    if (c < 0 && !length)
+        return -1;
+    line[(size_t)length < size ? (size_t)length : size - 1] = '\0';
+    return length;
+}
+
+bool rts_port_stopped(void)
+{
+    return false;
+}
+
+void rts_port_hello(rts_wire *w)
+{
+    rts_wire_str(w, "port", "freertos");
+    rts_wire_str(w, "os", "FreeRTOS " tskKERNEL_VERSION_NUMBER);
+    rts_wire_str(w, "arch", BOARD_ARCH);
+}
+
+void rts_port_conditions(rts_wire *w)
+{
+    rts_wire_str(w, "board", BOARD_NAME);
+    rts_wire_str(w, "freertos.version", tskKERNEL_VERSION_NUMBER);
+    rts_wire_str(w, "freertos.heap", RTS_FREERTOS_HEAP);
+    rts_wire_uint(w, "freertos.heap_bytes", configTOTAL_HEAP_SIZE);
+    rts_wire_uint(w, "freertos.tick_hz", configTICK_RATE_HZ);
+    rts_wire_bool(w, "freertos.preemption", configUSE_PREEMPTION);
+    rts_wire_bool(w, "freertos.time_slicing", configUSE_TIME_SLICING);
+    rts_wire_bool(w, "freertos.tickless", configUSE_TICKLESS_IDLE);
+    rts_wire_bool(w, "freertos.queue_sets", configUSE_QUEUE_SETS);
+    rts_wire_bool(w, "freertos.checks", RTS_FREERTOS_CHECKS);
+}
+
+/* ---- the worst case ------------------------------------------------------------------------- */
+
+/* Digits by hand: the stack may be what is broken. */
+static void put_hex(const char *before, unsigned long value)
+{
+    char digits[2 * sizeof value];
+    for (unsigned i = sizeof digits; i-- > 0; value >>= 4)
+        digits[i] = "0123456789abcdef"[value & 15];
+    board_put(before, strlen(before));
+    board_put(digits, sizeof digits);
+}
+
+_Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long where,
+                              unsigned long address)
+{
+    taskDISABLE_INTERRUPTS();
+    board_put("\nrtstone: ", 10);
+    board_put(what, strlen(what));
+    put_hex(" 0x", why);
+    put_hex(" at 0x", where);
+    put_hex(", address 0x", address);
+    board_put("\n", 1);
+    board_exit(1);
+}
+
+#if RTS_FREERTOS_CHECKS
+void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
+{
+    (void)name;
+    freertos_fault("stack overflow of task", (unsigned long)(uintptr_t)task, 0, 0);
+}
+
+void freertos_assert(const char *file, int line)
+{
+    board_put(file, strlen(file));
+    freertos_fault(": assertion failed in line", (unsigned long)line, 0, 0);
+}
+#endif

@@ -1,0 +1,192 @@
+/* Tasks, children, periodic timers. */
+#include <string.h>
+
+#include "freertos.h"
+#include "port.h"
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+static rts_task *newest; /* of all tasks that were created and not removed */
+static size_t most_stack;
+
+static void body(void *arg)
+{
+    rts_task *t = arg;
+    t->run(t->arg);
+    rts_sem_give(&t->ended);
+    for (;;)
+        vTaskSuspend(NULL); /* until it is removed */
+}
+
+static UBaseType_t priority(int prio, rts_policy policy)
+{
+    return policy == RTS_OTHER ? FREERTOS_PRIO_OTHER : (UBaseType_t)prio;
+}
+
+/* Only what is ready to run must be seen by others: a more urgent task runs within the call. */
+int rts_task_create(rts_task *task, const rts_task_attr *attr)
+{
+    size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
+    if (attr->process || (attr->policy == RTS_RR && !configUSE_TIME_SLICING))
+        return -ENOTSUP;
+    *task = (rts_task){.run = attr->run, .arg = attr->arg, .stack_bytes = bytes};
+    task->stack = freertos_alloc(bytes);
+    if (!task->stack)
+        return -ENOMEM;
+    rts_sem_create(&task->ended, 0);
+    vTaskSuspendAll();
+    task->next = newest;
+    newest = task;
+    task->handle =
+        xTaskCreateStatic(body, "rts", (uint32_t)(bytes / sizeof(StackType_t)), task,
+                          priority(attr->prio, attr->policy), task->stack, &task->store);
+    xTaskResumeAll();
+    return 0;
+}
+
+/* Removes the task, which is not the caller, whatever it is doing. */
+static void dismiss(rts_task *task)
+{
+    size_t left = uxTaskGetStackHighWaterMark(task->handle) * sizeof(StackType_t);
+    size_t used = task->stack_bytes - left;
+    most_stack = used > most_stack ? used : most_stack;
+    vTaskDelete(task->handle);
+    rts_sem_destroy(&task->ended);
+    freertos_release(task->stack);
+    for (rts_task **link = &newest; *link; link = &(*link)->next)
+        if (*link == task) {
+            *link = task->next;
+            break;
+        }
+    if (!left)
+        freertos_fault("stack overflow", task->stack_bytes, (unsigned long)(uintptr_t)task->run, 0);
+}
+
+int rts_task_join(rts_task *task)
+{
+    rts_sem_take(&task->ended);
+    dismiss(task);
+    return 0;
+}
+
+void freertos_kill_tasks(const rts_task *from)
+{
+    while (newest && newest != from)
+        dismiss(newest);
+}
+
+rts_task *freertos_newest_task(void)
+{
+    return newest;
+}
+
+size_t freertos_stack_used(void)
+{
+    size_t used = most_stack;
+    most_stack = 0;
+    return used;
+}
+
+int rts_task_set_own_prio(int prio, rts_policy policy)
+{
+    if (policy == RTS_RR && !configUSE_TIME_SLICING)
+        return -ENOTSUP;
+    vTaskPrioritySet(NULL, priority(prio, policy));
+    return 0;
+}
+
+int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
+{
+    (void)runtime;
+    (void)period;
+    return -ENOTSUP;
+}
+
+uint64_t rts_task_cpu_time(const rts_task *task)
+{
+    (void)task;
+    return 0; /* never called: there is no such capability */
+}
+
+uint64_t rts_preemptions(void)
+{
+    return 0;
+}
+
+uint64_t rts_port_slice_ns(rts_policy policy)
+{
+    return policy == RTS_RR && configUSE_TIME_SLICING ? 1000000000 / configTICK_RATE_HZ : 0;
+}
+
+/* ---- children ------------------------------------------------------------------------------ */
+
+/* That it has suspended itself is the kernel's word that it has run. */
+void freertos_child(void *unused)
+{
+    (void)unused;
+    for (;;)
+        vTaskSuspend(NULL);
+}
+
+int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
+{
+    *child = (rts_child){.prio = prio, .words = (uint32_t)(stack / sizeof(StackType_t))};
+    if (child->words < configMINIMAL_STACK_SIZE)
+        child->words = configMINIMAL_STACK_SIZE;
+    if (kind == RTS_CHILD_THREAD)
+        return 0;
+    child->stack = freertos_alloc(child->words * sizeof(StackType_t));
+    return child->stack ? 0 : -ENOMEM;
+}
+
+void rts_child_release(rts_child *child)
+{
+    freertos_release(child->stack);
+    *child = (rts_child){0};
+}
+
+int rts_child_lower(const rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return 0;
+}
+
+int rts_child_prio(const rts_child *child, int kind)
+{
+    (void)kind;
+    return (int)uxTaskPriorityGet(child->handle);
+}
+
+bool rts_child_ran(const rts_child *child, int kind)
+{
+    (void)kind;
+    return eTaskGetState(child->handle) == eSuspended;
+}
+
+/* ---- periodic timers ----------------------------------------------------------------------- */
+
+#define LEAD_NS 10000000
+
+int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
+{
+    (void)kind;
+    rts_tick first = rts_time() + LEAD_NS * RTS_TIME_HZ / 1000000000;
+    *timer = (rts_timer){.first = first - first % RTS_SLEEP_GRAIN, .period = period};
+    return 0;
+}
+
+void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
+{
+    rts_tick due = timer->first + timer->next * timer->period;
+    rts_sleep_until(due);
+    expiry->stamp = rts_time();
+    expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
+    expiry->k = timer->next;
+    timer->next += 1 + expiry->overruns;
+}
+
+void rts_timer_stop(rts_timer *timer)
+{
+    (void)timer;
+}
