@@ -31,7 +31,7 @@ beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured 
 BY_TASKS = {"min", "rt200", "bg50"}
 CALLS = {
     "unmap": "bytes", "exit": "processes", "proc": "files", "smaps": "readings",
-    "urandom": "bytes", "fork": "processes", "truncate": "files", "tcp": "bytes",
+    "urandom": "bytes", "fork": "processes", "truncate": "bytes", "tcp": "bytes",
     "udp": "datagrams", "files": "files",
 }  # fmt: skip
 HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]

@@ -22,7 +22,12 @@ typedef struct call_params {
     int64_t unmap, exit, proc, smaps, urandom, fork, truncate, tcp, udp, many;
 } call_params;
 
-#define SIZE_DEFAULT (16 << 20) /* all together leave most of a guest of 512 MiB free */
+/*
+ * No more than it takes to have a kernel wait for as long as it does with larger ones; and less
+ * where ten share a CPU, so that each gets through in a second of a slow one.
+ */
+#define SIZE_ALONE (16 << 20)
+#define SIZE_TOGETHER (4 << 20)
 
 static uint64_t size_of(const rts_worker *w)
 {
@@ -144,13 +149,11 @@ static void run_truncate(rts_worker *w)
     while (file >= 0 && rts_load_goes_on(w)) {
         if (!rts_load_write_block(w, file, &at, size_of(w)))
             return;
-        if (at) /* it is not full yet */
-            continue;
-        if (ftruncate(file, 0)) {
+        if (at == 0 && ftruncate(file, 0)) {
             rts_worker_failed(w, "cannot truncate its file: %s", strerror(errno));
             return;
         }
-        w->done++;
+        w->done += RTS_LOAD_BLOCK;
     }
 }
 
@@ -160,11 +163,8 @@ static bool work_on_file(rts_worker *w, int dir, int64_t i, bool make)
     const call_params *p = rts_load_params(w->load);
     char name[32];
     snprintf(name, sizeof name, "file%lld", (long long)i);
-    if (!make) {
-        bool gone = unlinkat(dir, name, 0) == 0;
-        w->done += gone;
-        return gone;
-    }
+    if (!make)
+        return unlinkat(dir, name, 0) == 0;
     int file = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool good = file >= 0 && write(file, read_bytes, SMALL_FILE) == SMALL_FILE &&
                 (!p->sync || fsync(file) == 0);
@@ -180,7 +180,8 @@ static void run_files(rts_worker *w)
     bool good = dir >= 0;
     while (good && !w->load->stop)
         for (int64_t i = 0; good && i < 2 * p->many && rts_load_goes_on(w); i++)
-            good = work_on_file(w, dir, i % p->many, i < p->many);
+            if ((good = work_on_file(w, dir, i % p->many, i < p->many)))
+                w->done++;
     if (!good)
         rts_worker_failed(w, "its files in '%s': %s", path ? path : posix_temporary(),
                           strerror(errno));
@@ -188,7 +189,7 @@ static void run_files(rts_worker *w)
 
 /* ---- network ----------------------------------------------------------------------------- */
 
-#define TCP_BYTES (1u << 20) /* that one call sends, or as many as there is room for */
+#define TCP_BYTES (4u << 20) /* that one call sends, or as many as there is room for */
 #define UDP_BYTES 60000
 #define UDP_BURST 16
 
@@ -321,16 +322,16 @@ static int prepare_all(rts_running *l)
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-#define SIZE_PARAM(help)                                                                           \
-    RTS_SIZE(call_params, size, SIZE_DEFAULT, RTS_LOAD_BLOCK, INT64_C(1) << 40, help)
+#define SIZE_PARAM(size_, help)                                                                    \
+    RTS_SIZE(call_params, size, size_, RTS_LOAD_BLOCK, INT64_C(1) << 40, help)
 
 static const rts_param size_param[] = {
-    SIZE_PARAM("bytes of memory, or of the file"),
+    SIZE_PARAM(SIZE_ALONE, "bytes of memory, or of the file"),
     RTS_PARAMS_END,
 };
 
 #define MANY_PARAM                                                                                 \
-    RTS_INT(call_params, many, NULL, 64, 1, 100000, "files that are there at a time"),             \
+    RTS_INT(call_params, many, NULL, 2000, 1, 100000, "files that are there at a time"),           \
         RTS_BOOL(call_params, sync, 0, "each file is brought to the disk (fsync)")
 
 static const rts_param files_param[] = {MANY_PARAM, RTS_PARAMS_END};
@@ -346,7 +347,8 @@ static const rts_param all_param[] = {
     RTS_BOOL(call_params, tcp, 1, "with component tcp"),
     RTS_BOOL(call_params, udp, 1, "with component udp"),
     RTS_BOOL(call_params, files, 1, "with component files"),
-    SIZE_PARAM("bytes of memory or file that each of unmap, exit, smaps, fork and truncate has"),
+    SIZE_PARAM(SIZE_TOGETHER,
+               "bytes of memory or file that each of unmap, exit, smaps, fork and truncate has"),
     MANY_PARAM,
     RTS_PARAMS_END,
 };
@@ -360,7 +362,7 @@ static const rts_param all_param[] = {
 #define FORK                                                                                       \
     .name = "fork", .title = "forks of a large process", .unit = "processes", .run = run_fork
 #define TRUNCATE                                                                                   \
-    .name = "truncate", .title = "truncating a large file", .unit = "files", .run = run_truncate
+    .name = "truncate", .title = "truncating a large file", .unit = "bytes", .run = run_truncate
 #define TCP .name = "tcp", .title = "TCP on loopback", .unit = "bytes", .run = run_tcp
 #define UDP .name = "udp", .title = "UDP on loopback", .unit = "datagrams", .run = run_udp
 #define FILES .name = "files", .title = "many small files", .unit = "files", .run = run_files
@@ -433,7 +435,7 @@ static const rts_load loads[] = {
      .title = "A large file is written and truncated",
      .source = SOURCE,
      .help = "A file without a name in $TMPDIR, /var/tmp or /tmp, on whatever file system that is, "
-             "is written and truncated to nothing, again and again. Counted are truncations.",
+             "is written and truncated to nothing, again and again. Counted are bytes written.",
      .params = size_param,
      .needs = RTS_CAP_FILES,
      PART(TRUNCATE)},
@@ -456,8 +458,10 @@ static const rts_load loads[] = {
     {.id = "files",
      .title = "Many small files are made, written and deleted",
      .source = SOURCE,
-     .help = "Files of 4 KiB in a directory of their own in $TMPDIR, /var/tmp or /tmp, on whatever "
-             "file system that is: all are made, then all deleted. Counted are files deleted.",
+     .help =
+         "Files of 4 KiB in a directory of their own in $TMPDIR, /var/tmp or /tmp, on whatever "
+         "file system that is: all are made, then all deleted. Counted are files made and files "
+         "deleted.",
      .params = files_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_files,
