@@ -520,7 +520,7 @@ static int check_tasks(experiment *x)
 static int run_tasks(experiment *x)
 {
     rts_case *c = x->c;
-    x->start = rts_time() + x->offset;
+    x->start = rts_release_at(rts_time() + x->offset);
     x->end = x->start + x->duration;
     for (unsigned i = 0; i < x->n; i++) {
         hart_task *t = &x->task[i];

@@ -124,7 +124,7 @@ static int run_latencytest(rts_case *c)
     if (!reads)
         return rts_unsupported(c, "the counter stands still while the task works");
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
-    play(&s, reads, rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ), period);
+    play(&s, reads, rts_release_at(rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ)), period);
     rts_end(c, s.cycle);
     rts_figure_add(c, "periods within 1 ms", percent(s.cycles.in_near, s.cycles.n), "%");
     rts_figure_add(c, "periods within 2 ms", percent(s.cycles.in_far, s.cycles.n), "%");

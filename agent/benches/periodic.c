@@ -54,7 +54,7 @@ static rts_tick first_release(const periodic_params *p, int tasks)
     rts_tick first = rts_time() + rts_ns_to_ticks((uint64_t)LEAD_NS * (uint64_t)tasks, RTS_TIME_HZ);
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     if (p->align < 0)
-        return first;
+        return rts_release_at(first);
     rts_tick align = rts_ns_to_ticks((uint64_t)p->align, RTS_TIME_HZ) % period;
     return first - first % period + period + align;
 }
