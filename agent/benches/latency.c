@@ -191,10 +191,10 @@ static unsigned two_series(const rts_case *c)
 }
 
 #ifdef RTS_IRQ_TIMER
-/* Requests that met a task that was not waiting have no samples: their stamps are gone. */
+/* What the port could not keep while the task was busy has no sample, and is counted. */
 static int take_self(rts_case *c, rts_event *event, rts_rec *handler, rts_rec *task)
 {
-    uint64_t merged = 0;
+    uint64_t lost = 0;
     rts_rec_start(handler, rts_now());
     rts_rec_start(task, rts_now());
     while (handler->running && task->running) {
@@ -204,11 +204,11 @@ static int take_self(rts_case *c, rts_event *event, rts_rec *handler, rts_rec *t
         rts_tick now = rts_now();
         if (err)
             return rts_port_failed(c, "the source of interrupts ended", err);
-        merged += count - 1;
+        lost += count - 1;
         rts_rec_add(handler, rts_event_late(event), stamp);
         rts_rec_add(task, now - stamp, now);
     }
-    rts_figure_add(c, "requests merged with the next", (double)merged, "requests");
+    rts_figure_add(c, "requests lost", (double)lost, "requests");
     return 0;
 }
 

@@ -96,6 +96,10 @@ bool rts_load_goes_on(rts_worker *w)
     w->ready = true;
     for (rts_tick until; w->prio && !l->stop && (until = rest_of(l));)
         rts_sleep_until(until);
+#ifdef RTS_OTHER_YIELDS
+    if (!w->prio)
+        rts_yield();
+#endif
     return !l->stop;
 }
 

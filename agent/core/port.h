@@ -101,7 +101,11 @@ int rts_port_clock_init(rts_clock *clock);
 
 /* ---- tasks ------------------------------------------------------------------------------- */
 
-/* RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count. */
+/*
+ * RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count.  Where
+ * such tasks have no time slices, the port defines RTS_OTHER_YIELDS: a load's workers then yield
+ * after each step.
+ */
 typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
 /* A set of CPU numbers. */

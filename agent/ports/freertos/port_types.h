@@ -28,6 +28,10 @@
 #define RTS_TABLE_BYTES (64 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 
+#if !configUSE_TIME_SLICING
+#define RTS_OTHER_YIELDS 1
+#endif
+
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
 typedef struct rts_sem {
@@ -96,7 +100,6 @@ typedef struct rts_channel {
 #define RTS_EVENTS "best"
 typedef struct rts_event {
     rts_sem arrived;
-    uint64_t served; /* of those that there were */
     uint64_t late;
 } rts_event;
 
