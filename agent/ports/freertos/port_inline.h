@@ -20,7 +20,7 @@ static inline rts_tick rts_now(void)
 
 static inline rts_tick rts_time(void)
 {
-    return board_now();
+    return board_now() * (RTS_TIME_HZ / BOARD_HZ);
 }
 
 static inline rts_tick rts_time_syscall(void)

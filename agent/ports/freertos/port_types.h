@@ -18,10 +18,11 @@
 #define FREERTOS_PRIO_AGENT (configMAX_PRIORITIES - 1)
 #define RTS_PRIO_MIN 2
 #define RTS_PRIO_MAX (FREERTOS_PRIO_AGENT - 1)
-#define RTS_TIME_HZ BOARD_HZ
+#define RTS_TIME_HZ UINT64_C(1000000000) /* the counter in ns, of which a count is a whole number  \
+                                          */
 
 /* A sleep ends at a tick: benches with a period release their tasks there. */
-#define RTS_SLEEP_GRAIN (RTS_TIME_HZ / configTICK_RATE_HZ)
+#define RTS_SLEEP_GRAIN (1000000000u / configTICK_RATE_HZ)
 
 #define RTS_STACK_DEFAULT (8u << 10)
 #define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */

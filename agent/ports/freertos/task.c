@@ -1,6 +1,7 @@
 /* Tasks, children, periodic timers. */
 #include <string.h>
 
+#include "clock.h"
 #include "freertos.h"
 #include "port.h"
 
@@ -170,7 +171,7 @@ bool rts_child_ran(const rts_child *child, int kind)
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
 {
     (void)kind;
-    rts_tick first = rts_time() + LEAD_NS * RTS_TIME_HZ / 1000000000;
+    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
     *timer = (rts_timer){.first = rts_release_at(first), .period = period};
     return 0;
 }
