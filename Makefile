@@ -10,7 +10,8 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent freertos engine charts check-tools check-cross clean lock
+.PHONY: run test bench lint format agent agent-aarch64 freertos engine charts check-tools \
+	check-cross clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -54,6 +55,20 @@ agent: build/agent/Makefile
 	@mkdir -p $(AGENTS)
 	@for agent in rtstone-agent rtstone-agent-sim; do \
 		cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
+
+# The agent as a guest's first process: without what only a debugger needs.
+agent-aarch64: build/agent-aarch64/Makefile
+	cmake --build build/agent-aarch64 --target rtstone-agent
+	@mkdir -p $(AGENTS)
+	aarch64-linux-gnu-strip -o build/agent-aarch64/stripped build/agent-aarch64/rtstone-agent
+	@cmp -s build/agent-aarch64/stripped $(AGENTS)/rtstone-agent-aarch64 || \
+		install build/agent-aarch64/stripped $(AGENTS)/rtstone-agent-aarch64
+
+build/agent-aarch64/Makefile: | check-tools
+	@command -v aarch64-linux-gnu-gcc >/dev/null || { echo "make: install it with: \
+	apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross" >&2; exit 1; }
+	cmake -S agent -B build/agent-aarch64 -G "$(GENERATOR)" -DCMAKE_SYSTEM_NAME=Linux \
+	    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
 
 build/agent/Makefile: | check-tools
 	cmake -S agent -B build/agent -G "$(GENERATOR)"

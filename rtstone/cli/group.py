@@ -17,6 +17,7 @@ COMMANDS = {
     "report": "One offline page of one or more runs.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
+    "lab": "Emulated targets: which are ready, and what brings the others.",
     "tune": "Make it so for as long as you measure, and put it back.",
 }
 

@@ -85,10 +85,15 @@ FEATURES = (
 )
 IDENTITY = "7274732d-746f-4e65-8000-000000000001"
 MKFS = (
-    "mke2fs", "-q", "-F", "-t", "ext4", "-O", FEATURES, "-b", str(BLOCK), "-I", "256",
+    "-q", "-F", "-t", "ext4", "-O", FEATURES, "-b", str(BLOCK), "-I", "256",
     "-N", "16384", "-m", "0", "-J", "size=8", "-U", IDENTITY, "-L", "rtstone",
     "-E", f"hash_seed={IDENTITY},lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0",
 )  # fmt: skip
+
+
+def mke2fs() -> str | None:
+    """The tool that makes the RAM disk's file system, None if it is not installed."""
+    return shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
 def disk() -> bytes:
@@ -96,14 +101,14 @@ def disk() -> bytes:
 
     Raises TargetError if it cannot be made.
     """
-    if not (tool := shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
+    if not (tool := mke2fs()):
         raise TargetError("mke2fs is not installed; `apt-get install e2fsprogs` brings it")
     with tempfile.TemporaryDirectory() as work:
         image = Path(work) / "disk"
         with image.open("wb") as file:
             file.truncate(DISK)
         done = subprocess.run(
-            [tool, *MKFS[1:], str(image)], check=False, capture_output=True, text=True,
+            [tool, *MKFS, str(image)], check=False, capture_output=True, text=True,
             env={**os.environ, "LC_ALL": "C", "MKE2FS_CONFIG": os.devnull,
                  "E2FSPROGS_FAKE_TIME": "1767225600", "SOURCE_DATE_EPOCH": "1767225600"},
         )  # fmt: skip

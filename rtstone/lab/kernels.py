@@ -14,6 +14,7 @@ import msgspec
 
 from rtstone.errors import TargetError, UsageError
 
+PREFIX = {"aarch64": "", "x86_64": "q35/"}  # of the systems, to the name of their kernel
 NOTE = "kernel.json"  # in the folder of a kernel: what it is, and the hashes of its files
 
 
@@ -55,7 +56,7 @@ def folder(name: str, arch: str) -> Path:
 def find(name: str, arch: str) -> Kernel:
     """A fetched kernel, its files being what they were.  Raises TargetError if it is not there."""
     place = folder(name, arch)
-    again = f"`rtstone lab fetch {name}` brings it"
+    again = f"`rtstone lab fetch {PREFIX[arch]}{name}` brings it"
     try:
         note = msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
     except FileNotFoundError:

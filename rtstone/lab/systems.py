@@ -27,6 +27,7 @@ class Board(NamedTuple):
     arguments: tuple[str, ...]  # that make the machine; how much memory is the system's
     shift: int  # an instruction takes 2^shift ns of virtual time
     linux_arguments: str = ""  # the kernel's command line, as far as the board decides it
+    linux_counted: tuple[str, ...] = ()  # more of it, true while instructions are counted
     script_address: int | None = None  # where a guest without a file system finds its script
 
     @property
@@ -70,6 +71,8 @@ BOARDS = {
             ("-machine", "pc-q35-7.2", "-cpu", "Nehalem-v1", "-smp", "1", "-vga", "none"),
             shift=0,
             linux_arguments="console=ttyS0 rdinit=/init quiet panic=-1 tsc=reliable",
+            # What the kernel finds by calibration is off by some millionths.
+            linux_counted=("tsc_early_khz=1000000", "rtstone.tsc_hz=1000000000"),
         ),
     )
 }
@@ -148,7 +151,7 @@ def command(
         words += ["-icount", f"shift={board.shift},sleep=off"]
     words += ["-kernel", str(image)]
     if system.kernel:
-        line = [board.linux_arguments, *append]
+        line = [board.linux_arguments, *(board.linux_counted if icount else ()), *append]
         if preempt:
             line.append(f"preempt={preempt}")
         return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]

@@ -19,11 +19,24 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
+/*
+ * What an emulator that counts instructions says of the TSC, on the kernel's command line, as it
+ * does not announce it as invariant; 0: nothing.
+ */
+static uint64_t emulated_hz(void)
+{
+    static const char word[] = "rtstone.tsc_hz=";
+    char line[4096];
+    const char *found =
+        posix_read_line("/proc/cmdline", line, sizeof line) ? strstr(line, word) : NULL;
+    return found ? strtoull(found + sizeof word - 1, NULL, 10) : 0;
+}
+
 /* Invariant (CPUID 0x80000007, EDX bit 8), and the kernel has not found it unstable. */
 static bool tsc_is_invariant(void)
 {
     unsigned a, b, c, d;
-    if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+    if (!emulated_hz() && (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)))
         return false;
     char sources[128];
     return !posix_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
@@ -58,6 +71,19 @@ static uint64_t calibrate(void)
     read_both(&count1, &ns1);
     return (uint64_t)((double)(count1 - count0) * 1e9 / (double)(ns1 - ns0) + 0.5);
 }
+
+/* An emulator knows better than a calibration can find out, if the two are of one mind at all. */
+static uint64_t tsc_hz(void)
+{
+    uint64_t told = emulated_hz(), found = calibrate();
+    if (!told)
+        return found;
+    if (llabs((long long)(found - told)) <= (long long)(told / 1000))
+        return told;
+    rts_log("warn", "rtstone.tsc_hz=%llu of the kernel's command line is wrong: it is %llu",
+            (unsigned long long)told, (unsigned long long)found);
+    return found;
+}
 #endif
 
 uint64_t rts_port_time_resolution_ns(void)
@@ -78,7 +104,7 @@ int rts_port_clock_init(rts_clock *clock)
     rts_cycle_counter = tsc_is_invariant();
     if (rts_cycle_counter) {
         clock->source = "tsc";
-        clock->hz = calibrate();
+        clock->hz = tsc_hz();
     }
 #elif defined __aarch64__
     /* The architecture says what the counter's frequency is; it need not be found out. */

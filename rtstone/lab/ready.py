@@ -1,0 +1,67 @@
+"""Which of the lab's systems can be started, and what brings what is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import TargetError
+from rtstone.lab import images, kernels
+from rtstone.lab.systems import System
+from rtstone.targets.process import BUILT
+
+SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is
+BUILD = "rtstone lab build"
+GOALS = ("agent", "agent-aarch64", "freertos")  # of the Makefile
+# What they are built with: program, and the packages of Debian that bring it.
+TOOLS = {
+    "make": "make",
+    "gcc": "gcc libc6-dev",
+    "cmake": "cmake",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "cargo": "cargo",
+}
+
+
+class Missing(NamedTuple):
+    """Something that is not there, and the command that brings it."""
+
+    what: str
+    command: str
+
+
+def missing(system: System) -> list[Missing]:
+    """What it takes to start the system and is not there; empty if it is ready."""
+    board, found = system.board, []
+    if not shutil.which(board.emulator):
+        found.append(Missing(board.emulator, f"apt-get install {board.package}"))
+    if system.image and not (BUILT / system.image).exists():
+        found.append(Missing(f"image {system.image}", BUILD))
+    if system.kernel:
+        if not (agent := images.AGENTS[board.arch]).exists():
+            found.append(Missing(f"agent {agent.name}", BUILD))
+        if not images.mke2fs():
+            found.append(Missing("mke2fs", "apt-get install e2fsprogs"))
+        try:
+            kernels.find(system.kernel, board.arch)
+        except TargetError:
+            found.append(Missing(f"kernel {system.kernel}", f"rtstone lab fetch {system.name}"))
+    return found
+
+
+def build(source: Path = SOURCE, tools: Iterable[str] = tuple(TOOLS)) -> None:
+    """Builds agents and images.  Raises TargetError if a tool is missing or fails."""
+    if not (source / "Makefile").exists():
+        raise TargetError(f"the lab is built from rtstone's source, and {source} is not it")
+    if lacking := [tool for tool in tools if not shutil.which(tool)]:
+        packages = " ".join(TOOLS[tool] for tool in lacking)
+        raise TargetError(
+            f"not installed: {', '.join(lacking)}; `apt-get install {packages}` as root"
+        )
+    done = subprocess.run(["make", "--silent", *GOALS], cwd=source, check=False)
+    if done.returncode:
+        raise TargetError(f"`make {' '.join(GOALS)}` in {source} failed, as told above")

@@ -1,0 +1,70 @@
+"""Every emulated target twice, and once more with both CPUs of this machine busy: the same bytes.
+
+Booting all of them takes minutes, so by itself only the quickest of each kind runs; with
+RTSTONE_LAB=all in the environment it is all that are ready.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from rtstone.lab.ready import missing
+from rtstone.lab.systems import SYSTEMS
+from rtstone.targets.qemu import Qemu
+from tests.conftest import Cli
+
+IDENTITY = {"run_id", "created", "duration_s"}  # the members in which documents differ
+QUICK = {"freertos-a64", "freertos-m3", "linux-6.1"}
+NAMES = [listed.argument for listed in Qemu.listed()[:-1]]
+CASES = ["null", "sched.yield.pair", "sem.post.higher", "dk.periodic"]
+
+
+@contextmanager
+def busy(hogs: int) -> Iterator[None]:
+    """Leaves this machine no idle CPU."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def document(cli: Cli, name: str) -> dict[str, Any]:
+    target = f"qemu:{name}"
+    done = cli("run", *CASES, "--target", target, "-p", "samples=300", "--json")
+    assert done.status == 0, done.err
+    return done.document
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None:
+    system = name.split("+")[0]
+    if name not in QUICK and os.environ.get("RTSTONE_LAB") != "all":
+        pytest.skip("takes long: RTSTONE_LAB=all runs it")
+    if lacking := missing(SYSTEMS[system]):
+        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+    first, second = document(cli, name), document(cli, name)
+    with busy(2):
+        third = document(cli, name)
+    for other in (second, third):
+        assert {key for key in first if first[key] != other[key]} <= IDENTITY
+    assert [r["status"] for r in first["results"]] == ["ok"] * len(CASES)
+    assert {r["unit"] for r in first["results"]} == {"instructions"}
+
+
+def test_another_seed_is_another_sample(cli: Cli) -> None:
+    """Else the seeds of a published table would prove nothing."""
+    if lacking := missing(SYSTEMS["linux-6.1"]):
+        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+    one, two = document(cli, "linux-6.1"), document(cli, "linux-6.1+seed=2")
+    histograms = [[r["histogram"] for r in d["results"]] for d in (one, two)]
+    assert histograms[0] != histograms[1]
