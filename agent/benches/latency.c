@@ -183,7 +183,7 @@ static int run_irqsoff(rts_case *c)
      .samples = 1000000,                                                                           \
      .warmup = 2,                                                                                  \
      .time_ns = 150 * SECOND_NS,                                                                   \
-     .run = fn}
+     .run = RTS_RUN(RTS_CAP_EVENT, fn)}
 
 static const rts_bench benches[] = {
     PHASE_BENCH("int.latency.phase", "Interrupt latency, by the unknown phase",
