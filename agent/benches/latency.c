@@ -250,7 +250,7 @@ static int run_self(rts_case *c)
      .samples = 1000000,                                                                           \
      .warmup = 2,                                                                                  \
      .time_ns = 150 * SECOND_NS,                                                                   \
-     .run = fn}
+     .run = RTS_RUN(RTS_CAP_EVENT, fn)}
 
 static const rts_bench benches[] = {
     PHASE_BENCH("int.latency.phase", "Interrupt latency, by the unknown phase",

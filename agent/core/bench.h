@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "port.h"
 #include "recorder.h"
+#include "text.h"
 
 typedef struct rts_case rts_case;
 
@@ -46,6 +47,9 @@ typedef struct rts_param {
 #else
 #define RTS_SAY(text) text
 #endif
+
+/* The procedure of a bench that needs these capabilities, for its table. */
+#define RTS_RUN(needs, fn) ((needs) & RTS_NEVER ? NULL : (fn))
 
 /* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
