@@ -349,38 +349,38 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Fifty background tasks, first stamp to last"),
      .source = RTS_SAY("Sjöblom, scheduler"),
      .metric = "scheduling",
-     .help =
+     .help = RTS_SAY(
          "50 tasks of the lowest kind the system has (time sharing) are released together into a "
          "loop without meaning and stamp in its first pass; the sample is the time from the first "
          "stamp to the 50th: 49 hand-overs, each a time slice and a context switch. The author's "
          "own objection: from the result one cannot tell how long the CPU stood idle waiting for "
          "sleeping processes. Other time-sharing tasks of that CPU are in it as well. "
-         "sched.bg50.half is the better variant.",
+         "sched.bg50.half is the better variant."),
      .params = no_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
      .traits = RTS_ONE_CPU,
      .samples = 10,
      .warmup = 1,
      .time_ns = 30 * SECOND_NS,
-     .run = run_orig},
+     .run = RTS_RUN(RTS_CAP_CPU_TIME, run_orig)},
     {.id = "sched.bg50.half",
      .title = RTS_SAY("Fifty equal tasks until half of them are done"),
      .source = RTS_SAY("Sjöblom, scheduler; measures of rtstone"),
      .metric = "scheduling",
-     .help =
+     .help = RTS_SAY(
          "50 equal tasks wait at a gate, each with the same work; the sample is the time from "
          "their release to the end of the 25th. 25 are ready then, so the CPU was never idle: what "
          "the CPU time of all 50 does not explain is overhead (and what other tasks of that CPU "
          "took). By default they are under time sharing: round robin is real-time, and 50 times "
          "100 ms of it would be stopped by the system's brake on real-time tasks, which is not "
-         "what is measured. policy=rr is for slices short enough to be had within the brake.",
+         "what is measured. policy=rr is for slices short enough to be had within the brake."),
      .params = half_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
      .traits = RTS_ONE_CPU,
      .samples = 3,
      .warmup = 0,
      .time_ns = 60 * SECOND_NS,
-     .run = run_half},
+     .run = RTS_RUN(RTS_CAP_CPU_TIME, run_half)},
 };
 
 RTS_BENCHES(benches);

@@ -6,7 +6,6 @@
  * are missed.  The measuring task is the controller, above all tasks and asleep during a test.  The
  * tasks are made once and wait at their gates between tests.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
@@ -520,7 +519,7 @@ static int check_tasks(experiment *x)
 static int run_tasks(experiment *x)
 {
     rts_case *c = x->c;
-    x->start = rts_time() + x->offset;
+    x->start = rts_release_at(rts_time() + x->offset);
     x->end = x->start + x->duration;
     for (unsigned i = 0; i < x->n; i++) {
         hart_task *t = &x->task[i];
@@ -575,16 +574,16 @@ static void parameter_text(const experiment *x, char *text)
     const job_spec *s = &x->task[sporadic ? 5 : 4].spec;
     long long work = x->series == SH || x->series == SA ? x->server_work : s->work;
     if (x->number == 1 && sporadic)
-        snprintf(text, PARAMETER_BYTES, "%.3f ms", 1000.0 * TENTHS / (double)s->rate);
+        rts_print(text, PARAMETER_BYTES, "%.3f ms", 1000.0 * TENTHS / (double)s->rate);
     else if (x->number == 1)
-        snprintf(text, PARAMETER_BYTES, "%.0f Hz", (double)s->rate / TENTHS);
+        rts_print(text, PARAMETER_BYTES, "%.0f Hz", (double)s->rate / TENTHS);
     else if (x->number == 2)
-        snprintf(text, PARAMETER_BYTES, "x%.1f",
-                 (double)x->task[0].spec.rate / (double)x->base[0].rate);
+        rts_print(text, PARAMETER_BYTES, "x%.1f",
+                  (double)x->task[0].spec.rate / (double)x->base[0].rate);
     else if (x->number == 3)
-        snprintf(text, PARAMETER_BYTES, "%lld KWIPP", work);
+        rts_print(text, PARAMETER_BYTES, "%lld KWIPP", work);
     else
-        snprintf(text, PARAMETER_BYTES, "%u tasks", x->n - (x->server >= 0));
+        rts_print(text, PARAMETER_BYTES, "%u tasks", x->n - (x->server >= 0));
 }
 
 /* Which task of the baseline an added one is like. */

@@ -208,6 +208,15 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     return err;
 }
 
+/* X(0) X(1) ... for as many kinds as the port has. */
+#if RTS_CHANNELS == 1
+#define KINDS(X) X(0)
+#elif RTS_CHANNELS == 2
+#define KINDS(X) X(0) X(1)
+#else
+#define KINDS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#endif
+
 #define FOR_KIND(k)                                                                                \
     static int try_##k(ipc *s)                                                                     \
     {                                                                                              \
@@ -237,19 +246,14 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     {                                                                                              \
         answer_each(s, k);                                                                         \
     }
-FOR_KIND(0)
-FOR_KIND(1)
-FOR_KIND(2)
-FOR_KIND(3)
-FOR_KIND(4)
-FOR_KIND(5)
+KINDS(FOR_KIND)
 
-#define ROW(k) {try_##k, send_##k, receive_##k, round_##k, last_##k, drain_##k, answer_##k}
+#define ROW(k) {try_##k, send_##k, receive_##k, round_##k, last_##k, drain_##k, answer_##k},
 
 static const struct {
     int (*try)(ipc *), (*send)(ipc *), (*receive)(ipc *), (*round)(ipc *), (*last)(ipc *, bool);
     void (*drain)(void *), (*answer)(void *);
-} of_kind[] = {ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5)};
+} of_kind[] = {KINDS(ROW)};
 
 /* ---- around them ----------------------------------------------------------------------------- */
 

@@ -124,7 +124,7 @@ static int run_latencytest(rts_case *c)
     if (!reads)
         return rts_unsupported(c, "the counter stands still while the task works");
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
-    play(&s, reads, rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ), period);
+    play(&s, reads, rts_release_at(rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ)), period);
     rts_end(c, s.cycle);
     rts_figure_add(c, "periods within 1 ms", percent(s.cycles.in_near, s.cycles.n), "%");
     rts_figure_add(c, "periods within 2 ms", percent(s.cycles.in_far, s.cycles.n), "%");
@@ -144,12 +144,12 @@ static const rts_bench benches[] = {
     {.id = "dk.latencytest",
      .title = RTS_SAY("Audio thread that works for 80% of its period"),
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
-     .help =
+     .help = RTS_SAY(
          "A task of the highest priority wakes up once per audio period and works in a loop that "
          "alone lasts 80% of it (readings of the counter). Series period: distance of the "
          "wake-ups; series loop: duration of the loop. The figures say how many lie within 1 "
          "and 2 ms of the period, and 0.1 and 0.2 ms of the loop as calibrated. A timer stands "
-         "where latencytest waits for the sound card.",
+         "where latencytest waits for the sound card."),
      .params = audio_param,
      .traits = RTS_OWN_SERIES,
      .samples = 10000,

@@ -358,7 +358,7 @@ static int run_memset(rts_case *c)
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
      .time_ns = 10 * SECOND_NS,                                                                    \
-     .run = fn}
+     .run = RTS_RUN(RTS_CAP_HEAP, fn)}
 
 #define BLOCK_BENCH(name, what, how, fn)                                                           \
     {.id = name,                                                                                   \
@@ -372,7 +372,7 @@ static int run_memset(rts_case *c)
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
      .time_ns = 10 * SECOND_NS,                                                                    \
-     .run = fn}
+     .run = RTS_RUN(RTS_CAP_HEAP, fn)}
 
 static const rts_bench benches[] = {
     HEAP_BENCH("mem.malloc.small", "malloc of up to 19,584 bytes",

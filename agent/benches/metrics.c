@@ -1,5 +1,4 @@
 /* posix.metrics: which groups of POSIX.1 metrics are measured, and by what (Gutsalov). */
-#include <stdio.h>
 #include <string.h>
 
 #include "agent.h"
@@ -35,7 +34,7 @@ static void collect(const rts_bench *bench)
     if (!bench->metric || strcmp(bench->metric, found.group) != 0)
         return;
     found.n++;
-    snprintf(found.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
+    rts_print(found.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
 }
 
 static int run_metrics(rts_case *c)

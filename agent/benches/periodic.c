@@ -1,5 +1,4 @@
 /* dk.periodic: absolute periodic wake-up (Dankwardt, part 3; cyclictest is its modern relative). */
-#include <stdio.h>
 
 #include "periodic.h"
 
@@ -54,7 +53,7 @@ static rts_tick first_release(const periodic_params *p, int tasks)
     rts_tick first = rts_time() + rts_ns_to_ticks((uint64_t)LEAD_NS * (uint64_t)tasks, RTS_TIME_HZ);
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     if (p->align < 0)
-        return first;
+        return rts_release_at(first);
     rts_tick align = rts_ns_to_ticks((uint64_t)p->align, RTS_TIME_HZ) % period;
     return first - first % period + period + align;
 }
@@ -75,7 +74,7 @@ static int open_series(rts_case *c, periodic *task)
         if (!rts_cpuset_has(&c->common.cpus, cpu))
             continue;
         if (several)
-            snprintf(name, sizeof name, "cpu%u", cpu);
+            rts_print(name, sizeof name, "cpu%u", cpu);
         periodic *t = &task[n++];
         *t = (periodic){
             .c = c, .cpu = (int)cpu, .period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ)};

@@ -193,7 +193,7 @@ static const rts_bench benches[] = {
     {.id = "proc.create",
      .title = RTS_SAY("Create a thread or process that does not run"),
      .source = RTS_SAY("Sjöblom, process primitives"),
-     .help =
+     .help = RTS_SAY(
          "Duration of the call that creates a child which cannot run yet, for it is less urgent "
          "than its parent on the same CPU, or, where the call does not say how urgent (clone, "
          "fork), as urgent and behind it; its priority is told. 50 are created, and then "
@@ -201,25 +201,25 @@ static const rts_bench benches[] = {
          "shares all but the thread group. By definition vfork and spawn let the parent go on only "
          "when the child has ended or executed its program: for them it is the time until then, "
          "with two switches in it, and every child ran. What spawn executes is the agent's file, "
-         "which ends at once.",
+         "which ends at once."),
      .params = create_param,
      .needs = RTS_CAP_CHILDREN,
      .traits = RTS_RESTS | RTS_ONE_CPU,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
      .time_ns = 10 * SECOND_NS,
-     .run = run_create},
+     .run = RTS_RUN(RTS_CAP_CHILDREN, run_create)},
     {.id = "proc.kill",
      .title = RTS_SAY("Terminate a thread or process that has not run"),
      .source = RTS_SAY("Sjöblom, process primitives"),
-     .help =
+     .help = RTS_SAY(
          "A child made as for proc.create, but always a level below its parent, is terminated: "
          "`call` ends when the terminating call returns, `complete` when the child is gone and "
          "waited for. The child has to run to end itself, so `complete` holds two switches. On "
          "POSIX: a thread gets pthread_cancel, which with glibc only marks a thread that has not "
          "run, and pthread_join, and ends at its first cancellation point; the others get SIGKILL "
          "and waitpid. The child of vfork has ended when its parent goes on: there is nothing to "
-         "terminate.",
+         "terminate."),
      .params = kill_param,
      .needs = RTS_CAP_CHILDREN,
      .traits = RTS_RESTS | RTS_OWN_SERIES | RTS_ONE_CPU,
@@ -227,7 +227,7 @@ static const rts_bench benches[] = {
      .warmup = 10,
      .time_ns = 10 * SECOND_NS,
      .series = two_series,
-     .run = run_kill},
+     .run = RTS_RUN(RTS_CAP_CHILDREN, run_kill)},
 };
 
 RTS_BENCHES(benches);

@@ -211,10 +211,10 @@ static const rts_bench benches[] = {
     {.id = "mq.throughput",
      .title = RTS_SAY("Throughput of a message queue"),
      .source = RTS_SAY("Obenland, table 10"),
-     .help =
+     .help = RTS_SAY(
          "Two tasks of equal priority, a queue of 10 messages: a sample is the time from before "
          "the first send of a block to the return of its last receive; the figures are the "
-         "rate of the worst block and of all.",
+         "rate of the worst block and of all."),
      .metric = "message passing",
      .params = throughput_param,
      .traits = RTS_RESTS,

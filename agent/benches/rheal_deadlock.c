@@ -463,12 +463,12 @@ static const rts_bench benches[] = {
     {.id = "rheal.db",
      .title = RTS_SAY("Rhealstone: deadlock breaking"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
-     .help =
+     .help = RTS_SAY(
          "H asks for the lock that L holds while M has taken the CPU from L: L has to run "
          "instead of M. sampled: H's stamps around its obtain. classic, rtems: L obtains, wakes "
          "M, which wakes H, and releases; (T_with - T_without)/N - T_obtain. kar: L holds the "
          "lock in a busy loop, M and H sleep for a tick, H cuts L short; (T_with - T_without)/N. "
-         "M that runs while H waits: n.e., after a time limit.",
+         "M that runs while H waits: n.e., after a time limit."),
      .metric = "mutexes and condition variables",
      .params = param,
      .needs = RTS_CAP_PRIORITIES,

@@ -294,11 +294,11 @@ static const rts_bench benches[] = {
     {.id = "rheal.ss",
      .title = RTS_SAY("Rhealstone: semaphore shuffling"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
-     .help =
+     .help = RTS_SAY(
          "Two tasks of equal priority loop: obtain the semaphore, yield, release it, yield; each "
          "obtain meets a taken semaphore. sampled: from the stamp before the release (and the "
          "yield behind it) to the return of the other's obtain. classic: (T_with - T_without)/"
-         "2N; T_without is the same loop without the semaphore.",
+         "2N; T_without is the same loop without the semaphore."),
      .metric = "semaphores",
      .params = param,
      .needs = RTS_CAP_PRIORITIES,

@@ -111,7 +111,7 @@ static const rts_bench benches[] = {
      .params = il_param,
      .needs = RTS_CAP_SOFT_IRQ,
      RHEAL_TRAITS_AND_LIMITS,
-     .run = run_il},
+     .run = RTS_RUN(RTS_CAP_SOFT_IRQ, run_il)},
 };
 
 RTS_BENCHES(benches);

@@ -397,11 +397,11 @@ static const rts_bench benches[] = {
     {.id = "rheal.pt",
      .title = RTS_SAY("Rhealstone: preemption"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
-     .help =
+     .help = RTS_SAY(
          "L resumes H, which is more urgent and suspends itself again. sampled: from L's stamp "
          "before the resume to H's first statement. classic: (T_run - T_loop)/(N-1) - T_back; "
          "T_run is N-1 rounds by H's stamps, T_back the way back from H's suspend to L. Without "
-         "suspension H waits for a semaphore; the result says which.",
+         "suspension H waits for a semaphore; the result says which."),
      .metric = "scheduling",
      .params = plain_param,
      .needs = RTS_CAP_PRIORITIES,

@@ -102,11 +102,11 @@ static const rts_bench benches[] = {
     {.id = "dk.nanosleep",
      .title = RTS_SAY("Sleep of a given length"),
      .source = RTS_SAY("Dankwardt, part 3, figures 2-11"),
-     .help =
+     .help = RTS_SAY(
          "Stamp, sleep of 50 ms, stamp; the sample is by how much it took longer than requested. "
          "The stamps are of the clock that the sleep follows. Memory is locked and touched, the "
          "priority the highest (env.setup). A sleep that ended early counts as negative and "
-         "is in no percentile. The source took 1000 samples and discarded the first 2.",
+         "is in no percentile. The source took 1000 samples and discarded the first 2."),
      .params = sleep_param,
      .traits = RTS_OWN_SERIES,
      .samples = 998,

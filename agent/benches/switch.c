@@ -179,9 +179,9 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Yield from task to task"),
      .source = RTS_SAY("Sjöblom, scheduler; variant of rtstone"),
      .metric = "scheduling",
-     .help =
+     .help = RTS_SAY(
          "Two tasks of equal priority on one CPU: from the stamp before the yield of one to the "
-         "first statement of the other.",
+         "first statement of the other."),
      .params = pair_param,
      .needs = RTS_CAP_PRIORITIES,
      .traits = RTS_ONE_CPU,

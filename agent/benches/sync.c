@@ -313,10 +313,10 @@ static const rts_bench benches[] = {
     {.id = "sync.test3",
      .title = RTS_SAY("Priority inversion"),
      .source = RTS_SAY("Obenland, figure 9"),
-     .help =
+     .help = RTS_SAY(
          "L takes a resource and stamps, H blocks on it, M keeps the CPU for 10 ms: until H has "
          "the resource. The verdict is inverted if the median is at least half of M's loop, "
-         "else bounded.",
+         "else bounded."),
      .metric = "mutexes and condition variables",
      .params = test3_param,
      .needs = RTS_CAP_PRIORITIES,

@@ -52,6 +52,12 @@ typedef struct rts_args {
 
 void rts_args_defaults(const rts_args *a);
 
+/* The next word of a command, or NULL; what is behind it is left in *rest. */
+char *rts_word(char **rest);
+
+/* Whole decimal number from *s, which moves behind it; false: there is none, or it is too large. */
+bool rts_number(const char **s, int64_t *value);
+
 /* "NAME=VALUE ..." into the values; 0, or -1 with a reason. */
 int rts_args_parse(const rts_args *a, char *words);
 

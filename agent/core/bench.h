@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "port.h"
 #include "recorder.h"
+#include "text.h"
 
 typedef struct rts_case rts_case;
 
@@ -46,6 +47,9 @@ typedef struct rts_param {
 #else
 #define RTS_SAY(text) text
 #endif
+
+/* The procedure of a bench that needs these capabilities, for its table. */
+#define RTS_RUN(needs, fn) ((needs) & RTS_NEVER ? NULL : (fn))
 
 /* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
@@ -143,10 +147,10 @@ typedef struct rts_series_out {
 /* What happened around the timed section; -1: not known (docs/wire.md). */
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
-    int64_t others;    /* other agents at work on this machine meanwhile */
+    int64_t others;                  /* other agents at work on this machine meanwhile */
     int64_t stack_bytes, heap_bytes; /* the most a task's stack held; of the heap, at once */
-    int64_t prio;      /* of the measuring task */
-    const char *sched; /* its policy: "fifo", "rr", "deadline", "other" */
+    int64_t prio;                    /* of the measuring task */
+    const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
     bool locked, shared;
 } rts_evidence;
 

@@ -1,6 +1,5 @@
 /* What a bench may call while it runs (bench.h). */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent.h"
@@ -30,7 +29,7 @@ static int vgive_up(rts_case *c, rts_status status, const char *format, va_list 
 {
     if (c->status == RTS_S_OK) { /* the first reason is the true one */
         c->status = status;
-        vsnprintf(c->reason, sizeof c->reason, format, args);
+        rts_vprint(c->reason, sizeof c->reason, format, args);
     }
     return -1;
 }
@@ -85,7 +84,7 @@ void rts_row(rts_case *c, const char *format, ...)
     size_t used = strlen(c->table_rows);
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(c->table_rows + used, RTS_TABLE_BYTES - used, format, args);
+    int n = rts_vprint(c->table_rows + used, RTS_TABLE_BYTES - used, format, args);
     va_end(args);
     if (n < 0 || used + (size_t)n + 2 > RTS_TABLE_BYTES) {
         c->table_rows[used] = '\0';
@@ -99,7 +98,7 @@ void rts_tell(rts_case *c, unsigned done, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(c->told, sizeof c->told, format, args);
+    rts_vprint(c->told, sizeof c->told, format, args);
     va_end(args);
     c->told_done = done;
     c->tellings++;
@@ -114,8 +113,8 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
     int err = rts_task_create(&c->task[c->n_tasks], attr);
     if (err) {
         char what[64];
-        snprintf(what, sizeof what, "cannot create task %u of the case on CPU %d", c->n_tasks + 1,
-                 attr->cpu);
+        rts_print(what, sizeof what, "cannot create task %u of the case on CPU %d", c->n_tasks + 1,
+                  attr->cpu);
         return rts_port_failed(c, what, err);
     }
     c->n_tasks++;
@@ -261,7 +260,7 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
                     rts_hist **omitted)
 {
     rts_series_out *s = &c->series[c->n_series];
-    snprintf(s->name, sizeof s->name, "%s", name);
+    rts_print(s->name, sizeof s->name, "%s", name);
     s->hz = hz;
     s->overhead = overhead;
     s->periodic = periodic;

@@ -23,7 +23,8 @@ uint64_t rts_clock_overhead(unsigned reads);
 uint64_t rts_clock_granule(rts_tick (*reading)(void));
 
 /* Converts nanoseconds to ticks of a clock of hz, without overflow for up to 100 years. */
-static inline uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
+RTS_SHARED uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz);
+RTS_SHARED uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
 {
     return ns / 1000000000u * hz + ns % 1000000000u * hz / 1000000000u;
 }
@@ -32,7 +33,8 @@ static inline uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
  * a b / c, rounded down, modulo 2^64: exact as long as (c - 1) min(b, c - 1) fits into 64 bits, as
  * it does for every c up to 2^32.
  */
-static inline uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c)
+RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c);
+RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c)
 {
     return a / c * b + a % c * (b / c) + a % c * (b % c) / c;
 }

@@ -1,6 +1,4 @@
 /* The host's commands: parameters from text, and back. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent.h"
@@ -114,12 +112,11 @@ static const rts_param *find_param(const rts_args *a, const char *name, void **w
 
 static int reject(const rts_args *a, const rts_param *p, const char *value, const char *why)
 {
-    snprintf(a->reason, RTS_REASON, "parameter %s: '%s' %s", p->name, value, why);
+    rts_print(a->reason, RTS_REASON, "parameter %s: '%s' %s", p->name, value, why);
     return -1;
 }
 
-/* Whole decimal number from *s, which moves behind it; false: there is none, or it is too large. */
-static bool number(const char **s, int64_t *value)
+bool rts_number(const char **s, int64_t *value)
 {
     bool negative = **s == '-';
     const char *p = *s + negative;
@@ -140,12 +137,12 @@ static bool parse_cpus(const char *text, rts_cpuset *set)
     memset(set, 0, sizeof *set);
     for (const char *s = text;; s++) {
         int64_t first, last;
-        if (!number(&s, &first))
+        if (!rts_number(&s, &first))
             return false;
         last = first;
         if (*s == '-') {
             s++;
-            if (!number(&s, &last))
+            if (!rts_number(&s, &last))
                 return false;
         }
         if (first < 0 || last < first || last >= RTS_CPUS)
@@ -162,7 +159,7 @@ static int64_t choice_index(const char *choices, const char *value)
 {
     size_t length = strlen(value);
     for (int64_t i = 0;; i++) {
-        const char *end = strchrnul(choices, '|');
+        const char *end = choices + strcspn(choices, "|");
         if ((size_t)(end - choices) == length && !memcmp(choices, value, length))
             return i;
         if (!*end)
@@ -204,7 +201,7 @@ static int set_param(const rts_args *a, const char *name, const char *value)
     void *where;
     const rts_param *p = find_param(a, name, &where);
     if (!p) {
-        snprintf(a->reason, RTS_REASON, "%s %s has no parameter '%s'", a->kind, a->id, name);
+        rts_print(a->reason, RTS_REASON, "%s %s has no parameter '%s'", a->kind, a->id, name);
         return -1;
     }
     if (p->type == RTS_T_CPUS)
@@ -220,7 +217,7 @@ static int set_param(const rts_args *a, const char *name, const char *value)
             return reject(a, p, value, "is none of its choices");
     } else {
         const char *s = value;
-        if (!number(&s, &v) || *s)
+        if (!rts_number(&s, &v) || *s)
             return reject(a, p, value, "is not a whole number");
         if (v < p->min || v > p->max)
             return reject(a, p, value,
@@ -241,13 +238,21 @@ void rts_args_defaults(const rts_args *a)
             *(int64_t *)((unsigned char *)a->own_values + p->offset) = p->def;
 }
 
+char *rts_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " ");
+    size_t length = strcspn(word, " ");
+    *rest = word + length + (word[length] != '\0');
+    word[length] = '\0';
+    return length ? word : NULL;
+}
+
 int rts_args_parse(const rts_args *a, char *words)
 {
-    char *save = NULL;
-    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+    for (char *word; (word = rts_word(&words));) {
         char *value = strchr(word, '=');
         if (!value) {
-            snprintf(a->reason, RTS_REASON, "'%s' is not of the form NAME=VALUE", word);
+            rts_print(a->reason, RTS_REASON, "'%s' is not of the form NAME=VALUE", word);
             return -1;
         }
         *value++ = '\0';
@@ -265,31 +270,30 @@ static int check(rts_case *c)
     else if (c->common.raw && (!c->common.samples || c->common.samples > RAW_MAX))
         wrong = "raw=1 needs a number of samples, 10000000 at most";
     if (wrong)
-        snprintf(c->reason, sizeof c->reason, "%s", wrong);
+        rts_print(c->reason, sizeof c->reason, "%s", wrong);
     return wrong ? -1 : 0;
 }
 
 int rts_command_parse(rts_case *c, char *words)
 {
-    char *save = NULL;
-    const char *id = strtok_r(words, " ", &save);
-    const char *bench = strtok_r(NULL, " ", &save);
+    const char *id = rts_word(&words);
+    const char *bench = rts_word(&words);
     int64_t number_of_case = 0;
-    if (!id || !bench || !number(&id, &number_of_case) || *id) {
-        snprintf(c->reason, sizeof c->reason, "a case needs a number and a bench");
+    if (!id || !bench || !rts_number(&id, &number_of_case) || *id) {
+        rts_print(c->reason, sizeof c->reason, "a case needs a number and a bench");
         return -1;
     }
     c->id = (uint64_t)number_of_case;
     c->bench = rts_registry_find(bench);
     if (!c->bench) {
-        snprintf(c->reason, sizeof c->reason, "this agent has no bench '%s'", bench);
+        rts_print(c->reason, sizeof c->reason, "this agent has no bench '%s'", bench);
         return -1;
     }
     rts_args args = args_of(c);
     rts_args_defaults(&args);
     if (!(c->bench->traits & RTS_BATCHES))
         c->common.batch = 1;
-    return rts_args_parse(&args, save) || check(c) ? -1 : 0;
+    return rts_args_parse(&args, words) || check(c) ? -1 : 0;
 }
 
 /* ---- and back ---------------------------------------------------------------------------- */
@@ -305,9 +309,9 @@ static void put_cpus(rts_wire *w, const char *key, const rts_cpuset *set)
         unsigned last = cpu;
         while (rts_cpuset_has(set, last + 1))
             last++;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", used ? "," : "", cpu);
+        used += (size_t)rts_print(text + used, sizeof text - used, "%s%u", used ? "," : "", cpu);
         if (last > cpu)
-            used += (size_t)snprintf(text + used, sizeof text - used, "-%u", last);
+            used += (size_t)rts_print(text + used, sizeof text - used, "-%u", last);
         cpu = last;
     }
     rts_wire_str(w, key, text);
@@ -317,7 +321,7 @@ static void put_choice(rts_wire *w, const char *key, const char *choices, int64_
 {
     while (index-- > 0)
         choices = strchr(choices, '|') + 1;
-    rts_wire_strn(w, key, choices, (unsigned)(strchrnul(choices, '|') - choices));
+    rts_wire_strn(w, key, choices, (unsigned)strcspn(choices, "|"));
 }
 
 static void put_value(rts_wire *w, const char *key, const rts_param *p, const void *value)
@@ -388,7 +392,7 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
         rts_wire_null(w, "max");
     rts_wire_open(w, "choices", '[');
     for (const char *choice = p->choices; choice;) {
-        const char *end = strchrnul(choice, '|');
+        const char *end = choice + strcspn(choice, "|");
         rts_wire_strn(w, NULL, choice, (unsigned)(end - choice));
         choice = *end ? end + 1 : NULL;
     }

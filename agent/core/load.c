@@ -2,7 +2,6 @@
 #include "load.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent.h"
@@ -97,6 +96,10 @@ bool rts_load_goes_on(rts_worker *w)
     w->ready = true;
     for (rts_tick until; w->prio && !l->stop && (until = rest_of(l));)
         rts_sleep_until(until);
+#ifdef RTS_OTHER_YIELDS
+    if (!w->prio)
+        rts_yield();
+#endif
     return !l->stop;
 }
 
@@ -106,7 +109,7 @@ void rts_worker_failed(rts_worker *w, const char *format, ...)
     if (w->why[0])
         return;
     va_start(args, format);
-    vsnprintf(w->why, sizeof w->why, format, args);
+    rts_vprint(w->why, sizeof w->why, format, args);
     va_end(args);
 }
 
@@ -121,7 +124,7 @@ void rts_load_silent_until(rts_tick until)
 static int give_up(rts_running *l, rts_status status, const char *format, va_list args)
 {
     l->status = status;
-    vsnprintf(l->reason, sizeof l->reason, format, args);
+    rts_vprint(l->reason, sizeof l->reason, format, args);
     return -1;
 }
 
@@ -145,8 +148,7 @@ int rts_load_failed(rts_running *l, const char *format, ...)
 
 static int parse(rts_running *l, char *words)
 {
-    char *save = NULL;
-    const char *id = strtok_r(words, " ", &save);
+    const char *id = rts_word(&words);
     memset(l, 0, sizeof *l);
     if (!id)
         return rts_load_failed(l, "load needs the name of a load, or none");
@@ -156,7 +158,7 @@ static int parse(rts_running *l, char *words)
     rts_args args = args_of(l);
     rts_args_defaults(&args);
     l->status = RTS_S_FAILED; /* unless all is understood */
-    if (rts_args_parse(&args, save))
+    if (rts_args_parse(&args, words))
         return -1;
     l->status = RTS_S_OK;
     return 0;
@@ -546,7 +548,7 @@ static char asked[64];
 void rts_load_command(char *words)
 {
     words += strspn(words, " ");
-    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(words, " "), words);
+    rts_print(asked, sizeof asked, "%.*s", (int)strcspn(words, " "), words);
     memset(&refused, 0, sizeof refused);
     rts_running *l = &refused;
     if (!strcmp(words, "none"))

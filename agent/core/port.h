@@ -78,6 +78,21 @@ static inline rts_tick rts_time(void);
 /* The same clock, read in the kernel; called only with RTS_CAP_CLOCK_SYSCALL. */
 static inline rts_tick rts_time_syscall(void);
 
+/*
+ * Where sleeps end at ticks, as on many an RTOS, the port says in RTS_SLEEP_GRAIN how many of
+ * RTS_TIME_HZ lie between two of them; they lie at multiples of it.
+ */
+#ifndef RTS_SLEEP_GRAIN
+#define RTS_SLEEP_GRAIN 1
+#endif
+
+/* The first time at or after this one at which a sleep can end: for the first of many releases. */
+static inline rts_tick rts_release_at(rts_tick time)
+{
+    return RTS_SLEEP_GRAIN == 1 ? time
+                                : (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN * RTS_SLEEP_GRAIN;
+}
+
 /* What the system itself says of the resolution of rts_time(), in ns. */
 uint64_t rts_port_time_resolution_ns(void);
 
@@ -86,7 +101,11 @@ int rts_port_clock_init(rts_clock *clock);
 
 /* ---- tasks ------------------------------------------------------------------------------- */
 
-/* RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count. */
+/*
+ * RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count.  Where
+ * such tasks have no time slices, the port defines RTS_OTHER_YIELDS: a load's workers then yield
+ * after each step.
+ */
 typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
 /* A set of CPU numbers. */
@@ -224,6 +243,15 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
 /* Waits for the next; the stamp, and the requests since the last as the device counts them or 0. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
 void rts_event_close(rts_event *event);
+
+/*
+ * A port with RTS_CAP_IRQ_TIMER defines RTS_IRQ_TIMER, and says of the last event that was waited
+ * for how far the timer's counter had gone beyond its compare value when the handler read it, in
+ * ticks of the clock.  The stamp of an event is then the handler's.
+ */
+#ifdef RTS_IRQ_TIMER
+static inline rts_tick rts_event_late(const rts_event *event);
+#endif
 
 /* ---- interrupts by software, with RTS_CAP_SOFT_IRQ ------------------------------------------ */
 

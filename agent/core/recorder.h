@@ -131,8 +131,12 @@ static inline unsigned rts_bucket(uint64_t v)
     return RTS_HIST_RANGE == 64 || i < RTS_HIST_BUCKETS ? (unsigned)i : RTS_HIST_BUCKETS;
 }
 
-/* Records one sample: its value in ticks, and the clock at its end. */
-static inline void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
+/*
+ * Records one sample: its value in ticks, and the clock at its end.  It lies behind the second
+ * stamp, so where code is dear it may be one function for all.
+ */
+RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
+RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
 {
     uint64_t i = r->used;
     r->value[i] = value;

@@ -1,5 +1,4 @@
 /* The agent's dialogue with the host, and the life of a case from command to result. */
-#include <stdio.h>
 #include <string.h>
 
 #include "agent.h"
@@ -63,7 +62,7 @@ bool rts_missing(uint32_t needs, char *reason)
     if (!missing)
         return false;
     unsigned i = (unsigned)__builtin_ctz(missing);
-    snprintf(reason, RTS_REASON, "needs %s: %s", rts_cap_names[i], rts_port_why_not(1u << i));
+    rts_print(reason, RTS_REASON, "needs %s: %s", rts_cap_names[i], rts_port_why_not(1u << i));
     return true;
 }
 
@@ -110,10 +109,10 @@ static void run_measured(rts_case *c)
     int lost = rts_port_isolate(c, measure, why, sizeof why);
     if (c->stop_asked) { /* also if it had to be made to: what it has is good */
         c->status = RTS_S_FAILED;
-        snprintf(c->reason, sizeof c->reason, "stopped");
+        rts_print(c->reason, sizeof c->reason, "stopped");
     } else if (lost) {
         c->status = RTS_S_FAILED;
-        snprintf(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
+        rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
     }
     bool whole = c->status == RTS_S_OK || c->stop_asked;
     for (unsigned i = 0; whole && i < c->n_series; i++)
@@ -169,7 +168,7 @@ static void run_case(char *words)
     if (!c) {
         c = &last_resort;
         if (!rts_command_parse(c, words))
-            snprintf(c->reason, sizeof c->reason, "no memory for a case");
+            rts_print(c->reason, sizeof c->reason, "no memory for a case");
         c->status = RTS_S_FAILED;
         rts_send_end(c, false);
         return;
@@ -194,6 +193,17 @@ static void run_case(char *words)
     if (c->arena)
         rts_port_unshare(c->arena, c->arena_size);
     rts_port_unshare(c, sizeof *c);
+}
+
+/* "progress MS"; false: it is another command. */
+static bool set_progress(const char *line)
+{
+    int64_t ms;
+    const char *number = line + strlen("progress ");
+    if (strncmp(line, "progress ", strlen("progress ")) != 0 || !rts_number(&number, &ms) || ms < 0)
+        return false;
+    the_progress_ms = ms < 60000 ? (unsigned)ms : 60000;
+    return true;
 }
 
 static void send_hello(void)
@@ -247,8 +257,8 @@ int rts_agent_serve(void)
             cases++;
         } else if (!strncmp(line, "load ", 5)) {
             rts_load_command(line + 5);
-        } else if (sscanf(line, "progress %u", &the_progress_ms) == 1) {
-            the_progress_ms = the_progress_ms < 60000 ? the_progress_ms : 60000;
+        } else if (set_progress(line)) {
+            continue;
         } else if (!strcmp(line, "list")) {
             send_tables();
         } else if (!strcmp(line, "bye")) {

@@ -9,6 +9,29 @@
 
 #include "port_types.h"
 
+/*
+ * A port with little room for code defines RTS_SMALL_CODE: what is inline only for speed, and never
+ * between two stamps, is then one function for all, of whose copies the linker keeps one (with
+ * -ffunction-sections and --gc-sections).
+ */
+#if defined RTS_SMALL_CODE && !defined RTS_SHARED
+#define RTS_SHARED __attribute__((weak, noinline))
+#else
+#define RTS_SHARED static inline
+#endif
+
+/* Kinds of channels that ipc.* is compiled for: 1, 2, or up to 6; no fewer than RTS_CHANNEL_KINDS.
+ */
+#ifndef RTS_CHANNELS
+#define RTS_CHANNELS 6
+#endif
+
+/* Capabilities that this port never has: benches that need them are left out, but for their tables.
+ */
+#ifndef RTS_NEVER
+#define RTS_NEVER 0
+#endif
+
 /* ---- of each series of samples ------------------------------------------------------------- */
 
 /* Values of 2^RANGE ticks and above have no bucket of a histogram: they count as overflow. */

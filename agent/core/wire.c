@@ -1,10 +1,10 @@
 #include "wire.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "port.h"
+#include "text.h"
 
 struct rts_wire {
     uint32_t seq;
@@ -226,7 +226,7 @@ void rts_log(const char *level, const char *format, ...)
     char text[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    rts_vprint(text, sizeof text, format, args);
     va_end(args);
     rts_wire *w = rts_wire_begin("log");
     rts_wire_str(w, "level", level);

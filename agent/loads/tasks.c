@@ -123,7 +123,7 @@ static const rts_load loads[] = {
                  "for. Priorities are spread over the levels below the measuring task. Counted are "
                  "hops of a token."),
      .params = ring_param,
-     .needs = RTS_CAP_PRIORITIES | RTS_CAP_SEM_PSHARED,
+     .needs = RTS_CAP_PRIORITIES,
      .place = RTS_PLACE_MEASURED,
      .state = ring_state,
      .prepare = prepare_ring,

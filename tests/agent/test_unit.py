@@ -14,6 +14,7 @@ PROGRAMS = [
     "recorder_tiny_test",
     "wire_test",
     "scale_test",
+    "text_test",
     "whetstone_test",
     "command_test",
     "options_test",

@@ -226,11 +226,11 @@ static const rts_bench benches[] = {
     {.id = "env.setup",
      .title = RTS_SAY("Set-up of a real-time task, step by step"),
      .source = RTS_SAY("Dankwardt, part 1"),
-     .help =
+     .help = RTS_SAY(
          "Allocates and touches heap, stack and mapped memory, takes the real-time priority, "
          "locks memory, and counts page faults around a section that writes to all of it; the "
          "samples are these writes, a page each. The table says what came of each step and what "
-         "is missing where one was refused.",
+         "is missing where one was refused."),
      .needs = RTS_CAP_POSIX,
      .traits = RTS_RESTS,
      .samples = 1000,
@@ -239,10 +239,10 @@ static const rts_bench benches[] = {
     {.id = "dk.pagefaults",
      .title = RTS_SAY("Page faults in a timed section"),
      .source = RTS_SAY("Dankwardt, part 1"),
-     .help =
+     .help = RTS_SAY(
          "Duration of a write to a page of heap, stack or mapped memory that was touched and "
          "locked before, or with lock=off is fresh; and the faults that getrusage counts in the "
-         "section. There must be none with locked memory; a fresh page costs one at least.",
+         "section. There must be none with locked memory; a fresh page costs one at least."),
      .params = fault_param,
      .needs = RTS_CAP_POSIX,
      .traits = RTS_RESTS,

@@ -185,10 +185,10 @@ static const rts_bench benches[] = {
     {.id = "dk.schedlat",
      .title = RTS_SAY("Wake-up while the kernel serves a less urgent task"),
      .source = RTS_SAY("Dankwardt, part 2"),
-     .help =
+     .help = RTS_SAY(
          "A task of the highest priority wakes up every millisecond on the CPU of a process that "
          "is not real-time and makes long system calls without pause; the sample is how late "
-         "it runs. A series for each kind of call: the longest delay of each is its maximum.",
+         "it runs. A series for each kind of call: the longest delay of each is its maximum."),
      .params = schedlat_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_PRIORITIES,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU,

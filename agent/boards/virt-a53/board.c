@@ -62,15 +62,19 @@ void board_next_tick(void)
     set_tick(next_tick + TICK_COUNTS);
 }
 
+/* Off first: an interrupt in between would find half of what is set. */
 void board_events(uint64_t period)
 {
     uint64_t now;
+    __asm__ volatile("msr cntp_ctl_el0, xzr\n\tisb\n\tmrs %0, cntpct_el0" : "=r"(now)::"memory");
+    if (!period)
+        return;
     event_period = period;
-    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(now));
     event_due = now + period;
     __asm__ volatile("msr cntp_cval_el0, %0\n\t"
                      "msr cntp_ctl_el0, %1\n\tisb" ::"r"(event_due),
-                     "r"((uint64_t)(period != 0)));
+                     "r"(UINT64_C(1))
+                     : "memory");
 }
 
 static inline void event(void)

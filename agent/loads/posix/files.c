@@ -339,9 +339,9 @@ static const rts_load loads[] = {
     {.id = "copy",
      .title = RTS_SAY("A disk file is copied"),
      .source = RTS_SAY(SENONER),
-     .help =
+     .help = RTS_SAY(
          "Copies one file to another in blocks of 64 KiB and brings the copy to the disk, again "
-         "and again. Neither file has a name, so nothing is left of them.",
+         "and again. Neither file has a name, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,

@@ -12,27 +12,29 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
                          .independence = "independent",
                          .stamped = "the handler",
                          .hz = (double)BOARD_HZ / (double)period};
-    *event = (rts_event){.served = freertos_events.n};
     event->arrived.handle = xSemaphoreCreateBinaryStatic(&event->arrived.store);
-    freertos_events.arrived = event->arrived.handle;
+    freertos_events = (struct freertos_events){.arrived = event->arrived.handle};
     board_events(period);
     return 0;
 }
 
-/* Events that nobody waited for are told by the count of the next. */
+/* One after the other, with the handler's stamp; the lost ones count with the one before them. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
-    uint64_t n;
-    do { /* one that came while the last was copied has left its mark in the semaphore */
+    struct freertos_events *e = &freertos_events;
+    while (e->head == e->tail)
         rts_sem_take(&event->arrived);
+    uint32_t slot = e->tail % FREERTOS_RING;
+    *stamp = e->stamp[slot];
+    event->late = e->late[slot];
+    *count = 1;
+    e->tail++;
+    if (e->lost && e->tail == e->head) { /* while there are lost ones, nothing enters the ring */
         taskENTER_CRITICAL();
-        *stamp = freertos_events.stamp;
-        event->late = freertos_events.late;
-        n = freertos_events.n;
+        *count += e->lost;
+        e->lost = 0;
         taskEXIT_CRITICAL();
-    } while (n == event->served);
-    *count = n - event->served;
-    event->served = n;
+    }
     return 0;
 }
 

@@ -26,9 +26,15 @@ _Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long
 
 /* ---- between interrupts and tasks ---------------------------------------------------------- */
 
-/* The events there were, what the last one was like, and whom to tell. */
+/*
+ * Events that the handler has seen and the task has not: a ring.  When it is full, those that come
+ * are lost until the task has emptied it, so that they all lie behind the last in the ring.
+ */
+#define FREERTOS_RING 32
 extern struct freertos_events {
-    volatile uint64_t n, stamp, late;
+    volatile uint32_t head, tail, lost;
+    volatile uint64_t stamp[FREERTOS_RING];
+    volatile uint32_t late[FREERTOS_RING];
     SemaphoreHandle_t volatile arrived;
 } freertos_events;
 

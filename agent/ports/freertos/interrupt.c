@@ -7,12 +7,18 @@ void *volatile freertos_irq_argument;
 
 void freertos_event(uint64_t now, uint64_t late)
 {
+    struct freertos_events *e = &freertos_events;
     BaseType_t woken = pdFALSE;
-    freertos_events.stamp = now;
-    freertos_events.late = late;
-    freertos_events.n++;
-    if (freertos_events.arrived)
-        xSemaphoreGiveFromISR(freertos_events.arrived, &woken);
+    uint32_t head = e->head;
+    if (e->lost || head - e->tail == FREERTOS_RING) {
+        e->lost++;
+    } else {
+        e->stamp[head % FREERTOS_RING] = now;
+        e->late[head % FREERTOS_RING] = (uint32_t)late;
+        e->head = head + 1;
+    }
+    if (e->arrived)
+        xSemaphoreGiveFromISR(e->arrived, &woken);
     portYIELD_FROM_ISR(woken);
 }
 

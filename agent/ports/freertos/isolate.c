@@ -9,7 +9,8 @@
 #include "freertos.h"
 
 #define MEASURING_STACK (32u << 10)
-#define LOOK_NS UINT64_C(5000000000) /* the watchdog wakes up so seldom: it preempts what it watches */
+#define LOOK_NS                                                                                    \
+    UINT64_C(5000000000) /* the watchdog wakes up so seldom: it preempts what it watches */
 
 /* ---- memory of a case ----------------------------------------------------------------------- */
 
@@ -133,8 +134,8 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     c->evidence.stack_bytes = (int64_t)freertos_stack_used();
     c->evidence.heap_bytes = (int64_t)(before - xPortGetMinimumEverFreeHeapSize());
     if (xPortGetFreeHeapSize() < before)
-        rts_log("warn", "case %llu has left %u bytes of the heap behind",
-                (unsigned long long)c->id, (unsigned)(before - xPortGetFreeHeapSize()));
+        rts_log("warn", "case %llu has left %u bytes of the heap behind", (unsigned long long)c->id,
+                (unsigned)(before - xPortGetFreeHeapSize()));
     if (ended)
         return 0;
     snprintf(why, size, "it made no progress for %u s", (unsigned)(c->patience_ns / 1000000000));

@@ -3,7 +3,7 @@
 
 #include "freertos.h"
 
-static rts_task *tasks; /* one per worker */
+static rts_task *tasks;  /* one per worker */
 static unsigned n_tasks; /* that were created */
 static bool silent;
 

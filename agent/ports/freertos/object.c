@@ -40,8 +40,8 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     queue->messages = freertos_alloc(length * size);
     if (!queue->messages)
         return -ENOMEM;
-    queue->handle = xQueueCreateStatic((UBaseType_t)length, (UBaseType_t)size, queue->messages,
-                                       &queue->store);
+    queue->handle =
+        xQueueCreateStatic((UBaseType_t)length, (UBaseType_t)size, queue->messages, &queue->store);
     return 0;
 }
 

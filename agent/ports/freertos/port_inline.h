@@ -20,7 +20,7 @@ static inline rts_tick rts_now(void)
 
 static inline rts_tick rts_time(void)
 {
-    return board_now();
+    return board_now() * (RTS_TIME_HZ / BOARD_HZ);
 }
 
 static inline rts_tick rts_time_syscall(void)
@@ -38,7 +38,8 @@ static inline void rts_yield(void)
     taskYIELD();
 }
 
-/* Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count. */
+/* Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count.
+ */
 static inline void rts_sleep_until(rts_tick time)
 {
     rts_tick tick = (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before;

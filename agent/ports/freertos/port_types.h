@@ -18,15 +18,20 @@
 #define FREERTOS_PRIO_AGENT (configMAX_PRIORITIES - 1)
 #define RTS_PRIO_MIN 2
 #define RTS_PRIO_MAX (FREERTOS_PRIO_AGENT - 1)
-#define RTS_TIME_HZ BOARD_HZ
+#define RTS_TIME_HZ UINT64_C(1000000000) /* the counter in ns, of which a count is a whole number  \
+                                          */
 
 /* A sleep ends at a tick: benches with a period release their tasks there. */
-#define RTS_SLEEP_GRAIN (RTS_TIME_HZ / configTICK_RATE_HZ)
+#define RTS_SLEEP_GRAIN (1000000000u / configTICK_RATE_HZ)
 
 #define RTS_STACK_DEFAULT (8u << 10)
 #define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
 #define RTS_TABLE_BYTES (64 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
+
+#if !configUSE_TIME_SLICING
+#define RTS_OTHER_YIELDS 1
+#endif
 
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
@@ -96,7 +101,6 @@ typedef struct rts_channel {
 #define RTS_EVENTS "best"
 typedef struct rts_event {
     rts_sem arrived;
-    uint64_t served; /* of those that there were */
     uint64_t late;
 } rts_event;
 

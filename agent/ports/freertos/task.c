@@ -1,6 +1,7 @@
 /* Tasks, children, periodic timers. */
 #include <string.h>
 
+#include "clock.h"
 #include "freertos.h"
 #include "port.h"
 
@@ -37,9 +38,8 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
     vTaskSuspendAll();
     task->next = newest;
     newest = task;
-    task->handle =
-        xTaskCreateStatic(body, "rts", (uint32_t)(bytes / sizeof(StackType_t)), task,
-                          priority(attr->prio, attr->policy), task->stack, &task->store);
+    task->handle = xTaskCreateStatic(body, "rts", (uint32_t)(bytes / sizeof(StackType_t)), task,
+                                     priority(attr->prio, attr->policy), task->stack, &task->store);
     xTaskResumeAll();
     return 0;
 }
@@ -171,8 +171,8 @@ bool rts_child_ran(const rts_child *child, int kind)
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
 {
     (void)kind;
-    rts_tick first = rts_time() + LEAD_NS * RTS_TIME_HZ / 1000000000;
-    *timer = (rts_timer){.first = first - first % RTS_SLEEP_GRAIN, .period = period};
+    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
+    *timer = (rts_timer){.first = rts_release_at(first), .period = period};
     return 0;
 }
 
