@@ -346,7 +346,7 @@ class Assembly:
         return Agent(
             version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
             arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
-            binary=_text(self._plan.target.detail.get("agent_sha256")),
+            binary=_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
         )  # fmt: skip
 
     def _clock(self) -> Clock | None:
