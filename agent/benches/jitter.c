@@ -94,7 +94,7 @@ static const rts_bench benches[] = {
          "together are missed. The figures hold the drift, fitted to the first 32768."),
      .metric = "clocks and timers",
      .params = jitter_param,
-     .traits = RTS_OWN_SERIES,
+     .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 2,
      .time_ns = 0,

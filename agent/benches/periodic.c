@@ -169,7 +169,7 @@ static const rts_bench benches[] = {
          "release, so that both policies are measured alike; jobs that used up their runtime "
          "are counted."),
      .params = periodic_param,
-     .traits = RTS_OWN_SERIES,
+     .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = 100000,
      .warmup = 2,
      .time_ns = 0,

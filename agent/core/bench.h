@@ -71,6 +71,7 @@ enum {
     RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
     RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
     RTS_ONE_CPU = 1 << 3,    /* who runs next follows from priorities on one CPU alone */
+    RTS_OMITTED = 1 << 4,    /* series of it hold what missed activations would have had */
 };
 
 typedef struct rts_bench {
