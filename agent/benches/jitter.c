@@ -72,7 +72,7 @@ static int run_jitter(rts_case *c)
     kept *k = rts_alloc(c, sizeof *k);
     rts_timer timer;
     if (!rec || !k)
-        return rts_failed(c, "no memory for the expirations");
+        return rts_unsupported(c, "no memory for the expirations");
     if ((uint64_t)p->period * 3 > c->patience_ns)
         c->patience_ns = (uint64_t)p->period * 3;
     int err = rts_timer_start(&timer, (int)p->by, period);

@@ -149,7 +149,7 @@ typedef struct rts_series_out {
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
     int64_t others;                  /* other agents at work on this machine meanwhile */
-    int64_t stack_bytes, heap_bytes; /* the most a task's stack held; of the heap, at once */
+    int64_t stack_bytes, heap_bytes; /* the most that a task's stack, and the heap, held */
     int64_t prio;                    /* of the measuring task */
     const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
     bool locked, shared;

@@ -177,7 +177,8 @@ static void run_case(char *words)
     c->progress_ms = the_progress_ms;
     c->patience_ns = PATIENCE_NS;
     c->batch = 1;
-    c->evidence = (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
+    c->evidence =
+        (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
     if (rts_command_parse(c, words)) {
         c->status = RTS_S_FAILED;
         rts_send_end(c, false);

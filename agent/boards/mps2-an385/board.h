@@ -9,7 +9,7 @@
 #define BOARD_ARCH "armv7-m"
 #define BOARD_HZ UINT64_C(25000000) /* of the counter */
 #define BOARD_COUNTER "cmsdk timer1"
-#define BOARD_SCRIPT 0x20300000u    /* where QEMU's loader puts the script */
+#define BOARD_SCRIPT 0x20300000u   /* where QEMU's loader puts the script */
 #define BOARD_EVENT "cmsdk timer0" /* the timer that makes events */
 
 #define BOARD_REG(address) (*(volatile uint32_t *)(uintptr_t)(address))
@@ -19,13 +19,13 @@
 /* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
 #define RTS_SMALL_CODE 1
 #define RTS_CHANNELS 2
-#define RTS_HIST_RANGE 32
+#define RTS_HIST_RANGE 30
 #define RTS_COUNT_BITS 32
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
-#define RTS_STATE_BYTES 7168
+#define RTS_STATE_BYTES (10u << 10)
 #define RTS_TABLE_BYTES 2048
-#define RTS_TASKS_MAX 24
+#define RTS_TASKS_MAX 16
 #define RTS_SEMS_MAX 24
 #define RTS_CACHE_LINE 8
 #define RTS_PARAM_BYTES 128

@@ -92,10 +92,8 @@ static bool await(rts_case *c, rts_task *task)
     rts_tick since = rts_time();
     for (;;) {
         uint64_t look_ns = c->patience_ns / 2 < LOOK_NS ? c->patience_ns / 2 : LOOK_NS;
-        if (xSemaphoreTake(task->ended.handle, pdMS_TO_TICKS(look_ns / 1000000)) == pdTRUE) {
-            xSemaphoreGive(task->ended.handle);
+        if (freertos_await(task, (uint32_t)(look_ns / 1000000)))
             return true;
-        }
         uint64_t now = rts_agent_heartbeat(c);
         if (now != beat) {
             beat = now;
@@ -131,7 +129,7 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     freertos_kill_tasks(others);
     release_since(mark);
     c->evidence.stack_bytes = (int64_t)freertos_stack_used();
-    c->evidence.heap_bytes = (int64_t)(before - xPortGetMinimumEverFreeHeapSize());
+    c->evidence.heap_bytes = (int64_t)(configTOTAL_HEAP_SIZE - xPortGetMinimumEverFreeHeapSize());
     if (xPortGetFreeHeapSize() < before)
         rts_log("warn", "case %llu has left %u bytes of the heap behind", (unsigned long long)c->id,
                 (unsigned)(before - xPortGetFreeHeapSize()));

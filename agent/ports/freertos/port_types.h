@@ -18,8 +18,9 @@
 #define FREERTOS_PRIO_AGENT (configMAX_PRIORITIES - 1)
 #define RTS_PRIO_MIN 2
 #define RTS_PRIO_MAX (FREERTOS_PRIO_AGENT - 1)
-#define RTS_TIME_HZ UINT64_C(1000000000) /* the counter in ns, of which a count is a whole number  \
-                                          */
+#define RTS_TIME_HZ                                                                                \
+    UINT64_C(1000000000) /* the counter in ns, of which a count is a whole number                  \
+                          */
 
 /* A sleep ends at a tick: benches with a period release their tasks there. */
 #define RTS_SLEEP_GRAIN (1000000000u / configTICK_RATE_HZ)
@@ -61,7 +62,8 @@ typedef struct rts_task {
     void *arg;
     StackType_t *stack;
     size_t stack_bytes;
-    rts_sem ended;
+    TaskHandle_t joiner; /* waits for its end */
+    volatile bool ended;
     struct rts_task *next; /* of all tasks there are */
 } rts_task;
 
