@@ -10,10 +10,11 @@
 #define READY_TICKS (60 * RTS_TIME_HZ)
 
 static const rts_param common_params[] = {
-    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, RTS_PLACE_OTHERS, 0, 0,
-     "others|measured|any",
-     RTS_SAY("where it runs: on the CPUs that are not measured, on those that are, or wherever the "
-             "system puts it")},
+    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, RTS_PLACE_AUTO, 0, 0,
+     "auto|others|measured|any",
+     RTS_SAY("where it runs: on the CPUs that are not measured (others), on those that are, or "
+             "wherever the system puts it; auto: others, but measured on a system that has one CPU "
+             "only")},
     {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1, NULL,
      RTS_SAY("the CPUs that are measured; without it an isolated CPU, or else the last one")},
     RTS_PARAMS_END,
@@ -163,6 +164,13 @@ static int parse(rts_running *l, char *words)
     return 0;
 }
 
+/* True if the measured CPU is the only one; an isolated one is not among those allowed. */
+static bool is_all_there_is(const rts_cpuset *away, const rts_cpuset *allowed)
+{
+    return rts_cpuset_count(away) == 1 && rts_cpuset_count(allowed) == 1 &&
+           rts_cpuset_first(away) == rts_cpuset_first(allowed);
+}
+
 static int choose_cpus(rts_running *l)
 {
     rts_cpuset *away = &l->common.away;
@@ -170,6 +178,8 @@ static int choose_cpus(rts_running *l)
     rts_port_cpus(&allowed);
     if (rts_cpuset_first(away) < 0)
         rts_cpuset_add(away, (unsigned)rts_port_default_cpu());
+    if (l->common.place == RTS_PLACE_AUTO)
+        l->common.place = is_all_there_is(away, &allowed) ? RTS_PLACE_MEASURED : RTS_PLACE_OTHERS;
     if (l->common.place == RTS_PLACE_MEASURED) {
         l->cpus = *away; /* may be an isolated one, which is not among those allowed */
         return 0;

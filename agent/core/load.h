@@ -44,6 +44,7 @@ struct rts_component {
 
 /* Where the workers run. */
 typedef enum rts_place {
+    RTS_PLACE_AUTO,     /* on the CPUs that are not measured; on the only one if there is no more */
     RTS_PLACE_OTHERS,   /* on the CPUs that are not measured */
     RTS_PLACE_MEASURED, /* on the measured ones */
     RTS_PLACE_ANY,      /* wherever the system puts them */

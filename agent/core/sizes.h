@@ -92,7 +92,7 @@
 
 /* Components of one load; checked when a table is compiled. */
 #ifndef RTS_COMPONENTS
-#define RTS_COMPONENTS 8
+#define RTS_COMPONENTS 12
 #endif
 
 /* How often, in a little more than a second, it is noted how far a load is. */

@@ -244,12 +244,25 @@ static void test_a_start_fails_with_its_reason(void)
     CHECK(start("planted") == NULL);
     CHECK_STR(refused.reason, "component one is not ready after 60 s");
     never_ready = false;
-    CHECK(start("planted place=others") == NULL); /* the stub has one CPU */
+    CHECK(start("planted place=others") == NULL); /* the stub has one CPU: not where it must not */
     CHECK_EQ(refused.status, RTS_S_UNSUPPORTED);
     CHECK(strstr(refused.reason, "place=any") != NULL);
     CHECK(start("") == NULL);
     CHECK(start("planted many") == NULL);
     CHECK_STR(refused.reason, "'many' is not of the form NAME=VALUE");
+}
+
+static void test_beside_the_only_cpu_is_on_it(void)
+{
+    rts_running *l = start("planted place=auto");
+    CHECK(l != NULL);
+    CHECK_EQ(l->common.place, RTS_PLACE_MEASURED); /* and says so */
+    CHECK_EQ(l->cpus.word[0], 1);
+    l = start("planted place=auto away=1"); /* an isolated one is measured */
+    CHECK(l != NULL);
+    CHECK_EQ(l->common.place, RTS_PLACE_OTHERS);
+    CHECK(start("planted place=auto away=0-1") == NULL); /* the measured ones are not all one */
+    CHECK_EQ(refused.status, RTS_S_UNSUPPORTED);
 }
 
 static void test_the_priority_counts_where_it_runs(void)
@@ -311,6 +324,6 @@ TESTS(test_the_lead_is_over_when_it_has_started,
       test_many_short_cases_each_have_a_window_of_a_second,
       test_a_load_that_missed_periods_recovers_before_the_next_case,
       test_who_does_nothing_has_no_rate_and_who_is_dead_is_said_to_be,
-      test_a_start_fails_with_its_reason, test_the_priority_counts_where_it_runs,
-      test_a_real_time_worker_rests,
+      test_a_start_fails_with_its_reason, test_beside_the_only_cpu_is_on_it,
+      test_the_priority_counts_where_it_runs, test_a_real_time_worker_rests,
       test_a_real_time_worker_is_silent_while_the_measuring_task_rests)

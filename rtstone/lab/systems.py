@@ -50,6 +50,7 @@ BOARDS = {
             ("-M", "virt,gic-version=2", "-cpu", "cortex-a53", "-smp", "1"),
             shift=4,
             linux_arguments="console=ttyAMA0 rdinit=/init quiet panic=-1",
+            linux_counted=("rtstone.awake",),
             script_address=0x47000000,
         ),
         Board(
@@ -72,7 +73,7 @@ BOARDS = {
             shift=0,
             linux_arguments="console=ttyS0 rdinit=/init quiet panic=-1 tsc=reliable",
             # What the kernel finds by calibration is off by some millionths.
-            linux_counted=("tsc_early_khz=1000000", "rtstone.tsc_hz=1000000000"),
+            linux_counted=("rtstone.awake", "tsc_early_khz=1000000", "rtstone.tsc_hz=1000000000"),
         ),
     )
 }

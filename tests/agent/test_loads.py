@@ -29,6 +29,11 @@ MEASURED = max(os.sched_getaffinity(0))
 OTHERS = os.sched_getaffinity(0) - {MEASURED}
 beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured one")
 BY_TASKS = {"min", "rt200", "bg50"}
+CALLS = {
+    "unmap": "bytes", "exit": "processes", "proc": "files", "smaps": "readings",
+    "urandom": "bytes", "fork": "processes", "truncate": "bytes", "tcp": "bytes",
+    "udp": "datagrams", "files": "files",
+}  # fmt: skip
 HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
 SHORT = "null samples=100"
 
@@ -130,12 +135,12 @@ def catalogue() -> dict[str, Json]:
 
 def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
     wanted = {"driver", "heavy", "copy", "read", "write", "proc", "x11", "stress-ng", "hackbench"}
-    assert set(catalogue) == wanted | BY_TASKS | {"command"}
+    assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {"command", "syscalls"}
     for name, load in catalogue.items():
         assert load["title"] and load["source"] and load["help"]
         params = {p["name"]: p for p in load["params"]}
         assert len(params) == len(load["params"])
-        assert params["place"]["default"] == ("measured" if name in BY_TASKS else "others")
+        assert params["place"]["default"] == ("measured" if name in BY_TASKS else "auto")
         assert params["away"]["type"] == "cpus"
         assert all(p["help"] for p in load["params"])
 
@@ -223,6 +228,8 @@ def test_a_new_load_takes_the_place_of_the_old_one(agent: Agent) -> None:
         ("bg50 tasks=3 place=any", OTHERS | {MEASURED}),
         (f"bg50 tasks=3 away={min(OTHERS, default=0)}", {min(OTHERS, default=0)}),
         ("heavy", OTHERS),
+        ("syscalls size=1048576", OTHERS),
+        ("exit size=1048576 place=measured", {MEASURED}),
         (f"heavy away={min(OTHERS, default=0)}", (OTHERS | {MEASURED}) - {min(OTHERS, default=0)}),
         ("command run=sleep%2060", OTHERS),
         pytest.param("min", {MEASURED}, marks=realtime),
@@ -428,6 +435,57 @@ def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
     )
 
 
+@beside
+def test_the_long_calls_are_loads_and_components_of_one(agent: Agent) -> None:
+    loaded = agent.load("syscalls size=1048576")
+    wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
+    assert wanted == {name: (unit, None) for name, unit in CALLS.items()}
+    found = agent.case("null samples=0 time=1200000000")
+    assert list(found) == list(CALLS)
+    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+
+
+@beside
+@pytest.mark.parametrize("name", CALLS)
+def test_each_long_call_is_a_load_and_can_be_left_out(agent: Agent, name: str) -> None:
+    (part,) = agent.load(name)["components"]
+    assert (part["name"], part["unit"]) == (name, CALLS[name])
+    found = agent.case()
+    assert found[name]["alive"], found[name]["why"]
+    assert found[name]["achieved"] > 0
+    loaded = agent.load(f"syscalls size=1048576 {name}=0")
+    assert [c["name"] for c in loaded["components"]] == [c for c in CALLS if c != name]
+
+
+@beside
+def test_files_are_there_and_go(agent: Agent) -> None:
+    agent.load("files many=5")
+    (directory,) = work_dirs(agent.pid)
+    seen: set[str] = set()
+    for _ in range(2000):
+        seen |= {file.name for file in directory.iterdir()}
+        if len(seen) == 5:
+            break
+    assert seen == {f"file{i}" for i in range(5)}
+
+
+@beside
+def test_a_process_of_the_load_that_dies_is_noticed(agent: Agent) -> None:
+    agent.load("syscalls size=1048576 fork=0 proc=0 smaps=0 truncate=0 tcp=0 udp=0 files=0")
+    unmap, end, random = agent.workers()
+    os.kill(unmap, signal.SIGKILL)
+    for _ in range(5000):  # the child that fills its memory, or ends, just now
+        for child in descendants(end):
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        if end not in agent.workers():
+            break
+    found = agent.case()
+    assert found["unmap"]["why"] == "killed by signal 9 (Killed)"
+    assert found["exit"]["why"] == "a process of 1048576 bytes: Cannot allocate memory"
+    assert (found["urandom"]["alive"], random in agent.workers()) == (True, True)
+
+
 # ---- programs --------------------------------------------------------------------------------
 
 
@@ -531,6 +589,7 @@ TENACIOUS = (
 EVERY_KIND = [
     pytest.param("heavy", marks=beside),
     "bg50 tasks=8",
+    "syscalls",
     pytest.param("rt200 tasks=20", marks=realtime),
     pytest.param("min", marks=realtime),
     pytest.param("copy size=1048576", marks=beside),

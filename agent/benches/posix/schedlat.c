@@ -7,11 +7,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../periodic.h"
+#include "calls.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 2000000
@@ -47,20 +46,13 @@ static int call_write(const material *m)
 static int call_fork(const material *m)
 {
     (void)m;
-    pid_t child = fork();
-    if (child < 0)
-        return -errno;
-    if (child == 0)
-        _exit(0);
-    return waitpid(child, NULL, 0) == child ? 0 : -errno;
+    return posix_call_fork(NULL, 0);
 }
 
 static int call_mmap(const material *m)
 {
     (void)m;
-    void *memory = mmap(NULL, MAPPING, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return memory == MAP_FAILED || munmap(memory, MAPPING) ? -errno : 0;
+    return posix_call_unmap(MAPPING);
 }
 
 static int call_scan(const material *m)

@@ -10,6 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "posix.h"
+
 #define TMPFS_MAGIC 0x01021994
 #define RAMFS_MAGIC 0x858458f6
 
@@ -17,22 +19,19 @@
 
 static const char *dir_of(const char *dir)
 {
-    const char *temporary = getenv("TMPDIR");
-    if (dir[0])
-        return dir;
-    return temporary && temporary[0] ? temporary : "/var/tmp";
+    return dir[0] ? dir : posix_temporary();
 }
 
-bool rts_load_has_disk(rts_running *l, const char *dir)
+bool rts_load_has_disk(rts_running *l, const char *dir, bool ram)
 {
     struct statfs fs;
     dir = dir_of(dir);
     if (statfs(dir, &fs) || access(dir, W_OK))
         return !rts_load_failed(l, "parameter dir: '%s': %s", dir, strerror(errno));
-    if (fs.f_type == TMPFS_MAGIC || (unsigned long)fs.f_type == RAMFS_MAGIC)
+    if (!ram && (fs.f_type == TMPFS_MAGIC || (unsigned long)fs.f_type == RAMFS_MAGIC))
         return !rts_load_unsupported(l,
                                      "'%s' lies in memory, not on a disk: name a directory that "
-                                     "does with dir=PATH",
+                                     "does with dir=PATH, or want it so with ram=1",
                                      dir);
     return true;
 }
@@ -144,7 +143,7 @@ void rts_load_search(rts_worker *w, const char *dir, size_t most)
 /* ---- copy, read, write ------------------------------------------------------------------- */
 
 typedef struct file_params {
-    int64_t size, cache;
+    int64_t size, cache, ram;
     char dir[RTS_LOAD_PATH];
 } file_params;
 
@@ -162,7 +161,7 @@ static const rts_param file_param[] = {
 static int prepare_file(rts_running *l)
 {
     const file_params *p = rts_load_params(l);
-    return rts_load_has_disk(l, p->dir) ? 0 : -1;
+    return rts_load_has_disk(l, p->dir, p->ram) ? 0 : -1;
 }
 
 /* The end of a pass: what was written is on the disk, and what was read is not in memory. */
@@ -254,7 +253,7 @@ static void copy_file(rts_worker *w)
 
 #define PROC_BYTES (256u << 10) /* some of its files never end */
 
-static void read_proc(rts_worker *w)
+void rts_load_read_proc(rts_worker *w)
 {
     rts_load_search(w, "/proc", PROC_BYTES);
 }
@@ -374,7 +373,8 @@ static const rts_load loads[] = {
          "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
          "block is passed over. Counted are files."),
      .needs = RTS_CAP_FILES,
-     .component = {{.name = "proc", .title = "reading /proc", .unit = "files", .run = read_proc}}},
+     .component =
+         {{.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc}}},
 };
 
 RTS_LOADS(loads);

@@ -7,12 +7,15 @@
 #define RTS_LOAD_BLOCK (64u << 10) /* bytes that are read or written at a time */
 #define RTS_LOAD_PATH 256
 
-/* Text parameter `dir` of a struct that has one. */
+/* Parameters `dir` and `ram` of a struct that has them. */
 #define RTS_LOAD_DIR(S)                                                                            \
-    RTS_TEXT(S, dir, "directory on the disk that is used; default $TMPDIR, or /var/tmp")
+    RTS_TEXT(S, dir,                                                                               \
+             "directory on the disk that is used; default $TMPDIR, or /var/tmp, or /tmp where "    \
+             "there is none"),                                                                     \
+        RTS_BOOL(S, ram, 0, "the directory may lie in memory, for a system that has no disk")
 
-/* True if files can be made in `dir` and lie on a disk; else the load is refused. */
-bool rts_load_has_disk(rts_running *l, const char *dir);
+/* True if files can be made in `dir` and lie on a disk, or may lie in `ram`; else it is refused. */
+bool rts_load_has_disk(rts_running *l, const char *dir, bool ram);
 
 /* A new file there that has no name, so that nothing is left of it; -1: the worker has failed. */
 int rts_load_scratch(rts_worker *w, const char *dir);
@@ -25,5 +28,8 @@ bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size);
  * names and contents, again and again; counts files.
  */
 void rts_load_search(rts_worker *w, const char *dir, size_t most);
+
+/* The same in /proc. */
+void rts_load_read_proc(rts_worker *w);
 
 #endif

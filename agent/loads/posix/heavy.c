@@ -22,7 +22,7 @@
 #include "whetstone.h"
 
 typedef struct heavy_params {
-    int64_t cpu, disk, interrupt, network, syscall, memory, search, irq, net;
+    int64_t cpu, disk, interrupt, network, syscall, memory, search, irq, net, ram;
     char dir[RTS_LOAD_PATH], tree[RTS_LOAD_PATH], serial[64], peer[64];
 } heavy_params;
 
@@ -410,12 +410,15 @@ static int prepare_heavy(rts_running *l)
     const heavy_params *p = rts_load_params(l);
     struct sockaddr_in address;
     struct stat status;
-    if (p->disk && !rts_load_has_disk(l, p->dir))
+    if (p->disk && !rts_load_has_disk(l, p->dir, p->ram))
         return -1;
     if (p->interrupt && p->irq == IRQ_EXTERNAL && !p->serial[0])
         return rts_load_failed(l, "irq=external needs the serial line: serial=PATH");
     if (p->network && p->net == NET_EXTERNAL && !parse_peer(p->peer, &address))
         return rts_load_failed(l, "net=external needs who reads: peer=ADDRESS:PORT, in numbers");
+    if (p->search && !p->tree[0] && access(TREE_DEFAULT, F_OK))
+        return rts_load_unsupported(l, "there is no " TREE_DEFAULT
+                                       " to search: name another directory with tree=PATH");
     if (p->search && (stat(tree_of(p), &status) || !S_ISDIR(status.st_mode)))
         return rts_load_failed(l, "parameter tree: '%s' is no directory", tree_of(p));
     return 0;

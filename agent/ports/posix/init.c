@@ -55,6 +55,28 @@ static _Noreturn void __attribute__((format(printf, 1, 2))) give_up(const char *
 
 /* ---- a system to work in --------------------------------------------------------------------- */
 
+/*
+ * A task below all others that keeps the CPU from halting, if the command line asks for it.  Under
+ * an emulator that counts instructions a halted CPU is where two threads of the emulator meet: one
+ * may move the clock to the next timer before the other has added up what it ran, and the run is
+ * not the one it was.  No-ops in long stretches cost the emulator next to nothing.
+ */
+static void keep_awake(void)
+{
+    char line[4096];
+    if (!posix_read_line("/proc/cmdline", line, sizeof line) || !strstr(line, "rtstone.awake"))
+        return;
+    pid_t awake = fork();
+    if (awake < 0)
+        give_up("cannot start the task that keeps the CPU from halting");
+    if (awake)
+        return;
+    if (sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}))
+        give_up("cannot use SCHED_IDLE");
+    for (;;)
+        __asm__ volatile(".rept 500\n\tnop\n\t.endr");
+}
+
 static const struct {
     const char *type, *where, *options;
     bool optional; /* a kernel may be built without it */
@@ -184,6 +206,7 @@ void posix_init(void)
 {
     mount_all();
     take_console();
+    keep_awake();
     take_script();
     load_modules();
     make_disk();

@@ -107,8 +107,11 @@ extern posix_process posix_family[];
 /* Kills them, except for the caller. */
 void posix_kill_family(pid_t root, pid_t group);
 
+/* Where files go if nobody says where: $TMPDIR, or /var/tmp, or /tmp where there is none. */
+const char *posix_temporary(void);
+
 /*
- * A directory for what programs of a load leave lying about: made at the first call, removed with
+ * A directory for what a load leaves lying about: made at the first call, removed with
  * all it holds when the load stops, or by the next sweep.  NULL: it cannot be made; errno.
  */
 const char *posix_work_dir(void);

@@ -1,15 +1,23 @@
-/* Where the programs of a load work; $TMPDIR/rtstone-OWNER, or in /var/tmp. */
+/* Where loads leave files: rtstone-OWNER in $TMPDIR, or else in /var/tmp or /tmp. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "posix.h"
 
+const char *posix_temporary(void)
+{
+    const char *named = getenv("TMPDIR");
+    if (named && named[0])
+        return named;
+    return access("/var/tmp", F_OK) ? "/tmp" : "/var/tmp"; /* an initial RAM disk has no /var */
+}
+
 static void path_of(char *path, size_t size, long owner)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(path, size, "%s/rtstone-%ld", base && base[0] ? base : "/var/tmp", owner);
+    snprintf(path, size, "%s/rtstone-%ld", posix_temporary(), owner);
 }
 
 const char *posix_work_dir(void)

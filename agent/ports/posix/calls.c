@@ -1,0 +1,41 @@
+#include "calls.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void *posix_call_map(size_t size)
+{
+    void *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int posix_call_unmap(size_t size)
+{
+    void *memory = posix_call_map(size);
+    return !memory || munmap(memory, size) ? -errno : 0;
+}
+
+int posix_call_fork(int (*work)(size_t size), size_t size)
+{
+    int status;
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return -errno;
+    if (child == 0 && !work)
+        _exit(0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(getppid() == parent ? -work(size) : 0);
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    if (WIFSIGNALED(status)) /* nobody but the system itself kills it, for want of memory */
+        return -ENOMEM;
+    return -WEXITSTATUS(status);
+}

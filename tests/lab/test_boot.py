@@ -1,0 +1,104 @@
+"""A Linux guest on the AArch64 board: boots, measures, ends, and does so again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.errors import TargetError
+from rtstone.lab import images, kernels, ready, systems
+from rtstone.lab.kernels import Kernel
+from rtstone.wire.reader import Noise, Reader
+
+SYSTEM = systems.find("linux-6.1")
+LIMIT_S = 120
+SCRIPT = b"""\
+case 1 null samples=1000
+case 2 sem.post.higher samples=200
+case 3 posix.sio.fsync samples=20
+case 4 dk.periodic period=5000000 samples=50
+bye
+"""
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    """The stock kernel, if everything to boot it is there."""
+    if lacking := ready.missing(SYSTEM):
+        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+    return kernels.find("linux-6.1", "aarch64")
+
+
+def boot(kernel: Kernel, archive: bytes, place: Path, seed: int = 1) -> bytes:
+    """What a guest with that initial file system says until it has ended."""
+    place.mkdir()
+    initramfs, console = place / "initramfs", place / "console"
+    initramfs.write_bytes(archive)
+    command = systems.command(
+        SYSTEM, image=kernel.image, initramfs=initramfs, serial=f"file:{console}", seed=seed
+    )
+    subprocess.run(command, check=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+    return console.read_bytes()
+
+
+def records(console: bytes) -> list[dict[str, Any]]:
+    """All records in it; fails on a damaged one."""
+    reader, found = Reader(), []
+    for line in console.splitlines():
+        for item in reader.feed(line):
+            if not isinstance(item, Noise):
+                found.append(json.loads(line.split(b"#rts ", 1)[1].split(b" ", 1)[1][:-9]))
+    assert not reader.defects
+    return found
+
+
+def test_a_guest_measures_and_does_so_again(kernel: Kernel, tmp_path: Path) -> None:
+    archive = images.linux(kernel, SCRIPT)
+    console = boot(kernel, archive, tmp_path / "one")
+    found = records(console)
+    assert found[0]["os"] == f"Linux {kernel.release}"
+    assert found[0]["arch"] == "aarch64"
+    assert found[-1] == {"t": "bye", "cases": 4}
+    ends = [record for record in found if record["t"] == "end"]
+    assert [(end["id"], end["status"], end["reason"]) for end in ends] == [
+        (number, "ok", None) for number in range(1, 5)
+    ]
+    clock = next(record for record in found if record["t"] == "clock")
+    assert (clock["source"], clock["hz"]) == ("cntvct", SYSTEM.board.instructions_per_s)
+    null = next(record for record in found if record["t"] == "result")
+    assert null["min"] == null["max"] == clock["overhead"]  # nothing disturbs a count
+    assert boot(kernel, archive, tmp_path / "again") == console
+
+
+def test_another_seed_is_another_run(kernel: Kernel, tmp_path: Path) -> None:
+    archive = images.linux(kernel, b"case 1 dk.periodic period=5000000 samples=50\nbye\n")
+    one, other = (
+        records(boot(kernel, archive, tmp_path / f"{seed}", seed=seed)) for seed in (1, 2)
+    )
+    assert one[-1] == other[-1] == {"t": "bye", "cases": 1}
+    assert one != other
+
+
+def test_an_init_that_cannot_go_on_says_why_and_ends(kernel: Kernel, tmp_path: Path) -> None:
+    block = (0).to_bytes(8, "little") + bytes(images.BLOCK)  # no file system
+    archive = images.initramfs(images.AGENTS["aarch64"], b"bye\n", kernel.modules, block)
+    console = boot(kernel, archive, tmp_path / "one")
+    assert b"rtstone: init: cannot mount /dev/ram0 on /var/tmp: Invalid argument\n" in console
+    assert records(console) == []
+
+
+def test_a_users_kernel_boots_without_modules(kernel: Kernel, tmp_path: Path) -> None:
+    image = tmp_path / "mine"
+    shutil.copy(kernel.image, image)
+    mine = kernels.from_file(image)
+    assert (mine.arch, mine.release) == (kernel.arch, kernel.release)
+    script = b"case 1 null samples=10\ncase 2 posix.sio.fsync\nbye\n"
+    found = records(boot(mine, images.linux(mine, script), tmp_path / "one"))
+    assert [r["status"] for r in found if r["t"] == "end"] == ["ok", "unsupported"]
+    with pytest.raises(TargetError, match="has not been fetched"):
+        kernels.find("mine", "aarch64")

@@ -1,0 +1,112 @@
+"""`rtstone lab`, and the emulator's command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rtstone.errors import TargetError
+from rtstone.lab import images, ready, systems
+from tests.conftest import Cli
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nothing is installed, fetched or built."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(ready, "BUILT", tmp_path)
+    monkeypatch.setattr(images, "mke2fs", lambda: None)
+    for arch in images.AGENTS:
+        monkeypatch.setitem(images.AGENTS, arch, tmp_path / f"agent-{arch}")
+    return tmp_path
+
+
+def test_every_lack_is_told_with_what_brings_it(bare: Path, cli: Cli) -> None:
+    rows = {row["target"]: row for row in cli("lab", "list", "--json").document["systems"]}
+    assert list(rows) == [f"qemu:{name}" for name in systems.SYSTEMS]
+    assert not any(row["ready"] for row in rows.values())
+    lacks = {lack["what"]: lack["command"] for lack in rows["qemu:q35/linux-6.1-rt"]["missing"]}
+    assert lacks == {
+        "qemu-system-x86_64": "apt-get install qemu-system-x86",
+        "agent agent-x86_64": "rtstone lab build",
+        "mke2fs": "apt-get install e2fsprogs",
+        "kernel linux-6.1-rt": "rtstone lab fetch q35/linux-6.1-rt",
+    }
+    lacks = {lack["what"]: lack["command"] for lack in rows["qemu:freertos-m3"]["missing"]}
+    assert lacks == {
+        "qemu-system-arm": "apt-get install qemu-system-arm",
+        "image freertos-m3.elf": "rtstone lab build",
+    }
+    assert rows["qemu:q35/linux-6.1"]["preempt"] == ["none", "voluntary", "full"]
+    assert "no image freertos-m3.elf: rtstone lab build" in " ".join(cli("lab", "list").out.split())
+
+
+def test_what_is_there_is_ready(bare: Path, cli: Cli) -> None:
+    for name in ("freertos-m3.elf", "qemu-system-arm"):
+        (bare / name).write_text("#!/bin/sh\n")
+        (bare / name).chmod(0o755)
+    rows = {row["target"]: row for row in cli("lab", "list", "--json").document["systems"]}
+    assert [name for name, row in rows.items() if row["ready"]] == ["qemu:freertos-m3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("linux-6.2", "unknown lab system 'linux-6.2'; did you mean 'linux-6.1"),
+        ("qemu:freertos-m3", "freertos-m3 is not fetched but built: `rtstone lab build`"),
+    ],
+)
+def test_what_cannot_be_fetched(cli: Cli, name: str, says: str) -> None:
+    done = cli("lab", "fetch", name)
+    assert done.status == 2
+    assert says in done.says
+
+
+def test_build_names_the_packages_of_missing_tools(bare: Path, cli: Cli) -> None:
+    done = cli("lab", "build")
+    assert done.status == 4
+    for package in ("gcc-aarch64-linux-gnu", "gcc-arm-none-eabi", "libnewlib-arm-none-eabi"):
+        assert package in done.says
+    with pytest.raises(TargetError, match=f"built from rtstone's source, and {bare} is not it"):
+        ready.build(bare)
+
+
+def test_a_failed_build_is_told(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("agent:\n\t@false\n")
+    with pytest.raises(TargetError, match=r"`make agent .*` in .* failed"):
+        ready.build(tmp_path, ["make"])
+
+
+def test_what_makes_a_run_repeatable_is_on_every_command_line() -> None:
+    for system in systems.SYSTEMS.values():
+        words = systems.command(
+            system, image=Path("k"), initramfs=Path("i"), script=Path("s"), seed=7
+        )
+        assert words[words.index("-icount") + 1] == f"shift={system.board.shift},sleep=off"
+        assert words[words.index("-seed") + 1] == "7"
+        assert words[words.index("-rtc") + 1].endswith(",clock=vm")
+        assert "-no-reboot" in words
+        assert not any("virtio" in word or word.startswith("-drive") for word in words)
+
+
+def test_instructions_in_a_second() -> None:
+    found = {board.name: board.instructions_per_s for board in systems.BOARDS.values()}
+    assert found == {"virt-a53": 62_500_000, "mps2-an385": 7_812_500, "q35": 1_000_000_000}
+
+
+def test_how_a_script_reaches_the_guest() -> None:
+    m3 = systems.command(systems.find("freertos-m3"), image=Path("k"), script=Path("s"))
+    assert "loader,file=s,addr=0x20300000,force-raw=on" in m3
+    pc = systems.command(
+        systems.find("q35/linux-6.1"), image=Path("k"), initramfs=Path("i"), preempt="full"
+    )
+    assert pc[pc.index("-initrd") + 1] == "i"
+    line = pc[pc.index("-append") + 1].split()
+    assert {"preempt=full", "rtstone.awake", "rtstone.tsc_hz=1000000000"} <= set(line)
+    free = systems.command(
+        systems.find("q35/linux-6.1"), image=Path("k"), initramfs=Path("i"), icount=False
+    )
+    assert "-icount" not in free
+    assert "rtstone" not in free[free.index("-append") + 1]

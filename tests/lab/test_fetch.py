@@ -1,0 +1,170 @@
+"""Fetching a kernel, with an apt that is planted."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtstone.errors import TargetError
+from rtstone.lab import fetch, kernels
+
+TARGETS = """\
+Debian|http://one/debian/|bookworm|bookworm|main
+Debian|http://one/debian/|bookworm|bookworm|main
+Debian|http://one/security/|bookworm-security|bookworm-security|main
+Somebody|http://two/|bookworm|bookworm|main
+Debian|http://one/debian/|trixie|trixie|main
+"""
+DEPENDS = """\
+linux-image-rt-arm64
+  Depends: linux-image-6.1.0-9-rt-arm64
+  Conflicts: <somebody>
+"""
+APT_GET = """\
+#!/bin/sh
+echo "$@" >> "$PLANT/calls"
+case "$*" in
+*indextargets*) cat "$PLANT/targets" ;;
+*" update") for word; do case "$word" in Dir::Etc::sourcelist=*) cat "${word#*=}" ;; esac; done \\
+    > "$PLANT/sources"
+    [ ! -e "$PLANT/offline" ] || { echo "W: a" >&2; echo "E: no route to host" >&2; exit 100; } ;;
+*" download "*) touch linux-image.deb ;;
+esac
+"""
+APT_CACHE = '#!/bin/sh\ncat "$PLANT/depends"\n'
+DPKG_DEB = """\
+#!/bin/sh
+case "$1" in --field) echo 6.1.9-1 ;; *) cat "$PLANT/package.tar" ;; esac
+"""
+RELEASE = "6.1.0-9-rt-arm64"
+
+
+def package(*names: str, builtin: str = "") -> bytes:
+    """The tar of a kernel package that holds these files."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        files = {name: name.encode() for name in names}
+        files[f"./lib/modules/{RELEASE}/modules.builtin"] = builtin.encode()
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def modules(*names: str) -> list[str]:
+    return [f"./lib/modules/{RELEASE}/kernel/fs/{name}.ko" for name in names]
+
+
+WHOLE = [f"./boot/vmlinuz-{RELEASE}", "./boot/config-6.1", *modules(*reversed(fetch.MODULES))]
+
+
+@pytest.fixture
+def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs of apt that say what the files of this folder say."""
+    for name, text in (("apt-get", APT_GET), ("apt-cache", APT_CACHE), ("dpkg-deb", DPKG_DEB)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "targets").write_text(TARGETS)
+    (tmp_path / "depends").write_text(DEPENDS)
+    (tmp_path / "package.tar").write_bytes(package(*WHOLE, *modules("xfs")))
+    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
+    monkeypatch.setattr(fetch, "OS_RELEASE", tmp_path / "os-release")
+    monkeypatch.setenv("PLANT", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def test_a_kernel_is_fetched(plant: Path) -> None:
+    kernel = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    assert kernel == kernels.find("linux-6.1-rt", "aarch64")
+    assert kernel.release == RELEASE
+    assert kernel.package == f"linux-image-{RELEASE} 6.1.9-1"
+    assert kernel.image.read_bytes() == f"./boot/vmlinuz-{RELEASE}".encode()
+    assert [path.stem for path in kernel.modules] == list(fetch.MODULES)
+    kept = {path.name for path in kernel.image.parent.iterdir()}
+    assert kept == {kernel.image.name, "kernel.json"} | {path.name for path in kernel.modules}
+    assert [path.name for path in kernels.cache().iterdir()] == [kernel.image.parent.name]
+
+
+def test_apt_works_on_a_root_of_its_own_with_debians_archives(plant: Path) -> None:
+    fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    sources = (plant / "sources").read_text().splitlines()
+    assert [line.split("] ")[1] for line in sources] == [
+        "http://one/debian/ bookworm main",
+        "http://one/security/ bookworm-security main",
+    ]
+    assert all("arch=arm64" in line for line in sources)
+    for call in (plant / "calls").read_text().splitlines()[1:]:
+        assert "APT::Architecture=arm64" in call
+        assert f"Dir::State={kernels.cache()}" in call
+        assert "Dir::Etc::sourceparts=-" in call
+
+
+def test_a_module_may_be_built_in(plant: Path) -> None:
+    files = [name for name in WHOLE if not name.endswith("/crc16.ko")]
+    (plant / "package.tar").write_bytes(package(*files, builtin="kernel/lib/crc16.ko\n"))
+    kernel = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    assert [path.stem for path in kernel.modules] == list(fetch.MODULES[1:])
+
+
+def test_a_second_fetch_replaces_the_first(plant: Path) -> None:
+    fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    files = [name.replace("-9-", "-10-") for name in WHOLE]
+    (plant / "package.tar").write_bytes(package(*files))
+    assert fetch.fetch("linux-6.1-rt", "aarch64", quiet).release == "6.1.0-10-rt-arm64"
+    assert len(list(kernels.folder("linux-6.1-rt", "aarch64").glob("vmlinuz-*"))) == 1
+
+
+def _no_sources(plant: Path) -> None:
+    (plant / "targets").write_text("|http://one/debian/|bookworm||main\n")
+
+
+def _another_system(plant: Path) -> None:
+    (plant / "os-release").write_text("ID=other\nVERSION_CODENAME=trixie\n")
+
+
+def _offline(plant: Path) -> None:
+    (plant / "offline").touch()
+
+
+def _no_kernel(plant: Path) -> None:
+    (plant / "depends").write_text("linux-image-rt-arm64\n")
+
+
+def _no_module(plant: Path) -> None:
+    (plant / "package.tar").write_bytes(package(*[n for n in WHOLE if "brd" not in n]))
+
+
+def _no_image(plant: Path) -> None:
+    (plant / "package.tar").write_bytes(package(*WHOLE[1:]))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (_no_sources, r"no archive of Debian 12 .*`apt-get update`.*qemu:kernel=FILE"),
+        (_another_system, r"a kernel of Debian 12, and this is another.*qemu:kernel=FILE"),
+        (_offline, r"apt-get failed and said: E: no route to host; without network, .*FILE"),
+        (_no_kernel, r"package linux-image-rt-arm64 of Debian 12 names no kernel"),
+        (_no_module, r"does not hold brd"),
+        (_no_image, r"does not hold boot/vmlinuz-\*"),
+    ],
+)
+def test_what_is_in_the_way_is_told(plant: Path, spoil: Callable[[Path], None], says: str) -> None:
+    spoil(plant)
+    with pytest.raises(TargetError, match=says):
+        fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    with pytest.raises(TargetError, match="has not been fetched"):
+        kernels.find("linux-6.1-rt", "aarch64")
+    assert not kernels.cache().exists() or not list(kernels.cache().iterdir())
