@@ -76,7 +76,7 @@ build/agent/Makefile: | check-tools
 # ---- FreeRTOS images (docs/freertos.md) -------------------------------------------------------
 
 FREERTOS_KERNEL_PATH ?=
-FREERTOS_BOARDS := virt-a53:freertos-a64
+FREERTOS_BOARDS := virt-a53:freertos-a64 mps2-an385:freertos-m3
 FREERTOS_OPTIONS ?=
 
 freertos: | check-cross

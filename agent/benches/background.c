@@ -58,7 +58,7 @@ static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy pol
 {
     crowd *g = rts_alloc(c, sizeof *g);
     if (!g) {
-        rts_failed(c, "no memory for %d tasks", TASKS);
+        rts_unsupported(c, "no memory for %d tasks", TASKS);
         return NULL;
     }
     g->c = c;

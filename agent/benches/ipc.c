@@ -275,7 +275,7 @@ static ipc *open_ipc(rts_case *c)
     const ipc_params *p = rts_params(c);
     ipc *s = rts_alloc(c, sizeof *s);
     if (!s) {
-        rts_failed(c, "no memory");
+        rts_unsupported(c, "no memory");
         return NULL;
     }
     s->c = c;
@@ -286,7 +286,7 @@ static ipc *open_ipc(rts_case *c)
     s->other = new_message(c, s->size);
     s->ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
     if (!s->out || !s->in || !s->other || !s->ended) {
-        rts_failed(c, "no memory for messages of %zu bytes", s->size);
+        rts_unsupported(c, "no memory for messages of %zu bytes", s->size);
         return NULL;
     }
     if (open_channel(s, &s->there, 0))

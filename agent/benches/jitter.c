@@ -72,7 +72,7 @@ static int run_jitter(rts_case *c)
     kept *k = rts_alloc(c, sizeof *k);
     rts_timer timer;
     if (!rec || !k)
-        return rts_failed(c, "no memory for the expirations");
+        return rts_unsupported(c, "no memory for the expirations");
     if ((uint64_t)p->period * 3 > c->patience_ns)
         c->patience_ns = (uint64_t)p->period * 3;
     int err = rts_timer_start(&timer, (int)p->by, period);
@@ -94,7 +94,7 @@ static const rts_bench benches[] = {
          "together are missed. The figures hold the drift, fitted to the first 32768."),
      .metric = "clocks and timers",
      .params = jitter_param,
-     .traits = RTS_OWN_SERIES,
+     .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 2,
      .time_ns = 0,

@@ -120,7 +120,7 @@ static phase *prepare(rts_case *c)
     p->below_ticks = rts_ns_to_ticks(BELOW_NS, rts_the_clock.hz);
     p->rec = rts_series(c, "", rts_the_clock.hz, p->below_ticks, false, NULL);
     if (!p->anchor || !p->between || !p->hull || !p->rec) {
-        rts_failed(c, "no memory for the arrivals");
+        rts_unsupported(c, "no memory for the arrivals");
         return NULL;
     }
     uint64_t turn_ns = (uint64_t)SECOND_NS * (p->span + 2 * p->quiet) / (uint64_t)q->rate;
@@ -220,7 +220,7 @@ static int run_self(rts_case *c)
     rts_event *event = rts_alloc(c, sizeof *event);
     rts_source source;
     if (!handler || !task || !event)
-        return rts_failed(c, "no memory for the samples");
+        return rts_unsupported(c, "no memory for the samples");
     if (rts_event_open(event, (int)p->source, (uint64_t)p->rate, &source))
         return rts_unsupported(c, "source %s: %s", source.name, source.why);
     int err = take_self(c, event, handler, task);

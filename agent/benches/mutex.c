@@ -57,7 +57,7 @@ static rts_mutex *mutex_row(rts_case *c)
 {
     rts_mutex *row = rts_malloc(c->batch * sizeof *row);
     if (!row) {
-        rts_failed(c, "no memory for %llu mutexes", (unsigned long long)c->batch);
+        rts_unsupported(c, "no memory for %llu mutexes", (unsigned long long)c->batch);
         return NULL;
     }
     if (make_mutexes(c, row, c->batch)) {
@@ -156,7 +156,7 @@ static int run_hand_over(rts_case *c)
                                   "who locks it: on one CPU nobody ever waits for it");
     shared *s = rts_alloc(c, sizeof *s);
     if (!s)
-        return rts_failed(c, "no memory");
+        return rts_unsupported(c, "no memory");
     s->c = c;
     s->mutex = rts_alloc(c, sizeof *s->mutex);
     s->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);

@@ -134,7 +134,7 @@ static int run_periodic(rts_case *c)
     const periodic_params *p = rts_params(c);
     periodic *task = rts_alloc(c, cpus_of(c) * sizeof *task);
     if (!task)
-        return rts_failed(c, "no memory for the tasks");
+        return rts_unsupported(c, "no memory for the tasks");
     int n = open_series(c, task);
     if (n < 0)
         return -1;
@@ -169,7 +169,7 @@ static const rts_bench benches[] = {
          "release, so that both policies are measured alike; jobs that used up their runtime "
          "are counted."),
      .params = periodic_param,
-     .traits = RTS_OWN_SERIES,
+     .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = 100000,
      .warmup = 2,
      .time_ns = 0,

@@ -47,7 +47,7 @@ static nursery *open_nursery(rts_case *c, unsigned children)
     const proc_params *p = rts_params(c);
     nursery *n = rts_alloc(c, sizeof *n);
     if (!n) {
-        rts_failed(c, "no memory for the children");
+        rts_unsupported(c, "no memory for the children");
         return NULL;
     }
     n->c = c;

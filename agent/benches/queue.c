@@ -73,7 +73,7 @@ static traffic *prepare(rts_case *c, const queue_params *p)
     t->in = rts_alloc(c, t->size);
     t->done = rts_sem_make(c, RTS_SEM_PSHARED, 0);
     if (!t->out || !t->in || !t->done) {
-        rts_failed(c, "no memory for messages");
+        rts_unsupported(c, "no memory for messages");
         return NULL;
     }
     memset(t->out, 0, t->size);

@@ -87,17 +87,24 @@ static rts_tick calibrate(block *b, rts_tick wanted)
     return took ? took : shortest_of(b, TRIES);
 }
 
+static int get_memory(rts_case *c, block *b)
+{
+    b->from = rts_alloc(c, COPY_BYTES);
+    b->to = rts_alloc(c, COPY_BYTES);
+    if (!b->from || !b->to)
+        return rts_unsupported(c, "no memory to copy");
+    memset(b->from, 1, COPY_BYTES);
+    memset(b->to, 2, COPY_BYTES);
+    return 0;
+}
+
 static int run_response(rts_case *c)
 {
     const response_params *p = rts_params(c);
     rts_tick wanted = rts_ns_to_ticks((uint64_t)p->block, rts_the_clock.hz);
     block b = {.work = p->work};
-    b.from = rts_alloc(c, COPY_BYTES);
-    b.to = rts_alloc(c, COPY_BYTES);
-    if (!b.from || !b.to)
-        return rts_failed(c, "no memory to copy");
-    memset(b.from, 1, COPY_BYTES);
-    memset(b.to, 2, COPY_BYTES);
+    if (p->work == COPY && get_memory(c, &b))
+        return -1;
     rts_port_quiet(true); /* calibrated on the unloaded system */
     rts_tick took = calibrate(&b, wanted);
     rts_port_quiet(false);

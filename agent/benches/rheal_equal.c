@@ -160,7 +160,7 @@ void *rheal_switch_open(rts_case *c, int level)
 {
     pair *t = rts_alloc(c, sizeof *t);
     if (!t) {
-        rts_failed(c, "no memory");
+        rts_unsupported(c, "no memory");
         return NULL;
     }
     t->f.c = c;

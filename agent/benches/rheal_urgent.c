@@ -211,7 +211,7 @@ static int open_path(rts_case *c, path *w, size_t size)
     w->out = rts_alloc(c, size);
     w->in = rts_alloc(c, size);
     if (!w->out || !w->in)
-        return rts_failed(c, "no memory for messages");
+        return rts_unsupported(c, "no memory for messages");
     int err = rts_queue_create(&w->queue, QUEUE_LENGTH, size, c->slot++);
     return err ? rts_port_failed(c, "cannot create a queue of 10 such messages", err) : 0;
 }

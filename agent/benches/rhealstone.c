@@ -42,7 +42,7 @@ void *rheal_open(rts_case *c, size_t size)
 {
     rheal_frame *f = rts_alloc(c, size);
     if (!f)
-        rts_failed(c, "no memory");
+        rts_unsupported(c, "no memory");
     return f && !open_frame(f, c) ? f : NULL;
 }
 

@@ -140,7 +140,7 @@ static rts_sem *sem_row(rts_case *c)
     for (uint64_t i = 0; row && i < c->batch; i++)
         rts_sem_prepare(&row[i], kind_of(c), c->slot + (unsigned)i);
     if (!row)
-        rts_failed(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
+        rts_unsupported(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
     return row;
 }
 

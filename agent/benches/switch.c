@@ -64,7 +64,7 @@ static int exchange(rts_case *c, rts_policy policy)
 {
     baton *t = rts_alloc(c, sizeof *t);
     if (!t)
-        return rts_failed(c, "no memory");
+        return rts_unsupported(c, "no memory");
     t->c = c;
     if (rts_own_level(c, 0, policy) || rts_task_start(c, task_b, t, 0, policy, false))
         return -1;
@@ -144,7 +144,7 @@ static int run_ballast(rts_case *c)
     const switch_params *p = rts_params(c);
     ballast *b = rts_alloc(c, sizeof *b);
     if (!b)
-        return rts_failed(c, "no memory");
+        return rts_unsupported(c, "no memory");
     b->c = c;
     b->sem = rts_sem_make(c, RTS_SEM_PSHARED, 0);
     if (!b->sem || rts_own_level(c, 0, policy_of(p)))

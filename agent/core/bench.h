@@ -71,6 +71,7 @@ enum {
     RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
     RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
     RTS_ONE_CPU = 1 << 3,    /* who runs next follows from priorities on one CPU alone */
+    RTS_OMITTED = 1 << 4,    /* series of it hold what missed activations would have had */
 };
 
 typedef struct rts_bench {
@@ -148,7 +149,7 @@ typedef struct rts_series_out {
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
     int64_t others;                  /* other agents at work on this machine meanwhile */
-    int64_t stack_bytes, heap_bytes; /* the most a task's stack held; of the heap, at once */
+    int64_t stack_bytes, heap_bytes; /* the most that a task's stack, and the heap, held */
     int64_t prio;                    /* of the measuring task */
     const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
     bool locked, shared;

@@ -71,7 +71,7 @@ void rts_table(rts_case *c, const char *title, const char *columns)
 {
     c->table_rows = NULL;
     if (c->tables == RTS_TABLES || !(c->table_rows = rts_alloc(c, RTS_TABLE_BYTES))) {
-        rts_failed(c, "more than %d tables, or no memory for them", RTS_TABLES);
+        rts_unsupported(c, "more than %d tables, or no memory for them", RTS_TABLES);
         return;
     }
     c->table[c->tables++] = (rts_text_table){title, columns, c->table_rows};
@@ -109,7 +109,7 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
     if (!c->task)
         c->task = rts_alloc(c, RTS_TASKS_MAX * sizeof *c->task);
     if (!c->task || c->n_tasks == RTS_TASKS_MAX)
-        return rts_failed(c, "more than %d tasks", RTS_TASKS_MAX);
+        return rts_unsupported(c, "more than %d tasks", RTS_TASKS_MAX);
     int err = rts_task_create(&c->task[c->n_tasks], attr);
     if (err) {
         char what[64];
@@ -158,7 +158,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
         c->sem = rts_alloc(c, RTS_SEMS_MAX * sizeof *c->sem);
     rts_sem *sem = rts_alloc(c, sizeof *sem);
     if (!sem || !c->sem || c->n_sems == RTS_SEMS_MAX) {
-        rts_failed(c, "more than %d semaphores", RTS_SEMS_MAX);
+        rts_unsupported(c, "more than %d semaphores", RTS_SEMS_MAX);
         return NULL;
     }
     rts_sem_prepare(sem, kind, c->slot++);
@@ -268,7 +268,7 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
     s->raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
     s->omitted = omitted ? rts_alloc(c, sizeof *s->omitted) : NULL;
     if (!s->rec || (c->common.raw && !s->raw) || (omitted && !s->omitted)) {
-        rts_failed(c, "no memory for the samples");
+        rts_unsupported(c, "no memory for the samples");
         return NULL;
     }
     rts_series_setup(c, s, false);

@@ -73,7 +73,7 @@ typedef struct rts_clock {
 static inline rts_tick rts_now(void);
 
 /* The clock that rts_sleep_until() follows, monotonic, RTS_TIME_HZ per second. */
-static inline rts_tick rts_time(void);
+RTS_SHARED rts_tick rts_time(void);
 
 /* The same clock, read in the kernel; called only with RTS_CAP_CLOCK_SYSCALL. */
 static inline rts_tick rts_time_syscall(void);
@@ -152,13 +152,13 @@ uint64_t rts_port_slice_ns(rts_policy policy);
 static inline void rts_yield(void);
 
 /* Sleeps until rts_time() >= time.  A time that has passed returns at once. */
-static inline void rts_sleep_until(rts_tick time);
+RTS_SHARED void rts_sleep_until(rts_tick time);
 
 /*
  * Sleeps for `duration` of rts_time(), counted from the call; not 0 if something ended the sleep
  * early.  One call of the system, never repeated.
  */
-static inline int rts_sleep_for(rts_tick duration);
+RTS_SHARED int rts_sleep_for(rts_tick duration);
 
 /* ---- suspension, with RTS_CAP_SUSPEND ------------------------------------------------------ */
 

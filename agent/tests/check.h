@@ -36,9 +36,15 @@ extern int checks_failed;
         }                                                                                          \
     } while (0)
 
+/* The function that runs the tests: another one on a system that begins with tasks of its own. */
+#ifndef CHECK_MAIN
+#define CHECK_MAIN main
+#endif
+
 #define TESTS(...)                                                                                 \
     int checks_failed;                                                                             \
-    int main(void)                                                                                 \
+    int CHECK_MAIN(void);                                                                          \
+    int CHECK_MAIN(void)                                                                           \
     {                                                                                              \
         void (*const tests[])(void) = {__VA_ARGS__};                                               \
         for (unsigned i = 0; i < sizeof tests / sizeof tests[0]; i++)                              \

@@ -191,7 +191,7 @@ static const rts_bench benches[] = {
          "it runs. A series for each kind of call: the longest delay of each is its maximum."),
      .params = schedlat_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_PRIORITIES,
-     .traits = RTS_OWN_SERIES | RTS_ONE_CPU,
+     .traits = RTS_OWN_SERIES | RTS_ONE_CPU | RTS_OMITTED,
      .samples = 10000,
      .warmup = 2,
      .series = kinds,

@@ -12,6 +12,13 @@
 #define BOARD_SCRIPT 0x47000000u /* where QEMU's loader puts the script */
 #define BOARD_EVENT "cntp"       /* the timer that makes events */
 
+/* What the agent may spend (core/sizes.h; there is plenty). */
+#define RTS_TABLE_BYTES (64 << 10)
+#define RTS_STACK_DEFAULT (8u << 10)
+#define RTS_BUDGET_DEFAULT (16 << 20)
+#define FREERTOS_MEASURING_STACK (32u << 10)
+#define FREERTOS_AGENT_STACK (32u << 10)
+
 /* The counter, ordered after everything before it; 0 and every 1/1000 s after it are ticks. */
 static inline uint64_t board_now(void)
 {

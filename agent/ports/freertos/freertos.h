@@ -2,6 +2,7 @@
 #ifndef RTS_FREERTOS_H
 #define RTS_FREERTOS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,11 +42,17 @@ extern struct freertos_events {
 extern void (*volatile freertos_irq_handler)(void *arg);
 extern void *volatile freertos_irq_argument;
 
+/* Indices of task notifications: 0 is the kernel's, for message buffers. */
+enum { FREERTOS_JOIN = 1, FREERTOS_CHANNEL };
+
 /* ---- between the files of the port --------------------------------------------------------- */
 
 /* Memory of the heap that is gone with the case, however it ends. */
 void *freertos_alloc(size_t size);
 void freertos_release(void *block);
+
+/* True if the task has ended within so many ms; 0: waits for it. */
+bool freertos_await(struct rts_task *task, uint32_t ms);
 
 /* Removes tasks without asking them; `from` is the last of those that stay, NULL: none does. */
 void freertos_kill_tasks(const struct rts_task *from);

@@ -20,7 +20,7 @@ set(PORT ${CMAKE_CURRENT_SOURCE_DIR}/ports/freertos)
 
 add_compile_options(-ffreestanding -ffunction-sections -fdata-sections)
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-isystem> $<$<COMPILE_LANGUAGE:C>:${RTS_LIBC}/include>)
-add_compile_definitions(${RTS_KERNEL_DEFINITIONS}
+add_compile_definitions(${RTS_DEFINITIONS}
                         configUSE_TIME_SLICING=$<BOOL:${RTS_FREERTOS_TIME_SLICING}>
                         configUSE_TICKLESS_IDLE=$<BOOL:${RTS_FREERTOS_TICKLESS}>
                         RTS_FREERTOS_CHECKS=$<BOOL:${RTS_FREERTOS_CHECKS}>
@@ -51,7 +51,7 @@ add_agent(agent ${RTS_IMAGE} freertos)
 target_include_directories(agent PUBLIC ${BOARD})
 target_include_directories(agent SYSTEM PUBLIC ${KERNEL_INCLUDES})
 target_link_libraries(${RTS_IMAGE} PRIVATE kernel)
-target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/lib/release
+target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
                     -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
                     -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/image.map)
 target_link_libraries(${RTS_IMAGE} PRIVATE -lm -Wl,--start-group -lc -lgcc -Wl,--end-group)

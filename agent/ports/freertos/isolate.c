@@ -2,13 +2,12 @@
  * One case: its tasks run below the agent's, which is the watchdog, and what it has made is removed
  * afterwards.  Tasks share memory: a case that writes where it should not can spoil the agent.
  */
-#include <stdio.h>
+#include "text.h"
 #include <string.h>
 
 #include "agent.h"
 #include "freertos.h"
 
-#define MEASURING_STACK (32u << 10)
 #define LOOK_NS                                                                                    \
     UINT64_C(5000000000) /* the watchdog wakes up so seldom: it preempts what it watches */
 
@@ -93,10 +92,8 @@ static bool await(rts_case *c, rts_task *task)
     rts_tick since = rts_time();
     for (;;) {
         uint64_t look_ns = c->patience_ns / 2 < LOOK_NS ? c->patience_ns / 2 : LOOK_NS;
-        if (xSemaphoreTake(task->ended.handle, pdMS_TO_TICKS(look_ns / 1000000)) == pdTRUE) {
-            xSemaphoreGive(task->ended.handle);
+        if (freertos_await(task, (uint32_t)(look_ns / 1000000)))
             return true;
-        }
         uint64_t now = rts_agent_heartbeat(c);
         if (now != beat) {
             beat = now;
@@ -116,7 +113,7 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
                           .arg = &j,
                           .prio = (int)c->common.prio,
                           .policy = RTS_FIFO,
-                          .stack = MEASURING_STACK};
+                          .stack = FREERTOS_MEASURING_STACK};
     c->evidence.prio = c->common.prio;
     c->evidence.sched = "fifo";
     c->evidence.locked = true; /* there is no other memory */
@@ -124,7 +121,7 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     size_t before = xPortGetFreeHeapSize();
     xPortResetHeapMinimumEverFreeHeapSize();
     if (rts_task_create(&task, &attr)) {
-        snprintf(why, size, "no memory for its task");
+        rts_print(why, size, "no memory for its task");
         return -1;
     }
     bool ended = await(c, &task);
@@ -132,13 +129,13 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     freertos_kill_tasks(others);
     release_since(mark);
     c->evidence.stack_bytes = (int64_t)freertos_stack_used();
-    c->evidence.heap_bytes = (int64_t)(before - xPortGetMinimumEverFreeHeapSize());
+    c->evidence.heap_bytes = (int64_t)(configTOTAL_HEAP_SIZE - xPortGetMinimumEverFreeHeapSize());
     if (xPortGetFreeHeapSize() < before)
         rts_log("warn", "case %llu has left %u bytes of the heap behind", (unsigned long long)c->id,
                 (unsigned)(before - xPortGetFreeHeapSize()));
     if (ended)
         return 0;
-    snprintf(why, size, "it made no progress for %u s", (unsigned)(c->patience_ns / 1000000000));
+    rts_print(why, size, "it made no progress for %u s", (unsigned)(c->patience_ns / 1000000000));
     return -1;
 }
 

@@ -34,7 +34,7 @@ int rts_port_load_start(rts_running *l)
 
 bool rts_port_load_alive(rts_running *l, unsigned i)
 {
-    if (!uxSemaphoreGetCount(tasks[i].ended.handle))
+    if (!tasks[i].ended)
         return true;
     rts_worker_failed(&l->worker[i], "it returned");
     return false;

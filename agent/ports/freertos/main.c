@@ -2,9 +2,7 @@
 #include "agent.h"
 #include "freertos.h"
 
-#define AGENT_STACK (32u << 10)
-
-static StackType_t stack[AGENT_STACK / sizeof(StackType_t)] __attribute__((aligned(16)));
+static StackType_t stack[FREERTOS_AGENT_STACK / sizeof(StackType_t)] __attribute__((aligned(16)));
 static StaticTask_t store;
 
 static void agent(void *unused)

@@ -57,7 +57,7 @@ int rts_queue_destroy(rts_queue *queue)
 /* The value of a notification holds one message; each channel has an index of its own. */
 static int create_notification(rts_channel *channel, size_t length, unsigned slot)
 {
-    channel->index = 2 + slot; /* 0 is the kernel's, for message buffers */
+    channel->index = FREERTOS_CHANNEL + slot;
     channel->receiver = xTaskGetCurrentTaskHandle();
     return length > 1 || channel->index >= configTASK_NOTIFICATION_ARRAY_ENTRIES ? -ENOSPC : 0;
 }

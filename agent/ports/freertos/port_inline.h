@@ -18,7 +18,7 @@ static inline rts_tick rts_now(void)
     return board_now();
 }
 
-static inline rts_tick rts_time(void)
+RTS_SHARED rts_tick rts_time(void)
 {
     return board_now() * (RTS_TIME_HZ / BOARD_HZ);
 }
@@ -40,7 +40,7 @@ static inline void rts_yield(void)
 
 /* Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count.
  */
-static inline void rts_sleep_until(rts_tick time)
+RTS_SHARED void rts_sleep_until(rts_tick time)
 {
     rts_tick tick = (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before;
     TickType_t now = xTaskGetTickCount();
@@ -49,7 +49,7 @@ static inline void rts_sleep_until(rts_tick time)
 }
 
 /* The tick that comes next ends a part of one: the duration is only over with one more. */
-static inline int rts_sleep_for(rts_tick duration)
+RTS_SHARED int rts_sleep_for(rts_tick duration)
 {
     vTaskDelay((TickType_t)((duration + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN + 1));
     return 0;

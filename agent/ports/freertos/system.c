@@ -1,5 +1,4 @@
 /* The agent's own side of FreeRTOS: capabilities, clock, conditions, the host. */
-#include <stdio.h>
 #include <string.h>
 
 #include "agent.h"

@@ -14,7 +14,9 @@ static void body(void *arg)
 {
     rts_task *t = arg;
     t->run(t->arg);
-    rts_sem_give(&t->ended);
+    t->ended = true;
+    if (t->joiner)
+        xTaskNotifyGiveIndexed(t->joiner, FREERTOS_JOIN);
     for (;;)
         vTaskSuspend(NULL); /* until it is removed */
 }
@@ -34,7 +36,6 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
     task->stack = freertos_alloc(bytes);
     if (!task->stack)
         return -ENOMEM;
-    rts_sem_create(&task->ended, 0);
     vTaskSuspendAll();
     task->next = newest;
     newest = task;
@@ -51,7 +52,6 @@ static void dismiss(rts_task *task)
     size_t used = task->stack_bytes - left;
     most_stack = used > most_stack ? used : most_stack;
     vTaskDelete(task->handle);
-    rts_sem_destroy(&task->ended);
     freertos_release(task->stack);
     for (rts_task **link = &newest; *link; link = &(*link)->next)
         if (*link == task) {
@@ -62,9 +62,19 @@ static void dismiss(rts_task *task)
         freertos_fault("stack overflow", task->stack_bytes, (unsigned long)(uintptr_t)task->run, 0);
 }
 
+/* Who waits says so before it looks, and who ends looks after it has: no end is missed. */
+bool freertos_await(rts_task *task, uint32_t ms)
+{
+    task->joiner = xTaskGetCurrentTaskHandle();
+    while (!task->ended)
+        if (!ulTaskNotifyTakeIndexed(FREERTOS_JOIN, pdTRUE, ms ? pdMS_TO_TICKS(ms) : portMAX_DELAY))
+            return task->ended;
+    return true;
+}
+
 int rts_task_join(rts_task *task)
 {
-    rts_sem_take(&task->ended);
+    freertos_await(task, 0);
     dismiss(task);
     return 0;
 }

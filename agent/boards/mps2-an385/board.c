@@ -1,0 +1,161 @@
+/* The board `mps2-an385`: start, interrupts, timers, console, end. */
+#include "board.h"
+
+#include <string.h>
+
+#include "FreeRTOS.h"
+#include "freertos.h"
+#include "task.h"
+
+#define TIMER0 0x40000000u
+#define TIMER1 0x40001000u
+#define UART 0x40004000u
+#define SYSTICK 0xe000e010u
+
+enum { CTRL = 0x0, VALUE = 0x4, RELOAD = 0x8, CLEAR = 0xc }; /* of a timer */
+enum { EVENT_IRQ = 8 };
+
+#define PRIORITY 0xc0 /* of interrupts that may call the kernel one that preempts the tick */
+#define TICK_COUNTS (configCPU_CLOCK_HZ / configTICK_RATE_HZ)
+
+extern unsigned char board_data[], board_data_end[], board_data_image[], board_bss[],
+    board_bss_end[], board_stack[];
+
+int main(void);
+void vPortSVCHandler(void);
+void xPortPendSVHandler(void);
+void xPortSysTickHandler(void);
+void vPortSetupTimerInterrupt(void);
+void vApplicationTickHook(void);
+_Noreturn void board_reset(void);
+_Noreturn void board_stopped(const uint32_t *frame);
+
+volatile uint32_t board_halves;
+
+/* ---- start --------------------------------------------------------------------------------- */
+
+_Noreturn void board_reset(void)
+{
+    memcpy(board_data, board_data_image, (size_t)(board_data_end - board_data));
+    memset(board_bss, 0, (size_t)(board_bss_end - board_bss));
+    main();
+    for (;;)
+        ;
+}
+
+/* The program counter lies in the frame that the processor has put on the stack in use. */
+__attribute__((naked)) static void fault(void)
+{
+    __asm__ volatile("tst lr, #4\n\t"
+                     "ite eq\n\t"
+                     "mrseq r0, msp\n\t"
+                     "mrsne r0, psp\n\t"
+                     "ldr r1, =board_stack\n\t"
+                     "mov sp, r1\n\t"
+                     "b board_stopped\n\t"
+                     ".ltorg");
+}
+
+__attribute__((used)) _Noreturn void board_stopped(const uint32_t *frame)
+{
+    freertos_fault("fault", BOARD_REG(0xe000ed28), frame[6], BOARD_REG(0xe000ed38));
+}
+
+static void event(void);
+
+__attribute__((section(".vectors"), used)) static void (*const vectors[16 + 32])(void) = {
+    [0] = (void (*)(void))board_stack,
+    [1] = (void (*)(void))board_reset,
+    [2 ... 10] = fault,
+    [11] = vPortSVCHandler,
+    [12 ... 13] = fault,
+    [14] = xPortPendSVHandler,
+    [15] = xPortSysTickHandler,
+    [16 ... 16 + EVENT_IRQ - 1] = fault,
+    [16 + EVENT_IRQ] = event,
+    [16 + EVENT_IRQ + 1 ... 16 + BOARD_SOFT_IRQ - 1] = fault,
+    [16 + BOARD_SOFT_IRQ] = freertos_soft_interrupt,
+};
+
+/* ---- interrupts and timers ----------------------------------------------------------------- */
+
+void board_init(void)
+{
+    BOARD_REG(UART + 0x10) = 16; /* as fast as it goes */
+    BOARD_REG(UART + 0x08) = 3;  /* both ways */
+    BOARD_REG(TIMER1 + RELOAD) = UINT32_MAX;
+    BOARD_REG(TIMER1 + VALUE) = UINT32_MAX;
+    BOARD_REG(TIMER1 + CTRL) = 1;
+    ((volatile uint8_t *)(uintptr_t)0xe000e400)[EVENT_IRQ] = PRIORITY;
+    ((volatile uint8_t *)(uintptr_t)0xe000e400)[BOARD_SOFT_IRQ] = PRIORITY;
+    BOARD_REG(0xe000e100) = 1u << EVENT_IRQ | 1u << BOARD_SOFT_IRQ;
+}
+
+/*
+ * The kernel's tick.  The counter begins with it, so that ticks lie at multiples of their distance,
+ * but for the few counts between the two stores.
+ */
+void vPortSetupTimerInterrupt(void)
+{
+    BOARD_REG(SYSTICK) = 0;
+    BOARD_REG(SYSTICK + 4) = TICK_COUNTS - 1;
+    BOARD_REG(SYSTICK + 8) = 0;
+    BOARD_REG(SYSTICK) = 7;
+    BOARD_REG(TIMER1 + VALUE) = UINT32_MAX;
+    board_halves = 0;
+}
+
+void vApplicationTickHook(void)
+{
+    uint32_t halves = board_halves;
+    board_halves = halves + ((halves ^ ~BOARD_COUNTER_VALUE >> 31) & 1);
+}
+
+void board_events(uint64_t period)
+{
+    BOARD_REG(TIMER0 + CTRL) = 0;
+    BOARD_REG(TIMER0 + CLEAR) = 1;
+    if (!period)
+        return;
+    BOARD_REG(TIMER0 + RELOAD) = (uint32_t)period - 1;
+    BOARD_REG(TIMER0 + VALUE) = (uint32_t)period - 1;
+    BOARD_REG(TIMER0 + CTRL) = 9; /* on, with interrupts */
+}
+
+/* How long ago the timer fired is how far it has counted down since. */
+static void event(void)
+{
+    uint32_t value = BOARD_REG(TIMER0 + VALUE);
+    uint64_t now = board_now();
+    uint32_t reload = BOARD_REG(TIMER0 + RELOAD);
+    BOARD_REG(TIMER0 + CLEAR) = 1;
+    freertos_event(now, reload - value);
+}
+
+/* ---- console ------------------------------------------------------------------------------- */
+
+void board_put(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        while (BOARD_REG(UART + 4) & 1) /* full */
+            ;
+        BOARD_REG(UART) = (unsigned char)bytes[i];
+    }
+}
+
+int board_get(void)
+{
+    return BOARD_REG(UART + 4) & 2 ? (int)(BOARD_REG(UART) & 0xff) : -1;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+_Noreturn void board_exit(int status)
+{
+    volatile uint32_t block[2] = {0x20026, (uint32_t)status};
+    register uint32_t call __asm__("r0") = 0x20;
+    register uint32_t what __asm__("r1") = (uint32_t)(uintptr_t)block;
+    __asm__ volatile("bkpt 0xab" ::"r"(call), "r"(what) : "memory");
+    for (;;)
+        ;
+}

@@ -1,0 +1,84 @@
+/* The board `mps2-an385`, as the port sees it.  Every port of a board has these. */
+#ifndef RTS_BOARD_H
+#define RTS_BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BOARD_NAME "mps2-an385"
+#define BOARD_ARCH "armv7-m"
+#define BOARD_HZ UINT64_C(25000000) /* of the counter */
+#define BOARD_COUNTER "cmsdk timer1"
+#define BOARD_SCRIPT 0x20300000u   /* where QEMU's loader puts the script */
+#define BOARD_EVENT "cmsdk timer0" /* the timer that makes events */
+
+#define BOARD_REG(address) (*(volatile uint32_t *)(uintptr_t)(address))
+#define BOARD_COUNTER_VALUE BOARD_REG(0x40001004) /* counts down */
+#define BOARD_SOFT_IRQ 31                         /* nothing is connected to it */
+
+/* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
+#define RTS_SMALL_CODE 1
+#define RTS_CHANNELS 2
+#define RTS_HIST_RANGE 30
+#define RTS_COUNT_BITS 32
+#define RTS_TRACE 32
+#define RTS_BLOCKS 64
+#define RTS_STATE_BYTES (10u << 10)
+#define RTS_TABLE_BYTES 2048
+#define RTS_TASKS_MAX 16
+#define RTS_SEMS_MAX 24
+#define RTS_CACHE_LINE 8
+#define RTS_PARAM_BYTES 128
+#define RTS_WORKERS_MAX 64
+#define RTS_COMPONENTS 2
+#define RTS_MARKS 26
+#define RTS_CPUS 64
+#define RTS_COMMAND_BYTES 512
+#define RTS_WIRE_BYTES 128
+#define RTS_GRANULE_READS 64
+#define RTS_STACK_DEFAULT 768
+#define RTS_BUDGET_DEFAULT (16 << 10)
+#define FREERTOS_MEASURING_STACK 2560
+#define FREERTOS_AGENT_STACK 2560
+
+/*
+ * Halves of the counter's range that had gone by at the last tick; it is odd if the counter's
+ * highest bit was set then.
+ */
+extern volatile uint32_t board_halves;
+
+/*
+ * 64 bits of time from a counter of 32, whatever interrupts: `halves` is read before the counter,
+ * and a tick comes many times in a half, so the counter is ahead by one half at most, which its
+ * highest bit tells.  0 and every 1/1000 s after it are ticks.
+ */
+static inline uint64_t board_now(void)
+{
+    uint32_t halves = board_halves;
+    uint32_t low = ~BOARD_COUNTER_VALUE;
+    halves += (halves ^ low >> 31) & 1;
+    return (uint64_t)(halves >> 1) << 32 | low;
+}
+
+/* Asks for the soft interrupt, which has been served when this returns. */
+static inline void board_raise(void)
+{
+    BOARD_REG(0xe000e200) = 1u << BOARD_SOFT_IRQ; /* NVIC_ISPR0 */
+    __asm__ volatile("dsb\n\tisb" ::: "memory");
+}
+
+/* Before the scheduler starts: console and interrupts. */
+void board_init(void);
+
+/* Events every `period` counts from now on, each told to freertos_event(); period 0: no more. */
+void board_events(uint64_t period);
+
+void board_put(const char *bytes, size_t n);
+
+/* The next character of the console, or -1 if there is none yet. */
+int board_get(void);
+
+/* Ends the emulator with that status. */
+_Noreturn void board_exit(int status);
+
+#endif

@@ -1,0 +1,21 @@
+/* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
+#include "agent.h"
+
+#define AGENT_STACK 8192 /* PORT */
+
+static _Alignas(16) unsigned char stack[AGENT_STACK];
+static os_task task;
+
+static void agent(void *unused)
+{
+    (void)unused;
+    os_exit(rts_agent_serve()); /* PORT: a board begins again, or waits for its reset */
+}
+
+/* PORT: clocks, UART and counter run; interrupts are off until the scheduler starts. */
+int main(void)
+{
+    os_init();
+    os_task_create(&task, agent, NULL, TEMPLATE_PRIO_AGENT, stack, sizeof stack);
+    os_start();
+}

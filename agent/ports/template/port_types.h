@@ -1,0 +1,118 @@
+/*
+ * Types of a new port: copy this folder, and at every "PORT:" put in what your system has.  The
+ * calls os_...() are those of a system that does not exist; agent/tests/template is what the tests
+ * put in its place.  docs/porting.md leads through it.
+ */
+#ifndef RTS_PORT_TYPES_H
+#define RTS_PORT_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "os.h" /* PORT: your system's header */
+
+/* PORT: a level above RTS_PRIO_MAX stays free for the agent, one below RTS_PRIO_MIN for RTS_OTHER.
+ */
+#define TEMPLATE_PRIO_AGENT 30
+#define TEMPLATE_PRIO_OTHER 1
+#define RTS_PRIO_MIN 2
+#define RTS_PRIO_MAX 29
+
+/* PORT: what rts_time() counts in a second. */
+#define RTS_TIME_HZ UINT64_C(10000000)
+
+/* PORT: bytes; what a case needs is in docs/porting.md. */
+#define RTS_STACK_DEFAULT 4096
+#define TEMPLATE_STACK_MEASURING 8192
+
+#define RTS_SAMPLES_DEFAULT 500
+#define RTS_BUDGET_DEFAULT (16 << 10)
+
+/* PORT: memory, see agent/core/sizes.h; these values are for 64 KiB of RAM. */
+#define RTS_HIST_RANGE 31 /* at 10 MHz: 200 s */
+#define RTS_COUNT_BITS 32
+#define RTS_TRACE 64
+#define RTS_BLOCKS 128
+#define RTS_STATE_BYTES (8u << 10)
+#define RTS_TABLE_BYTES (6 << 10)
+#define RTS_TASKS_MAX 24
+#define RTS_SEMS_MAX 48
+#define RTS_PARAM_BYTES 128
+#define RTS_CACHE_LINE 8
+#define RTS_WORKERS_MAX 9
+#define RTS_COMPONENTS 4
+#define RTS_MARKS 8
+#define RTS_CPUS 64
+#define RTS_COMMAND_BYTES 512
+#define RTS_WIRE_BYTES 128
+#define RTS_GRANULE_READS 100
+
+/* PORT: and code; take what you do not need. */
+#define RTS_WITHOUT_TEXTS
+#define RTS_CHANNELS 1
+#define RTS_NEVER (RTS_CAP_CPU_TIME | RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ)
+
+/* ---- objects: the system's own lie within ours, so that nothing is allocated when they are made
+ */
+
+typedef struct rts_sem {
+    os_sem os;
+} rts_sem;
+
+typedef struct rts_mutex {
+    os_mutex os;
+} rts_mutex;
+
+typedef struct rts_queue {
+    os_queue os;
+    void *messages;
+} rts_queue;
+
+typedef struct rts_task {
+    os_task os;
+    void (*run)(void *arg);
+    void *arg;
+    void *stack;
+    os_sem ended;
+    struct rts_task *next; /* of all there are, the newest first */
+} rts_task;
+
+/* ---- what ipc.* sends messages through: one kind, the queue ------------------------------------
+ */
+
+#define RTS_CHANNEL_KINDS "queue"
+#define RTS_MESSAGE_ROOM 0
+
+typedef struct rts_channel {
+    rts_queue queue;
+} rts_channel;
+
+/* ---- timers: sleeps until absolute times -------------------------------------------------------
+ */
+
+#define RTS_TIMERS "sleep"
+typedef struct rts_timer {
+    uint64_t first, period, next;
+} rts_timer;
+
+/* ---- what this port does not have; PORT: take it from agent/ports/freertos when it has ---------
+ */
+
+#define RTS_CHILD_KINDS "thread"
+#define RTS_VICTIM_KINDS "thread"
+typedef struct rts_child {
+    int unused;
+} rts_child;
+
+#define RTS_EVENTS "best"
+typedef struct rts_event {
+    int unused;
+} rts_event;
+
+#define RTS_IRQ_FORMS "interrupt"
+typedef struct rts_irq {
+    int unused;
+} rts_irq;
+
+#endif

@@ -1,0 +1,158 @@
+/* Tasks, and the objects they share. */
+#include "template.h"
+
+static rts_task *newest;
+
+static void forget(const rts_task *task)
+{
+    for (rts_task **at = &newest; *at; at = &(*at)->next)
+        if (*at == task) {
+            *at = task->next;
+            return;
+        }
+}
+
+/* The task's first and last statements. */
+static void enter(void *arg)
+{
+    rts_task *task = arg;
+    task->run(task->arg);
+    os_sem_give(&task->ended);
+    os_task_suspend(os_task_self()); /* PORT: who joins it, deletes it */
+}
+
+int rts_task_create(rts_task *task, const rts_task_attr *attr)
+{
+    size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
+    int prio = attr->policy == RTS_OTHER ? TEMPLATE_PRIO_OTHER : attr->prio;
+    *task = (rts_task){.run = attr->run, .arg = attr->arg, .next = newest};
+    task->stack = os_alloc(bytes); /* PORT: or what your call to create a task takes */
+    if (!task->stack)
+        return TEMPLATE_NO_MEMORY;
+    os_sem_init(&task->ended, 0);
+    newest = task;
+    os_task_create(&task->os, enter, task, prio, task->stack, bytes); /* PORT: it may run at once */
+    return 0;
+}
+
+static void end(rts_task *task)
+{
+    os_task_delete(&task->os); /* PORT: whatever it does or waits for */
+    forget(task);
+    os_sem_delete(&task->ended);
+    os_free(task->stack);
+}
+
+int rts_task_join(rts_task *task)
+{
+    os_sem_take(&task->ended, OS_FOR_EVER);
+    end(task);
+    return 0;
+}
+
+rts_task *template_newest_task(void)
+{
+    return newest;
+}
+
+void template_kill_tasks(const rts_task *mark)
+{
+    while (newest && newest != mark)
+        end(newest);
+}
+
+int rts_task_set_own_prio(int prio, rts_policy policy)
+{
+    os_task_set_prio(os_task_self(), policy == RTS_OTHER ? TEMPLATE_PRIO_OTHER : prio);
+    return 0;
+}
+
+/* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
+
+void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
+{
+    (void)sem;
+    (void)kind;
+    (void)slot;
+}
+
+void rts_sem_hide(rts_sem *sem)
+{
+    (void)sem; /* it has no name */
+}
+
+/* PORT: RTS_LOCK_NONE must not inherit: a binary semaphore, where all mutexes do. */
+int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
+{
+    (void)ceiling;
+    if (protocol == RTS_LOCK_PROTECT)
+        return TEMPLATE_ABSENT;
+    os_mutex_init(&mutex->os, protocol == RTS_LOCK_INHERIT);
+    return 0;
+}
+
+int rts_mutex_destroy(rts_mutex *mutex)
+{
+    os_mutex_delete(&mutex->os);
+    return 0;
+}
+
+int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot)
+{
+    (void)slot;
+    queue->messages = os_alloc(length * size);
+    if (!queue->messages)
+        return TEMPLATE_NO_MEMORY;
+    os_queue_init(&queue->os, queue->messages, length, size);
+    return 0;
+}
+
+int rts_queue_destroy(rts_queue *queue)
+{
+    os_queue_delete(&queue->os);
+    os_free(queue->messages);
+    return 0;
+}
+
+int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
+{
+    (void)kind;
+    return rts_queue_create(&channel->queue, length, size, slot);
+}
+
+int rts_channel_destroy(rts_channel *channel, int kind)
+{
+    (void)kind;
+    return rts_queue_destroy(&channel->queue);
+}
+
+const char *rts_channel_limits(int kind)
+{
+    (void)kind;
+    return "the heap is too small for them";
+}
+
+/* ---- periodic timers: a sleep until the next release ------------------------------------------
+ */
+
+int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
+{
+    (void)kind;
+    *timer = (rts_timer){.first = rts_time() + period, .period = period};
+    return 0;
+}
+
+void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
+{
+    rts_tick due = timer->first + timer->next * timer->period;
+    rts_sleep_until(due);
+    expiry->stamp = rts_time();
+    expiry->k = timer->next;
+    expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
+    timer->next += 1 + expiry->overruns;
+}
+
+void rts_timer_stop(rts_timer *timer)
+{
+    (void)timer;
+}
