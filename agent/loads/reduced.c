@@ -11,7 +11,7 @@ static const rts_param reduced_param[] = {
     RTS_BOOL(reduced_params, interrupt, 1, "with component interrupt"),
     RTS_BOOL(reduced_params, syscall, 1, "with component syscall"),
     RTS_BOOL(reduced_params, memory, 1, "with component memory"),
-    RTS_SIZE(reduced_params, block, 1024, 16, 64 << 10, "of the largest block of memory"),
+    RTS_SIZE(reduced_params, block, 256, 16, 64 << 10, "of the largest block of memory"),
     RTS_PARAMS_END,
 };
 

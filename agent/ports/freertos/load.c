@@ -63,7 +63,7 @@ static void await_ends(void)
 {
     rts_tick end = rts_time() + RTS_TIME_HZ / 4;
     for (unsigned i = 0; i < n_tasks && rts_time() < end;) {
-        if (uxSemaphoreGetCount(tasks[i].ended.handle))
+        if (tasks[i].ended)
             i++;
         else
             rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
