@@ -100,6 +100,9 @@ check-cross:
 	command -v aarch64-linux-gnu-gcc >/dev/null || missing="$$missing gcc-aarch64-linux-gnu"; \
 	[ -e /usr/lib/picolibc/aarch64-linux-gnu/lib/libc.a ] \
 	    || missing="$$missing picolibc-aarch64-linux-gnu"; \
+	command -v arm-none-eabi-gcc >/dev/null || missing="$$missing gcc-arm-none-eabi"; \
+	[ -e /usr/lib/picolibc/arm-none-eabi/lib/libc.a ] \
+	    || missing="$$missing picolibc-arm-none-eabi"; \
 	if [ -n "$$missing" ]; then \
 	    echo "make: not installed:$$missing" >&2; \
 	    echo "make: install it with: apt-get install$$missing" >&2; \
