@@ -10,7 +10,7 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent agent-aarch64 freertos engine charts check-tools \
+.PHONY: run test bench lint format agent agent-aarch64 freertos freertos-memory engine charts check-tools \
 	check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -93,6 +93,10 @@ freertos: | check-cross
 	    cmp -s build/$$image/$$image.elf $(AGENTS)/$$image.elf \
 	        || install -m 644 build/$$image/$$image.elf $(AGENTS) || exit 1; \
 	done
+	@size $(foreach pair,$(FREERTOS_BOARDS),$(AGENTS)/$(lastword $(subst :, ,$(pair))).elf)
+
+freertos-memory: freertos $(VENV)/dev.stamp
+	$(BIN)/python -m tests.bench.memory
 
 check-cross:
 	@missing=; \
