@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -23,6 +24,13 @@ COUNTS = {
     "freertos-a64": {"sched.yield": 145, "sem.post.higher": 336, "sync.test1": 171},
     "freertos-m3": {"sched.yield": 59, "sem.post.higher": 215, "sync.test1": 101},
 }
+# What runs in interrupts, the routine of rheal.il included, and what it must not touch.
+HANDLERS = re.compile(
+    r"<(service|vApplicationIRQHandler|freertos_event|freertos_soft_interrupt|board_next_tick|"
+    r"xQueueGiveFromISR|xTaskIncrementTick|vTaskSwitchContext|FreeRTOS_Tick_Handler)>"
+)
+FPU_REGISTER = re.compile(r"[\t ,{][vqdsbh](?:[12]?\d|3[01])(?:\.\d*[bhsdq])?[,}\s\[]")
+
 Run = Callable[..., tuple[list[Json], bytes, int]]
 
 
@@ -172,3 +180,17 @@ def test_time_that_does_not_exist_is_unsupported(emulate: Run) -> None:
     assert ends(found) == ["unsupported"] * 2
     reasons: list[Any] = [r["reason"] for r in found if r["t"] == "end"]
     assert all(reasons)
+
+
+def test_handlers_use_no_fpu_register(board: str) -> None:
+    if board != "freertos-a64":
+        pytest.skip("the board has no FPU")
+    image = BUILT / str(systems.find(board).image)
+    dump = ["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", str(image)]
+    listing = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+    seen = set()
+    for function in listing.split("\n\n"):
+        if found := HANDLERS.search(function.partition("\n")[0]):
+            seen.add(found[1])
+            assert not FPU_REGISTER.search(function), function
+    assert {"service", "vApplicationIRQHandler", "xQueueGiveFromISR"} <= seen
