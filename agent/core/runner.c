@@ -214,6 +214,7 @@ static void send_hello(void)
     rts_wire_int(w, "wire", RTS_WIRE_VERSION);
     rts_wire_str(w, "agent", RTS_VERSION);
     rts_wire_str(w, "source", RTS_BUILD_SOURCE);
+    rts_wire_str(w, "common", RTS_BUILD_COMMON);
     rts_wire_str(w, "compiler", RTS_BUILD_COMPILER);
     rts_wire_str(w, "flags", RTS_BUILD_FLAGS);
     rts_port_hello(w);

@@ -24,7 +24,7 @@ def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path
     "-o", "output", required=True, callback=_page, metavar="FILE.html", help="The page to write."
 )
 def command(runs: tuple[str, ...], output: Path) -> None:
-    """One offline page of one or more runs."""
+    """One offline page of one or more runs; several are compared."""
     from rtstone.report import html
 
     html.bundle()

@@ -346,19 +346,19 @@ class Assembly:
         return Agent(
             version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
             arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
-            binary=_text(self._plan.target.detail.get("agent_sha256")),
+            binary=_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
         )  # fmt: skip
 
     def _clock(self) -> Clock | None:
         clock = self.clock
         if clock is None:
             return None
-        per_tick = self._per_tick(clock.hz)
+        net = Net(0, self._per_tick(clock.hz), whole=self._instructions_per_s > 0)
         return Clock(
             source=clock.source,
             hz=clock.hz,
-            resolution_ns=round(clock.granule * per_tick, 4),
-            overhead_ns=round(clock.overhead * per_tick, 4),
+            resolution_ns=round(clock.granule * net.per_tick, 4),
+            overhead_ns=round(net.gross(clock.overhead), 4),
             unit=self._unit(),
         )
 

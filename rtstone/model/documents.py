@@ -139,7 +139,10 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """The program that took the samples."""
+    """The program that took the samples.
+
+    ``source`` and ``common`` are hashes: of all its source, and of what every port has of it.
+    """
 
     version: str
     source: str
@@ -150,6 +153,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     flags: str
     caps: list[str] = []
     binary: str | None = None
+    common: str | None = None
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

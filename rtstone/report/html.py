@@ -23,6 +23,7 @@ import jinja2
 from rtstone.errors import UsageError
 from rtstone.model.documents import Result, Run, Value
 from rtstone.report import typeset, words
+from rtstone.report.compared import Compared, compared
 from rtstone.report.details import Forms, detail, figure, flag_texts, why_no_max
 from rtstone.report.findings import findings
 from rtstone.report.output import write
@@ -40,6 +41,7 @@ from rtstone.report.shapes import (
 )
 from rtstone.report.typeset import NARROW, count, counted, quantity, seconds, split
 from rtstone.report.words import STATISTICS, labels
+from rtstone.stats.compare import compare
 
 HERE = Path(__file__).parent
 BUNDLE = HERE / "assets" / "charts.js"
@@ -261,7 +263,7 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
     if run.status != "complete":
         reason = run.reason or "no reason was recorded"
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."
-    if units := sorted({r.unit for r in run.results if r.n and r.unit != "ns"}):
+    if units := words.counted_units(run):
         yield (
             f"Counted in {', '.join(units)}, not in time.",
             "These numbers come from an emulated target. They compare with other runs of the same "
@@ -330,14 +332,28 @@ def compose(runs: Sequence[Run]) -> str:
     rows = trace_budget(results)
     pages = [page_of(run, f"r{index}", rows, forms) for index, run in enumerate(runs)]
     told = flag_texts(results)
+    beside, why_not = side_by_side(runs)
+    drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
-        "charts": {key: chart for page in pages for key, chart in page.charts.items()},
+        "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
         "flags": told,
     }
     causes = {name: cause for name, (cause, _) in told.items()}
-    return framed("page.html", data, pages=pages, causes=causes)
+    return framed(
+        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not
+    )
+
+
+def side_by_side(runs: Sequence[Run]) -> tuple[Compared | None, str]:
+    """The comparison of several runs, or why there is none; of one run neither."""
+    if len(runs) < 2:
+        return None, ""
+    try:
+        return compared(compare(runs)), ""
+    except UsageError as error:
+        return None, str(error)
 
 
 def render(runs: list[Run], path: Path) -> int:

@@ -31,6 +31,7 @@ from rtstone.report.words import (
     STATISTICS,
     assignments,
     count,
+    counted_units,
     emulated,
     growths,
     labels,
@@ -416,10 +417,10 @@ def _blocks(lines: list[_Line], width: int) -> Iterator[Text]:
         pieces = line.figures
         if len(pieces) == len(_NUMBERS):
             pieces = [" ".join(pair) for pair in zip(_NUMBERS, line.figures, strict=True)]
-        yield from (Text(row, line.style) for row in _packed(pieces, width))
+        yield from (Text(row, line.style) for row in packed(pieces, width))
 
 
-def _packed(pieces: list[str], width: int) -> list[str]:
+def packed(pieces: list[str], width: int) -> list[str]:
     """Indented rows of pieces, none of which is parted."""
     glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
     rows = textwrap.wrap(
@@ -452,7 +453,8 @@ def _told(run: Run) -> Iterator[RenderableType]:
 
 def _footnotes(run: Run) -> Iterator[Text]:
     loads = sorted({r.load for r in measured(run)} or {r.load for r in run.results})
-    yield Text(f"\nTimes are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
+    what = " and ".join([*counted_units(run)] or ["times"]).capitalize()
+    yield Text(f"\n{what} are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
     for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()
         if result.status != "ok":

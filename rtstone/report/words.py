@@ -120,8 +120,8 @@ def assignments(bench: Bench | None, params: Mapping[str, Value], names: Iterabl
     return " ".join(f"{name}={parameter(bench, name, params[name])}" for name in names)
 
 
-class _Named(NamedTuple):
-    """A result or a slope, by what can tell it from others."""
+class Named(NamedTuple):
+    """A result, a slope or a row of a comparison, by what can tell it from others."""
 
     bench: str
     params: Mapping[str, Value]
@@ -129,28 +129,28 @@ class _Named(NamedTuple):
     load: str
 
 
-def _labels(run: Run, things: list[_Named]) -> list[str]:
+def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[str]:
     """For each thing what is not as usual: parameters that differ or are no default, series, load.
 
-    ``usual_load`` says which load goes without saying.
+    ``usual`` is the load that goes without saying.
     """
-    tables = {bench.id: bench for bench in run.benches}
+    known = {bench.id: bench for bench in tables}
     values: dict[tuple[str, str], set[str]] = defaultdict(set)
     for thing in things:
         for name, value in thing.params.items():
             values[thing.bench, name].add(str(value))
 
-    def telling(thing: _Named, name: str) -> bool:
+    def tells(thing: Named, name: str) -> bool:
         if len(values[thing.bench, name]) > 1:
             return True
-        bench = tables.get(thing.bench)
+        bench = known.get(thing.bench)
         param = bench.param(name) if bench and name not in COMMON else None
         return param is not None and thing.params[name] != param.default
 
-    def label(thing: _Named) -> str:
-        names = [name for name in thing.params if telling(thing, name)]
-        load = "" if thing.load == usual_load(run) else f"load={thing.load}"
-        parts = [assignments(tables.get(thing.bench), thing.params, names), thing.series, load]
+    def label(thing: Named) -> str:
+        names = [name for name in thing.params if tells(thing, name)]
+        load = "" if thing.load == usual else f"load={thing.load}"
+        parts = [assignments(known.get(thing.bench), thing.params, names), thing.series, load]
         return " ".join(part for part in parts if part)
 
     return [label(thing) for thing in things]
@@ -158,13 +158,19 @@ def _labels(run: Run, things: list[_Named]) -> list[str]:
 
 def labels(run: Run) -> list[str]:
     """What tells each result from the others of its bench."""
-    return _labels(run, [_Named(r.bench, r.params, r.series, r.load) for r in run.results])
+    things = [Named(r.bench, r.params, r.series, r.load) for r in run.results]
+    return telling(run.benches, things, usual_load(run))
 
 
 def usual_load(run: Run) -> str:
     """The load of every result that names no other."""
-    loads = {result.load for result in run.results}
-    return loads.pop() if len(loads) == 1 else "none"
+    return usual(result.load for result in run.results)
+
+
+def usual(loads: Iterable[str]) -> str:
+    """The load that goes without saying among these: the only one, or none at all."""
+    found = set(loads)
+    return found.pop() if len(found) == 1 else "none"
 
 
 def observed(result: Result) -> str | None:
@@ -229,8 +235,8 @@ class Growth(NamedTuple):
 
 def growths(run: Run) -> list[Growth]:
     """The slopes of a run, in their order."""
-    things = [_Named(s.bench, s.params, "", s.load) for s in run.slopes]
-    names = _labels(run, things)
+    things = [Named(s.bench, s.params, "", s.load) for s in run.slopes]
+    names = telling(run.benches, things, usual_load(run))
     return [
         _growth(s, f"{s.bench} {name}".rstrip()) for s, name in zip(run.slopes, names, strict=True)
     ]
@@ -279,6 +285,11 @@ def emulated(run: Run) -> str | None:
     if "icount" not in detail:
         return None
     return "instructions, not time" if detail["icount"] else "icount is off: compares with nothing"
+
+
+def counted_units(run: Run) -> list[str]:
+    """What the numbers of a run count where that is no time."""
+    return sorted({result.unit for result in run.results if result.n and result.unit != "ns"})
 
 
 # ---- rights -------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
     compiler: str
     flags: str
     caps: list[str] = []
+    common: str | None = None
 
 
 class Param(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.agent.speak import BUILD
+from tests.agent.speak import AGENT, BUILD, STUB, talk
 
 PROGRAMS = [
     "recorder_test",
@@ -31,3 +31,11 @@ def test_unit(build: str, program: str) -> None:
     path = BUILD.parent / build / "tests" / program
     done = subprocess.run([path], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_all_ports_tell_the_hash_of_what_they_share() -> None:
+    agents = (AGENT, BUILD / "rtstone-agent-sim", STUB)
+    hellos = [talk([], agent=agent)[0] for agent in agents]
+    assert len({hello["source"] for hello in hellos}) == len(agents)
+    assert len({hello["common"] for hello in hellos}) == 1
+    assert {len(hello["common"]) for hello in hellos} == {16}

@@ -193,6 +193,13 @@ def test_show_imports_nothing_it_does_not_need(fake: Fake, cli: Cli) -> None:
     assert not modules("show", "last", "--json") & (HEAVY | {"rich"})
 
 
+def test_compare_imports_nothing_it_does_not_need(cli: Cli) -> None:
+    for model in ("default", "ideal"):
+        cli("run", "clk.overhead", "--target", f"sim:{model}")
+    assert not modules("compare", "last", "last~1") & HEAVY
+    assert not modules("compare", "last", "last~1", "--json") & (HEAVY | {"rich"})
+
+
 def test_no_colour_where_there_is_no_terminal(fake: Fake, cli: Cli) -> None:
     fake(sched="other")
     assert "\x1b" not in cli("run", "null").out

@@ -47,7 +47,7 @@ def document(cli: Cli, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None:
-    system = name.split("+")[0]
+    system = name.partition("+")[0]
     if name not in QUICK and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
     if lacking := missing(SYSTEMS[system]):

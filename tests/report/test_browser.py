@@ -14,6 +14,7 @@ from selenium.webdriver.chrome.service import Service
 
 from rtstone.report import html
 from tests.report.synthetic import run
+from tests.stats.lab import study
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 FLAGS = (
@@ -226,4 +227,26 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     eventually(lambda: overflow(browser) <= 0, "wider than a narrow screen")
     js(browser, "dispatchEvent(new Event('beforeprint'))")
     assert js(browser, undrawn("document")) == 0
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "compared.html"
+    html.render(study(), path)
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("pixels", [1280, 360])
+def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, pixels: int) -> None:
+    width(browser, pixels)
+    browser.get(compared)
+    assert overflow(browser) == 0
+    section = "document.querySelector('#compared-ranges')"
+    for index in range(js(browser, f"{section}.querySelectorAll('.chart').length")):
+        js(browser, f"{section}.querySelectorAll('.chart')[{index}].scrollIntoView()")
+    eventually(lambda: not js(browser, undrawn(section)), "a chart of the comparison missing")
+    reason = "document.querySelector('a[href=\"#c-note-1\"]')"
+    js(browser, f"{reason}.focus()")
+    assert js(browser, f"document.activeElement === {reason}")
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

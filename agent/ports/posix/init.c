@@ -88,6 +88,7 @@ static const struct {
     {"tmpfs", "/dev/shm", "mode=1777", false},
     {"mqueue", "/dev/mqueue", NULL, true},
     {"debugfs", "/sys/kernel/debug", NULL, true}, /* tells the preemption model */
+    {"tracefs", "/sys/kernel/tracing", NULL, true},
 };
 
 static void mount_all(void)

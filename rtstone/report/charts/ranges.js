@@ -1,4 +1,5 @@
 // One line per result from minimum to maximum, on one axis, so that a family is seen at a glance.
+// A row of a comparison has the colour of its `system`, a number.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { count, quantity } from "./format.js";
 import { color } from "./theme.js";
@@ -23,8 +24,10 @@ export function ranges(chart, width) {
   const xTicks = ticks(low, high);
   const ink = { line: color("faint"), bar: color("observed"), mid: color("ink"),
     worst: color("worst"), text: color("ink"), paper: color("paper") };
+  const inks = rows.map((r) => (r.system === undefined ? ink.bar : color(`series-${r.system % 7}`)));
   const draw = (params, api) => {
     const row = rows[api.value(0)];
+    const ownInk = inks[api.value(0)];
     const y = api.coord([low, api.value(0)])[1] + (narrow ? 7 : 0);
     const x = (m) => (row[m] === null ? null : api.coord([log(row[m], floor), 0])[0]);
     const at = Object.fromEntries(MARKS.map((m) => [m, x(m)]));
@@ -33,11 +36,11 @@ export function ranges(chart, width) {
       shape: { x: a, y: y - h / 2, width: Math.max(b - a, 1.5), height: h } });
     const parts = [bar(Math.min(...known), Math.max(...known), 1.5, ink.line)];
     if (at.p50 !== null && at["p99.9"] !== null) parts.push(bar(at.p50, at["p99.9"], 4, ink.line));
-    if (at.p50 !== null && at.p99 !== null) parts.push(bar(at.p50, at.p99, 9, ink.bar));
+    if (at.p50 !== null && at.p99 !== null) parts.push(bar(at.p50, at.p99, 9, ownInk));
     if (at.min !== null) parts.push(bar(at.min - 0.75, at.min + 0.75, 9, ink.line));
     if (at.p50 !== null) {
       parts.push({ type: "circle", shape: { cx: at.p50, cy: y, r: 4.5 },
-        style: { fill: ink.paper, stroke: ink.bar, lineWidth: 2.5 } });
+        style: { fill: ink.paper, stroke: ownInk, lineWidth: 2.5 } });
     }
     if (at.max !== null) {
       parts.push({ type: "polygon", style: { fill: ink.worst },

@@ -1,0 +1,1 @@
+"""Estimates and comparisons: pure functions over documents."""

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rtstone.model.documents import Figure, Run
+from rtstone.report import html
+from rtstone.report.compared import compared
+from rtstone.report.comparison import lines, number
+from rtstone.stats.compare import compare
+from tests.report.synthetic import HOSTILE
+from tests.report.test_html import Reader
+from tests.stats.lab import agent, lab, result, study
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return study()
+
+
+def shown(runs: Sequence[Run], width: int) -> str:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(*lines(compare(runs), width), sep="\n")
+    return captured.get()
+
+
+def line(text: str, *parts: str) -> str:
+    (found,) = [row for row in text.splitlines() if all(part in row for part in parts)]
+    return found
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_the_table_fits_and_no_number_is_cut(runs: list[Run], width: int) -> None:
+    text = shown(runs, width)
+    assert all(len(row.rstrip()) <= width for row in text.splitlines())
+    for row in compare(runs).rows:
+        for cell in row.cells:
+            assert cell
+            values = [cell.min, cell.p50, cell.max] if cell.n else []
+            assert all(number(value, row.unit) in text for value in values)
+
+
+def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -> None:
+    text = shown(runs, 160)
+    comparison = compare(runs)
+    _, stock, rt = next(row.cells for row in comparison.rows if row.bench == "proc.create")
+    assert stock
+    assert rt
+    values = [number(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
+    told = line(text, "proc.create variant=fork  ").split("1 200")[1]
+    assert told.split() == " ".join(["unsupported [1]", *values]).split()
+    assert "[1] unsupported on freertos-a64: no user processes" in text
+    heads = [row.split() for row in text.splitlines()]
+    assert ["freertos-a64", "linux-6.1", "linux-6.1-rt"] in heads
+
+
+def test_in_a_narrow_terminal_loads_stand_below_their_case(runs: list[Run]) -> None:
+    rows = [row.rstrip() for row in shown(runs, 80).splitlines()]
+    at = rows.index("dk.nanosleep")
+    assert [rows[at + 1].split()[0], rows[at + 2].split()[0]] == ["none", "exit"]
+
+
+def test_what_the_numbers_are_is_said_before_them(runs: list[Run]) -> None:
+    text = shown(runs, 120)
+    assert text.startswith("Counted in instructions of an emulated machine, not in time")
+    assert "linux-6.1-rt: 3 runs, seeds 1, 2, 3" in text
+    assert "also different: other compiler flags" in text
+    assert "care" not in text
+
+
+def test_differences_are_told_with_values_and_systems() -> None:
+    def one(system: str, **more: Any) -> Run:
+        return lab(system, [result("null", [1.0, 2.0])], **more)
+
+    text = shown([one("a"), one("b", shift=7), one("c", agent=agent(source="ff"))], 200)
+    assert "compare only with care: shift: 4 on a and c, 7 on b" in text
+    assert "compare only with care: agent source: 0123456789abcdef on a and b, ff on c" in text
+    assert "equal: board virt-a53, QEMU 7.2.13" in text
+    assert "-: no p50 of fewer than 20 samples" in text
+
+
+def test_unequal_counts_are_told_for_each() -> None:
+    many, few = [5.0] * 3000, [5.0] * 40
+    text = shown([lab("a", [result("null", many)]), lab("b", [result("null", few)])], 100)
+    assert "3 000/40" in line(text, "null")
+
+
+def test_figures_over_seeds_are_a_span() -> None:
+    def rate(system: str, value: float, seed: int) -> Run:
+        told = {"rate": Figure(value=value, unit="per s")}
+        return lab(system, [result("rheal.rate", figures=told)], seed=seed)
+
+    text = shown([rate("a", 7, 1), rate("a", 9, 2), rate("b", 4, 1)], 100)
+    assert line(text, "rheal.rate", "7.00 per s to 9.00 per s", "4.00 per s")
+
+
+def test_time_is_told_where_time_is_measured() -> None:
+    evidence = {"section_ns": 2_000_000_000}
+    timed = [result("null", [1e6, 2e6], unit="ns", evidence=evidence)]
+    text = shown([lab(name, timed, unit="ns") for name in "ab"], 120)
+    assert "2.00 s" in line(text, "null")
+    assert "1.00 ms" in line(text, "null")
+    assert "nstructions" not in text
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+drawn = pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+
+
+@drawn
+def test_the_page_begins_with_the_table(runs: list[Run]) -> None:
+    page = Reader(html.compose(runs))
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert ids.index("compared-table") < ids.index("r0")
+    words = [word.strip() for word in page.words if word.strip()]
+    assert "Counted in instructions, not in time." in words
+    comparison = compare(runs)
+    for place, row in enumerate(comparison.rows):
+        assert f"c-{place}" in ids
+        assert row.bench in words
+    names = {name for name in page.attributes("data-name") if name.endswith(" max")}
+    assert names == {f"{column.label} max" for column in comparison.columns}
+    links = {link[1:] for link in page.attributes("href") if link.startswith("#")}
+    assert "c-note-1" in links
+    assert links <= set(ids)
+
+
+@drawn
+def test_every_chart_of_the_comparison_has_its_data(runs: list[Run]) -> None:
+    page = Reader(html.compose(runs))
+    charts = json.loads(page.scripts[0])["charts"]
+    for name in page.attributes("data-chart"):
+        assert name in charts
+    first = charts["c-ranges-0"]
+    assert first["unit"] == "instructions"
+    assert {row["system"] for row in first["rows"]} == {0, 1, 2}
+
+
+def test_the_slowest_system_is_left_out_once_where_it_hides_the_others(runs: list[Run]) -> None:
+    page = compared(compare(runs))
+    plots = [plot for plot in page.plots if plot.bench == "dk.nanosleep"]
+    assert [plot.caption for plot in plots] == ["", "without linux-6.1, the slowest"]
+    whole, rest = (page.charts[plot.id]["rows"] for plot in plots)
+    assert [row for row in whole if row["system"] != 1] == rest
+    assert len(whole) == 6
+    assert [plot.caption for plot in page.plots if plot.bench == "null"] == [""]
+    nothing = [lab(name, [result("null", [0.0] * 30)]) for name in "abc"]
+    assert [plot.caption for plot in compared(compare(nothing)).plots] == [""]
+
+
+def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
+    comparison = compare(runs)
+    (matrix,) = [m for m in compared(comparison).matrices if m.title == "dk.nanosleep"]
+    assert matrix.loads == ["none", "exit"]
+    assert [label for label, _ in matrix.rows] == ["freertos-a64", "linux-6.1", "linux-6.1-rt"]
+    exits = next(
+        row for row in comparison.rows if (row.bench, row.load) == ("dk.nanosleep", "exit")
+    )
+    for (_, corners), cell in zip(matrix.rows, exits.cells, strict=True):
+        assert cell
+        told = corners[1].max.replace("\u202f", " "), corners[1].p50.replace("\u202f", " ")
+        assert told == (number(cell.max, "instructions"), number(cell.p50, "instructions"))
+    (lacking,) = [m for m in compared(comparison).matrices if m.title.startswith("proc.create")]
+    assert [corner.why for corner in lacking.rows[0][1]] == ["unsupported", "unsupported"]
+
+
+@drawn
+def test_a_page_of_runs_that_cannot_be_compared_says_why(runs: list[Run]) -> None:
+    time = lab("b", [result("null", [1.0], unit="ns")], unit="ns")
+    page = Reader(html.compose([runs[0], time]))
+    assert any("not compared: instructions and time cannot be" in word for word in page.words)
+    assert "compared" not in page.attributes("id")
+    assert {"r0", "r1"} <= set(page.attributes("id"))
+
+
+@drawn
+def test_one_run_is_not_compared(runs: list[Run]) -> None:
+    text = html.compose(runs[:1])
+    assert "not compared" not in text
+    assert 'id="compared"' not in text
+
+
+@drawn
+def test_hostile_strings_of_a_comparison_are_text() -> None:
+    bad = result("null", status="failed", reason=HOSTILE)
+    runs = [lab(HOSTILE, [result("null", [1.0])]), lab("b", [bad], qemu=HOSTILE)]
+    page = Reader(html.compose(runs))
+    assert [tag for tag, _ in page.tags if tag == "img"] == []
+    assert sum(tag == "script" for tag, _ in page.tags) == 2
