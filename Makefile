@@ -40,7 +40,13 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/mypy
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
-	git ls-files 'agent/*.c' | grep -v /template/ | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	git ls-files 'agent/*.c' | grep -v -e /template/ -e /freertos/ -e /boards/ \
+	    | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	if [ -e build/freertos-a64/compile_commands.json ]; then \
+	    $(BIN)/clang-tidy --quiet -p build/freertos-a64 --extra-arg=--target=aarch64-none-elf \
+	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
+	    && $(BIN)/clang-tidy --quiet -p build/freertos-m3 --extra-arg=--target=arm-none-eabi \
+	        agent/boards/mps2-an385/*.c; fi
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
 
 format: $(VENV)/dev.stamp
