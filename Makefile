@@ -10,7 +10,7 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent agent-aarch64 freertos engine charts check-tools \
+.PHONY: run test bench lint format agent agent-aarch64 freertos freertos-memory engine charts check-tools \
 	check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -40,7 +40,13 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/mypy
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
-	git ls-files 'agent/*.c' | grep -v /template/ | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	git ls-files 'agent/*.c' | grep -v -e /template/ -e /freertos/ -e /boards/ \
+	    | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	if [ -e build/freertos-a64/compile_commands.json ]; then \
+	    $(BIN)/clang-tidy --quiet -p build/freertos-a64 --extra-arg=--target=aarch64-none-elf \
+	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
+	    && $(BIN)/clang-tidy --quiet -p build/freertos-m3 --extra-arg=--target=arm-none-eabi \
+	        agent/boards/mps2-an385/*.c; fi
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
 
 format: $(VENV)/dev.stamp
@@ -91,6 +97,10 @@ freertos: | check-cross
 	    cmp -s build/$$image/$$image.elf $(AGENTS)/$$image.elf \
 	        || install -m 644 build/$$image/$$image.elf $(AGENTS) || exit 1; \
 	done
+	@size $(foreach pair,$(FREERTOS_BOARDS),$(AGENTS)/$(lastword $(subst :, ,$(pair))).elf)
+
+freertos-memory: freertos $(VENV)/dev.stamp
+	$(BIN)/python -m tests.bench.memory
 
 check-cross:
 	@missing=; \
@@ -98,6 +108,9 @@ check-cross:
 	command -v aarch64-linux-gnu-gcc >/dev/null || missing="$$missing gcc-aarch64-linux-gnu"; \
 	[ -e /usr/lib/picolibc/aarch64-linux-gnu/lib/libc.a ] \
 	    || missing="$$missing picolibc-aarch64-linux-gnu"; \
+	command -v arm-none-eabi-gcc >/dev/null || missing="$$missing gcc-arm-none-eabi"; \
+	[ -e /usr/lib/picolibc/arm-none-eabi/lib/libc.a ] \
+	    || missing="$$missing picolibc-arm-none-eabi"; \
 	if [ -n "$$missing" ]; then \
 	    echo "make: not installed:$$missing" >&2; \
 	    echo "make: install it with: apt-get install$$missing" >&2; \

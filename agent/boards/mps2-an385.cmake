@@ -14,4 +14,6 @@ set(RTS_FREERTOS_PORT GCC/ARM_CM3)
 set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host has them from its own agent
 set(RTS_LIBC /usr/lib/picolibc/arm-none-eabi) # Debian's picolibc-arm-none-eabi
 set(RTS_LIBC_VARIANT lib/release/thumb/v7-m/nofp)
-set(RTS_OPTIMISATION -Os)
+if(NOT DEFINED RTS_OPTIMISATION)
+  set(RTS_OPTIMISATION -Os) # 96 KiB of code
+endif()

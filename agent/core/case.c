@@ -88,7 +88,7 @@ void rts_row(rts_case *c, const char *format, ...)
     va_end(args);
     if (n < 0 || used + (size_t)n + 2 > RTS_TABLE_BYTES) {
         c->table_rows[used] = '\0';
-        rts_failed(c, "a table of more than %d bytes", RTS_TABLE_BYTES);
+        rts_unsupported(c, "a table of more than %d bytes", RTS_TABLE_BYTES);
         return;
     }
     memcpy(c->table_rows + used + n, "\n", 2);

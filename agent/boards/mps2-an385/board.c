@@ -18,6 +18,7 @@ enum { EVENT_IRQ = 8 };
 #define PRIORITY 0xc0 /* of interrupts that may call the kernel one that preempts the tick */
 #define TICK_COUNTS (configCPU_CLOCK_HZ / configTICK_RATE_HZ)
 
+/* Of the linker script: addresses. */
 extern unsigned char board_data[], board_data_end[], board_data_image[], board_bss[],
     board_bss_end[], board_stack[];
 
@@ -26,7 +27,6 @@ void vPortSVCHandler(void);
 void xPortPendSVHandler(void);
 void xPortSysTickHandler(void);
 void vPortSetupTimerInterrupt(void);
-void vApplicationTickHook(void);
 _Noreturn void board_reset(void);
 _Noreturn void board_stopped(const uint32_t *frame);
 
@@ -36,8 +36,8 @@ volatile uint32_t board_halves;
 
 _Noreturn void board_reset(void)
 {
-    memcpy(board_data, board_data_image, (size_t)(board_data_end - board_data));
-    memset(board_bss, 0, (size_t)(board_bss_end - board_bss));
+    memcpy(board_data, board_data_image, (uintptr_t)board_data_end - (uintptr_t)board_data);
+    memset(board_bss, 0, (uintptr_t)board_bss_end - (uintptr_t)board_bss);
     main();
     for (;;)
         ;

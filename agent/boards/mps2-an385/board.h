@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define BOARD_NAME "mps2-an385"
-#define BOARD_ARCH "armv7-m"
+#define BOARD_ARCH "armv7m"
 #define BOARD_HZ UINT64_C(25000000) /* of the counter */
 #define BOARD_COUNTER "cmsdk timer1"
 #define BOARD_SCRIPT 0x20300000u   /* where QEMU's loader puts the script */

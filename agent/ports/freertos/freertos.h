@@ -13,6 +13,7 @@ struct rts_task;
 
 /* ---- called by the board ------------------------------------------------------------------- */
 
+/* Periods of the tick that had gone by when the kernel began to count them. */
 extern uint64_t freertos_ticks_before;
 
 /* In the handler of the event's timer: its counter, and how far it is beyond the compare value. */
@@ -49,7 +50,7 @@ enum { FREERTOS_JOIN = 1, FREERTOS_CHANNEL };
 
 /* Memory of the heap that is gone with the case, however it ends. */
 void *freertos_alloc(size_t size);
-void freertos_release(void *block);
+void freertos_release(void *memory);
 
 /* True if the task has ended within so many ms; 0: waits for it. */
 bool freertos_await(struct rts_task *task, uint32_t ms);

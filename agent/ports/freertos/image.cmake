@@ -50,9 +50,24 @@ set(OTHER_SOURCES ${BOARD_SOURCES})
 add_agent(agent ${RTS_IMAGE} freertos)
 target_include_directories(agent PUBLIC ${BOARD})
 target_include_directories(agent SYSTEM PUBLIC ${KERNEL_INCLUDES})
-target_link_libraries(${RTS_IMAGE} PRIVATE kernel)
-target_link_options(${RTS_IMAGE} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
-                    -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
-                    -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/image.map)
-target_link_libraries(${RTS_IMAGE} PRIVATE -lm -Wl,--start-group -lc -lgcc -Wl,--end-group)
-set_property(TARGET ${RTS_IMAGE} PROPERTY LINK_DEPENDS ${BOARD}/link.ld)
+
+function(link_image image)
+  target_link_libraries(${image} PRIVATE agent kernel -lm -Wl,--start-group -lc -lgcc
+                                         -Wl,--end-group)
+  target_link_options(
+    ${image} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
+    -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
+    -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${image}.map)
+  set_property(TARGET ${image} PROPERTY LINK_DEPENDS ${BOARD}/link.ld)
+endfunction()
+link_image(${RTS_IMAGE})
+
+# The contract of ports, and cases that go wrong, as images of their own.
+foreach(test port_test bad_cases)
+  add_executable(${test}.elf EXCLUDE_FROM_ALL tests/freertos/${test}.c tests/freertos/console.c
+                             ${PORT}/main.c)
+  target_include_directories(${test}.elf PRIVATE tests)
+  target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=test_main CHECK_MAIN=test_main)
+  target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x20000) # it may take more
+  link_image(${test}.elf)
+endforeach()

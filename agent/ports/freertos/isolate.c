@@ -13,9 +13,8 @@
 
 /* ---- memory of a case ----------------------------------------------------------------------- */
 
-typedef struct block {
+typedef struct block { /* in front of what was asked for, and as well aligned */
     struct block *next, *previous;
-    _Alignas(16) unsigned char bytes[];
 } block;
 
 static block *blocks;
@@ -32,14 +31,14 @@ void *freertos_alloc(size_t size)
         blocks->previous = b;
     blocks = b;
     xTaskResumeAll();
-    return b->bytes;
+    return b + 1;
 }
 
 void freertos_release(void *memory)
 {
     if (!memory)
         return;
-    block *b = (block *)((unsigned char *)memory - offsetof(block, bytes));
+    block *b = (block *)memory - 1;
     vTaskSuspendAll();
     if (b->previous)
         b->previous->next = b->next;
@@ -55,7 +54,7 @@ void freertos_release(void *memory)
 static void release_since(const block *mark)
 {
     while (blocks && blocks != mark)
-        freertos_release(blocks->bytes);
+        freertos_release(blocks + 1);
 }
 
 void *rts_port_shared(size_t size)

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Periods of the tick that had gone by when the kernel began to count them. */
-extern uint64_t freertos_ticks_before;
+#include "freertos.h"
 
 static inline int freertos_result(BaseType_t result, int error)
 {

@@ -144,18 +144,17 @@ static int next_character(void)
 
 int rts_port_getline(char *line, size_t size)
 {
-    int length = 0, c;
+    size_t length = 0, kept = 0;
+    int c;
     while ((c = next_character()) >= 0 && c != '\n') {
         if (c == '\r')
             continue;
-        if ((size_t)length + 1 < size)
-            line[length] = (char)c;
+        if (kept + 1 < size)
+            line[kept++] = (char)c;
         length++;
     }
-    if (c < 0 && !length)
-        return -1;
-    line[(size_t)length < size ? (size_t)length : size - 1] = '\0';
-    return length;
+    line[kept] = '\0';
+    return c < 0 && !length ? -1 : (int)length;
 }
 
 bool rts_port_stopped(void)

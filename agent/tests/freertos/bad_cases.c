@@ -1,0 +1,82 @@
+/*
+ * The agent with benches that go wrong in the ways there are: what becomes of them, and of those
+ * that follow.
+ */
+#include "agent.h"
+#include "bench.h"
+
+int test_main(void);
+
+static int run_well(rts_case *c)
+{
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, rts_yield());
+    }
+    return 0;
+}
+
+/* Never comes back, with a task beside it that does not either, and memory. */
+static void spin(void *arg)
+{
+    (void)arg;
+    for (;;)
+        RTS_BARRIER();
+}
+
+static int run_hang(rts_case *c)
+{
+    static rts_queue queue;
+    c->patience_ns = 1000000000;
+    rts_task_start(c, spin, c, 1, RTS_FIFO, false);
+    rts_queue_create(&queue, 4, 64, 0);
+    spin(c);
+    return 0;
+}
+
+/* Waits for what nobody gives. */
+static int run_wait(rts_case *c)
+{
+    c->patience_ns = 1000000000;
+    rts_sem_take(rts_sem_make(c, RTS_SEM_UNNAMED, 0));
+    return 0;
+}
+
+static int run_fault(rts_case *c)
+{
+    (void)c;
+    __asm__ volatile("udf #0");
+    return 0;
+}
+
+static int fill(int depth)
+{
+    volatile char room[256];
+    for (unsigned i = 0; i < sizeof room; i++)
+        room[i] = (char)depth;
+    return depth ? fill(depth - 1) + room[0] : 0;
+}
+
+static void deep(void *arg)
+{
+    (void)arg;
+    fill(RTS_STACK_DEFAULT / 256 - 1);
+}
+
+static int run_overflow(rts_case *c)
+{
+    return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_settle(c);
+}
+
+#define BAD(name, fn) {.id = name, .title = "", .source = "", .help = "", .samples = 20, .run = fn}
+
+static const rts_bench benches[] = {
+    BAD("bad.none", run_well),   BAD("bad.hang", run_hang),     BAD("bad.wait", run_wait),
+    BAD("bad.fault", run_fault), BAD("bad.deep", run_overflow),
+};
+
+RTS_BENCHES(benches);
+
+int test_main(void)
+{
+    return rts_agent_serve();
+}

@@ -1,0 +1,2 @@
+/* The contract of ports, on the board. */
+#include "../port_test.c"

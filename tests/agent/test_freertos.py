@@ -1,0 +1,196 @@
+"""The agent on FreeRTOS, in QEMU: each board's image, the contract of ports, and bad cases."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.lab import systems
+from rtstone.targets.process import BUILT
+from tests.agent.speak import BUILD, Json, records
+
+BOARDS = ["freertos-a64", "freertos-m3"]
+TESTS = ["port_test.elf", "bad_cases.elf"]
+
+# Instructions, the reading of the counter included, as lab.md has them, and by how much the
+# images may differ: an FPU context on A64, the size of the code on the M3 (docs/freertos.md).
+COUNTS = {
+    "freertos-a64": {"sched.yield": 145, "sem.post.higher": 336, "sync.test1": 171},
+    "freertos-m3": {"sched.yield": 59, "sem.post.higher": 215, "sync.test1": 101},
+}
+# What runs in interrupts, the routine of rheal.il included, and what it must not touch.
+HANDLERS = re.compile(
+    r"<(service|vApplicationIRQHandler|freertos_event|freertos_soft_interrupt|board_next_tick|"
+    r"xQueueGiveFromISR|xTaskIncrementTick|vTaskSwitchContext|FreeRTOS_Tick_Handler)>"
+)
+FPU_REGISTER = re.compile(r"[\t ,{][vqdsbh](?:[12]?\d|3[01])(?:\.\d*[bhsdq])?[,}\s\[]")
+
+Run = Callable[..., tuple[list[Json], bytes, int]]
+
+
+@pytest.fixture(scope="session", params=BOARDS)
+def board(request: pytest.FixtureRequest) -> str:
+    """The name of a system whose image is built, with its test images."""
+    name = str(request.param)
+    system = systems.find(name)
+    assert system.image
+    if not shutil.which(system.board.emulator):
+        pytest.skip(f"needs {system.board.package}")
+    if not (BUILT / system.image).exists() or not (BUILD.parent / name / "Makefile").exists():
+        pytest.skip("no image: make freertos builds it, and says what is missing")
+    subprocess.run(
+        ["cmake", "--build", BUILD.parent / name, "--target", *TESTS],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return name
+
+
+@pytest.fixture
+def emulate(board: str, tmp_path: Path) -> Run:
+    """Runs an image of the board on a script: its records, its other output, its exit status."""
+
+    def run(commands: Sequence[str], image: str | None = None) -> tuple[list[Json], bytes, int]:
+        script = tmp_path / "script"
+        script.write_bytes("\n".join(["#rts script", *commands, ""]).encode() + b"\0")
+        system = systems.find(board)
+        path = BUILD.parent / board / image if image else BUILT / str(system.image)
+        done = subprocess.run(
+            systems.command(system, image=path, script=script),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=False,
+        )  # fmt: skip
+        lines = done.stdout.splitlines(keepends=True)
+        told = [line for line in lines if line.startswith(b"#rts")]
+        other = b"".join(line for line in lines if not line.startswith(b"#rts"))
+        return records(b"".join(told)), other, done.returncode
+
+    return run
+
+
+def ends(found: Sequence[Json]) -> list[str]:
+    return [r["status"] for r in found if r["t"] == "end"]
+
+
+def instructions(result: Json, board: str) -> int:
+    """The least net value of a result."""
+    net = (result["min"] - result["overhead"]) / result["batch"]
+    per_s = systems.find(board).board.instructions_per_s
+    return round(float(net) * per_s / float(result["hz"]))
+
+
+def test_the_contract_of_ports(emulate: Run) -> None:
+    _, output, status = emulate([], image="port_test.elf")
+    assert (status, output) == (0, b"")
+
+
+def test_what_the_agent_says_of_itself(emulate: Run) -> None:
+    found, output, status = emulate(["list", "case 1 null samples=10"])
+    assert (status, output) == (0, b"")
+    assert found[0]["port"] == "freertos"
+    assert found[0]["os"].startswith("FreeRTOS V11.2")
+    assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(found[0]["caps"])
+    benches = {r["id"] for r in found if r["t"] == "bench"}
+    assert {"sched.yield", "rheal.db", "hart.PH.1", "int.latency.self"} <= benches
+    values = next(r for r in found if r["t"] == "conditions")["values"]
+    assert (values["freertos.heap"], values["freertos.time_slicing"]) == ("heap_4", False)
+    end = found[-2]
+    assert 0 < end["evidence"]["stack_bytes"] < end["evidence"]["heap_bytes"]
+
+
+def test_counts_are_those_of_the_lab(emulate: Run, board: str) -> None:
+    commands = [f"case {i} {bench} samples=100" for i, bench in enumerate(COUNTS[board])]
+    found, _, _ = emulate(commands)
+    results = [r for r in found if r["t"] == "result"]
+    counted = [instructions(r, board) for r in results]
+    assert counted == pytest.approx(list(COUNTS[board].values()), rel=0.05)
+
+
+def test_two_runs_are_the_same(emulate: Run) -> None:
+    commands = [
+        "load rt200 tasks=5", "case 1 sem.post.higher samples=100", "load none",
+        "case 2 dk.periodic samples=50", "case 3 int.latency.self samples=50",
+    ]  # fmt: skip
+    first, second = emulate(commands), emulate(commands)
+    assert ends(first[0]) == ["ok"] * 3
+    assert first == second
+
+
+def test_all_of_rhealstone(emulate: Run) -> None:
+    names = ["ts", "pt", "il", "ss", "db", "im", "dt"]
+    found, _, _ = emulate([f"case {i} rheal.{name} samples=20" for i, name in enumerate(names)])
+    assert ends(found) == ["ok"] * len(names)
+
+
+def test_sleeps_end_at_ticks_and_releases_lie_there(emulate: Run) -> None:
+    found, _, _ = emulate(["case 1 dk.periodic samples=50"])
+    (result,) = [r for r in found if r["t"] == "result"]
+    assert result["missed"] == 0
+    assert 0 < result["max"] < 1_000_000  # ns; a release between ticks would be most of one late
+
+
+def test_mutexes_inherit_and_binary_semaphores_do_not(emulate: Run) -> None:
+    options = "samples=5 loop=1000000"
+    found, _, _ = emulate(
+        [f"case 1 sync.test3 protocol={p} {options}" for p in ("none", "inherit")]
+    )
+    first = [{f[0]: f[1] for f in r["figures"]} for r in found if r["t"] == "result"]
+    assert [f["M ran before H had the resource"] > 0 for f in first] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "kind", ["queue", "mailbox", "notification", "message_buffer", "queue_set"]
+)
+def test_channels(emulate: Run, board: str, kind: str) -> None:
+    if board == "freertos-m3" and kind not in {"queue", "mailbox"}:
+        pytest.skip("the small image has two kinds")
+    case = f"mechanism={kind} size=64 samples=20"
+    found, _, _ = emulate([f"case {i} ipc.{b} {case}" for i, b in enumerate(["send", "srsr"])])
+    assert ends(found) == ["ok"] * 2
+
+
+def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: str) -> None:
+    names = ["none", "hang", "none", "wait", "none"]
+    commands = [f"case {i} bad.{name}" for i, name in enumerate(names)]
+    found, _, status = emulate(commands, image="bad_cases.elf")
+    assert status == 0
+    assert ends(found) == ["ok", "failed", "ok", "failed", "ok"]
+    assert "no progress" in next(r for r in found if r["t"] == "end" and r["id"] == 1)["reason"]
+    good = [r for r in found if r["t"] == "result"]
+    assert (
+        len({instructions(r, board) for r in good}) == 1
+    )  # what was removed does not slow the others
+
+
+@pytest.mark.parametrize("what", ["fault", "deep"])
+def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
+    found, output, status = emulate([f"case 1 bad.{what}"], image="bad_cases.elf")
+    assert status == 1
+    assert output.strip().startswith(b"rtstone: ")
+    assert len(output.strip().splitlines()) == 1
+    assert not ends(found)
+
+
+def test_time_that_does_not_exist_is_unsupported(emulate: Run) -> None:
+    found, _, _ = emulate(["case 1 sched.bg50.orig", "case 2 sem.wait.free type=named"])
+    assert ends(found) == ["unsupported"] * 2
+    reasons: list[Any] = [r["reason"] for r in found if r["t"] == "end"]
+    assert all(reasons)
+
+
+def test_handlers_use_no_fpu_register(board: str) -> None:
+    if board != "freertos-a64":
+        pytest.skip("the board has no FPU")
+    image = BUILT / str(systems.find(board).image)
+    dump = ["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", str(image)]
+    listing = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+    seen = set()
+    for function in listing.split("\n\n"):
+        if found := HANDLERS.search(function.partition("\n")[0]):
+            seen.add(found[1])
+            assert not FPU_REGISTER.search(function), function
+    assert {"service", "vApplicationIRQHandler", "xQueueGiveFromISR"} <= seen

@@ -1,0 +1,75 @@
+"""What the FreeRTOS images take: size, and stack and heap of every bench (make freertos-memory).
+
+Each bench runs for a moment in the emulator; what it says of its stacks and of the heap is printed.
+A stack is the deepest of the case's tasks, the heap the most that was in use, samples included.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from rtstone.lab import systems
+from rtstone.targets.process import BUILT
+
+IMAGES = [("freertos-a64", "aarch64-linux-gnu-size"), ("freertos-m3", "arm-none-eabi-size")]
+BRIEFLY = {"samples": "samples=20", "time": "time=1000000000", "warmup": "warmup=2"}
+LIMIT_S = 600
+
+Json = dict[str, Any]
+
+
+def emulate(name: str, commands: Sequence[str]) -> list[Json]:
+    """The records of an image that carries out these commands."""
+    system = systems.find(name)
+    with tempfile.TemporaryDirectory() as place:
+        script = Path(place) / "script"
+        script.write_bytes("\n".join(["#rts script", *commands, ""]).encode() + b"\0")
+        command = systems.command(system, image=BUILT / str(system.image), script=script)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=True
+        )
+    lines = [line for line in done.stdout.splitlines() if line.startswith(b"#rts ")]
+    return [json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]) for line in lines]
+
+
+def case_of(number: int, bench: Json) -> str:
+    """The shortest case of a bench that still shows what it takes."""
+    words = [BRIEFLY[p["name"]] for p in bench["params"] if p["name"] in BRIEFLY]
+    if bench["id"].startswith("hart.") and bench["id"] != "hart.raw":
+        words += ["duration=100000000", "start=1000000"]
+    return " ".join([f"case {number} {bench['id']}", *words])
+
+
+def shown(number: int | None) -> str:
+    """A number of bytes, or a dash if it is not known."""
+    return "-" if number is None else f"{number:,}"
+
+
+def main() -> None:
+    """Prints sizes, and a table per image."""
+    console = Console()
+    for name, size in IMAGES:
+        image = BUILT / str(systems.find(name).image)
+        console.print(subprocess.run([size, image], capture_output=True, text=True).stdout)
+        benches = [r for r in emulate(name, ["list"]) if r["t"] == "bench"]
+        found = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])
+        table = Table("bench", "status", "tasks", "stack", "heap", title=name)
+        for end in (r for r in found if r["t"] == "end"):
+            e = end["evidence"]
+            table.add_row(
+                benches[end["id"]]["id"], end["status"], shown(e.get("tasks")),
+                shown(e.get("stack_bytes")), shown(e.get("heap_bytes")),
+            )  # fmt: skip
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
