@@ -152,16 +152,14 @@ static int run_hand_over(rts_case *c)
     if (!s)
         return rts_unsupported(c, "no memory");
     s->c = c;
-    s->mutex = rts_alloc(c, sizeof *s->mutex); /* it is needed until the task has ended */
+    s->mutex = mutex_row(c);
     s->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
-    if (!s->mutex || !s->gate || rts_own_level(c, LEVEL_A, RTS_FIFO))
-        return -1;
-    int err = rts_mutex_create(s->mutex, protocol_of(c), (int)c->common.prio);
-    if (err)
-        return rts_port_failed(c, "cannot create a mutex", err);
-    if (rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) || rts_settle(c))
-        return -1;
-    return hand_over(c, s);
+    if (!s->mutex || !s->gate || rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) ||
+        rts_settle(c))
+        return -1; /* the mutex is needed until the task has ended */
+    int err = hand_over(c, s);
+    drop_row(s->mutex, c->batch); /* H waits at its gate, and will only be told to end */
+    return err;
 }
 
 static const rts_bench benches[] = {
