@@ -57,12 +57,16 @@ static int prepare_ring(rts_running *l)
 {
     const ring_params *p = rts_load_params(l);
     rts_sem *sem = l->state;
+    uint32_t caps = rts_port_caps();
+    if ((caps & RTS_CAP_PROCESS) && !(caps & RTS_CAP_SEM_PSHARED))
+        return rts_load_unsupported(l, "%s", rts_port_why_not(RTS_CAP_SEM_PSHARED));
     if (p->tokens >= p->tasks)
         return rts_load_failed(l, "parameter tokens: a ring of %d tasks turns with fewer tokens",
                                (int)p->tasks);
     for (int64_t i = 0; i < p->tasks; i++) {
         unsigned tokens = (unsigned)((i + 1) * p->tokens / p->tasks - i * p->tokens / p->tasks);
-        rts_sem_prepare(&sem[i], RTS_SEM_PSHARED, (unsigned)i);
+        rts_sem_prepare(&sem[i], caps & RTS_CAP_PROCESS ? RTS_SEM_PSHARED : RTS_SEM_UNNAMED,
+                        (unsigned)i);
         int err = rts_sem_create(&sem[i], tokens);
         if (err)
             return rts_load_failed(l, "cannot create a semaphore: %s", rts_port_strerror(err));

@@ -135,7 +135,11 @@ def catalogue() -> dict[str, Json]:
 
 def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
     wanted = {"driver", "heavy", "copy", "read", "write", "proc", "x11", "stress-ng", "hackbench"}
-    assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {"command", "syscalls"}
+    assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {
+        "command",
+        "syscalls",
+        "heavy/reduced",
+    }
     for name, load in catalogue.items():
         assert load["title"] and load["source"] and load["help"]
         params = {p["name"]: p for p in load["params"]}
@@ -214,6 +218,21 @@ def test_a_new_load_takes_the_place_of_the_old_one(agent: Agent) -> None:
     agent.load("bg50 tasks=2")
     assert gone(first)
     assert len(agent.workers()) == 2
+
+
+def test_beside_the_only_cpu_is_on_it() -> None:
+    """A system with one CPU, as a process is shown it that may use no other."""
+    only = {MEASURED}
+    agent = Agent(preexec_fn=lambda: os.sched_setaffinity(0, only))
+    loaded = agent.load("syscalls size=1048576 proc=0")
+    assert loaded["params"]["place"] == "measured"
+    assert [cpus_of(pid) for pid in agent.workers()] == [only] * 9
+    found = agent.case("dk.periodic period=5000000 samples=0 time=1500000000")
+    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+    wanted = agent.ask("load syscalls place=others", "loaded")
+    assert wanted["status"] == "unsupported"
+    assert "place=any" in wanted["reason"]
+    assert gone(agent.bye())
 
 
 # ---- where they run --------------------------------------------------------------------------
@@ -427,6 +446,13 @@ def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, comm
 
 
 @beside
+def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: Agent) -> None:
+    loaded = agent.load("copy size=1048576 dir=/dev/shm ram=1")
+    assert loaded["params"]["ram"] is True
+    assert agent.case()["copy"]["achieved"] > 0
+
+
+@beside
 def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
     loaded = agent.ask(f"load heavy tree={tmp_path}", "loaded")
     assert loaded["status"] == "failed"
@@ -455,6 +481,21 @@ def test_each_long_call_is_a_load_and_can_be_left_out(agent: Agent, name: str) -
     assert found[name]["achieved"] > 0
     loaded = agent.load(f"syscalls size=1048576 {name}=0")
     assert [c["name"] for c in loaded["components"]] == [c for c in CALLS if c != name]
+
+
+@beside
+def test_the_reduced_heavy_load_keeps_its_rates(agent: Agent) -> None:
+    loaded = agent.load("heavy/reduced")
+    wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
+    burst = ("ms", 100)
+    assert wanted == {
+        "cpu": burst, "interrupt": ("interrupts", 1000), "syscall": burst, "memory": burst,
+    }  # fmt: skip
+    found = agent.case("null samples=0 time=1200000000")
+    assert list(found) == list(wanted)
+    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+    agent.load("heavy/reduced cpu=0 memory=0")
+    assert list(agent.case()) == ["interrupt", "syscall"]
 
 
 @beside
@@ -590,6 +631,7 @@ EVERY_KIND = [
     pytest.param("heavy", marks=beside),
     "bg50 tasks=8",
     "syscalls",
+    "heavy/reduced",
     pytest.param("rt200 tasks=20", marks=realtime),
     pytest.param("min", marks=realtime),
     pytest.param("copy size=1048576", marks=beside),

@@ -92,6 +92,24 @@ def driver(agent: Agent) -> None:
     assert run.found["min"] == WAKE_UP
 
 
+@truth("dk.nanosleep")
+def reduced(agent: Agent) -> None:
+    """Bursts of 10 ms in every 100 ms; 1000 interrupts a second, after it if need be."""
+    got = answers(agent, "load heavy/reduced", f"case 1 {SLEEPER}", model=[per("kwi", 100_000_000)])
+    end = next(r for r in got if r["t"] == "end")
+    assert end["status"] == "ok", end["reason"]
+    parts = {part["component"]: part for part in end["load"]}
+    assert list(parts) == ["cpu", "interrupt", "syscall", "memory"]
+    for part in parts.values():
+        assert (part["alive"], part["missed"]) == (True, 0)
+        # at either end of the window a burst may be cut, and interrupts may wait for it
+        most = 20 if part["component"] == "interrupt" else 10
+        assert abs(part["achieved"] - part["wanted"]) * part["window_s"] <= most + 0.5
+    # a step of the Whetstone takes 100 us
+    cpu = parts["cpu"]["cpu_ms"] * parts["cpu"]["window_s"]
+    assert abs(cpu - parts["cpu"]["achieved"] * parts["cpu"]["window_s"]) < 0.5
+
+
 @truth("sem.post.nowait", "null")
 def nothing_changes_beside_them(agent: Agent) -> None:
     """What is less urgent does not lie within an interval."""

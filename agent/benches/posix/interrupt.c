@@ -128,13 +128,14 @@ static bool write_text(const tracer *t, const char *name, const char *text)
     return whole;
 }
 
-/* In reverse: the tracer is changed while nothing is traced. */
+/* In reverse: the tracer is changed while nothing is traced, and nobody reads what is. */
 static void restore(const tracer *t)
 {
+    if (t->pipe >= 0)
+        close(t->pipe);
     write_text(t, files[TRACER], "nop");
     for (int i = FILES - 1; i >= 0; i--)
         write_text(t, files[i], t->old[i]);
-    close(t->pipe);
 }
 
 static int start(rts_case *c, tracer *t, const timerlat_params *p)
@@ -148,9 +149,7 @@ static int start(rts_case *c, tracer *t, const timerlat_params *p)
     for (int i = 0; i < FILES; i++)
         if (!read_text(t, files[i], t->old[i], sizeof t->old[i]))
             return rts_unsupported(c, "%s/%s cannot be read", t->root, files[i]);
-    t->pipe = open_file(t, "trace_pipe", O_RDONLY | O_NONBLOCK);
-    if (t->pipe < 0)
-        return rts_unsupported(c, "%s/trace_pipe cannot be read, or somebody reads it", t->root);
+    t->pipe = -1;
     bool set = write_text(t, files[TRACER], "nop");
     snprintf(text, sizeof text, "%d", rts_cpuset_first(&c->common.cpus));
     set = set && write_text(t, files[CPUS], text);
@@ -158,9 +157,14 @@ static int start(rts_case *c, tracer *t, const timerlat_params *p)
     set = set && write_text(t, files[PERIOD], text) && write_text(t, files[TRACER], "timerlat") &&
           write_text(t, files[TRACING], "1");
     if (set)
+        t->pipe = open_file(t, "trace_pipe", O_RDONLY | O_NONBLOCK);
+    if (t->pipe >= 0)
         return 0;
     restore(t);
-    return rts_unsupported(c, "the tracer refuses its settings, under %s", t->root);
+    return rts_unsupported(c,
+                           set ? "%s/trace_pipe cannot be read, or somebody reads it"
+                               : "the tracer refuses its settings, under %s",
+                           t->root);
 }
 
 /* "... #7 context    irq timer_latency   1234 ns": a sample of the one series or the other. */

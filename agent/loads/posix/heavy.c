@@ -18,6 +18,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "../bursts.h"
 #include "files.h"
 #include "whetstone.h"
 
@@ -52,95 +53,52 @@ static const rts_param heavy_param[] = {
 
 /* ---- 10 ms in every 100 ms --------------------------------------------------------------- */
 
-#define BURST_TICKS (RTS_TIME_HZ / 100)
-#define PERIOD_TICKS (RTS_TIME_HZ / 10)
-#define BURSTS 5 /* kinds of them, whose starts are spread over the period */
-
-typedef struct burst {
-    rts_worker *w;
-    bool (*step)(struct burst *b); /* a bounded piece of work; false: the worker has failed */
-    bool (*end)(struct burst *b);  /* after each burst, not counted in it; NULL: nothing */
-    int file;
-    uint64_t at;
-    void *held[64];
-} burst;
-
-/*
- * One burst.  A step that was held up goes beyond its end: that was waiting, not work, and is not
- * counted.
- */
-static bool run_burst(burst *b, rts_tick start)
+static bool whetstone_step(rts_worker *w, void *of)
 {
-    rts_worker *w = b->w;
-    for (rts_tick done = 0; done < BURST_TICKS && !w->load->stop;) {
-        if (!b->step(b))
-            return false;
-        rts_tick now = rts_time() - start;
-        now = now < BURST_TICKS ? now : BURST_TICKS;
-        w->done += now - done;
-        done = now;
-    }
-    return !b->end || b->end(b);
-}
-
-/*
- * Bursts on wall time with an absolute period, that of the system's clock: the components' bursts
- * lie at fixed distances.  One that is late by a period and more has missed it.
- */
-static void run_bursts(burst *b, unsigned phase)
-{
-    rts_worker *w = b->w;
-    rts_tick next = rts_time();
-    next += PERIOD_TICKS - next % PERIOD_TICKS + phase * (PERIOD_TICKS / BURSTS);
-    for (; rts_load_goes_on(w); next += PERIOD_TICKS) {
-        rts_sleep_until(next);
-        rts_tick start = rts_time();
-        if (start - next >= PERIOD_TICKS) {
-            w->missed += (start - next) / PERIOD_TICKS;
-            next += (start - next) / PERIOD_TICKS * PERIOD_TICKS;
-        }
-        if (!run_burst(b, start))
-            return;
-    }
-}
-
-static bool whetstone_step(burst *b)
-{
+    (void)of;
     if (!rts_whetstone(10))
-        rts_worker_failed(b->w, "the Whetstone result is wrong");
-    return !b->w->why[0];
+        rts_worker_failed(w, "the Whetstone result is wrong");
+    return !w->why[0];
 }
 
 static void run_cpu(rts_worker *w)
 {
-    run_bursts(&(burst){.w = w, .step = whetstone_step}, 0);
+    rts_load_bursts(w, &(rts_burst){.step = whetstone_step}, NULL, 0);
 }
 
 #define DISK_BYTES (64u << 20)
 
-static bool disk_step(burst *b)
+typedef struct disk_file {
+    int file;
+    uint64_t at;
+} disk_file;
+
+static bool disk_step(rts_worker *w, void *of)
 {
-    return rts_load_write_block(b->w, b->file, &b->at, DISK_BYTES);
+    disk_file *d = of;
+    return rts_load_write_block(w, d->file, &d->at, DISK_BYTES);
 }
 
-static bool disk_end(burst *b)
+static bool disk_end(rts_worker *w, void *of)
 {
-    if (fsync(b->file))
-        rts_worker_failed(b->w, "fsync: %s", strerror(errno));
-    return !b->w->why[0];
+    const disk_file *d = of;
+    if (fsync(d->file))
+        rts_worker_failed(w, "fsync: %s", strerror(errno));
+    return !w->why[0];
 }
 
 static void run_disk(rts_worker *w)
 {
     const heavy_params *p = rts_load_params(w->load);
-    burst b = {.w = w, .step = disk_step, .end = disk_end, .file = rts_load_scratch(w, p->dir)};
-    if (b.file >= 0)
-        run_bursts(&b, 1);
+    disk_file d = {.file = rts_load_scratch(w, p->dir)};
+    if (d.file >= 0)
+        rts_load_bursts(w, &(rts_burst){.step = disk_step, .end = disk_end}, &d, 1);
 }
 
 /* getpid, stat, open and close, pipe, dup: each once. */
-static bool syscall_step(burst *b)
+static bool syscall_step(rts_worker *w, void *of)
 {
+    (void)of;
     struct stat status;
     int ends[2];
     bool good = syscall(SYS_getpid) > 0 && stat("/", &status) == 0;
@@ -148,7 +106,7 @@ static bool syscall_step(burst *b)
     int copy = file < 0 ? -1 : dup(file);
     good = good && copy >= 0 && pipe2(ends, O_CLOEXEC) == 0;
     if (!good) {
-        rts_worker_failed(b->w, "a system call failed: %s", strerror(errno));
+        rts_worker_failed(w, "a system call failed: %s", strerror(errno));
         return false;
     }
     close(ends[0]);
@@ -160,21 +118,27 @@ static bool syscall_step(burst *b)
 
 static void run_syscall(rts_worker *w)
 {
-    run_bursts(&(burst){.w = w, .step = syscall_step}, 2);
+    rts_load_bursts(w, &(rts_burst){.step = syscall_step}, NULL, 2);
 }
 
-#define HELD (sizeof((burst *)0)->held / sizeof((burst *)0)->held[0])
+#define HELD 64
+
+typedef struct blocks {
+    uint64_t random;
+    void *held[HELD];
+} blocks;
 
 /* Frees the oldest of the blocks held and takes one of 16 B to 64 KiB in its place. */
-static bool memory_step(burst *b)
+static bool memory_step(rts_worker *w, void *of)
 {
-    b->at = b->at * 6364136223846793005u + 1442695040888963407u;
-    void **slot = &b->held[(b->at >> 40) % HELD];
-    size_t size = 16 + (size_t)(b->at >> 33) % ((64u << 10) - 15);
+    blocks *b = of;
+    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
+    void **slot = &b->held[(b->random >> 40) % HELD];
+    size_t size = 16 + (size_t)(b->random >> 33) % ((64u << 10) - 15);
     rts_free(*slot);
     *slot = rts_malloc(size);
     if (!*slot) {
-        rts_worker_failed(b->w, "no memory for a block of %zu bytes", size);
+        rts_worker_failed(w, "no memory for a block of %zu bytes", size);
         return false;
     }
     *(volatile char *)*slot = 1;
@@ -183,8 +147,8 @@ static bool memory_step(burst *b)
 
 static void run_memory(rts_worker *w)
 {
-    burst b = {.w = w, .step = memory_step};
-    run_bursts(&b, 3);
+    blocks b = {0};
+    rts_load_bursts(w, &(rts_burst){.step = memory_step}, &b, 3);
     for (size_t i = 0; i < HELD; i++)
         rts_free(b.held[i]);
 }
@@ -269,7 +233,7 @@ static void serial_interrupts(rts_worker *w)
     rts_tick next = rts_time();
     while (file >= 0 && rts_load_goes_on(w)) {
         next += RTS_TIME_HZ / 1000;
-        if (rts_time() > next + PERIOD_TICKS) { /* it was stopped: no flood to make up for it */
+        if (rts_time() > next + RTS_BURST_PERIOD) { /* it was stopped: no flood to make up for it */
             w->missed += (rts_time() - next) / (RTS_TIME_HZ / 1000);
             next = rts_time();
         }
@@ -357,7 +321,7 @@ static void send_messages(rts_worker *w, int to, bool count)
     for (uint64_t sent = 0; rts_load_goes_on(w);) {
         rts_tick due = start + (sent + 1) * (RTS_TIME_HZ / PACKETS);
         rts_tick now = rts_time();
-        if (now > due + PERIOD_TICKS) { /* it was stopped: no flood to make up for it */
+        if (now > due + RTS_BURST_PERIOD) { /* it was stopped: no flood to make up for it */
             uint64_t lost = (now - due) / (RTS_TIME_HZ / PACKETS);
             w->missed += lost;
             start += lost * (RTS_TIME_HZ / PACKETS);
@@ -424,9 +388,6 @@ static int prepare_heavy(rts_running *l)
     return 0;
 }
 
-#define BURST_RATE 100 /* ms in a second */
-#define BURST_COMPONENT .unit = "ms", .per_unit = 1e6, .rate = BURST_RATE, .periodic = true
-
 static const rts_load loads[] = {
     {.id = "heavy",
      .title = RTS_SAY("Seven components that are not real-time"),
@@ -447,12 +408,12 @@ static const rts_load loads[] = {
               .title = "Whetstone",
               .workers = "cpu",
               .run = run_cpu,
-              BURST_COMPONENT},
+              RTS_BURST_COMPONENT},
              {.name = "disk",
               .title = "file writes",
               .workers = "disk",
               .run = run_disk,
-              BURST_COMPONENT},
+              RTS_BURST_COMPONENT},
              {.name = "interrupt",
               .title = "interrupts",
               .unit = "interrupts",
@@ -471,12 +432,12 @@ static const rts_load loads[] = {
               .title = "utility calls",
               .workers = "syscall",
               .run = run_syscall,
-              BURST_COMPONENT},
+              RTS_BURST_COMPONENT},
              {.name = "memory",
               .title = "dynamic allocation",
               .workers = "memory",
               .run = run_memory,
-              BURST_COMPONENT},
+              RTS_BURST_COMPONENT},
              {.name = "search",
               .title = "file search",
               .unit = "files",

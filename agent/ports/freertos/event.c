@@ -47,9 +47,15 @@ void rts_event_close(rts_event *event)
 
 /* ---- the soft interrupt ---------------------------------------------------------------------- */
 
+static TaskHandle_t irq_owner;
+
+/* There is one, which a load may have. */
 int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
 {
     (void)form;
+    if (freertos_irq_handler)
+        return -EBUSY;
+    irq_owner = xTaskGetCurrentTaskHandle();
     *irq = (rts_irq){handler, arg};
     freertos_irq_argument = arg;
     freertos_irq_handler = handler;
@@ -62,10 +68,11 @@ void rts_irq_close(rts_irq *irq)
     freertos_irq_handler = NULL;
 }
 
-/* What a case that was ended left behind. */
+/* What a case that was ended left behind; the soft interrupt may be that of a load. */
 void freertos_silence(void)
 {
     board_events(0);
     freertos_events.arrived = NULL;
-    freertos_irq_handler = NULL;
+    if (!freertos_is_worker(irq_owner))
+        freertos_irq_handler = NULL;
 }

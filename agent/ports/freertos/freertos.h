@@ -67,4 +67,7 @@ size_t freertos_stack_used(void);
 /* Ends events and interrupts that a case has left behind. */
 void freertos_silence(void);
 
+/* True if the task is a worker of the load that runs. */
+bool freertos_is_worker(TaskHandle_t task);
+
 #endif

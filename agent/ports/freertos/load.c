@@ -1,4 +1,7 @@
-/* The workers of a load: tasks, which are removed without being asked. */
+/*
+ * The workers of a load: tasks, which are asked to end, as what they have made lies in memory of
+ * all, and removed if they do not.
+ */
 #include "load.h"
 
 #include "freertos.h"
@@ -47,12 +50,37 @@ int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
     return -1;
 }
 
+bool freertos_is_worker(TaskHandle_t task)
+{
+    for (unsigned i = 0; tasks && i < n_tasks; i++)
+        if (tasks[i].handle == task)
+            return true;
+    return false;
+}
+
+/* A worker may sleep until its next period; one that waits for another does not end. */
+static void await_ends(void)
+{
+    rts_tick end = rts_time() + RTS_TIME_HZ / 4;
+    for (unsigned i = 0; i < n_tasks && rts_time() < end;) {
+        if (tasks[i].ended)
+            i++;
+        else
+            rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
+    }
+}
+
 /* Its tasks are the only ones left: cases remove theirs. */
 void rts_port_load_stop(rts_running *l)
 {
+    if (tasks) {
+        rts_port_quiet(false);
+        await_ends();
+    }
     freertos_kill_tasks(NULL);
     rts_port_unshare(tasks, l->n_workers * sizeof *tasks);
     tasks = NULL;
+    freertos_silence();
 }
 
 void rts_port_quiet(bool quiet)

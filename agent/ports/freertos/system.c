@@ -57,6 +57,8 @@ const char *rts_port_strerror(int error)
         return "the object cannot hold as much";
     case -EAGAIN:
         return "the kernel's call failed";
+    case -EBUSY:
+        return "there is one, and a load has it";
     case -EPERM:
         return "the caller does not hold it";
     case -EOVERFLOW:
@@ -68,7 +70,7 @@ const char *rts_port_strerror(int error)
 
 bool rts_port_is_limit(int error)
 {
-    return error == -ENOTSUP || error == -ENOMEM || error == -ENOSPC;
+    return error == -ENOTSUP || error == -ENOMEM || error == -ENOSPC || error == -EBUSY;
 }
 
 /* ---- clock and processor ------------------------------------------------------------------- */

@@ -1,0 +1,199 @@
+/* The heavy load as far as a plain RTOS can have it (Obenland, Table 7; benchmarks 2). */
+#include "bursts.h"
+#include "whetstone.h"
+
+typedef struct reduced_params {
+    int64_t cpu, interrupt, syscall, memory, block;
+} reduced_params;
+
+static const rts_param reduced_param[] = {
+    RTS_BOOL(reduced_params, cpu, 1, "with component cpu"),
+    RTS_BOOL(reduced_params, interrupt, 1, "with component interrupt"),
+    RTS_BOOL(reduced_params, syscall, 1, "with component syscall"),
+    RTS_BOOL(reduced_params, memory, 1, "with component memory"),
+    RTS_SIZE(reduced_params, block, 256, 16, 64 << 10, "of the largest block of memory"),
+    RTS_PARAMS_END,
+};
+
+static bool whetstone_step(rts_worker *w, void *of)
+{
+    (void)of;
+    if (!rts_whetstone(1))
+        rts_worker_failed(w, "the Whetstone result is wrong");
+    return !w->why[0];
+}
+
+static void run_cpu(rts_worker *w)
+{
+    rts_load_bursts(w, &(rts_burst){.step = whetstone_step}, NULL, 0);
+}
+
+/* ---- calls of the kernel ------------------------------------------------------------------- */
+
+#define MESSAGE 16
+
+typedef struct objects {
+    rts_sem sem;
+    rts_mutex mutex;
+    rts_queue queue;
+} objects;
+
+/* Each call that does not have to wait once; the second try finds the semaphore taken. */
+static bool call_step(rts_worker *w, void *of)
+{
+    objects *o = of;
+    unsigned char message[MESSAGE] = {1};
+    int err = rts_sem_give(&o->sem);
+    err = err ? err : rts_sem_try(&o->sem);
+    bool taken = rts_sem_try(&o->sem) != 0;
+    err = err ? err : rts_mutex_lock(&o->mutex);
+    err = err ? err : rts_mutex_unlock(&o->mutex);
+    err = err ? err : rts_queue_send(&o->queue, message);
+    err = err ? err : rts_queue_receive(&o->queue, message);
+    if (err)
+        rts_worker_failed(w, "a call of the kernel failed: %s", rts_port_strerror(err));
+    else if (!taken || message[0] != 1)
+        rts_worker_failed(w, "a call of the kernel did not do what it has to");
+    return !w->why[0];
+}
+
+static void run_syscall(rts_worker *w)
+{
+    objects o;
+    rts_sem_prepare(&o.sem, RTS_SEM_UNNAMED, 0);
+    int err = rts_sem_create(&o.sem, 0);
+    err = err ? err : rts_mutex_create(&o.mutex, RTS_LOCK_INHERIT, RTS_PRIO_MIN);
+    err = err ? err : rts_queue_create(&o.queue, 1, MESSAGE, RTS_SEMS_MAX);
+    if (err) {
+        rts_worker_failed(w, "cannot create a semaphore, a mutex and a queue: %s",
+                          rts_port_strerror(err));
+        return;
+    }
+    rts_load_bursts(w, &(rts_burst){.step = call_step}, &o, 2);
+    rts_queue_destroy(&o.queue);
+    rts_mutex_destroy(&o.mutex);
+    rts_sem_destroy(&o.sem);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#define HELD 8
+
+typedef struct blocks {
+    size_t largest;
+    uint64_t random;
+    void *held[HELD];
+} blocks;
+
+/* Frees one of the blocks held and takes one of 16 bytes up to the largest in its place. */
+static bool memory_step(rts_worker *w, void *of)
+{
+    blocks *b = of;
+    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
+    void **slot = &b->held[(b->random >> 40) % HELD];
+    size_t size = 16 + (size_t)(b->random >> 33) % (b->largest - 15);
+    rts_free(*slot);
+    *slot = rts_malloc(size);
+    if (!*slot) {
+        rts_worker_failed(w, "no memory for a block of %u bytes: see parameter block",
+                          (unsigned)size);
+        return false;
+    }
+    *(volatile char *)*slot = 1;
+    return true;
+}
+
+static void run_memory(rts_worker *w)
+{
+    const reduced_params *p = rts_load_params(w->load);
+    blocks b = {.largest = (size_t)p->block};
+    rts_load_bursts(w, &(rts_burst){.step = memory_step}, &b, 3);
+    for (unsigned i = 0; i < HELD; i++)
+        rts_free(b.held[i]);
+}
+
+/* ---- interrupts ---------------------------------------------------------------------------- */
+
+#define INTERRUPTS 1000 /* per second */
+
+static void handler(void *arg)
+{
+    rts_worker *w = arg;
+    w->done++;
+}
+
+static void run_interrupt(rts_worker *w)
+{
+    rts_irq irq;
+    const rts_tick period = RTS_TIME_HZ / INTERRUPTS;
+    int err = rts_irq_open(&irq, 0, handler, w);
+    if (err) {
+        rts_worker_failed(w, "cannot have an interrupt: %s", rts_port_strerror(err));
+        return;
+    }
+    for (rts_tick next = rts_time(); !err && rts_load_goes_on(w);) {
+        next += period;
+        if (rts_time() > next + RTS_BURST_PERIOD) { /* no flood to make up for it */
+            w->missed += (rts_time() - next) / period;
+            next = rts_time();
+        }
+        rts_sleep_until(next);
+        err = rts_irq_raise(&irq);
+    }
+    if (err)
+        rts_worker_failed(w, "cannot raise an interrupt: %s", rts_port_strerror(err));
+    rts_irq_close(&irq);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static int prepare_reduced(rts_running *l)
+{
+    const reduced_params *p = rts_load_params(l);
+    uint32_t lacks = ~rts_port_caps();
+    if (p->interrupt && lacks & RTS_CAP_SOFT_IRQ)
+        return rts_load_unsupported(l, "%s: leave it out with interrupt=0",
+                                    rts_port_why_not(RTS_CAP_SOFT_IRQ));
+    if (p->memory && lacks & RTS_CAP_HEAP)
+        return rts_load_unsupported(l, "%s: leave it out with memory=0",
+                                    rts_port_why_not(RTS_CAP_HEAP));
+    return 0;
+}
+
+static const rts_load loads[] = {
+    {.id = "heavy/reduced",
+     .title = RTS_SAY("Four components that are not real-time, on any system"),
+     .source = RTS_SAY("Obenland, Table 7; reduced to what a plain RTOS has"),
+     .help = RTS_SAY(
+         "What is left of heavy without files and network, the same on all systems: Whetstone, "
+         "calls of the kernel (a semaphore, a mutex and a queue, none of which has to wait) and "
+         "dynamic allocation for 10 ms in every 100 ms of wall time each, at fixed distances from "
+         "one another; and 1000 interrupts a second that the program asks for. Each component is a "
+         "time-sharing task. Counted are ms of bursts, and interrupts."),
+     .params = reduced_param,
+     .prepare = prepare_reduced,
+     .component = {{.name = "cpu",
+                    .title = "Whetstone",
+                    .workers = "cpu",
+                    .run = run_cpu,
+                    RTS_BURST_COMPONENT},
+                   {.name = "interrupt",
+                    .title = "interrupts",
+                    .unit = "interrupts",
+                    .rate = INTERRUPTS,
+                    .workers = "interrupt",
+                    .periodic = true,
+                    .run = run_interrupt},
+                   {.name = "syscall",
+                    .title = "kernel calls",
+                    .workers = "syscall",
+                    .run = run_syscall,
+                    RTS_BURST_COMPONENT},
+                   {.name = "memory",
+                    .title = "dynamic allocation",
+                    .workers = "memory",
+                    .run = run_memory,
+                    RTS_BURST_COMPONENT}}},
+};
+
+RTS_LOADS(loads);
