@@ -23,8 +23,8 @@
 #define RTS_TIME_HZ UINT64_C(10000000)
 
 /* PORT: bytes; what a case needs is in docs/porting.md. */
-#define RTS_STACK_DEFAULT 4096
-#define TEMPLATE_STACK_MEASURING 8192
+#define RTS_STACK_DEFAULT 1024
+#define TEMPLATE_STACK_MEASURING 4096
 
 #define RTS_SAMPLES_DEFAULT 500
 #define RTS_BUDGET_DEFAULT (16 << 10)
