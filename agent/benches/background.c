@@ -247,7 +247,7 @@ static void look_at_the_half(crowd *g, totals *t)
     t->ended += g->turns;
     for (unsigned i = 0; i < TASKS; i++)
         if (!g->w[i].ended)
-            g->w[i].cpu = rts_task_cpu_time(&g->c->task[g->first_task + i]);
+            g->w[i].cpu = rts_task_cpu_time(g->c->task[g->first_task + i]);
 }
 
 /* When the 25th ended. */
@@ -274,7 +274,7 @@ static int one_round(rts_case *c, crowd *g, totals *t)
 {
     await_gates();
     for (unsigned i = 0; i < TASKS; i++)
-        g->w[i].cpu_before = rts_task_cpu_time(&c->task[g->first_task + i]);
+        g->w[i].cpu_before = rts_task_cpu_time(c->task[g->first_task + i]);
     release(g);
     rts_tick start = rts_now();
     rts_sem_take(g->seen);

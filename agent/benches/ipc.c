@@ -146,7 +146,8 @@ INLINE int send_each(ipc *s, int kind)
         if (err || s->error)
             break;
         rts_rec_add(c->rec, b - a, b);
-        rts_settle(c);
+        if (rts_settle(c))
+            break;
     }
     rts_figure_add(c, "receiver ran within the interval", (double)early, "samples");
     rts_figure_add(c, "sent before the last one was received", (double)full, "samples");

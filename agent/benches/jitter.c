@@ -3,7 +3,8 @@
 #include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define KEPT 32768
+/* The line is laid below so many expirations, the first. */
+#define KEPT (RTS_STATE_BYTES < (1u << 20) ? RTS_STATE_BYTES / 40 : 32768u)
 
 typedef struct jitter_params {
     int64_t period, by;

@@ -29,40 +29,34 @@ static void drop_row(rts_mutex *row, uint64_t n)
     rts_free(row);
 }
 
-/* Creates n mutexes; the measuring task goes below their ceiling. */
-static int make_mutexes(rts_case *c, rts_mutex *row, uint64_t n)
-{
-    uint32_t needs = RTS_CAP_LOCK_PROTECT | RTS_CAP_PRIORITIES;
-    if (protocol_of(c) == RTS_LOCK_PROTECT && (rts_port_caps() & needs) != needs)
-        return rts_unsupported(c, "protocol=protect needs mutexes with a ceiling, and the right to "
-                                  "change priorities");
-    if (protocol_of(c) == RTS_LOCK_PROTECT && n > 1)
-        return rts_unsupported(c, "of several mutexes that are locked at once only the first "
-                                  "raises the priority: protocol=protect cannot be batched");
-    if (rts_own_level(c, LEVEL_A, RTS_FIFO))
-        return -1;
-    for (uint64_t i = 0; i < n; i++) {
-        int err = rts_mutex_create(&row[i], protocol_of(c), (int)c->common.prio);
-        if (!err)
-            continue;
-        while (i-- > 0)
-            rts_mutex_destroy(&row[i]);
-        return rts_port_failed(c, "cannot create a mutex", err);
-    }
-    return 0;
-}
-
-/* A row of mutexes, as many as one sample needs. */
+/* A row of mutexes, as many as one sample needs; the measuring task goes below their ceiling. */
 static rts_mutex *mutex_row(rts_case *c)
 {
-    rts_mutex *row = rts_malloc(c->batch * sizeof *row);
-    if (!row) {
-        rts_unsupported(c, "no memory for %llu mutexes", (unsigned long long)c->batch);
+    uint64_t n = c->batch;
+    uint32_t needs = RTS_CAP_LOCK_PROTECT | RTS_CAP_PRIORITIES;
+    if (protocol_of(c) == RTS_LOCK_PROTECT && (rts_port_caps() & needs) != needs) {
+        rts_unsupported(c, "protocol=protect needs mutexes with a ceiling, and the right to change "
+                           "priorities");
         return NULL;
     }
-    if (make_mutexes(c, row, c->batch)) {
-        rts_free(row);
+    if (protocol_of(c) == RTS_LOCK_PROTECT && n > 1) {
+        rts_unsupported(c, "of several mutexes that are locked at once only the first raises the "
+                           "priority: protocol=protect cannot be batched");
         return NULL;
+    }
+    rts_mutex *row = rts_malloc(n * sizeof *row);
+    if (!row || rts_own_level(c, LEVEL_A, RTS_FIFO)) {
+        rts_free(row);
+        rts_unsupported(c, "no memory for %llu mutexes", (unsigned long long)n);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        int err = rts_mutex_create(&row[i], protocol_of(c), (int)c->common.prio);
+        if (err) {
+            drop_row(row, i);
+            rts_port_failed(c, "cannot create a mutex", err);
+            return NULL;
+        }
     }
     return row;
 }
@@ -158,12 +152,14 @@ static int run_hand_over(rts_case *c)
     if (!s)
         return rts_unsupported(c, "no memory");
     s->c = c;
-    s->mutex = rts_alloc(c, sizeof *s->mutex);
+    s->mutex = mutex_row(c);
     s->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
-    if (!s->mutex || make_mutexes(c, s->mutex, 1) || !s->gate ||
-        rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) || rts_settle(c))
+    if (!s->mutex || !s->gate || rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) ||
+        rts_settle(c))
         return -1; /* the mutex is needed until the task has ended */
-    return hand_over(c, s);
+    int err = hand_over(c, s);
+    drop_row(s->mutex, c->batch); /* H waits at its gate, and will only be told to end */
+    return err;
 }
 
 static const rts_bench benches[] = {

@@ -178,7 +178,7 @@ int rheal_sleeper_start(rts_case *c, rheal_sleeper *s, void (*run)(void *), void
     s->sem = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (!s->sem || rts_task_start(c, run, arg, level, RTS_FIFO, false))
         return -1;
-    s->task = &c->task[c->n_tasks - 1];
+    s->task = c->task[c->n_tasks - 1];
     return 0;
 }
 

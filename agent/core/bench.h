@@ -184,7 +184,7 @@ struct rts_case {
 
     /* tasks and semaphores of the case, ended and destroyed by the runner */
     unsigned n_tasks, n_sems, peak_tasks;
-    rts_task *task;
+    rts_task **task;
     rts_sem **sem;
     rts_sem *idle_gate, *idle_done;
 

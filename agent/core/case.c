@@ -108,9 +108,14 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
 {
     if (!c->task)
         c->task = rts_alloc(c, RTS_TASKS_MAX * sizeof *c->task);
-    if (!c->task || c->n_tasks == RTS_TASKS_MAX)
-        return rts_unsupported(c, "more than %d tasks", RTS_TASKS_MAX);
-    int err = rts_task_create(&c->task[c->n_tasks], attr);
+    if (c->n_tasks == RTS_TASKS_MAX)
+        return rts_unsupported(c, "there is room for %d tasks", RTS_TASKS_MAX);
+    rts_task *task = c->task ? c->task[c->n_tasks] : NULL; /* of one that has ended */
+    if (c->task && !task)
+        task = c->task[c->n_tasks] = rts_alloc(c, sizeof *task);
+    if (!task)
+        return rts_unsupported(c, "no memory for task %u of the case", c->n_tasks + 1);
+    int err = rts_task_create(task, attr);
     if (err) {
         char what[64];
         rts_print(what, sizeof what, "cannot create task %u of the case on CPU %d", c->n_tasks + 1,
@@ -158,7 +163,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
         c->sem = rts_alloc(c, RTS_SEMS_MAX * sizeof *c->sem);
     rts_sem *sem = rts_alloc(c, sizeof *sem);
     if (!sem || !c->sem || c->n_sems == RTS_SEMS_MAX) {
-        rts_unsupported(c, "more than %d semaphores", RTS_SEMS_MAX);
+        rts_unsupported(c, "no room for %u semaphores", c->n_sems + 1);
         return NULL;
     }
     rts_sem_prepare(sem, kind, c->slot++);
@@ -204,7 +209,7 @@ void rts_case_clean_up(rts_case *c)
         for (unsigned k = 0; k < c->n_tasks; k++)
             rts_sem_give(c->sem[i]);
     for (unsigned i = 0; i < c->n_tasks; i++)
-        rts_task_join(&c->task[i]);
+        rts_task_join(c->task[i]);
     for (unsigned i = 0; i < c->n_sems; i++)
         rts_sem_destroy(c->sem[i]);
     c->stop = false;

@@ -16,6 +16,16 @@ static uint64_t median_net(const rts_rec *r)
     return median > r->setup.overhead ? median - r->setup.overhead : 0;
 }
 
+/* What a trial allocated is free again, and zeroed as at first. */
+static void forget_since(rts_case *c, size_t used)
+{
+    memset(c->arena + used, 0, c->arena_used - used);
+    c->arena_used = used;
+    c->task = NULL;
+    c->sem = NULL;
+    c->table_rows = NULL;
+}
+
 /*
  * An interval has to last at least 10 granules of the clock (benchmarks 1.1): doubles the number
  * of operations between two stamps until it does.
@@ -23,12 +33,14 @@ static uint64_t median_net(const rts_rec *r)
 static void find_batch(rts_case *c)
 {
     rts_series_out *s = &c->series[0];
+    size_t used = c->arena_used;
     for (c->batch = 1; c->batch < 4096; c->batch *= 2) {
         rts_series_setup(c, s, true);
         int err = c->bench->run(c);
         rts_rec_finish(s->rec);
         rts_case_clean_up(c);
         c->figures = c->tables = 0;
+        forget_since(c, used);
         if (err || c->stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }

@@ -164,7 +164,7 @@ static void end_members(rts_case *c, const ring *r, unsigned before)
     close(out);
     close(in);
     while (c->n_tasks > before)
-        rts_task_join(&c->task[--c->n_tasks]);
+        rts_task_join(c->task[--c->n_tasks]);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */

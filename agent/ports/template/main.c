@@ -1,7 +1,7 @@
 /* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
 #include "agent.h"
 
-#define AGENT_STACK 8192 /* PORT */
+#define AGENT_STACK 2560 /* PORT */
 
 static _Alignas(16) unsigned char stack[AGENT_STACK];
 static os_task task;

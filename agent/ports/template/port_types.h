@@ -23,8 +23,8 @@
 #define RTS_TIME_HZ UINT64_C(10000000)
 
 /* PORT: bytes; what a case needs is in docs/porting.md. */
-#define RTS_STACK_DEFAULT 4096
-#define TEMPLATE_STACK_MEASURING 8192
+#define RTS_STACK_DEFAULT 1024
+#define TEMPLATE_STACK_MEASURING 2560
 
 #define RTS_SAMPLES_DEFAULT 500
 #define RTS_BUDGET_DEFAULT (16 << 10)
@@ -34,7 +34,7 @@
 #define RTS_COUNT_BITS 32
 #define RTS_TRACE 64
 #define RTS_BLOCKS 128
-#define RTS_STATE_BYTES (8u << 10)
+#define RTS_STATE_BYTES (16u << 10)
 #define RTS_TABLE_BYTES (6 << 10)
 #define RTS_TASKS_MAX 24
 #define RTS_SEMS_MAX 48

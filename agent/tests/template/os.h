@@ -48,6 +48,9 @@ _Noreturn void os_exit(int status);
 /* 10 MHz. */
 uint64_t os_counter(void);
 
+/* The caller has worked for so long; who is more urgent ran meanwhile. */
+void os_worked(uint64_t ticks);
+
 /* Runs at once if it is more urgent. */
 void os_task_create(os_task *task, void (*run)(void *arg), void *arg, int prio, void *stack,
                     size_t bytes);

@@ -1,0 +1,136 @@
+"""The template of a port on the small system of agent/tests/template, over a serial line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Any
+
+import pytest
+
+from rtstone.model.benches import Catalogue
+from rtstone.model.elsewhere import joined
+from rtstone.wire.reader import Noise, Reader
+from rtstone.wire.records import Bench
+from tests.agent.speak import AGENT, BUILD, Json, records, result, talk
+
+TEMPLATE = BUILD / "tests" / "template-agent"
+CASES = "samples=50 time=2000000000"
+
+
+def said(text: bytes) -> list[Json]:
+    done = subprocess.run([TEMPLATE], input=text, capture_output=True, timeout=60, check=True)
+    return records(done.stdout)
+
+
+def of_kind(found: list[Json], kind: str) -> list[Json]:
+    return [record for record in found if record["t"] == kind]
+
+
+def tables(agent: Any, command: list[str], *args: str) -> dict[str, Json]:
+    return {r["id"]: r for r in of_kind(talk(command, *args, agent=agent), "bench")}
+
+
+def test_the_command_list_sends_what_the_option_does() -> None:
+    assert tables(AGENT, ["list"]) == tables(AGENT, [], "--list")
+
+
+def test_tables_without_texts_are_completed_by_those_of_the_local_agent() -> None:
+    small, full = tables(TEMPLATE, ["list"]), tables(AGENT, [], "--list")
+    assert len(small) > 60
+    assert small.keys() <= full.keys()
+    texts = [t[k] for t in small.values() for k in ("title", "source", "help")]
+    texts += [p["help"] for t in small.values() for p in t["params"]]
+    assert set(texts) == {""}
+    done = subprocess.run([TEMPLATE], input=b"list\n", capture_output=True, timeout=60, check=True)
+    here = dict(_benches(done.stdout))
+    done = subprocess.run([AGENT, "--list"], capture_output=True, timeout=60, check=True)
+    there = dict(_benches(done.stdout))
+    both = joined(Catalogue(here, {}), Catalogue(there, {})).benches
+    for name, bench in here.items():
+        assert (both[name].title, both[name].help) == (there[name].title, there[name].help)
+        assert all(p.help for p in both[name].params)
+        assert [p.default for p in both[name].params][: len(bench.params)] == [
+            p.default for p in bench.params
+        ]
+
+
+def _benches(lines: bytes) -> list[tuple[str, Bench]]:
+    reader = Reader()
+    items = [item for line in lines.splitlines() for item in reader.feed(line)]
+    assert not any(isinstance(item, Noise) for item in items)
+    found = [getattr(item, "record", item) for item in items]
+    return [(b.id, b) for b in found if isinstance(b, Bench)]
+
+
+def test_the_whole_catalogue_within_64_kib() -> None:
+    names = tables(TEMPLATE, ["list"])
+    commands = [f"case {i} {name} {CASES}" for i, name in enumerate(names)]
+    done = subprocess.run(
+        [TEMPLATE], input="\n".join([*commands, "bye", ""]).encode(), capture_output=True,
+        timeout=120, check=True,
+    )  # fmt: skip
+    ends = dict(zip(names, of_kind(records(done.stdout), "end"), strict=True))
+    failed = {name: end["reason"] for name, end in ends.items() if end["status"] == "failed"}
+    assert not failed
+    absent = {name for name, end in ends.items() if end["status"] == "unsupported"}
+    assert len(names) - len(absent) >= 55
+    needed = re.compile(
+        r"needs (cpu_time|event|irq_timer|children|soft_irq): |memory|heap|no clock"
+    )
+    assert all(needed.search(ends[name]["reason"]) for name in absent)
+    peak = re.search(r"heap: (\d+) of (\d+)", done.stderr.decode())
+    assert peak
+    assert 40_000 < int(peak[1]) <= int(peak[2]) == 57344
+
+
+@pytest.mark.parametrize(
+    ("bench", "ticks"),
+    [("null", 1), ("sem.post.nowait", 6), ("sem.wait.free", 6), ("sched.yield", 6)],
+)
+def test_nothing_but_the_call_lies_between_the_stamps(bench: str, ticks: int) -> None:
+    """A reading takes one tick of this system, a call five."""
+    found = result(f"{bench} samples=100 batch=1" if bench != "null" else f"{bench} samples=100",
+                   agent=TEMPLATE)  # fmt: skip
+    assert (found["n"], found["min"], found["max"]) == (100, ticks, ticks)
+
+
+def test_every_run_sends_the_same_bytes() -> None:
+    commands = f"case 1 sync.test3 {CASES}\ncase 2 dk.nanosleep {CASES}\nbye\n".encode()
+    runs = [
+        subprocess.run([TEMPLATE], input=commands, capture_output=True, timeout=60, check=True)
+        for _ in range(2)
+    ]
+    assert runs[0].stdout == runs[1].stdout
+
+
+def test_inheritance_shows_in_the_inversion() -> None:
+    found = {
+        how: result(f"sync.test3 protocol={how} {CASES}", agent=TEMPLATE)
+        for how in ("none", "inherit")
+    }
+    assert found["none"]["min"] > 100 * found["inherit"]["max"]
+
+
+def test_a_control_c_ends_the_case_and_the_agent() -> None:
+    found = said(b"case 1 dk.nanosleep samples=0 time=3600000000000\n\x03case 2 null\n")
+    assert [(e["id"], e["reason"]) for e in of_kind(found, "end")] == [(1, "stopped")]
+    assert found[-1] == {"t": "bye", "cases": 1}
+
+
+def test_the_serial_line_forgives_what_terminals_do() -> None:
+    found = said(b"\r\ncase 1 null samples=5\r\n\n" + b"x" * 600 + b"\ncase 2 null samples=5")
+    assert [(e["id"], e["status"]) for e in of_kind(found, "end")] == [(1, "ok"), (2, "ok")]
+    [log] = of_kind(found, "log")
+    assert "a command of 600 characters is too long" in log["text"]
+
+
+def test_a_load_runs_beside_a_case() -> None:
+    found = said(f"load min\ncase 1 dk.nanosleep {CASES}\nload none\nbye\n".encode())
+    first, none = of_kind(found, "loaded")
+    assert (first["status"], none["load"]) == ("ok", "none")
+    [end] = of_kind(found, "end")
+    assert end["status"] == "ok"
+    [spin] = end["load"]
+    assert spin["alive"]
+    assert spin["achieved"] > 0
