@@ -110,6 +110,8 @@ def command(**options: object) -> int:
     """Measure a target with suites and benches; default: the suite quick."""
     request = msgspec.convert(options, Request)
     if request.icount:  # a word of the target: the run's document and --resume know it from there
+        if not request.target.startswith("qemu:"):
+            raise UsageError(f"--icount is for targets qemu:..., not for '{request.target}'")
         target = f"{request.target}+icount={request.icount}"
         request = msgspec.structs.replace(request, target=target)
     with Interrupt() as interrupt:

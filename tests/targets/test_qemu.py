@@ -119,6 +119,13 @@ def test_without_counting_it_is_time_and_not_comparable(lab: Lab, cli: Cli) -> N
     assert done.document["target"]["name"] == "qemu:freertos-a64+seed=3+icount=off"
 
 
+def test_only_an_emulator_can_stop_counting(cli: Cli) -> None:
+    done = cli("run", "null", "--icount", "off")
+    assert (done.status, done.says) == (
+        2, "rtstone: --icount is for targets qemu:..., not for 'local'",
+    )  # fmt: skip
+
+
 def test_console_noise_costs_nothing(lab: Lab, cli: Cli) -> None:
     lab.plays(before=b"[    0.1] booting\r\n", after=b"\r\nreboot: Power down\r\n")
     assert ran(cli)["status"] == "complete"
