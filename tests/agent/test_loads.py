@@ -259,7 +259,12 @@ def test_every_process_is_where_it_belongs(agent: Agent, command: str, cpus: set
     agent.load(command)
     family = descendants(agent.pid)
     assert len(family) >= len(agent.workers()) > 0
-    assert [cpus_of(pid) for pid in family] == [cpus] * len(family)
+    found = []
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):  # a child that was to end
+            found.append(cpus_of(pid))
+    assert len(found) >= len(agent.workers())
+    assert found == [cpus] * len(found)
 
 
 @realtime
