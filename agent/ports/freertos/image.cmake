@@ -3,7 +3,6 @@
 enable_language(ASM)
 
 option(RTS_FREERTOS_TIME_SLICING "tasks of equal priority share the CPU by ticks" OFF)
-option(RTS_FREERTOS_TICKLESS "no ticks while the system is idle" OFF)
 option(RTS_FREERTOS_CHECKS "configASSERT and checks of stacks; for tests, not for measuring" OFF)
 set(RTS_FREERTOS_HEAP heap_4 CACHE STRING "scheme of pvPortMalloc: heap_2 or heap_4")
 if(NOT RTS_FREERTOS_HEAP MATCHES "^heap_[24]$") # heap_1 never frees, 3 and 5 are no scheme of one heap
@@ -25,7 +24,6 @@ add_compile_options(-ffreestanding -ffunction-sections -fdata-sections)
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-isystem> $<$<COMPILE_LANGUAGE:C>:${RTS_LIBC}/include>)
 add_compile_definitions(${RTS_DEFINITIONS}
                         configUSE_TIME_SLICING=$<BOOL:${RTS_FREERTOS_TIME_SLICING}>
-                        configUSE_TICKLESS_IDLE=$<BOOL:${RTS_FREERTOS_TICKLESS}>
                         RTS_FREERTOS_CHECKS=$<BOOL:${RTS_FREERTOS_CHECKS}>
                         RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}"
                         RTS_FREERTOS_HEAP_TELLS=$<STREQUAL:${RTS_FREERTOS_HEAP},heap_4>)
