@@ -19,12 +19,12 @@
 /* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
 #define RTS_SMALL_CODE 1
 #define RTS_CHANNELS 2
-#define RTS_HIST_RANGE 30
+#define RTS_HIST_RANGE 28
 #define RTS_COUNT_BITS 32
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
-#define RTS_STATE_BYTES (10u << 10)
-#define RTS_TABLE_BYTES 2048
+#define RTS_STATE_BYTES (16u << 10)
+#define RTS_TABLE_BYTES (10 << 10)
 #define RTS_TASKS_MAX 16
 #define RTS_SEMS_MAX 24
 #define RTS_CACHE_LINE 8

@@ -15,9 +15,7 @@
 #ifndef configUSE_TIME_SLICING
 #define configUSE_TIME_SLICING 0 /* RTS_FIFO; with it a tick amid a yield spoils the sample */
 #endif
-#ifndef configUSE_TICKLESS_IDLE
 #define configUSE_TICKLESS_IDLE 0
-#endif
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 #define configUSE_IDLE_HOOK 0
 #define configIDLE_SHOULD_YIELD 1

@@ -3,9 +3,11 @@
 enable_language(ASM)
 
 option(RTS_FREERTOS_TIME_SLICING "tasks of equal priority share the CPU by ticks" OFF)
-option(RTS_FREERTOS_TICKLESS "no ticks while the system is idle" OFF)
 option(RTS_FREERTOS_CHECKS "configASSERT and checks of stacks; for tests, not for measuring" OFF)
-set(RTS_FREERTOS_HEAP heap_4 CACHE STRING "scheme of pvPortMalloc: heap_1 to heap_5")
+set(RTS_FREERTOS_HEAP heap_4 CACHE STRING "scheme of pvPortMalloc: heap_2 or heap_4")
+if(NOT RTS_FREERTOS_HEAP MATCHES "^heap_[24]$") # heap_1 never frees, 3 and 5 are no scheme of one heap
+  message(FATAL_ERROR "RTS_FREERTOS_HEAP may be heap_2 or heap_4, not '${RTS_FREERTOS_HEAP}'")
+endif()
 
 if(NOT FREERTOS_KERNEL_PATH)
   set(FREERTOS_KERNEL_PATH $ENV{FREERTOS_KERNEL_PATH})
@@ -22,9 +24,9 @@ add_compile_options(-ffreestanding -ffunction-sections -fdata-sections)
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-isystem> $<$<COMPILE_LANGUAGE:C>:${RTS_LIBC}/include>)
 add_compile_definitions(${RTS_DEFINITIONS}
                         configUSE_TIME_SLICING=$<BOOL:${RTS_FREERTOS_TIME_SLICING}>
-                        configUSE_TICKLESS_IDLE=$<BOOL:${RTS_FREERTOS_TICKLESS}>
                         RTS_FREERTOS_CHECKS=$<BOOL:${RTS_FREERTOS_CHECKS}>
-                        RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}")
+                        RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}"
+                        RTS_FREERTOS_HEAP_TELLS=$<STREQUAL:${RTS_FREERTOS_HEAP},heap_4>)
 
 # The kernel as it is, without our warnings.
 set(KERNEL_INCLUDES ${FREERTOS_KERNEL_PATH}/include ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT})

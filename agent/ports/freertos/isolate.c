@@ -118,7 +118,9 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     c->evidence.locked = true; /* there is no other memory */
     freertos_stack_used();
     size_t before = xPortGetFreeHeapSize();
+#if RTS_FREERTOS_HEAP_TELLS
     xPortResetHeapMinimumEverFreeHeapSize();
+#endif
     if (rts_task_create(&task, &attr)) {
         rts_print(why, size, "no memory for its task");
         return -1;
@@ -128,7 +130,9 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     freertos_kill_tasks(others);
     release_since(mark);
     c->evidence.stack_bytes = (int64_t)freertos_stack_used();
+#if RTS_FREERTOS_HEAP_TELLS
     c->evidence.heap_bytes = (int64_t)(configTOTAL_HEAP_SIZE - xPortGetMinimumEverFreeHeapSize());
+#endif
     if (xPortGetFreeHeapSize() < before)
         rts_log("warn", "case %llu has left %u bytes of the heap behind", (unsigned long long)c->id,
                 (unsigned)(before - xPortGetFreeHeapSize()));
