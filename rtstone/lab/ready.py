@@ -21,8 +21,9 @@ TOOLS = {
     "make": "make",
     "gcc": "gcc libc6-dev",
     "cmake": "cmake",
-    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
-    "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross "
+    "picolibc-aarch64-linux-gnu",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi picolibc-arm-none-eabi",
     "cargo": "cargo",
 }
 

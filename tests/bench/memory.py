@@ -58,9 +58,7 @@ def main() -> None:
     console = Console()
     for name, size in IMAGES:
         image = BUILT / str(systems.find(name).image)
-        sizes = subprocess.run(
-            [size, image], check=True, capture_output=True, text=True, check=True
-        )
+        sizes = subprocess.run([size, image], capture_output=True, text=True, check=True)
         console.print(sizes.stdout)
         benches = [r for r in emulate(name, ["list"]) if r["t"] == "bench"]
         found = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])

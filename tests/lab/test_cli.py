@@ -67,7 +67,7 @@ def test_what_cannot_be_fetched(cli: Cli, name: str, says: str) -> None:
 def test_build_names_the_packages_of_missing_tools(bare: Path, cli: Cli) -> None:
     done = cli("lab", "build")
     assert done.status == 4
-    for package in ("gcc-aarch64-linux-gnu", "gcc-arm-none-eabi", "libnewlib-arm-none-eabi"):
+    for package in ("gcc-aarch64-linux-gnu", "gcc-arm-none-eabi", "picolibc-arm-none-eabi"):
         assert package in done.says
     with pytest.raises(TargetError, match=f"built from rtstone's source, and {bare} is not it"):
         ready.build(bare)
