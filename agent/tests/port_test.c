@@ -435,6 +435,7 @@ static void choose_cpu(void)
     CHECK(rts_the_clock.granule >= 1);
 }
 
+/* NOLINTNEXTLINE(misc-use-internal-linkage): where it is no main(), another file calls it */
 TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
       test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
       test_queue_keeps_order, test_processes_share_what_they_should,

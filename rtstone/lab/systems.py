@@ -152,7 +152,9 @@ def command(
         words += ["-icount", f"shift={board.shift},sleep=off"]
     words += ["-kernel", str(image)]
     if system.kernel:
-        line = [board.linux_arguments, *(board.linux_counted if icount else ()), *append]
+        # QEMU's seed does not reach a kernel on a PC; this line goes into its random numbers.
+        line = [board.linux_arguments, f"rtstone.seed={seed}"]
+        line += [*(board.linux_counted if icount else ()), *append]
         if preempt:
             line.append(f"preempt={preempt}")
         return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]

@@ -157,7 +157,8 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
             found.append(difference)
         elif told:
             equal[aspect.name] = told[0]
-    seeds = [(s.label, ", ".join(map(str, sorted(s.seeds))) or None) for s in systems]
+    # A system without random numbers has no seed, and is no other sample for that.
+    seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
     if difference := differing("seeds", "care", seeds):
         found.append(difference)
     return equal, found + _ports(systems) + _loads(systems)

@@ -111,7 +111,7 @@ class Qemu(Target):
             "system": system.name,
             "board": board.name,
             "preempt": self._preempt,
-            "seed": self._seed,
+            "seed": self._seed if system.kernel else None,
             "icount": self._icount,
             "shift": board.shift if self._icount else None,
             "instructions_per_s": board.instructions_per_s if self._icount else None,
@@ -185,7 +185,9 @@ class Qemu(Target):
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     """The words behind the name.  Raises UsageError."""
-    known = {"seed": Word(), "icount": Word(("on", "off"))}
+    known = {"icount": Word(("on", "off"))}
+    if system.kernel:
+        known["seed"] = Word()
     if system.preempt:
         known["preempt"] = Word(system.preempt)
     given: dict[str, str] = {}
@@ -193,6 +195,8 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
         name, _, value = word.partition("=")
         if name == "preempt" and not system.preempt:
             raise UsageError(f"{system.name} has but one preemption model, in target '{spec}'")
+        if name == "seed" and not system.kernel:
+            raise UsageError(f"{system.name} draws no random numbers to seed, in target '{spec}'")
         if name not in known:
             raise unknown("word", name, known)
         if name in given:

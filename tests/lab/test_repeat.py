@@ -45,13 +45,16 @@ def document(cli: Cli, name: str) -> dict[str, Any]:
     return done.document
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None:
-    system = name.partition("+")[0]
+def skip_unless_ready(name: str) -> None:
     if name not in QUICK and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
-    if lacking := missing(SYSTEMS[system]):
+    if lacking := missing(SYSTEMS[name.partition("+")[0]]):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None:
+    skip_unless_ready(name)
     first, second = document(cli, name), document(cli, name)
     with busy(2):
         third = document(cli, name)
@@ -61,10 +64,10 @@ def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None
     assert {r["unit"] for r in first["results"]} == {"instructions"}
 
 
-def test_another_seed_is_another_sample(cli: Cli) -> None:
+@pytest.mark.parametrize("name", [name for name, system in SYSTEMS.items() if system.kernel])
+def test_another_seed_is_another_sample(cli: Cli, name: str) -> None:
     """Else the seeds of a published table would prove nothing."""
-    if lacking := missing(SYSTEMS["linux-6.1"]):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
-    one, two = document(cli, "linux-6.1"), document(cli, "linux-6.1+seed=2")
+    skip_unless_ready(name)
+    one, two = document(cli, name), document(cli, f"{name}+seed=2")
     histograms = [[r["histogram"] for r in d["results"]] for d in (one, two)]
     assert histograms[0] != histograms[1]

@@ -54,6 +54,14 @@ def test_runs_that_differ_in_the_seed_alone_are_one_column() -> None:
     assert (cell.n, cell.runs, cell.min, cell.p50, cell.max) == (82, 3, 5.0, 20.0, 4000.0)
 
 
+def test_a_system_without_a_seed_is_no_other_sample() -> None:
+    found = compare([one("a", seed=1), one("a", seed=2), one("rtos", seed=None)])
+    assert "seeds" not in {difference.aspect for difference in found.differences}
+    found = compare([one("a", seed=1), one("b", seed=2), one("rtos", seed=None)])
+    (seeds,) = [d for d in found.differences if d.aspect == "seeds"]
+    assert [(held.value, held.columns) for held in seeds.values] == [("1", ["a"]), ("2", ["b"])]
+
+
 def test_columns_stand_in_the_order_in_which_they_are_named() -> None:
     for order in (["b", "a", "c"], ["c", "b", "a"]):
         found = compare([one(name, result("null", [float(ord(name))])) for name in order])
