@@ -30,14 +30,14 @@ char *strchr(const char *s, int c)
     return (char *)s;
 }
 
-int __kernel_rem_pio2(const double *x, double *y, int e0, int nx, int precision,
+int __kernel_rem_pio2(const double *x, const double *y, int e0, int nx, int precision,
                       const int32_t *two_over_pi);
 
 /*
  * Arguments of sin() and cos() beyond 2^19 pi / 2, reduced to many digits in 3 KB.  Whetstone's are
  * below 10; whoever has a larger one is told, instead of a number that is wrong.
  */
-int __kernel_rem_pio2(const double *x, double *y, int e0, int nx, int precision,
+int __kernel_rem_pio2(const double *x, const double *y, int e0, int nx, int precision,
                       const int32_t *two_over_pi)
 {
     (void)x, (void)y, (void)nx, (void)precision, (void)two_over_pi;

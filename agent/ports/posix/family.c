@@ -11,7 +11,7 @@
 posix_process posix_family[PROCESSES];
 
 /* Numbers of /proc/PID/stat behind the state; the last four are CPU time. */
-enum { PARENT, GROUP, USER = 10, CHILDREN_SYSTEM = 13 };
+enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13 };
 
 /* False: it is gone. */
 static bool read_process(pid_t pid, posix_process *p)

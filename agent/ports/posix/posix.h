@@ -65,8 +65,8 @@ bool posix_read_line(const char *path, char *buffer, size_t size);
 /* The number that a file begins with; `otherwise`: not readable, or none is there. */
 long long posix_read_number(const char *path, long long otherwise);
 /*
- * The next whole number of *text, behind blanks, and *text behind it; false: another thing is there.
- * Not by sscanf(), which a static program pays for with 70 KB.
+ * The next whole number of *text, behind blanks, and *text behind it; false: there is none.  Not by
+ * sscanf(), which a static program pays for with 70 KB.
  */
 bool posix_number(const char **text, long long *value);
 /* Up to size - 1 bytes of a file; -1: not readable. */

@@ -178,8 +178,10 @@ int rts_port_default_cpu(void)
         return last;
     for (const char *s = isolated; posix_number(&s, &first); s++) {
         end = first;
-        if (*s == '-' && s++)
+        if (*s == '-') {
+            s++;
             posix_number(&s, &end);
+        }
         if (may_use((int)end))
             last = (int)end;
         if (*s != ',')
