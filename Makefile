@@ -10,8 +10,8 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent agent-aarch64 freertos freertos-memory engine charts check-tools \
-	check-cross clean lock
+.PHONY: run test bench lint format agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+	charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -64,19 +64,27 @@ agent: build/agent/Makefile
 	@for agent in rtstone-agent rtstone-agent-sim; do \
 		cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
 
-# The agent as a guest's first process: without what only a debugger needs.
-agent-aarch64: build/agent-aarch64/Makefile
-	cmake --build build/agent-aarch64 --target rtstone-agent
-	@mkdir -p $(AGENTS)
-	aarch64-linux-gnu-strip -o build/agent-aarch64/stripped build/agent-aarch64/rtstone-agent
-	@cmp -s build/agent-aarch64/stripped $(AGENTS)/rtstone-agent-aarch64 || \
-		install build/agent-aarch64/stripped $(AGENTS)/rtstone-agent-aarch64
+# The agent as a guest's first process, and the bytes it may have: on x86-64 most are glibc's.
+MOST_aarch64 := 1048576
+MOST_x86_64 := 1310720
+LIBC_aarch64 := libc6-dev-arm64-cross
+LIBC_x86_64 := libc6-dev
 
-build/agent-aarch64/Makefile: | check-tools
-	@command -v aarch64-linux-gnu-gcc >/dev/null || { echo "make: install it with: \
-	apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross" >&2; exit 1; }
-	cmake -S agent -B build/agent-aarch64 -G "$(GENERATOR)" -DCMAKE_SYSTEM_NAME=Linux \
-	    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
+agent-aarch64 agent-x86_64: agent-%: build/guest-%/Makefile
+	cmake --build build/guest-$* --target rtstone-agent
+	@bytes=$$(stat -c %s build/guest-$*/rtstone-agent); \
+	echo "agent for guests on $*: $$bytes bytes of $(MOST_$*)"; \
+	if [ $$bytes -gt $(MOST_$*) ]; then \
+	    echo "make: the agent for guests on $* has become too large" >&2; exit 1; fi
+	@mkdir -p $(AGENTS)
+	@cmp -s build/guest-$*/rtstone-agent $(AGENTS)/rtstone-agent-$* || \
+		install build/guest-$*/rtstone-agent $(AGENTS)/rtstone-agent-$*
+
+build/guest-%/Makefile: | check-tools
+	@command -v $*-linux-gnu-gcc >/dev/null || { echo "make: install it with: \
+	apt-get install gcc-$(subst _,-,$*)-linux-gnu $(LIBC_$*)" >&2; exit 1; }
+	cmake -S agent -B build/guest-$* -G "$(GENERATOR)" -DRTS_GUEST=ON -DCMAKE_SYSTEM_NAME=Linux \
+	    -DCMAKE_SYSTEM_PROCESSOR=$* -DCMAKE_C_COMPILER=$*-linux-gnu-gcc
 
 build/agent/Makefile: | check-tools
 	cmake -S agent -B build/agent -G "$(GENERATOR)"

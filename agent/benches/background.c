@@ -188,7 +188,7 @@ static uint64_t calibrate(uint64_t ns)
         least = b - a < least ? b - a : least;
     }
     (void)kept;
-    double pass_ns = (double)least * 1e9 / (double)rts_the_clock.hz / TRIAL_PASSES;
+    double pass_ns = rts_clock_ns((double)least) / TRIAL_PASSES;
     return (uint64_t)((double)ns / pass_ns) + 1;
 }
 
@@ -280,7 +280,7 @@ static int one_round(rts_case *c, crowd *g, totals *t)
     rts_sem_take(g->seen);
     look_at_the_half(g, t);
     rts_tick end = end_of_half(g);
-    add_round(t, g, (double)(end - start) * 1e9 / (double)rts_the_clock.hz);
+    add_round(t, g, rts_clock_ns((double)(end - start)));
     rts_rec_add(c->rec, end - start, end);
     rts_sem_take(g->done);
     return check_work(g, t) ? 0 : rts_failed(c, "the tasks did not do the same work");

@@ -368,7 +368,7 @@ static double mean_copy(const ipc *s)
     }
     rts_tick b = rts_now();
     double ticks = (double)(b - a) - (double)rts_the_clock.overhead;
-    return ticks / COPIES * 1e9 / (double)rts_the_clock.hz;
+    return rts_clock_ns(ticks / COPIES);
 }
 
 /*
@@ -384,7 +384,7 @@ static void add_computed(const ipc *s)
     if (!r->hist.n)
         return;
     double mean = (double)r->hist.sum / (double)r->hist.n - (double)rts_the_clock.overhead;
-    double copy = mean_copy(s), rtt = mean * 1e9 / (double)rts_the_clock.hz;
+    double copy = mean_copy(s), rtt = rts_clock_ns(mean);
     rts_figure_add(s->c, "mean memcpy of a message", copy, "ns");
     rts_figure_add(s->c, "computed: mean round trip + 2 memcpy", rtt + 2 * copy, "ns");
 }

@@ -166,8 +166,8 @@ static int run_irqsoff(rts_case *c)
     int err = run_phase(c);
     if (!err && c->series[0].rec->hist.n) {
         const rts_hist *h = &c->series[0].rec->hist;
-        rts_figure_add(c, "bound, with the wake-up in it",
-                       (double)(h->max - h->min) * 1e9 / (double)rts_the_clock.hz, "ns");
+        rts_figure_add(c, "bound, with the wake-up in it", rts_clock_ns((double)(h->max - h->min)),
+                       "ns");
     }
     return err;
 }

@@ -130,7 +130,7 @@ static int run_latencytest(rts_case *c)
     rts_figure_add(c, "periods within 2 ms", percent(s.cycles.in_far, s.cycles.n), "%");
     rts_figure_add(c, "loops within 0.1 ms", percent(s.loops.in_near, s.loops.n), "%");
     rts_figure_add(c, "loops within 0.2 ms", percent(s.loops.in_far, s.loops.n), "%");
-    rts_figure_add(c, "loop as calibrated", (double)target * 1e9 / (double)rts_the_clock.hz, "ns");
+    rts_figure_add(c, "loop as calibrated", rts_clock_ns((double)target), "ns");
     return 0;
 }
 

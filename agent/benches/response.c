@@ -121,7 +121,7 @@ static int run_response(rts_case *c)
     if (b.wrong)
         return rts_failed(c, "the Whetstone's result was wrong");
     rts_figure_add(c, "pieces of work in a block", (double)b.count, "pieces");
-    rts_figure_add(c, "shortest of 10 tries", (double)took * 1e9 / (double)rts_the_clock.hz, "ns");
+    rts_figure_add(c, "shortest of 10 tries", rts_clock_ns((double)took), "ns");
     rts_figure_add(c, "stretch", (double)c->rec->hist.max / (double)wanted, "(largest / block)");
     return 0;
 }

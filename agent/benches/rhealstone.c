@@ -123,7 +123,7 @@ static int not_determined(rts_case *c, double ticks)
     return rts_unsupported(c,
                            "n.e.: by the loop difference an event takes %.1f ns, so the loops vary "
                            "by more than what they are to tell",
-                           ticks * 1e9 / (double)rts_the_clock.hz);
+                           rts_clock_ns(ticks));
 }
 
 static int measure_classic(rheal_frame *f, rheal_once *once)

@@ -28,25 +28,32 @@ typedef enum rts_type {
     RTS_T_TEXT,   /* max + 1 characters; the others are int64_t */
 } rts_type;
 
+/*
+ * What a person reads of a table: title, source, help.  A port that defines RTS_WITHOUT_TEXTS has
+ * no room for it, not even for pointers; the host then takes it from its own agent.
+ */
+#ifdef RTS_WITHOUT_TEXTS
+typedef struct rts_text {
+} rts_text;
+#define RTS_SAY(text)                                                                              \
+    {                                                                                              \
+    }
+#define RTS_SAID(text) ""
+#else
+typedef const char *rts_text;
+#define RTS_SAY(text) text
+#define RTS_SAID(text) (text)
+#endif
+
 typedef struct rts_param {
     const char *name;
     rts_type type;
-    size_t offset; /* within the family's struct of parameters */
+    uint16_t offset; /* within the family's struct of parameters */
     const char *unit;
-    int64_t def, min, max; /* limits are inclusive */
     const char *choices;   /* "fifo|rr" */
-    const char *help;
+    int64_t def, min, max; /* limits are inclusive */
+    rts_text help;
 } rts_param;
-
-/*
- * What a person reads of a table: title, source, help.  A port that defines RTS_WITHOUT_TEXTS has
- * no room for it; the host then takes it from its own agent.
- */
-#ifdef RTS_WITHOUT_TEXTS
-#define RTS_SAY(text) ""
-#else
-#define RTS_SAY(text) text
-#endif
 
 /* The procedure of a bench that needs these capabilities, for its table. */
 #define RTS_RUN(needs, fn) ((needs) & RTS_NEVER ? NULL : (fn))
@@ -55,16 +62,16 @@ typedef struct rts_param {
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
 
 /* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
-#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, RTS_AT(S, f), u, d, lo, hi, NULL, RTS_SAY(h)}
+#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, RTS_AT(S, f), u, NULL, d, lo, hi, RTS_SAY(h)}
 #define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
-    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", d, lo, hi, NULL, RTS_SAY(h)}
+    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", NULL, d, lo, hi, RTS_SAY(h)}
 #define RTS_SIZE(S, f, d, lo, hi, h)                                                               \
-    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", d, lo, hi, NULL, RTS_SAY(h)}
-#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, d, 0, 1, NULL, RTS_SAY(h)}
-#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), NULL, d, 0, 0, c, RTS_SAY(h)}
+    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", NULL, d, lo, hi, RTS_SAY(h)}
+#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, NULL, d, 0, 1, RTS_SAY(h)}
+#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), NULL, c, d, 0, 0, RTS_SAY(h)}
 #define RTS_TEXT(S, f, h)                                                                          \
-    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, NULL, RTS_SAY(h)}
-#define RTS_PARAMS_END {NULL, RTS_T_END, 0, NULL, 0, 0, 0, NULL, NULL}
+    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, NULL, 0, 0, sizeof(((S *)0)->f) - 1, RTS_SAY(h)}
+#define RTS_PARAMS_END {.type = RTS_T_END}
 
 enum {
     RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
@@ -76,15 +83,16 @@ enum {
 
 typedef struct rts_bench {
     const char *id; /* group.name[.variant] of benchmarks.md */
-    const char *title;
-    const char *source; /* publication, section */
-    const char *help;   /* what is timed, between which stamps */
+    rts_text title;
+    rts_text source;    /* publication, section */
+    rts_text help;      /* what is timed, between which stamps */
     const char *metric; /* group of POSIX.1 metrics it measures (benchmarks 4), or NULL */
     const rts_param *params;
-    uint32_t needs;         /* RTS_CAP_... */
-    uint32_t traits;        /* RTS_BATCHES ... */
-    const char *slope_over; /* parameter over which the mean is expected to grow, or NULL */
-    int64_t samples, warmup, time_ns;      /* defaults; samples or time 0: not limited by it */
+    uint32_t needs;          /* RTS_CAP_... */
+    uint32_t traits;         /* RTS_BATCHES ... */
+    const char *slope_over;  /* parameter over which the mean is expected to grow, or NULL */
+    int32_t samples, warmup; /* defaults; 0 samples: not limited by them */
+    int64_t time_ns;         /* likewise */
     unsigned (*series)(const rts_case *c); /* how many series; NULL: one */
     int (*run)(rts_case *c);
 } rts_bench;

@@ -42,6 +42,11 @@ uint64_t rts_clock_granule(rts_tick (*reading)(void))
     return g;
 }
 
+double rts_clock_ns(double ticks)
+{
+    return ticks * 1e9 / (double)rts_the_clock.hz;
+}
+
 static rts_tick now(void)
 {
     return rts_now();

@@ -29,6 +29,9 @@ RTS_SHARED uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
     return ns / 1000000000u * hz + ns % 1000000000u * hz / 1000000000u;
 }
 
+/* Ticks of this agent's clock, or a fraction of one, in nanoseconds. */
+double rts_clock_ns(double ticks);
+
 /*
  * a b / c, rounded down, modulo 2^64: exact as long as (c - 1) min(b, c - 1) fits into 64 bits, as
  * it does for every c up to 2^32.

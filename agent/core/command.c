@@ -7,24 +7,24 @@
 #define CENTURY_NS 3155760000000000000
 
 const rts_param rts_common_params[] = {
-    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, 0, 0, INT64_MAX / 2, NULL,
+    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, NULL, 0, 0, INT64_MAX / 2,
      RTS_SAY("samples to take; 0: until the time is up")},
-    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", 0, 0, CENTURY_NS, NULL,
+    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", NULL, 0, 0, CENTURY_NS,
      RTS_SAY("longest duration of the timed section; 0: until the samples are taken")},
-    {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000, NULL,
+    {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, NULL, 0, 0, 1000000,
      RTS_SAY("samples discarded first")},
-    {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_LEVELS + 1,
-     RTS_PRIO_MAX, NULL, RTS_SAY("highest priority of the case's tasks")},
-    {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1, NULL,
+    {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, NULL, RTS_PRIO_MAX, RTS_LEVELS + 1,
+     RTS_PRIO_MAX, RTS_SAY("highest priority of the case's tasks")},
+    {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("CPUs to measure on; without it an isolated CPU, or else the last one")},
-    {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1, NULL,
+    {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, NULL, 0, 0, 1,
      RTS_SAY("keep every sample; needs a number of samples")},
-    {"config", RTS_T_CHOICE, offsetof(rts_common, config), NULL, RTS_BOUND, 0, 0,
-     "bound|1cpu|2cpu|1rt",
+    {"config", RTS_T_CHOICE, offsetof(rts_common, config), NULL, "bound|1cpu|2cpu|1rt", RTS_BOUND,
+     0, 0,
      RTS_SAY(
          "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU "
          "with it; wherever the system puts them; as bound, but not without a second CPU")},
-    {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096, NULL,
+    {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, NULL, 0, 0, 4096,
      RTS_SAY("operations between two stamps; 0: as many as the clock's granule needs")},
     RTS_PARAMS_END,
 };
@@ -397,7 +397,7 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
         choice = *end ? end + 1 : NULL;
     }
     rts_wire_close(w, ']');
-    rts_wire_str(w, "help", p->help);
+    rts_wire_str(w, "help", RTS_SAID(p->help));
     rts_wire_close(w, '}');
 }
 
@@ -426,9 +426,9 @@ void rts_command_describe(const rts_bench *bench)
                      .own = bench->params};
     rts_wire *w = rts_wire_begin("bench");
     rts_wire_str(w, "id", bench->id);
-    rts_wire_str(w, "title", bench->title);
-    rts_wire_str(w, "source", bench->source);
-    rts_wire_str(w, "help", bench->help);
+    rts_wire_str(w, "title", RTS_SAID(bench->title));
+    rts_wire_str(w, "source", RTS_SAID(bench->source));
+    rts_wire_str(w, "help", RTS_SAID(bench->help));
     rts_wire_str(w, "metric", bench->metric);
     rts_wire_str(w, "slope_over", bench->slope_over);
     rts_args_describe(w, &args, bench->needs);

@@ -10,12 +10,12 @@
 #define READY_TICKS (60 * RTS_TIME_HZ)
 
 static const rts_param common_params[] = {
-    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, RTS_PLACE_AUTO, 0, 0,
-     "auto|others|measured|any",
+    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, "auto|others|measured|any",
+     RTS_PLACE_AUTO, 0, 0,
      RTS_SAY("where it runs: on the CPUs that are not measured (others), on those that are, or "
              "wherever the system puts it; auto: others, but measured on a system that has one CPU "
              "only")},
-    {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1, NULL,
+    {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("the CPUs that are measured; without it an isolated CPU, or else the last one")},
     RTS_PARAMS_END,
 };
@@ -61,9 +61,9 @@ static void describe(const rts_load *load)
         .entry = load, .common = common_params, .common_default = default_of, .own = load->params};
     rts_wire *w = rts_wire_begin("load");
     rts_wire_str(w, "id", load->id);
-    rts_wire_str(w, "title", load->title);
-    rts_wire_str(w, "source", load->source);
-    rts_wire_str(w, "help", load->help);
+    rts_wire_str(w, "title", RTS_SAID(load->title));
+    rts_wire_str(w, "source", RTS_SAID(load->source));
+    rts_wire_str(w, "help", RTS_SAID(load->help));
     rts_args_describe(w, &args, load->needs);
     rts_wire_end(w);
 }

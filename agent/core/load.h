@@ -51,9 +51,10 @@ typedef enum rts_place {
 } rts_place;
 
 struct rts_load {
-    const char *id, *title;
-    const char *source; /* publication, section */
-    const char *help;
+    const char *id;
+    rts_text title;
+    rts_text source; /* publication, section */
+    rts_text help;
     const rts_param *params;
     uint32_t needs;   /* RTS_CAP_... */
     rts_place place;  /* default */

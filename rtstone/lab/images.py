@@ -19,7 +19,7 @@ from rtstone.lab.kernels import Kernel
 from rtstone.targets.process import BUILT
 
 AGENTS = {
-    "x86_64": BUILT / "rtstone-agent",
+    "x86_64": BUILT / "rtstone-agent-x86_64",
     "aarch64": BUILT / "rtstone-agent-aarch64",
 }
 

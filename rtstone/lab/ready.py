@@ -15,7 +15,7 @@ from rtstone.targets.process import BUILT
 
 SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is
 BUILD = "rtstone lab build"
-GOALS = ("agent", "agent-aarch64", "freertos")  # of the Makefile
+GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos")  # of the Makefile
 # What they are built with: program, and the packages of Debian that bring it.
 TOOLS = {
     "make": "make",

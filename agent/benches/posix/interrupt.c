@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "posix.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
@@ -170,14 +171,17 @@ static int start(rts_case *c, tracer *t, const timerlat_params *p)
 /* "... #7 context    irq timer_latency   1234 ns": a sample of the one series or the other. */
 static void take_line(const char *line, rts_rec *irq, rts_rec *thread)
 {
-    char context[16];
-    unsigned long long ns;
-    const char *word = strstr(line, "context ");
-    if (!word || sscanf(word, "context %15s timer_latency %llu ns", context, &ns) != 2)
+    const char *context = strstr(line, "context "), *value = strstr(line, "timer_latency ");
+    long long ns;
+    if (!context || !value)
         return;
-    rts_rec *rec = !strcmp(context, "irq") ? irq : !strcmp(context, "thread") ? thread : NULL;
-    if (rec && rec->running)
-        rts_rec_add(rec, ns, rts_time());
+    context += strlen("context ") + strspn(context + strlen("context "), " ");
+    value += strlen("timer_latency ");
+    rts_rec *rec = !strncmp(context, "irq ", 4)      ? irq
+                   : !strncmp(context, "thread ", 7) ? thread
+                                                     : NULL;
+    if (rec && rec->running && posix_number(&value, &ns))
+        rts_rec_add(rec, (uint64_t)ns, rts_time());
 }
 
 /* What the pipe holds, line by line; false: it has ended. */

@@ -206,9 +206,9 @@ static void report_steps(rts_case *c, const setup *s)
 /* A number of /proc/sys/kernel. */
 static void figure_of(rts_case *c, const char *figure, const char *path)
 {
-    char text[32];
-    if (posix_read_line(path, text, sizeof text))
-        rts_figure_add(c, figure, strtod(text, NULL), "us");
+    long long value = posix_read_number(path, INT64_MIN);
+    if (value != INT64_MIN)
+        rts_figure_add(c, figure, (double)value, "us");
 }
 
 static int run_setup(rts_case *c)

@@ -236,9 +236,8 @@ typedef struct text_params {
 } text_params;
 
 #define TEXT(name, help)                                                                           \
-    {name, RTS_T_TEXT, offsetof(text_params, text),          NULL,                                 \
-     0,    0,          sizeof(((text_params *)0)->text) - 1, NULL,                                 \
-     help}
+    {name, RTS_T_TEXT, offsetof(text_params, text),          NULL,         NULL,                   \
+     0,    0,          sizeof(((text_params *)0)->text) - 1, RTS_SAY(help)}
 
 static const rts_param command_param[] = {
     TEXT("run", "the command line, for /bin/sh"),

@@ -372,12 +372,13 @@ static const rts_param all_param[] = {
 
 static const rts_load loads[] = {
     {.id = "syscalls",
-     .title = "Ten kinds of long system calls",
-     .source = SOURCE,
-     .help = "Each component is a time-sharing process that makes one kind of long system call "
-             "without pause; each is a load of its own as well, of that name, and can be left out "
-             "here. A kernel that cannot be preempted in such a call lets a real-time task wait "
-             "for its end.",
+     .title = RTS_SAY("Ten kinds of long system calls"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY(
+         "Each component is a time-sharing process that makes one kind of long system call "
+         "without pause; each is a load of its own as well, of that name, and can be left out "
+         "here. A kernel that cannot be preempted in such a call lets a real-time task wait "
+         "for its end."),
      .params = all_param,
      .needs = RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_NETWORK,
      .prepare = prepare_all,
@@ -392,76 +393,82 @@ static const rts_load loads[] = {
                    {UDP, .workers = "udp"},
                    {FILES, .workers = "files"}}},
     {.id = "unmap",
-     .title = "A large region is mapped, filled with pages and unmapped",
-     .source = SOURCE,
-     .help = "mmap with MAP_POPULATE, and munmap, of small pages, again and again. Counted are "
-             "bytes unmapped.",
+     .title = RTS_SAY("A large region is mapped, filled with pages and unmapped"),
+     .source = RTS_SAY(SOURCE),
+     .help =
+         RTS_SAY("mmap with MAP_POPULATE, and munmap, of small pages, again and again. Counted are "
+                 "bytes unmapped."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(UNMAP)},
     {.id = "exit",
-     .title = "A large process ends",
-     .source = SOURCE,
-     .help = "A process fills a region with small pages of its own and ends, again and again. "
-             "Counted are processes that have ended.",
+     .title = RTS_SAY("A large process ends"),
+     .source = RTS_SAY(SOURCE),
+     .help =
+         RTS_SAY("A process fills a region with small pages of its own and ends, again and again. "
+                 "Counted are processes that have ended."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(EXIT)},
     {.id = "smaps",
-     .title = "A large process has its memory listed",
-     .source = SOURCE,
-     .help = "A process that holds a region of small pages reads its own " SMAPS ", again and "
-             "again. Counted are readings.",
+     .title = RTS_SAY("A large process has its memory listed"),
+     .source = RTS_SAY(SOURCE),
+     .help =
+         RTS_SAY("A process that holds a region of small pages reads its own " SMAPS ", again and "
+                 "again. Counted are readings."),
      .params = size_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_smaps,
      PART(SMAPS_PART)},
     {.id = "urandom",
-     .title = "Random bytes are read, many at a time",
-     .source = SOURCE,
-     .help = "Reads " URANDOM " in blocks of 256 KiB. Counted are bytes.",
+     .title = RTS_SAY("Random bytes are read, many at a time"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY("Reads " URANDOM " in blocks of 256 KiB. Counted are bytes."),
      .needs = RTS_CAP_FILES,
      .prepare = prepare_urandom,
      PART(RANDOM)},
     {.id = "fork",
-     .title = "A large process forks",
-     .source = SOURCE,
-     .help = "A process that holds a region of small pages forks one that exits at once, and waits "
-             "for it, again and again. Counted are processes that have ended.",
+     .title = RTS_SAY("A large process forks"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY(
+         "A process that holds a region of small pages forks one that exits at once, and waits "
+         "for it, again and again. Counted are processes that have ended."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(FORK)},
     {.id = "truncate",
-     .title = "A large file is written and truncated",
-     .source = SOURCE,
-     .help = "A file without a name in $TMPDIR, /var/tmp or /tmp, on whatever file system that is, "
-             "is written and truncated to nothing, again and again. Counted are bytes written.",
+     .title = RTS_SAY("A large file is written and truncated"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY(
+         "A file without a name in $TMPDIR, /var/tmp or /tmp, on whatever file system that is, "
+         "is written and truncated to nothing, again and again. Counted are bytes written."),
      .params = size_param,
      .needs = RTS_CAP_FILES,
      PART(TRUNCATE)},
     {.id = "tcp",
-     .title = "TCP traffic on loopback",
-     .source = SOURCE,
-     .help = "One process sends as much as there is room for, up to 1 MiB, in one call and takes "
-             "it from the other end of the connection. Counted are bytes that have come.",
+     .title = RTS_SAY("TCP traffic on loopback"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY(
+         "One process sends as much as there is room for, up to 1 MiB, in one call and takes "
+         "it from the other end of the connection. Counted are bytes that have come."),
      .needs = RTS_CAP_NETWORK,
      .prepare = prepare_network,
      PART(TCP)},
     {.id = "udp",
-     .title = "UDP traffic on loopback",
-     .source = SOURCE,
-     .help = "One process sends 16 datagrams of 60,000 bytes and takes them from the other "
-             "socket. Counted are datagrams that have come.",
+     .title = RTS_SAY("UDP traffic on loopback"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY("One process sends 16 datagrams of 60,000 bytes and takes them from the other "
+                     "socket. Counted are datagrams that have come."),
      .needs = RTS_CAP_NETWORK,
      .prepare = prepare_network,
      PART(UDP)},
     {.id = "files",
-     .title = "Many small files are made, written and deleted",
-     .source = SOURCE,
-     .help =
+     .title = RTS_SAY("Many small files are made, written and deleted"),
+     .source = RTS_SAY(SOURCE),
+     .help = RTS_SAY(
          "Files of 4 KiB in a directory of their own in $TMPDIR, /var/tmp or /tmp, on whatever "
          "file system that is: all are made, then all deleted. Counted are files made and files "
-         "deleted.",
+         "deleted."),
      .params = files_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_files,

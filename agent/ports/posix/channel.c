@@ -11,11 +11,7 @@
 
 static size_t limit(const char *file)
 {
-    char text[32];
-    unsigned long largest = 0;
-    if (posix_read_line(file, text, sizeof text))
-        sscanf(text, "%lu", &largest);
-    return largest;
+    return (size_t)posix_read_number(file, 0);
 }
 
 static void raise_limit(const char *file, size_t size)

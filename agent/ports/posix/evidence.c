@@ -38,7 +38,7 @@ static int64_t clock_ns(clockid_t clock)
  */
 static int64_t read_steal_ns(const rts_case *c)
 {
-    unsigned long long sum = 0, steal;
+    unsigned long long sum = 0;
     ssize_t n = pread(around.stat_fd, text, sizeof text - 1, 0);
     if (n <= 0)
         return -1;
@@ -49,9 +49,12 @@ static int64_t read_steal_ns(const rts_case *c)
             continue;
         snprintf(name, sizeof name, "\ncpu%u ", cpu);
         const char *line = strstr(text, name);
-        if (!line || sscanf(line + 1, "%*s %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
-            return -1;
-        sum += steal;
+        long long value = -1;
+        const char *numbers = line ? line + strlen(name) : "";
+        for (int i = 0; i < 8; i++)
+            if (!posix_number(&numbers, &value))
+                return -1;
+        sum += (unsigned long long)value;
     }
     return (int64_t)sum * (1000000000 / sysconf(_SC_CLK_TCK));
 }
@@ -65,11 +68,9 @@ static int64_t read_migrations(void)
     if (n <= 0)
         return -1;
     text[n] = '\0';
-    const char *line = strstr(text, "nr_migrations");
+    const char *line = strstr(text, "nr_migrations"), *colon = line ? strchr(line, ':') : NULL;
     long long count;
-    if (!line || sscanf(line, "nr_migrations : %lld", &count) != 1)
-        return -1;
-    return count;
+    return colon && posix_number(&(const char *){colon + 1}, &count) ? count : -1;
 }
 
 /* MSR_SMI_COUNT of Intel processors; others have none at this address. */

@@ -10,25 +10,31 @@
 
 posix_process posix_family[PROCESSES];
 
+/* Numbers of /proc/PID/stat behind the state; the last four are CPU time. */
+enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13 };
+
 /* False: it is gone. */
 static bool read_process(pid_t pid, posix_process *p)
 {
     char path[32], line[512];
-    int parent, group;
-    unsigned long user, system;
-    long children_user, children_system;
+    long long number[CHILDREN_SYSTEM + 1];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (!posix_read_line(path, line, sizeof line))
         return false;
     const char *rest = strrchr(line, ')'); /* the name before it may hold anything */
-    if (!rest ||
-        sscanf(rest, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &p->state,
-               &parent, &group, &user, &system, &children_user, &children_system) != 7)
+    if (!rest || strlen(rest) < sizeof ") S")
         return false;
+    p->state = rest[2];
+    rest += 3;
+    for (int i = PARENT; i <= CHILDREN_SYSTEM; i++)
+        if (!posix_number(&rest, &number[i]))
+            return false;
     p->pid = pid;
-    p->parent = parent;
-    p->group = group;
-    p->cpu_clocks = user + system + (unsigned long)children_user + (unsigned long)children_system;
+    p->parent = (pid_t)number[PARENT];
+    p->group = (pid_t)number[GROUP];
+    p->cpu_clocks = 0;
+    for (int i = USER; i <= CHILDREN_SYSTEM; i++)
+        p->cpu_clocks += (unsigned long)number[i];
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Small files of /proc and /sys, and a file of one's own. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
 
@@ -24,6 +25,25 @@ bool posix_read_line(const char *path, char *buffer, size_t size)
         return false;
     buffer[strcspn(buffer, "\n")] = '\0';
     return true;
+}
+
+bool posix_number(const char **text, long long *value)
+{
+    char *end;
+    *value = strtoll(*text, &end, 10);
+    if (end == *text)
+        return false;
+    *text = end;
+    return true;
+}
+
+long long posix_read_number(const char *path, long long otherwise)
+{
+    char line[32];
+    const char *text = line;
+    long long value;
+    return posix_read_line(path, line, sizeof line) && posix_number(&text, &value) ? value
+                                                                                   : otherwise;
 }
 
 /* From linux/magic.h: file systems that keep their files in memory. */

@@ -139,11 +139,16 @@ static void load_module(const char *name)
     close(file);
 }
 
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
 /* Their names begin with their numbers in the order of loading. */
 static void load_modules(void)
 {
     struct dirent **found;
-    int n = scandir(MODULES, &found, NULL, alphasort);
+    int n = scandir(MODULES, &found, NULL, by_name);
     for (int i = 0; i < n; i++) {
         if (found[i]->d_name[0] != '.')
             load_module(found[i]->d_name);

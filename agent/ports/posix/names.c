@@ -133,6 +133,17 @@ void posix_release_names(void)
     lock_fd = -1;
 }
 
+/* The agent that a file is the lock of; -1: it is none. */
+static long pid_of_lock(const char *name)
+{
+    static const char prefix[] = "rtstone-";
+    long long pid;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return -1;
+    name += sizeof prefix - 1;
+    return posix_number(&name, &pid) && !strcmp(name, ".lock") ? (long)pid : -1;
+}
+
 /*
  * Calls what(pid) for every lock file: of agents that live if `alive`, else of those that are gone,
  * with their lock held.  The sum of what it returns.
@@ -142,9 +153,9 @@ static unsigned each_agent(bool alive, unsigned (*what)(long pid))
     unsigned sum = 0;
     DIR *dir = opendir(SHM);
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[64], tail[8];
-        long pid;
-        if (sscanf(e->d_name, "rtstone-%ld.%7s", &pid, tail) != 2 || strcmp(tail, "lock"))
+        char path[64];
+        long pid = pid_of_lock(e->d_name);
+        if (pid < 0)
             continue;
         lock_path(path, sizeof path, pid);
         int fd = pid == owner ? -1 : open(path, O_RDWR | O_CLOEXEC);

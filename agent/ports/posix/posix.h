@@ -62,6 +62,13 @@ void posix_evidence_open(const rts_case *c);
 
 /* The first line of a file into buffer without its end; false: not readable. */
 bool posix_read_line(const char *path, char *buffer, size_t size);
+/* The number that a file begins with; `otherwise`: not readable, or none is there. */
+long long posix_read_number(const char *path, long long otherwise);
+/*
+ * The next whole number of *text, behind blanks, and *text behind it; false: there is none.  Not by
+ * sscanf(), which a static program pays for with 70 KB.
+ */
+bool posix_number(const char **text, long long *value);
 /* Up to size - 1 bytes of a file; -1: not readable. */
 int posix_read_file(const char *path, char *buffer, size_t size);
 

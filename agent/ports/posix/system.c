@@ -168,23 +168,24 @@ int rts_port_default_cpu(void)
 {
     rts_cpuset allowed;
     char isolated[256];
-    int last = 0, first, end, used;
+    long long first, end;
+    int last = 0;
     rts_port_cpus(&allowed);
     for (int cpu = 0; cpu < RTS_CPUS; cpu++)
         if (rts_cpuset_has(&allowed, (unsigned)cpu))
             last = cpu;
     if (!posix_read_line("/sys/devices/system/cpu/isolated", isolated, sizeof isolated))
         return last;
-    for (const char *s = isolated; sscanf(s, "%d%n", &first, &used) == 1;) {
-        s += used;
+    for (const char *s = isolated; posix_number(&s, &first); s++) {
         end = first;
-        if (*s == '-' && sscanf(s, "-%d%n", &end, &used) == 1)
-            s += used;
-        if (may_use(end))
-            last = end;
+        if (*s == '-') {
+            s++;
+            posix_number(&s, &end);
+        }
+        if (may_use((int)end))
+            last = (int)end;
         if (*s != ',')
             break;
-        s++;
     }
     return last;
 }
@@ -197,13 +198,8 @@ int rts_port_default_cpu(void)
  */
 void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
 {
-    char runtime[32], period[32];
-    long run_us = -1, period_us = -1;
-    if (posix_read_line("/proc/sys/kernel/sched_rt_runtime_us", runtime, sizeof runtime) &&
-        posix_read_line("/proc/sys/kernel/sched_rt_period_us", period, sizeof period)) {
-        sscanf(runtime, "%ld", &run_us);
-        sscanf(period, "%ld", &period_us);
-    }
+    long long run_us = posix_read_number("/proc/sys/kernel/sched_rt_runtime_us", -1);
+    long long period_us = posix_read_number("/proc/sys/kernel/sched_rt_period_us", -1);
     if (run_us <= 0 || run_us >= period_us) {
         run_us = 950000;
         period_us = 1000000;

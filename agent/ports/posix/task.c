@@ -191,10 +191,7 @@ uint64_t rts_preemptions(void)
 /* Time sharing gives out shares, not slices of a length known beforehand. */
 uint64_t rts_port_slice_ns(rts_policy policy)
 {
-    char text[32];
-    long ms = 0;
-    if (policy == RTS_RR &&
-        posix_read_line("/proc/sys/kernel/sched_rr_timeslice_ms", text, sizeof text))
-        sscanf(text, "%ld", &ms);
-    return (uint64_t)ms * 1000000;
+    if (policy != RTS_RR)
+        return 0;
+    return (uint64_t)posix_read_number("/proc/sys/kernel/sched_rr_timeslice_ms", 0) * 1000000;
 }

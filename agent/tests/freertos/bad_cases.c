@@ -67,7 +67,7 @@ static int run_overflow(rts_case *c)
     return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_settle(c);
 }
 
-#define BAD(name, fn) {.id = name, .title = "", .source = "", .help = "", .samples = 20, .run = fn}
+#define BAD(name, fn) {.id = name, .samples = 20, .run = fn}
 
 static const rts_bench benches[] = {
     BAD("bad.none", run_well),   BAD("bad.hang", run_hang),     BAD("bad.wait", run_wait),
