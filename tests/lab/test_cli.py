@@ -109,4 +109,4 @@ def test_how_a_script_reaches_the_guest() -> None:
         systems.find("q35/linux-6.1"), image=Path("k"), initramfs=Path("i"), icount=False
     )
     assert "-icount" not in free
-    assert "rtstone" not in free[free.index("-append") + 1]
+    assert "rtstone.awake" not in free[free.index("-append") + 1]
