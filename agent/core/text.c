@@ -101,11 +101,11 @@ static void put_whole(out *o, char kind, int longs, va_list *args)
 static const char *convert(out *o, const char *s, va_list *args)
 {
     int places = -1, longs = 0;
-    if (*s == '.' && *++s == '*') {
+    if (*s == '.' && s[1] == '*') {
         places = va_arg(*args, int);
-        s++;
-    } else if (s[-1] == '.') {
-        for (places = 0; *s >= '0' && *s <= '9'; s++)
+        s += 2;
+    } else if (*s == '.') {
+        for (places = 0, s++; *s >= '0' && *s <= '9'; s++)
             places = places * 10 + (*s - '0');
     }
     for (; *s == 'l' || *s == 'z'; s++)
