@@ -20,7 +20,6 @@
 #define RTS_HIST_BITS 7
 #define RTS_HIST_BUCKETS ((RTS_HIST_RANGE - RTS_HIST_BITS + 1) << RTS_HIST_BITS)
 
-#define RTS_CHUNK 64 /* samples between two turns, at most */
 #define RTS_WORST 16
 
 #if RTS_COUNT_BITS == 32

@@ -253,21 +253,21 @@ static void test_trace_keeps_extremes_and_halves_when_full(void)
 static void test_block_maxima(void)
 {
     defaults();
-    setup.samples = 64 * 3 + 10;
+    setup.samples = RTS_CHUNK * 3 + 10;
     start(0);
     for (uint64_t i = 0; r.running; i++)
-        rts_rec_add(&r, i % 64 == 13 ? 1000 + i / 64 : 1, i);
+        rts_rec_add(&r, i % RTS_CHUNK == 13 ? 1000 + i / RTS_CHUNK : 1, i);
     rts_rec_finish(&r);
     CHECK_EQ(r.blocks, 3);
-    CHECK_EQ(r.block_samples, 64);
+    CHECK_EQ(r.block_samples, RTS_CHUNK);
     for (unsigned i = 0; i < 3; i++)
         CHECK_EQ(r.block[i], 1000 + i);
-    setup.samples = 64 * (RTS_BLOCKS + 6);
+    setup.samples = RTS_CHUNK * (RTS_BLOCKS + 6);
     start(0);
     for (uint64_t i = 0; r.running; i++)
-        rts_rec_add(&r, i / 64, i);
+        rts_rec_add(&r, i / RTS_CHUNK, i);
     rts_rec_finish(&r);
-    CHECK_EQ(r.block_samples, 128);
+    CHECK_EQ(r.block_samples, 2 * RTS_CHUNK);
     CHECK_EQ(r.blocks, RTS_BLOCKS / 2 + 3);
     for (unsigned i = 0; i < r.blocks; i++)
         CHECK_EQ(r.block[i], 2 * i + 1);

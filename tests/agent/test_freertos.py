@@ -166,6 +166,41 @@ def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: s
     )  # what was removed does not slow the others
 
 
+def late(found: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
+    """The least and the greatest lateness of each series, in instructions."""
+    per_s = systems.find(board).board.instructions_per_s
+    return {
+        r["series"]: (round(r["min"] * per_s / r["hz"]), round(r["max"] * per_s / r["hz"]))
+        for r in found
+        if r["t"] == "result"
+    }
+
+
+def test_a_message_is_copied_with_interrupts_masked(emulate: Run, board: str) -> None:
+    """The longest delay grows as the message does, and by what a byte more costs to copy."""
+    sizes = [64, 1024, 4096]
+    commands = [f"case 1 dk.schedlat calls=queue size={size}" for size in sizes]
+    spans = [late(emulate([command])[0], board)["queue"] for command in commands]
+    assert len({least for least, _ in spans}) == 1  # where it falls outside the call
+    small, middle, large = (most for _, most in spans)
+    a_byte = {"freertos-a64": 0.156, "freertos-m3": 0.5625}[board]
+    assert (middle - small) / (1024 - 64) == pytest.approx(a_byte, rel=0.1)
+    assert (large - middle) / (4096 - 1024) == pytest.approx(a_byte, rel=0.1)
+
+
+def test_long_calls_of_every_kind(emulate: Run, board: str) -> None:
+    kinds = ["queue", "heap", "task"]
+    commands = [f"case {i} dk.schedlat calls={kind}" for i, kind in enumerate(kinds)]
+    first, second = emulate(commands), emulate(commands)
+    assert first == second
+    assert ends(first[0]) == ["ok"] * 3
+    spans = late(first[0], board)
+    assert list(spans) == kinds
+    assert all(least < most < 5 * least for least, most in spans.values())
+    results = [r for r in first[0] if r["t"] == "result"]
+    assert all(r["n"] == 500 and r["figures"][0][1] > 500 for r in results)
+
+
 @pytest.mark.parametrize("what", ["fault", "deep"])
 def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
     found, output, status = emulate([f"case 1 bad.{what}"], image="bad_cases.elf")

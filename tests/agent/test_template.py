@@ -49,7 +49,8 @@ def test_tables_without_texts_are_completed_by_those_of_the_local_agent() -> Non
     both = joined(Catalogue(here, {}), Catalogue(there, {})).benches
     for name, bench in here.items():
         assert (both[name].title, both[name].help) == (there[name].title, there[name].help)
-        assert all(p.help for p in both[name].params)
+        known = {p.name for p in there[name].params}  # dk.schedlat has two more here
+        assert all(p.help for p in both[name].params if p.name in known)
         assert [p.default for p in both[name].params][: len(bench.params)] == [
             p.default for p in bench.params
         ]
