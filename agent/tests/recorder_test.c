@@ -253,10 +253,10 @@ static void test_trace_keeps_extremes_and_halves_when_full(void)
 static void test_block_maxima(void)
 {
     defaults();
-    setup.samples = RTS_CHUNK * 3 + 10;
+    setup.samples = RTS_CHUNK * 3 + 5;
     start(0);
     for (uint64_t i = 0; r.running; i++)
-        rts_rec_add(&r, i % RTS_CHUNK == 13 ? 1000 + i / RTS_CHUNK : 1, i);
+        rts_rec_add(&r, i % RTS_CHUNK == 3 ? 1000 + i / RTS_CHUNK : 1, i);
     rts_rec_finish(&r);
     CHECK_EQ(r.blocks, 3);
     CHECK_EQ(r.block_samples, RTS_CHUNK);

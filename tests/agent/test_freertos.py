@@ -178,14 +178,14 @@ def late(found: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
 
 def test_a_message_is_copied_with_interrupts_masked(emulate: Run, board: str) -> None:
     """The longest delay grows as the message does, and by what a byte more costs to copy."""
-    sizes = [64, 1024, 4096]
-    commands = [f"case 1 dk.schedlat calls=queue size={size}" for size in sizes]
+    sizes = [64, 512, 2048]
+    commands = [f"case 1 dk.schedlat calls=queue size={size} samples=2000" for size in sizes]
     spans = [late(emulate([command])[0], board)["queue"] for command in commands]
     assert len({least for least, _ in spans}) == 1  # where it falls outside the call
     small, middle, large = (most for _, most in spans)
     a_byte = {"freertos-a64": 0.156, "freertos-m3": 0.5625}[board]
-    assert (middle - small) / (1024 - 64) == pytest.approx(a_byte, rel=0.1)
-    assert (large - middle) / (4096 - 1024) == pytest.approx(a_byte, rel=0.1)
+    assert (middle - small) / (512 - 64) == pytest.approx(a_byte, rel=0.1)
+    assert (large - middle) / (2048 - 512) == pytest.approx(a_byte, rel=0.1)
 
 
 def test_long_calls_of_every_kind(emulate: Run, board: str) -> None:
