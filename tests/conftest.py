@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +42,18 @@ class Done(NamedTuple):
 
 Fake = Callable[..., Path]
 Cli = Callable[..., Done]
+
+
+@contextmanager
+def busy(hogs: int) -> Iterator[None]:
+    """Leaves this machine no idle CPU."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,7 @@ from rtstone.model.suite import Asked, expand, select, shipped
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
 from rtstone.targets.process import BUILT
-from tests.conftest import Cli
+from tests.conftest import Cli, busy
 
 STALLED = """
 title = "Stalled"
@@ -48,18 +44,6 @@ def model(tmp_path: Path) -> str:
     file = tmp_path / "stalled.toml"
     file.write_text(STALLED)
     return f"sim:{file}"
-
-
-@contextmanager
-def busy(hogs: int) -> Iterator[None]:
-    """Leaves this machine no idle CPU."""
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
-    try:
-        yield
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
 
 
 def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:

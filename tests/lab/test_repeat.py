@@ -7,10 +7,6 @@ RTSTONE_LAB=all in the environment it is all that are ready.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -18,24 +14,12 @@ import pytest
 from rtstone.lab.ready import missing
 from rtstone.lab.systems import SYSTEMS
 from rtstone.targets.qemu import Qemu
-from tests.conftest import Cli
+from tests.conftest import Cli, busy
 
 IDENTITY = {"run_id", "created", "duration_s"}  # the members in which documents differ
 QUICK = {"freertos-a64", "freertos-m3", "linux-6.1"}
 NAMES = [listed.argument for listed in Qemu.listed()[:-1]]
 CASES = ["null", "sched.yield.pair", "sem.post.higher", "dk.periodic"]
-
-
-@contextmanager
-def busy(hogs: int) -> Iterator[None]:
-    """Leaves this machine no idle CPU."""
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
-    try:
-        yield
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
 
 
 def document(cli: Cli, name: str) -> dict[str, Any]:
