@@ -25,6 +25,7 @@ FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
 NOT_HERE = {
     "tune apply": "would change this machine; tests/system applies it to a copy of one",
     "tune restore": "as tune apply",
+    "run --resume": "needs a run that was interrupted; tests/cli/test_resume.py has one",
     "lab build": "make test does",
     "lab fetch": "make test does",
 }
@@ -49,9 +50,7 @@ def shortened(words: list[str]) -> list[str]:
     text = " ".join(words)
     name = next((name for name in SHORTER if f"{text} ".startswith(f"{name} ")), None)
     added = SHORTER.get(name or "", [])
-    if "--resume" in words:
-        added = []
-    elif name == "run" and not {"--target", "--cpus"} & set(words):
+    if name == "run" and not {"--target", "--cpus"} & set(words):
         added = [*added, "--target", "sim"]
     return [*words, *added]
 
