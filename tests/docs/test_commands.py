@@ -1,4 +1,7 @@
-"""Every command in the documentation is run: each page is a session in a store of its own.
+"""Every command in the documentation is run.
+
+A page is a session in a store of its own, in which there are two runs already; the README is a
+list of which every line stands for itself.
 
 They are run as they are written, but shorter: what is measured here is the documentation, so runs
 that name no target go to the simulated one, and all take as little time as they can.
@@ -20,6 +23,8 @@ from tests.docs.commands import PAGES, Command, commands
 
 RTSTONE = [str(Path(sys.executable).parent / "rtstone")]
 FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
+
+LISTS = {"README.md"}  # of commands that are no session
 
 # What is not run, and why.  Each beginning must stand in some page.
 NOT_HERE = {
@@ -55,39 +60,46 @@ def shortened(words: list[str]) -> list[str]:
     return [*words, *added]
 
 
-def run(command: Command, page: Path, where: Path) -> None:
+def run(command: Command, page: str, where: Path) -> None:
     for target in (word for word in command.words if word.startswith("qemu:")):
         if target.partition("+")[0] not in ready():
             return  # `rtstone lab list` says what brings it
     done = subprocess.run(
         [*RTSTONE, *shortened(command.words)],
         cwd=where,
-        env=os.environ | {"COLUMNS": "100", "TERM": "dumb"},
+        env=os.environ | {"RTSTONE_HOME": str(where / "home"), "COLUMNS": "100", "TERM": "dumb"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
-    told = f"{page.name}:{command.line}: {command.text}: exit {done.returncode}\n{done.stderr}"
+    told = f"{page}:{command.line}: {command.text}: exit {done.returncode}\n{done.stderr}"
     assert done.returncode in FAIR, told
     assert "Traceback" not in done.stderr, told
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader's directory, with files, and a store with two runs."""
+    where: Path = tmp_path_factory.mktemp("docs")
+    shutil.copytree(FILES, where, dirs_exist_ok=True)
+    for _ in range(2):
+        run(Command(0, ["run", "quick"]), "before", where)
+    return where
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work(page: Path, place: Path, tmp_path: Path) -> None:
     found = [
         command
         for command in commands(page.read_text(encoding="utf-8"))
         if not any(" ".join(command.words).startswith(name) for name in NOT_HERE)
     ]
-    if not found:
-        return
-    shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
-    for name in ("run quick", "run quick"):  # what `last~1` and `last` are
-        run(Command(0, name.split()), page, tmp_path)
-    for command in found:
-        run(command, page, tmp_path)
+    for number, command in enumerate(found):
+        if number == 0 or page.name in LISTS:
+            where = Path(shutil.copytree(place, tmp_path / str(number)))
+        run(command, page.name, where)
 
 
 def test_what_is_not_run_is_written_somewhere() -> None:
