@@ -7,12 +7,12 @@ comes out is a ratio; where a value is not above zero, on the values themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, expm1, hypot, inf, log, log1p, sqrt
+from math import ceil, hypot, inf, log, log1p, sqrt
 from statistics import fmean, variance
 from typing import NamedTuple
 
 from rtstone.model.comparison import Basis, Verdict
-from rtstone.stats.quantiles import two_sided
+from rtstone.model.interval import t_quantile
 
 LEVEL = 0.05  # of comparisons of equal systems, at most so many find a difference anywhere
 MARGIN = 0.02  # ratios within 1 ± so much are no difference
@@ -101,11 +101,11 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     estimate = _over_runs(sides)
     if estimate is None:
         return _unknown(sides, alpha, better)
-    half = two_sided(alpha, estimate.df) * estimate.se
+    half = t_quantile(1 - alpha, estimate.df) * estimate.se
     interval = (estimate.centre - half, estimate.centre + half)
     if estimate.basis == "single":
         interval = _widened(sides, estimate, interval, alpha)
-    once = two_sided(LEVEL, estimate.df) * estimate.once
+    once = t_quantile(1 - LEVEL, estimate.df) * estimate.once
     floor = max(once, sides.resolution)
     verdict = _verdict(sides, estimate.centre, interval, floor, better)
     judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
@@ -230,9 +230,7 @@ def margin(sides: Sides, floor: float) -> float:
     return max(MARGIN * size, min(floor, WIDEST * size), sides.resolution)
 
 
-def _verdict(
-    sides: Sides, centre: float, interval: Interval, floor: float, better: int
-) -> Verdict:
+def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, better: int) -> Verdict:
     """The interval holds the noise of runs; what is smaller than the resolution is not seen."""
     if _beyond(interval, sides.resolution):
         return _side(centre, better)
@@ -274,8 +272,3 @@ def _wanted(judged: Judged, runs: int) -> str:
     noun = "pair" if judged.basis == "pairs" else "run"
     side = "" if judged.basis == "pairs" else " a side"
     return f"about {each} more {noun}{'s' * (each != 1)}{side}"
-
-
-def as_ratio(value: float) -> float:
-    """A floor of logarithms as a ratio less 1."""
-    return expm1(value)

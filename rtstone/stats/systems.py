@@ -1,4 +1,8 @@
-"""The systems of a comparison: runs, those that differ in nothing but the seed taken together."""
+"""The systems of a comparison: runs, and which of them are taken together.
+
+They are those that a person put together, those of one side of a session that measured in turn, and
+those that differ in nothing but the seed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ SEED, SYSTEM = "seed", "system"  # of a target's detail
 
 
 class System(NamedTuple):
-    """One column: its label, and its runs with different seeds or its only run."""
+    """One column: its label, and its runs."""
 
     label: str
     runs: list[Run]
@@ -27,6 +31,11 @@ class System(NamedTuple):
     def seeds(self) -> list[int]:
         """The seeds in the order of the runs."""
         return [seed for run in self.runs if (seed := _seed(run)) is not None]
+
+    def told(self, number: int) -> str:
+        """Which of its runs that is, in words."""
+        seed = _seed(self.runs[number])
+        return self.runs[number].run_id if seed is None else f"seed {seed}"
 
     def column(self) -> Column:
         """What the document says of it."""
@@ -45,8 +54,34 @@ class System(NamedTuple):
         )
 
 
-def systems(runs: Sequence[Run]) -> list[System]:
-    """The runs by system, in the order in which they are named."""
+def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
+    """The runs by system, in the order in which they are named; lists are one system each."""
+    single = [run for run in named if isinstance(run, Run)]
+    if len(single) == len(named):
+        groups = _sides(single) or _seeds(single)
+    else:
+        groups = [[runs] if isinstance(runs, Run) else list(runs) for runs in named]
+    return [System(*pair) for pair in zip(_labels(groups), groups, strict=True)]
+
+
+def session(runs: Sequence[Run]) -> str | None:
+    """The session that took all of these in turn, None if there is none."""
+    sessions = {run.turn.session if run.turn else None for run in runs}
+    return sessions.pop() if len(sessions) == 1 else None
+
+
+def _sides(runs: Sequence[Run]) -> list[list[Run]]:
+    """Those of a session by side and pair; none, if they are not of one."""
+    if not session(runs):
+        return []
+    sides: dict[str, list[Run]] = {"A": [], "B": []}
+    for run in sorted(runs, key=lambda run: run.run_id):  # as they were taken
+        if run.turn and any(result.n or result.figures for result in run.results):
+            sides[run.turn.side].append(run)
+    return [side for side in sides.values() if side]
+
+
+def _seeds(runs: Sequence[Run]) -> list[list[Run]]:
     groups: list[list[Run]] = []
     for run in runs:
         home = next((group for group in groups if _joins(run, group)), None)
@@ -54,7 +89,7 @@ def systems(runs: Sequence[Run]) -> list[System]:
             groups.append([run])
         else:
             home.append(run)
-    return [System(*pair) for pair in zip(_labels(groups), groups, strict=True)]
+    return groups
 
 
 def _seed(run: Run) -> int | None:
@@ -81,10 +116,11 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     """A name for each; where it would be that of another, with what tells them apart."""
     firsts = [group[0] for group in groups]
     boards, kernels = ([run.target.detail.get(n) for run in firsts] for n in ("board", "kernel"))
+    sides = [run.turn.side if run.turn else None for run in firsts]
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
     labels = [_name(run) for run in firsts]
-    for more in (boards, kernels, tails, numbers):
+    for more in (boards, kernels, sides, tails, numbers):
         told: dict[str, set[object]] = defaultdict(set)
         for label, word in zip(labels, more, strict=True):
             told[label].add(word)

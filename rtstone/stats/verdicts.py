@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from math import exp, log
+from functools import partial
+from math import exp, expm1, log
 from statistics import variance
 from typing import NamedTuple
 
+from msgspec import structs
+
 from rtstone.model.comparison import Effect, Pair, Part, Rules, Tally, Verdict
-from rtstone.model.direction import SMALLER
 from rtstone.model.documents import Result
 from rtstone.stats.effects import (
     LEVEL,
@@ -22,7 +24,6 @@ from rtstone.stats.effects import (
     Judged,
     Noise,
     Sides,
-    as_ratio,
     judge,
     scale,
     there,
@@ -81,9 +82,11 @@ class _Effect(NamedTuple):
 
 
 def judged(
-    cases: Sequence[Case], names: Sequence[tuple[str, str]] = (), floor: str = ""
+    cases: Sequence[Case], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
 ) -> tuple[dict[int, list[Effect]], Rules]:
-    """The effects by row, and what they rest on.  ``names``: the run ids of each pair."""
+    """The effects by row, and what they rest on.  ``pairs``: number, place among the
+    runs of a side, and run ids of each.
+    """
     found = [effect for case in cases for effect in _effects(case)]
     tried = sum(bool(e.sides and not all(e.sides.exact)) for e in found)
     alpha = LEVEL / max(tried, 1)
@@ -95,9 +98,9 @@ def judged(
         effects=tried,
         correction=CORRECTION,
         margin=MARGIN,
-        floor=floor,
+        floor="",
         tally=tally(e.verdict for told in effects.values() for e in told),
-        pairs=[_alone(number, ids, found, alpha) for number, ids in enumerate(names)],
+        pairs=[_alone(pair, found, alpha) for pair in pairs],
     )
     return effects, rules
 
@@ -113,26 +116,25 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
     )
 
 
-def _alone(
-    number: int, ids: tuple[str, str], found: Sequence[_Effect], alpha: float
-) -> Pair:
+def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
     """What one pair would have told, with the noise of all the others."""
+    number, here, ids = pair
     verdicts: list[Verdict] = []
     for effect in found:
         sides = effect.sides
         if sides is None or not sides.paired:
             continue
-        first, other = sides.first[number], sides.other[number]
+        first, other = sides.first[here], sides.other[here]
         if first is not None and other is not None:
             rest = [
-                there([value for place, value in enumerate(values) if place != number])
+                there([value for place, value in enumerate(values) if place != here])
                 for values in (sides.first, sides.other)
             ]
             alone = sides._replace(
                 first=[first], other=[other], paired=False, noise=_scatter(rest), within=None
             )
             verdicts.append(judge(alone, alpha, effect.case.better).verdict)
-    return Pair(number=number + 1, runs=ids, tally=tally(verdicts))
+    return Pair(number=number, runs=ids, tally=tally(verdicts))
 
 
 # ---- what there is to judge ---------------------------------------------------------------------
@@ -167,8 +169,8 @@ def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
         why = "timed in batches of different sizes, which have no tail in common"
         return _Effect(case, part, statistics[-1], None, samples, why)
     for statistic in statistics:
-        if all(_value(results, statistic) is not None for results in runs):
-            sides = _sides(case, lambda results, s=statistic: _value(results, s), part, statistic)
+        if all(_value(statistic, results) is not None for results in runs):
+            sides = _sides(case, partial(_value, statistic), part, statistic)
             return _Effect(case, part, statistic, sides, samples)
     least = min(sum(r.n for r in results) for results in runs)
     needed = round(_ENOUGH / _BEYOND[statistics[-1]])
@@ -177,7 +179,7 @@ def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
     return _Effect(case, part, statistics[-1], None, samples, why, short)
 
 
-def _value(results: Sequence[Result], statistic: str) -> float | None:
+def _value(statistic: str, results: Sequence[Result]) -> float | None:
     """Of a run, which may have had the case more than once."""
     value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
     return value
@@ -254,8 +256,10 @@ def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
         for results in side.runs
         if results
     ]
-    tick = max(ticks) if case.figure is None else 0.0
-    if not tick or not ratio:
+    tick = max(ticks)
+    if case.figure is not None or (case.first.counted and case.other.counted):
+        return 0.0
+    if not ratio:
         return tick
     least = min(values)
     return log(1 + (tick / least if least < _EXACT_TICKS * tick else _BUCKET))
@@ -264,9 +268,7 @@ def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
 # ---- the samples of a single run ----------------------------------------------------------------
 
 
-def _within(
-    case: Case, statistic: str, ratio: bool
-) -> Callable[[float], Interval | None] | None:
+def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interval | None] | None:
     """The interval of other less first from the samples themselves, at a level.
 
     None where the scatter of runs holds it already: it is that of runs as long as these.
@@ -305,9 +307,7 @@ def _mover(
     if ratio:
         if first[1] <= 0 or other[1] <= 0:
             return None
-        first, other = (
-            (log(value), log(low), log(high)) for value, low, high in (first, other)
-        )
+        first, other = ((log(value), log(low), log(high)) for value, low, high in (first, other))
     (a, a_low, a_high), (b, b_low, b_high) = first, other
     apart = b - a
     return (
@@ -320,33 +320,30 @@ def _mover(
 
 
 def _judged(effect: _Effect, alpha: float) -> Effect:
-    case, sides = effect.case, effect.sides
-    if sides is None:
-        return Effect(
-            part=effect.part, statistic=effect.statistic, column=case.column,
-            verdict="inconclusive", reason=effect.reason, missing=effect.missing,
-        )  # fmt: skip
-    told = judge(sides, alpha, case.better)
-    missing = None if told.more is None else round(effect.samples * (told.more - 1)) or None
-    values = _ratio(told) if sides.ratio else _difference(told)
-    return Effect(
-        part=effect.part, statistic=effect.statistic, column=case.column, verdict=told.verdict,
-        missing=missing, reason=told.reason, basis=told.basis, runs=told.runs, **values,
+    told = Effect(
+        part=effect.part, statistic=effect.statistic, column=effect.case.column,
+        verdict="inconclusive", reason=effect.reason, missing=effect.missing,
     )  # fmt: skip
+    if effect.sides is None:
+        return told
+    found = judge(effect.sides, alpha, effect.case.better)
+    missing = None if found.more is None else round(effect.samples * (found.more - 1)) or None
+    told = structs.replace(
+        told, verdict=found.verdict, missing=missing, reason=found.reason, basis=found.basis,
+        runs=found.runs,
+    )  # fmt: skip
+    return (_ratio if effect.sides.ratio else _difference)(told, found)
 
 
-class _Values(NamedTuple):
-    pass
+def _ratio(effect: Effect, found: Judged) -> Effect:
+    low, high = found.interval or (0.0, 0.0)
+    return structs.replace(
+        effect,
+        ratio=exp(found.centre),
+        ci95=(exp(low), exp(high)) if found.interval else None,
+        floor=None if found.floor is None else expm1(found.floor),
+    )
 
 
-def _ratio(told: Judged) -> dict[str, float | Interval | None]:
-    low, high = told.interval or (0.0, 0.0)
-    return {
-        "ratio": exp(told.centre),
-        "ci95": (exp(low), exp(high)) if told.interval else None,
-        "floor": None if told.floor is None else as_ratio(told.floor),
-    }
-
-
-def _difference(told: Judged) -> dict[str, float | Interval | None]:
-    return {"difference": told.centre, "difference_ci95": told.interval}
+def _difference(effect: Effect, found: Judged) -> Effect:
+    return structs.replace(effect, difference=found.centre, difference_ci95=found.interval)
