@@ -150,7 +150,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What the verdicts of a comparison rest on.
 
     ``level``: of all comparisons of equal systems, so many at most find any difference.
-    ``effects`` is how many are judged together; each interval is at 1 - level/effects.
+    ``effects`` is how many are judged together; each interval is at
+    1 - 0.8 level/effects, a fifth being kept back for scatter that is not normal.
     ``margin``: a ratio within 1 ± so much, or within the noise floor, is no difference.
     ``floor``: where the noise floor is from.
     """

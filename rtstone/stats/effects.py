@@ -15,9 +15,13 @@ from rtstone.model.comparison import Basis, Verdict
 from rtstone.model.interval import t_quantile
 
 LEVEL = 0.05  # of comparisons of equal systems, at most so many find a difference anywhere
+KEPT = 0.2  # of the level is kept back: Student's t is exact only where runs scatter normally
 MARGIN = 0.02  # ratios within 1 ± so much are no difference
 WIDEST = 0.10  # beyond it no noise floor widens the margin: "no difference" would say too little
 UNKNOWN = 3.0  # noise makes at most a ratio of 1 + this of a median, where it is not known
+
+_EDGE = 0.01  # of the margin: a verdict that hangs on less is not to be had by more samples
+_NEAR = 1.02  # how closely a number of samples is told
 
 Interval = tuple[float, float]
 
@@ -111,9 +115,8 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
     few = _few(estimate, alpha)
     if verdict in ("better", "worse") and few and not _beyond(interval, _unknown_floor(sides)):
-        judged = judged._replace(verdict="inconclusive")
-        return judged._replace(more=1 + few / estimate.runs, reason=_wanted(judged, few))
-    return judged if verdict != "inconclusive" else _lacking(sides, judged, few)
+        return _short_of_runs(judged, few)
+    return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
 
 
 # ---- from runs to an estimate -------------------------------------------------------------------
@@ -224,10 +227,9 @@ def _side(centre: float, better: int) -> Verdict:
 
 def margin(sides: Sides, floor: float) -> float:
     """Within it either way is no difference: 2%, or the noise floor up to 10%."""
-    if sides.ratio:
-        return max(log1p(MARGIN), min(floor, log1p(WIDEST)), sides.resolution)
-    size = max(map(abs, [*there(sides.first), *there(sides.other)]))
-    return max(MARGIN * size, min(floor, WIDEST * size), sides.resolution)
+    size = 1.0 if sides.ratio else max(map(abs, [*there(sides.first), *there(sides.other)]))
+    least, most = (log1p(m) if sides.ratio else m * size for m in (MARGIN, WIDEST))
+    return max(least, min(floor, most))
 
 
 def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, better: int) -> Verdict:
@@ -235,7 +237,7 @@ def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, bett
     if _beyond(interval, sides.resolution):
         return _side(centre, better)
     within = margin(sides, floor)
-    if -within <= interval[0] and interval[1] <= within:
+    if sides.resolution <= within and -within <= interval[0] and interval[1] <= within:
         return "no difference"
     return "inconclusive"
 
@@ -246,29 +248,48 @@ def _few(estimate: _Estimate, alpha: float) -> int:
     A system may have two states that a run falls into at its start, as likely one as the other (the
     layout of its memory, say).  Each side in one of them has the chance 2 / 2^runs, and no scatter.
     """
-    needed = ceil(log(2 / alpha, 2))
-    return max(0, needed - estimate.witnesses)
+    return max(0, ceil(log(2 / alpha, 2)) - estimate.witnesses)
 
 
-def _lacking(sides: Sides, judged: Judged, few: int) -> Judged:
-    """How much is missing to the nearer of the two verdicts, by the law of the square root."""
-    assert judged.interval is not None
-    half = (judged.interval[1] - judged.interval[0]) / 2
-    away = abs(judged.centre)
-    target = max(margin(sides, judged.floor or 0) - away, away - sides.resolution)
+def _short_of_runs(judged: Judged, few: int) -> Judged:
     if judged.basis == "single":
-        why = "the noise of single runs hides it" if sides.ratio else "hidden by noise"
-        return judged._replace(reason=why)
-    if target <= 0 or half <= 0:
-        return judged._replace(reason="at the edge of what the clock resolves")
-    more = max((half / target) ** 2, 1 + few / judged.runs)
-    runs = ceil(judged.runs * (more - 1))
-    return judged._replace(more=more, reason=_wanted(judged, runs))
+        why = f"{few} more runs are needed to know the noise floor"
+        return judged._replace(verdict="inconclusive", reason=why)
+    more = 1 + few / judged.runs
+    return judged._replace(verdict="inconclusive", more=more, reason=_wanted(judged, more))
 
 
-def _wanted(judged: Judged, runs: int) -> str:
-    """What to measure more of; ``runs`` are those of both sides."""
-    each = ceil(runs / 2)
+def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> Judged:
+    """How much is missing to the nearer of the two verdicts, by the law of the square root."""
+    within = margin(sides, judged.floor or 0)
+    if sides.resolution > within:
+        return judged._replace(reason="too few ticks of the clock")
+    if judged.basis == "single":
+        return judged._replace(reason="within what single runs scatter")
+    away = abs(judged.centre)
+    target = max(within - away, away - sides.resolution)
+    if target <= _EDGE * within:
+        return judged._replace(reason="at the edge of the margin")
+    more = max(_times(estimate, alpha, target), 1 + _few(estimate, alpha) / judged.runs)
+    return judged._replace(more=more, reason=_wanted(judged, more))
+
+
+def _times(estimate: _Estimate, alpha: float, half: float) -> float:
+    """With how many times as many runs the interval is so narrow; t falls as runs are added."""
+
+    def wide(more: float) -> float:
+        return t_quantile(1 - alpha, estimate.df * more) * estimate.se / sqrt(more)
+
+    low, high = 1.0, max((wide(1.0) / half) ** 2, 1.0)
+    while high > low * _NEAR:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if wide(middle) > half else (low, middle)
+    return high
+
+
+def _wanted(judged: Judged, more: float) -> str:
+    """What to measure more of."""
+    each = max(1, ceil(judged.runs * (more - 1) / 2))
     noun = "pair" if judged.basis == "pairs" else "run"
     side = "" if judged.basis == "pairs" else " a side"
     return f"about {each} more {noun}{'s' * (each != 1)}{side}"

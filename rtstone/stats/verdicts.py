@@ -18,6 +18,7 @@ from msgspec import structs
 from rtstone.model.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.model.documents import Result
 from rtstone.stats.effects import (
+    KEPT,
     LEVEL,
     MARGIN,
     Interval,
@@ -89,7 +90,7 @@ def judged(
     """
     found = [effect for case in cases for effect in _effects(case)]
     tried = sum(bool(e.sides and not all(e.sides.exact)) for e in found)
-    alpha = LEVEL / max(tried, 1)
+    alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
     for effect in found:
         effects[effect.case.row].append(_judged(effect, alpha))
