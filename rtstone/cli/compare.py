@@ -78,7 +78,7 @@ def command(
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
         raise UsageError(f"{name} is for measuring; name two targets with --run A B")
     if not names:
-        raise click.MissingParameter(param_hint="'RUN'", param_type="argument")
+        raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.compare import compare
 
     beside = [load(find(name)) for text in floor for name in _several(text)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rtstone.model.benches import quantity
 from rtstone.model.comparison import Difference, Grade, Holds
 from rtstone.model.documents import Run, Value
-from rtstone.stats.systems import System
+from rtstone.stats.systems import System, called
 from rtstone.wire.records import Loaded, Param
 
 TIME = "ns"
@@ -46,6 +46,9 @@ def mixed(runs: Sequence[Run]) -> str | None:
     apart = [System(run.run_id, [run]) for run in runs]
     if why := refusal(apart):
         return why
+    for what, of in (("target", called), ("kernel", _condition("kernel.release"))):
+        if differing(what, "care", [(run.run_id, _words(of(run))) for run in runs]):
+            return f"{what} is not the same"
     for difference in circumstances(apart)[1]:
         if difference.grade == "care" and difference.aspect != SEEDS:
             return f"{difference.aspect} is not the same"

@@ -121,7 +121,10 @@ class Judge:
             )
         if several := [s.label for s in self._systems if len(s.runs) > 1]:
             return f"from the scatter of the runs of {' and '.join(several)}"
-        return f"unknown, so only medians beyond a ratio of {1 + UNKNOWN:g} are called different"
+        return (
+            "unknown: intervals hold the samples of single runs alone, and only medians beyond a "
+            f"ratio of {1 + UNKNOWN:g} are called different"
+        )
 
     def _remarks(self) -> Iterator[str]:
         """What can make these verdicts wrong."""

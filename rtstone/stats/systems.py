@@ -106,8 +106,8 @@ def _joins(run: Run, group: Sequence[Run]) -> bool:
 def _same(one: Run, other: Run) -> bool:
     def made(run: Run) -> tuple[object, ...]:
         detail = {name: v for name, v in run.target.detail.items() if name != SEED}
-        name = None if SYSTEM in detail else run.target.name  # it may hold the seed
-        return name, detail, run.agent, run.clock and run.clock.unit
+        target = None if SYSTEM in detail else run.target.name  # it may hold the seed
+        return target, detail, run.agent, run.clock and run.clock.unit
 
     return made(one) == made(other)
 
@@ -119,7 +119,7 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     sides = [run.turn.side if run.turn else None for run in firsts]
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
-    labels = [_name(run) for run in firsts]
+    labels = [called(run) for run in firsts]
     for more in (boards, kernels, sides, tails, numbers):
         told: dict[str, set[object]] = defaultdict(set)
         for label, word in zip(labels, more, strict=True):
@@ -131,7 +131,8 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     return labels
 
 
-def _name(run: Run) -> str:
+def called(run: Run) -> str:
+    """What a person calls the system that a run measured."""
     system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
     if not isinstance(system, str):
         return run.target.name

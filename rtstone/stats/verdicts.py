@@ -38,6 +38,7 @@ _BUCKET = 1 / 128  # the width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
 _FEWER = 0.8  # a run with fewer samples than so much of another's is less certain than that
 _ENOUGH = 10  # samples beyond a percentile, without which it is not given
+_MOST = 700.0  # logarithm of what a number may be
 _BEYOND = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
 
 Runs = Sequence[Sequence[Result]]  # the usable results of a case, run by run; a run may have none
@@ -337,13 +338,12 @@ def _judged(effect: _Effect, alpha: float) -> Effect:
 
 
 def _ratio(effect: Effect, found: Judged) -> Effect:
-    low, high = found.interval or (0.0, 0.0)
-    return structs.replace(
-        effect,
-        ratio=exp(found.centre),
-        ci95=(exp(low), exp(high)) if found.interval else None,
-        floor=None if found.floor is None else expm1(found.floor),
-    )
+    ends = None
+    # Of two or three runs an interval may reach beyond all numbers: then it tells nothing.
+    if found.interval and max(map(abs, found.interval)) < _MOST:
+        ends = exp(found.interval[0]), exp(found.interval[1])
+    floor = None if found.floor is None or found.floor > _MOST else expm1(found.floor)
+    return structs.replace(effect, ratio=exp(found.centre), ci95=ends, floor=floor)
 
 
 def _difference(effect: Effect, found: Judged) -> Effect:
