@@ -7,7 +7,7 @@ between one pass and the next is the noise that the comparison has to know.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -108,13 +108,6 @@ def take(
         if error and not isinstance(error, Inconclusive):
             return Taken(runs, error)
     return Taken(runs, doubt)
-
-
-def whole(runs: Sequence[Run]) -> Iterator[Run]:
-    """The runs of pairs of which both sides were measured."""
-    sides = [{run.turn.pair for run in runs if run.turn and run.turn.side == s} for s in "AB"]
-    both = sides[0] & sides[1]
-    return (run for run in runs if run.turn and run.turn.pair in both)
 
 
 def _varied(side: Side, pair: int) -> Side:

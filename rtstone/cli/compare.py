@@ -16,7 +16,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.store.session import members
-from rtstone.turns import PAIRS, Next, Side, check, take, whole
+from rtstone.turns import PAIRS, Next, Side, check, take
 
 if TYPE_CHECKING:
     from rtstone.model.comparison import Comparison
@@ -104,12 +104,11 @@ def _measured(asked: list[Request], pairs: int) -> int:
             listener=lambda: listener_for(json), tell=lambda coming: _tell(coming, json),
         )  # fmt: skip
         from rtstone.stats.compare import compare
+        from rtstone.stats.systems import in_pairs
 
-        if both := list(whole(runs)):
+        if both := in_pairs(runs):
             with maybe_unread():
                 _show(compare(both), json)
-        elif error is None:
-            raise UsageError("no pair was measured")
         status = told(error)
         return Interrupted.exit_code if interrupt.requested else status
 

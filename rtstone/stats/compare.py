@@ -96,7 +96,7 @@ def _check(runs: Sequence[Run]) -> None:
 def _alone(system: System) -> str:
     runs = len(system.runs)
     if session(system.runs):
-        return f"only one side of a session, {system.label}, in {runs} runs; name the other too"
+        return f"no pair of runs in the session, {session(system.runs)}; measure it again"
     return (
         f"only one system, {system.label}, in {runs} runs that differ in the seed; "
         "name a run of another"

@@ -58,7 +58,7 @@ def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
     """The runs by system, in the order in which they are named; lists are one system each."""
     single = [run for run in named if isinstance(run, Run)]
     if len(single) == len(named):
-        groups = _sides(single) or _seeds(single)
+        groups = [side for side in _sides(single) if side] or _seeds(single)
     else:
         groups = [[runs] if isinstance(runs, Run) else list(runs) for runs in named]
     return [System(*pair) for pair in zip(_labels(groups), groups, strict=True)]
@@ -70,15 +70,20 @@ def session(runs: Sequence[Run]) -> str | None:
     return sessions.pop() if len(sessions) == 1 else None
 
 
+def in_pairs(runs: Sequence[Run]) -> list[Run]:
+    """Those of a session that stand in a pair of which both sides measured anything."""
+    there = [run for run in runs if any(r.n or r.figures for r in run.results)]
+    sides = [{r.turn.pair for r in there if r.turn and r.turn.side == side} for side in "AB"]
+    both = set.intersection(*sides)
+    return [run for run in there if run.turn and run.turn.pair in both]
+
+
 def _sides(runs: Sequence[Run]) -> list[list[Run]]:
-    """Those of a session by side and pair; none, if they are not of one."""
+    """Those of a session by side, as they were taken; none, if they are not of one."""
     if not session(runs):
         return []
-    sides: dict[str, list[Run]] = {"A": [], "B": []}
-    for run in sorted(runs, key=lambda run: run.run_id):  # as they were taken
-        if run.turn and any(result.n or result.figures for result in run.results):
-            sides[run.turn.side].append(run)
-    return [side for side in sides.values() if side]
+    ordered = sorted(in_pairs(runs), key=lambda run: run.run_id)
+    return [[r for r in ordered if r.turn and r.turn.side == side] for side in "AB"]
 
 
 def _seeds(runs: Sequence[Run]) -> list[list[Run]]:

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from rtstone.measure import measure
 from rtstone.model.documents import Run
+from rtstone.model.plan import Plan
+from rtstone.store.rundir import load
 from rtstone.store.rundir import runs as home
-from tests.conftest import Cli
+from rtstone.turns import order
+from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 
 
@@ -163,3 +170,30 @@ def test_what_cannot_be_measured_or_joined_is_one_line(
     assert (done.status, done.out) == (2, "")
     (told,) = done.says.splitlines()
     assert says in told
+
+
+def test_an_interrupt_keeps_the_pairs_there_are(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fourth run, the second of A, is not measured: the third has no other side."""
+    begun: list[str] = []
+
+    def measured(plan: Plan, *arguments: Any, **named: Any) -> Any:
+        begun.append(plan.run_id)
+        if len(begun) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return measure(plan, *arguments, **named)
+
+    monkeypatch.setattr("rtstone.turns.measure", measured)
+    done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 3, "--json")
+    assert done.status == 130
+    assert len(begun) == 4
+    assert [column["runs"] for column in done.document["columns"]] == [begun[:1], begun[1:2]]
+    assert [load(home() / name).turn for name in begun] == order(begun[0][:-5], 3)[:4]
+    assert cli("compare", "last", "--json").document == done.document
+
+
+def test_without_a_pair_there_is_nothing_to_compare(fake: Fake, cli: Cli) -> None:
+    fake(at=1, fate="kill")
+    done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 2)
+    assert (done.status, done.out) == (4, "")
