@@ -69,7 +69,7 @@ def _twofold(effect: Effect) -> bool:
 def _times(ratio: float, whole: bool) -> str:
     if whole or ratio >= 10:
         return f"x{ratio:.3g}" if ratio < 1000 else f"x{count(float(f'{ratio:.3g}'))}"
-    percent = 100 * (ratio - 1)
+    percent = round(100 * (ratio - 1), 1)
     return f"{percent:+.0f}%" if abs(percent) >= 10 else f"{percent:+.1f}%"
 
 
