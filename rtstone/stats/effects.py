@@ -248,7 +248,8 @@ def _few(estimate: _Estimate, alpha: float) -> int:
     A system may have two states that a run falls into at its start, as likely one as the other (the
     layout of its memory, say).  Each side in one of them has the chance 2 / 2^runs, and no scatter.
     """
-    return max(0, ceil(log(2 / alpha, 2)) - estimate.witnesses)
+    whole = alpha / (1 - KEPT)  # this chance is exact
+    return max(0, ceil(log(2 / whole, 2)) - estimate.witnesses)
 
 
 def _short_of_runs(judged: Judged, few: int) -> Judged:
