@@ -15,7 +15,7 @@ COMMANDS = {
     "list": "What there is: benches, suites, loads, targets, runs.",
     "show": "One run.",
     "report": "One offline page of one or more runs.",
-    "compare": "Several systems side by side, bench by bench.",
+    "compare": "How systems differ, case by case, and how certain that is.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",

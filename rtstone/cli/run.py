@@ -37,20 +37,21 @@ class Request(msgspec.Struct, frozen=True):
 
     names: list[str]
     target: str
-    loads: tuple[str, ...]
-    params: dict[str, str]
-    time: str | None
-    cpus: str | None
-    out: Path | None
-    json: bool
-    keep_idle: bool
-    resume: str | None
-    icount: str | None
+    loads: tuple[str, ...] = ()
+    params: dict[str, str] = {}
+    time: str | None = None
+    cpus: str | None = None
+    out: Path | None = None
+    json: bool = False
+    keep_idle: bool = False
+    resume: str | None = None
+    icount: str | None = None
 
 
-def _assignments(
+def assignments(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
+    """The values of -p by name.  Raises UsageError."""
     pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -83,7 +84,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "what the suite says.",
 )  # fmt: skip
 @click.option(
-    "-p", "params", multiple=True, callback=_assignments, metavar="KEY=VALUE",
+    "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
     help="A parameter of every case that has it, with units: period=1ms, size=16KiB; "
     "several values (a=1,2) make a grid.",
 )  # fmt: skip
@@ -134,11 +135,21 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     plan = _plan(request, created, place, offered=offered, known=known, target=target)
     cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
-    listener = _listener(request.json)
+    listener = listener_for(request.json)
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )
     return _show(request, run, directory, error)
+
+
+def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
+    """The target and what is to be done on it.  Raises UsageError, TargetError, Interrupted."""
+    target = find(request.target)
+    place = Place(name=request.target, detail=dict(target.detail()))
+    offered = catalogue(target, interrupt)
+    known = _known(target, offered, interrupt)
+    created = datetime.now(UTC)
+    return target, _plan(request, created, place, offered=offered, known=known, target=target)
 
 
 def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
@@ -147,7 +158,7 @@ def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneErr
             print_document(run)
         else:
             _print_summary(run, directory.path)
-    return _told(error)
+    return told(error)
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
@@ -177,7 +188,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     target = find(plan.target.name)
     run, error = measure(
         plan, target, cpus=measured_cpus(plan, target), directory=directory,
-        listener=_listener(request.json), interrupt=interrupt, earlier=gathered(plan, *logs),
+        listener=listener_for(request.json), interrupt=interrupt, earlier=gathered(plan, *logs),
     )  # fmt: skip
     return _show(request, run, directory, error)
 
@@ -235,7 +246,8 @@ def _nothing(created: datetime, place: Place, reason: str) -> Run:
     )
 
 
-def _listener(json: bool) -> Listener:
+def listener_for(json: bool) -> Listener:
+    """What tells a person of the course of a run, on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
     from rtstone.report.terminal import Display, Lines, console
@@ -250,7 +262,7 @@ def _print_summary(run: Run, path: Path) -> None:
     out.print(*summary(run, out.width, path), sep="\n")
 
 
-def _told(error: RtstoneError | None) -> int:
+def told(error: RtstoneError | None) -> int:
     """Says on stderr what went wrong; the exit code."""
     if error is None:
         return 0

@@ -311,6 +311,7 @@ class Assembly:
             benches=list(self._plan.benches.values()),
             notes=_scaled(self._plan) + self._warnings + self._notes(costs) + self.remarks,
             duration_s=duration_s,
+            turn=self._plan.turn,
         )
 
     def _notes(self, costs: dict[int, Defect]) -> list[str]:

@@ -17,6 +17,15 @@ SCHEMA = "rtstone.comparison/1"
 
 # "care": numbers may differ for this reason alone; "note": they should not.
 Grade = Literal["care", "note"]
+Part = Literal["median", "tail"]
+Verdict = Literal["better", "worse", "no difference", "inconclusive"]
+# What an interval is made from: pairs of runs taken in turn, several runs on both sides, one run
+# on a side with the noise from elsewhere, or numbers that a system repeats to the last one.
+Basis = Literal["pairs", "runs", "single", "exact"]
+
+SIGNS: dict[Verdict, str] = {
+    "better": "+", "worse": "-", "no difference": "=", "inconclusive": "?",
+}  # fmt: skip
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +81,32 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str] = []
 
 
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """How a column compares with the first one in a part of the distribution.
+
+    ``ratio`` is column by first; its interval ``ci95`` holds together with all others of the
+    comparison in 95% of comparisons.  Where a value is not above zero there is no ratio:
+    ``difference`` and its interval, in the unit of the row, stand in its place.  ``floor``: what
+    noise alone makes of a ratio, less 1; None: not known.  ``missing``: about how many samples a
+    side still lacks for a verdict; None: samples alone do not give one.  ``runs``: those of both
+    sides that the interval is made from.
+    """
+
+    part: Part
+    statistic: str  # "p50", "p99", "p999"; of a figure "value"
+    column: str
+    ratio: float | None = None
+    ci95: tuple[float, float] | None = None
+    difference: float | None = None
+    difference_ci95: tuple[float, float] | None = None
+    floor: float | None = None
+    verdict: Verdict
+    missing: int | None = None
+    reason: str | None = None
+    basis: Basis | None = None
+    runs: int = 0
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A case, or one figure of a case that has no samples.
 
@@ -86,6 +121,49 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     unit: str
     cells: list[Cell | None]
+    effects: list[Effect] = []
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many effects have each verdict."""
+
+    better: int = 0
+    worse: int = 0
+    no_difference: int = 0
+    inconclusive: int = 0
+
+    @property
+    def different(self) -> int:
+        """Those in which a column is said to differ from the first."""
+        return self.better + self.worse
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair of runs judged alone, as two single runs with the noise of all the others."""
+
+    number: int
+    runs: tuple[str, str]
+    tally: Tally
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the verdicts of a comparison rest on.
+
+    ``level``: of all comparisons of equal systems, so many at most find any difference.
+    ``effects`` is how many are judged together; each interval is at
+    1 - 0.8 level/effects, a fifth being kept back for scatter that is not normal.
+    ``margin``: a ratio within 1 ± so much, or within the noise floor, is no difference.
+    ``floor``: where the noise floor is from.
+    """
+
+    level: float
+    effects: int
+    correction: str
+    margin: float
+    floor: str
+    tally: Tally
+    remarks: list[str] = []
+    pairs: list[Pair] = []
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,3 +177,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     remarks: list[str] = []  # what must be known before any number
     rows: list[Row]
     benches: list[Bench] = []  # tables of the benches that occur
+    rules: Rules | None = None

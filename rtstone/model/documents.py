@@ -163,6 +163,17 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     detail: dict[str, Value] = {}
 
 
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a run among those that a comparison took in turn: A B B A A B ...
+
+    ``session`` is the start of all their ids; ``pair`` counts from 1.
+    """
+
+    session: str
+    side: Literal["A", "B"]
+    pair: int
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One execution of a suite on a target."""
 
@@ -183,3 +194,4 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
     notes: list[str] = []
     duration_s: float | None = None
+    turn: Turn | None = None

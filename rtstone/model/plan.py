@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rtstone.model.benches import cpu_set
-from rtstone.model.documents import Target, Value
+from rtstone.model.documents import Target, Turn, Value
 from rtstone.model.loads import NONE, Call
 from rtstone.wire.records import Bench, Facts, Load
 
@@ -37,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ``derived`` are made from the results of the others, and so not run.  ``scale_s``: what a suite
     limited its cases to, in s, where its publication measured for longer.  ``environment``: what
     `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
-    conditions that the agent cannot tell.
+    conditions that the agent cannot tell.  ``turn``: its place in a comparison that measures.
     """
 
     schema: str = SCHEMA
@@ -56,6 +56,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     scale_s: float | None = None
     environment: Facts | None = None
     surroundings: dict[str, str | None] = {}
+    turn: Turn | None = None
 
     def value(self, case: Case, name: str) -> Value:
         """The value a parameter has in a case, None if the bench has no such parameter."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.model.comparison import Cell, Comparison, Difference, Row
+from rtstone.report import verdicts
 from rtstone.report.terminal import packed
 from rtstone.report.words import (
     Named,
@@ -140,17 +141,25 @@ def shared(values: Iterable[str | None]) -> str:
 
 def lines(comparison: Comparison, width: int) -> Iterator[Text]:
     """The comparison on a terminal: circumstances, table, reasons."""
+    rows = _labels(comparison)
+    yield from _units(comparison)
+    yield from verdicts.head(comparison, rows)
     yield from _head(comparison)
     yield Text()
     remarks = Remarks(comparison)
     yield from _table(comparison, remarks, width)
     yield Text()
+    yield from verdicts.table(comparison, rows, width)
+    yield Text()
     yield from _foot(comparison, remarks)
 
 
-def _head(comparison: Comparison) -> Iterator[Text]:
+def _units(comparison: Comparison) -> Iterator[Text]:
     if INSTRUCTIONS in comparison.units:
         yield Text(f"{COUNTED}: {MEANING}.", style="bold")
+
+
+def _head(comparison: Comparison) -> Iterator[Text]:
     for column in comparison.columns:
         ids = ", ".join(column.runs)
         seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
@@ -182,7 +191,20 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
     if any(None in row.cells for row in comparison.rows):
         yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
     about = "Net of the clock's overhead; p50 is known to 1 part in 128."
+    if told := verdicts.rules(comparison):
+        yield Text(told, style="dim")
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    """What each row is about, in one line."""
+    always = usual(row.load for row in comparison.rows)
+
+    def label(name: Name) -> str:
+        parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
+        return " ".join(filter(None, parts))
+
+    return [label(name) for name in names(comparison)]
 
 
 class _Line(NamedTuple):
@@ -198,13 +220,8 @@ def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Tex
     """Systems beside each other if that fits, each in a line of its own if not."""
     told = names(comparison)
     rows = comparison.rows
-    always = usual(row.load for row in rows)
-
-    def label(name: Name) -> str:
-        parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
-        return " ".join(filter(None, parts))
-
-    whole = [_line(row, label(name), remarks) for row, name in zip(rows, told, strict=True)]
+    pairs = zip(rows, _labels(comparison), strict=True)
+    whole = [_line(row, label, remarks) for row, label in pairs]
     forms = [(whole, False), ([_line(row, f"  {row.load}", remarks) for row in rows], True)]
     for lines, headed, gap in ((rows, head, gap) for rows, head in forms for gap in _GAPS):
         grid = _Grid(comparison, lines, gap)

@@ -11,9 +11,18 @@ from msgspec import structs
 from rtstone.errors import UsageError
 from rtstone.model.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.model.documents import Result, Run, Status, Value
-from rtstone.stats.conditions import circumstances, differing, free, refusal, unit, value
+from rtstone.stats.conditions import (
+    circumstances,
+    differing,
+    free,
+    mixed,
+    refusal,
+    unit,
+    value,
+)
+from rtstone.stats.judge import Content, Judge
 from rtstone.stats.pool import pooled
-from rtstone.stats.systems import System, systems
+from rtstone.stats.systems import System, session, systems
 from rtstone.wire.records import Bench
 
 # Parameters that make no other case of a case, but must be the same for its numbers to be.
@@ -43,28 +52,35 @@ class _Place(NamedTuple):
     result: Result
 
 
-def compare(runs: Sequence[Run]) -> Comparison:
-    """The comparison of two systems or more.  Raises UsageError if it cannot be made."""
-    _check(runs)
-    found = systems(runs)
+def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
+    """The comparison of two systems or more, with verdicts.
+
+    Runs of one system may be given as a list.  ``floor``: runs of one system that tell how far
+    single runs scatter.  Raises UsageError if it cannot be made.
+    """
+    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
+    _check([*runs, *floor])
+    found = systems(named)
     if len(found) == 1:
-        raise UsageError(
-            f"only one system, {found[0].label}, in {len(runs)} runs that differ in the seed; "
-            "name a run of another"
-        )
+        raise UsageError(_alone(found[0]))
     if why := refusal(found):
         raise UsageError(why)
+    for system in found:
+        if len(system.runs) > 1 and not session(system.runs) and (why := mixed(system.runs)):
+            raise UsageError(f"not one system, {system.label}: {why}; name its runs apart")
     table = _Table(found)
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
         raise UsageError(f"no bench in common, in {_list(found)}; measure the same suite on each")
     equal, differences = circumstances(found)
+    effects, rules = Judge(found, floor).verdicts(table.contents(floor))
     return Comparison(
         columns=[system.column() for system in found],
         units=list(dict.fromkeys(told for run in runs if (told := unit(run)))),
         equal=equal,
         differences=differences + table.differences,
         remarks=_remarks(found),
-        rows=table.rows,
+        rows=[structs.replace(r, effects=effects.get(n, [])) for n, r in enumerate(table.rows)],
+        rules=rules,
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
     )
 
@@ -75,6 +91,16 @@ def _check(runs: Sequence[Run]) -> None:
     for place, run in enumerate(runs):
         if run.run_id in (other.run_id for other in runs[:place]):
             raise UsageError(f"run named twice, {run.run_id}; name two that differ")
+
+
+def _alone(system: System) -> str:
+    runs = len(system.runs)
+    if session(system.runs):
+        return f"no pair of runs in the session, {session(system.runs)}; measure it again"
+    return (
+        f"only one system, {system.label}, in {runs} runs that differ in the seed; "
+        "name a run of another"
+    )
 
 
 def _list(found: Iterable[System]) -> str:
@@ -124,7 +150,26 @@ class _Table:
             self._cover(place)
         self.order = list(dict.fromkeys(place.result.bench for place in places))
         self.differences = self._differences()
-        self.rows = [self._row(key) for key in self._sorted(places)]
+        self._order = self._sorted(places)
+        self.rows = [self._row(key) for key in self._order]
+
+    def contents(self, floor: Sequence[Run]) -> list[Content]:
+        """What the rows are made from, in their order: results by column and run."""
+        beside: dict[_Key, dict[int, list[Result]]] = defaultdict(lambda: defaultdict(list))
+        for number, run in enumerate(floor):
+            for result in run.results:
+                for key in self._keys(result):
+                    beside[key][number].append(result)
+        return [
+            Content(row, self._by_run(key), [beside[key][n] for n in range(len(floor))])
+            for key, row in zip(self._order, self.rows, strict=True)
+        ]
+
+    def _by_run(self, key: _Key) -> list[list[list[Result]]]:
+        found: list[list[list[Result]]] = [[[] for _ in system.runs] for system in self._systems]
+        for place in self._rows[key]:
+            found[place.column][place.run].append(place.result)
+        return found
 
     def _keys(self, result: Result) -> Iterator[_Key]:
         """Its row; one row for each figure if it has no samples."""
@@ -260,7 +305,7 @@ def _reason(system: System, place: _Place) -> str | None:
     why = place.result.reason or "no reason was recorded"
     if len(system.runs) == 1 or place.result.status == "unsupported":
         return why
-    return f"seed {system.seeds[place.run]}: {why}"
+    return f"{system.told(place.run)}: {why}"
 
 
 def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rtstone.model.benches import quantity
 from rtstone.model.comparison import Difference, Grade, Holds
 from rtstone.model.documents import Run, Value
-from rtstone.stats.systems import System
+from rtstone.stats.systems import System, called
 from rtstone.wire.records import Loaded, Param
 
 TIME = "ns"
@@ -41,6 +41,27 @@ def refusal(systems: Sequence[System]) -> str | None:
     return None
 
 
+def mixed(runs: Sequence[Run]) -> str | None:
+    """Why these are not runs of one system, None if they are."""
+    apart = [System(run.run_id, [run]) for run in runs]
+    if why := refusal(apart):
+        return why
+    for what, of in (("target", called), ("kernel", _condition("kernel.release"))):
+        if differing(what, "care", [(run.run_id, _words(of(run))) for run in runs]):
+            return f"{what} is not the same"
+    for difference in circumstances(apart)[1]:
+        if difference.grade == "care" and difference.aspect != SEEDS:
+            return f"{difference.aspect} is not the same"
+    return None
+
+
+def counted(run: Run) -> bool:
+    """True if nothing but the system itself is in its numbers: instructions, or a model."""
+    return not free(run) and (unit(run) == "instructions" or _nature(run) == _MODEL)
+
+
+SEEDS = "seeds"
+_MODEL = "a model"
 _COUNTED = {"ns": "measured time", "instructions": "counted instructions"}
 _FREE, _OTHERWISE = "ran freely (icount off)", "did not"
 
@@ -113,7 +134,7 @@ def _rights(run: Run) -> str:
 def _nature(run: Run) -> str:
     """What the numbers come from."""
     if run.target.detail.get("model") or run.conditions.get("model"):
-        return "a model"
+        return _MODEL
     return "an emulated machine" if emulated(run) else "a machine"
 
 
@@ -159,7 +180,7 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
             equal[aspect.name] = told[0]
     # A system without random numbers has no seed, and is no other sample for that.
     seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
-    if difference := differing("seeds", "care", seeds):
+    if difference := differing(SEEDS, "care", seeds):
         found.append(difference)
     return equal, found + _ports(systems) + _loads(systems)
 

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from rtstone.measure import measure
 from rtstone.model.documents import Run
+from rtstone.model.plan import Plan
+from rtstone.store.rundir import load
 from rtstone.store.rundir import runs as home
-from tests.conftest import Cli
+from rtstone.turns import order
+from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 
 
@@ -82,3 +89,111 @@ def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: 
     page = tmp_path / "page.html"
     assert cli("report", *lab_runs, "-o", page).status == 0
     assert 'id="compared-table"' in page.read_text()
+
+
+# ---- measured in turn ---------------------------------------------------------------------------
+
+
+def test_two_targets_measured_in_turn(cli: Cli) -> None:
+    models = ("sim:rtai-22.2.4", "sim:lynxos-3.0.1")
+    done = cli("compare", "--run", *models, "null", "sched.yield", "--pairs", 2, "--json")
+    assert done.status == 0
+    assert [c["label"] for c in done.document["columns"]] == list(models)
+    ids = [run for column in done.document["columns"] for run in column["runs"]]
+    assert [run[-4:] for run in ids] == ["001A", "004A", "002B", "003B"]
+    (verdict,) = {
+        (effect["verdict"], effect["basis"])
+        for row in done.document["rows"] if row["bench"] == "sched.yield"
+        for effect in row["effects"] if effect["part"] == "median"
+    }  # fmt: skip
+    assert verdict[1] == "exact"
+    session = ids[0].removesuffix("-001A")
+    for name in (session, "last", ids[1]):
+        again = cli("compare", name, "--json")
+        assert again.status == 0
+        assert again.document == done.document
+
+
+def test_the_same_target_twice_is_told_apart_by_side(cli: Cli) -> None:
+    done = cli("compare", "--run", "local", "local", "clk.overhead", "-p", "samples=1000",
+               "--pairs", 2, "--json")  # fmt: skip
+    assert done.status == 0
+    assert [c["label"] for c in done.document["columns"]] == ["local (A)", "local (B)"]
+    rules = done.document["rules"]
+    assert [pair["number"] for pair in rules["pairs"]] == [1, 2]
+    first, other = done.document["columns"]
+    assert [pair["runs"] for pair in rules["pairs"]] == [
+        list(pair) for pair in zip(sorted(first["runs"]), sorted(other["runs"]), strict=True)
+    ]
+    assert rules["floor"] == "from 2 pairs of runs taken in turn"
+    assert {e["basis"] for row in done.document["rows"] for e in row["effects"]} == {"pairs"}
+    text = cli("compare", "last").out
+    assert "local (B) against local (A): of " in text
+    assert "Noise floor from 2 pairs" in text
+
+
+def test_runs_joined_by_commas_are_one_column(cli: Cli) -> None:
+    for _ in range(4):
+        assert cli("run", "clk.overhead", "-p", "samples=1000").status == 0
+    done = cli("compare", "last~3,last~2", "last~1,last", "--json")
+    assert done.status == 0
+    assert [len(column["runs"]) for column in done.document["columns"]] == [2, 2]
+    (remark,) = done.document["rules"]["remarks"]
+    assert "a drift of the machine looks like a difference" in remark
+    beside = cli("compare", "last~1", "last", "--floor", "last~3,last~2", "--json")
+    assert "from 2 runs beside" in beside.document["rules"]["floor"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--pairs", 3, "a", "b"), "--pairs is for measuring; name two targets with --run A B"),
+        (("--load", "none", "a", "b"), "--load is for measuring"),
+        (("--run", "local", "nowhere", "null"), "unknown target 'nowhere'"),
+        (("--run", "local", "local", "nul"), "did you mean 'null'"),
+        (("--run", "local", "local", "--floor", "last"), "pairs tell their own noise"),
+        (("0", "2", "--floor", "1"), "one run does not scatter, in --floor"),
+        (("0", "2", "--floor", "1,3"), "not runs of one system, in --floor"),
+        (("0,2", "4"), "not one system"),
+    ],
+)
+def test_what_cannot_be_measured_or_joined_is_one_line(
+    cli: Cli, lab_runs: list[str], arguments: tuple[str | int, ...], says: str
+) -> None:
+    def named(word: str | int) -> str | int:
+        if isinstance(word, int):
+            return word
+        parts = word.split(",")
+        return ",".join(lab_runs[int(p)] if p.isdigit() else p for p in parts)
+
+    done = cli("compare", *map(named, arguments))
+    assert (done.status, done.out) == (2, "")
+    (told,) = done.says.splitlines()
+    assert says in told
+
+
+def test_an_interrupt_keeps_the_pairs_there_are(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fourth run, the second of A, is not measured: the third has no other side."""
+    begun: list[str] = []
+
+    def measured(plan: Plan, *arguments: Any, **named: Any) -> Any:
+        begun.append(plan.run_id)
+        if len(begun) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return measure(plan, *arguments, **named)
+
+    monkeypatch.setattr("rtstone.turns.measure", measured)
+    done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 3, "--json")
+    assert done.status == 130
+    assert len(begun) == 4
+    assert [column["runs"] for column in done.document["columns"]] == [begun[:1], begun[1:2]]
+    assert [load(home() / name).turn for name in begun] == order(begun[0][:-5], 3)[:4]
+    assert cli("compare", "last", "--json").document == done.document
+
+
+def test_without_a_pair_there_is_nothing_to_compare(fake: Fake, cli: Cli) -> None:
+    fake(at=1, fate="kill")
+    done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 2)
+    assert (done.status, done.out) == (4, "")

@@ -1,0 +1,131 @@
+"""Confidence intervals of means and percentiles: the arithmetic, on plain numbers.
+
+It lies in the model because a run document holds intervals of its own results; what pools several
+runs is rtstone.stats.estimates.  docs/estimates.md says what is done and where it fails.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+from math import expm1, inf, isinf, pi, sqrt, tan
+from statistics import NormalDist
+from typing import NamedTuple
+
+
+class Variance(NamedTuple):
+    """Variance of an estimate, and with how many degrees of freedom it is known."""
+
+    value: float
+    freedom: float = inf
+
+
+class Part(NamedTuple):
+    """What one of several runs says of the same quantity: samples, its own value, its variance."""
+
+    n: int
+    value: float
+    variance: Variance
+
+
+def combined(parts: Sequence[Part]) -> Variance:
+    """Variance of the mean of several runs, each weighted by its samples.
+
+    Within the runs it is the sum of theirs.  If the runs differ among themselves by more than that
+    explains, it is what they differ by, with the degrees of freedom of so few runs (Satterthwaite).
+    """
+    n = sum(part.n for part in parts)
+    shares = [part.n / n for part in parts]
+    terms = [w * w * part.variance.value for w, part in zip(shares, parts, strict=True)]
+    within = sum(terms)
+    known = sum(
+        term * term / part.variance.freedom for term, part in zip(terms, parts, strict=True)
+    )
+    runs = len(parts)
+    if runs > 1:
+        mean = sum(w * part.value for w, part in zip(shares, parts, strict=True))
+        among = sum((w * (part.value - mean)) ** 2 for w, part in zip(shares, parts, strict=True))
+        beyond = among * runs / (runs - 1) - within
+        if beyond > 0:
+            within += beyond
+            known += beyond * beyond / (runs - 1)
+    return Variance(within, within * within / known if known > 0 else inf)
+
+
+def half_width(variance: Variance, level: float) -> float:
+    """Half the width of the interval of a mean: Student's t times the standard error."""
+    return t_quantile(level, variance.freedom) * sqrt(variance.value)
+
+
+def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, float]:
+    """Ranks, of n samples, between which quantile q lies (fractional, may lie beyond 1 and n).
+
+    The number of samples below the quantile is binomial, with as many trials as independent samples
+    would have needed for this variance of it, fewer by what the variance is uncertain (Korn and
+    Graubard 1998).  Its quantiles are those of the normal distribution corrected for skewness.
+    """
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    wider = t_quantile(level, variance.freedom) / normal
+    deviation = n * sqrt(variance.value) * wider
+    # In units of effective samples the skewness term is (1 - 2q)(z^2 - 1)/6; back in samples it
+    # grows as one effective sample does.
+    per_effective = deviation * deviation / (n * q * (1 - q))
+    shift = (1 - 2 * q) * (normal * normal - 1) / 6 * per_effective
+    middle = n * q + shift + 0.5
+    return middle - normal * deviation, middle + normal * deviation
+
+
+class Ordered:
+    """Values by rank, from (value, count) pairs; what overflowed stands at the top."""
+
+    def __init__(
+        self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
+    ) -> None:
+        self.values = [value for value, _ in points]
+        self.upto = list(accumulate(count for _, count in points))
+        self._top = top
+        self.n = (self.upto[-1] if self.upto else 0) + overflow
+
+    def at(self, rank: int) -> float | None:
+        """The value of a rank; None beyond the samples, or where it is not known."""
+        if not 1 <= rank <= self.n:
+            return None
+        place = bisect_left(self.upto, rank)
+        return self.values[place] if place < len(self.values) else self._top
+
+    def share(self, value: float) -> float:
+        """The share of the samples that are not above a value."""
+        place = bisect_right(self.values, value)
+        return (self.upto[place - 1] if place else 0) / self.n
+
+
+@lru_cache(maxsize=256)
+def t_quantile(level: float, freedom: float) -> float:
+    """Student's t that |t| stays below with probability ``level``; freedom >= 1, may be fractional.
+
+    Below 2 degrees log t is interpolated over 1/freedom between the exact values for 1 and 2, which
+    is at most 2% too much; above it is Hill's expansion (1970, algorithm 396 of the ACM).
+    """
+    if freedom < 2:
+        one, two = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
+        return float(two * (one / two) ** (2 / max(freedom, 1) - 1))
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    return normal if isinf(freedom) else _hill(1 - level, freedom, normal)
+
+
+def _hill(outside: float, n: float, normal: float) -> float:
+    a = 1 / (n - 0.5)
+    b = 48 / (a * a)
+    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+    d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * pi / 2) * n
+    y = (d * outside) ** (2 / n)
+    if y <= 0.05 + a:  # far out
+        first = 1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)
+        return float(sqrt(n * ((first * y - 1) * (n + 1) / (n + 2) + 1 / y)))
+    x, x2 = -normal, normal * normal
+    c += 0.3 * (n - 4.5) * (x + 0.6) if n < 5 else 0
+    c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
+    y = (((((0.4 * x2 + 6.3) * x2 + 36) * x2 + 94.5) / c - x2 - 3) / b + 1) * x
+    return sqrt(n * expm1(a * y * y))

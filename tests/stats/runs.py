@@ -1,0 +1,75 @@
+"""Runs of made samples on a machine that measures time; only what a comparison reads is filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtstone.model.documents import Agent, Clock, Result, Run, Target, Turn
+
+Samples = NDArray[np.float64]
+
+CLOCK = Clock(source="tsc", hz=1_000_000_000, resolution_ns=1, overhead_ns=20)
+AGENT = Agent(
+    version="1", source="aa", port="posix", os="Linux", arch="x86_64", compiler="GNU", flags="-O2"
+)
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+
+
+def distributions(samples: Samples) -> list[dict[str, float | int | None]]:
+    """Along the last axis, what a document tells of each set of samples; the rest is flattened."""
+    rows = samples.reshape(-1, samples.shape[-1])
+    n = rows.shape[1]
+    told = {name: q for name, q in _QUANTILES.items() if n >= 10 / (1 - q)}
+    ranks = [int(np.ceil(q * n)) - 1 for q in told.values()]
+    ordered = np.partition(rows, [0, *ranks, n - 1], axis=1)
+    found = [ordered[:, rank].tolist() for rank in (0, *ranks, n - 1)]
+    names = ["min", *told, "max"]
+    return [{"n": n} | dict(zip(names, values, strict=True)) for values in zip(*found, strict=True)]
+
+
+def result(bench: str, told: dict[str, float | int | None], unit: str = "ns") -> Result:
+    """A result with these members."""
+    return Result(case=1, bench=bench, params={}, load="none", status="ok", unit=unit, **told)  # type: ignore[arg-type]
+
+
+def run(
+    results: Sequence[Result],
+    run_id: str,
+    *,
+    target: str = "local",
+    minute: int = 0,
+    turn: tuple[Literal["A", "B"], int] | None = None,
+) -> Run:
+    """A run on this machine, so many minutes after the first."""
+    return Run(
+        run_id=run_id,
+        created=f"2026-11-21T{minute // 60:02}:{minute % 60:02}:00+00:00",
+        status="complete",
+        target=Target(name=target),
+        agent=AGENT,
+        clock=CLOCK,
+        results=list(results),
+        turn=Turn(session="s", side=turn[0], pair=turn[1]) if turn else None,
+    )
+
+
+def session(samples: Samples, first: Sequence[int] = ()) -> list[Run]:
+    """A session of pairs, from samples of (run, case, sample): A B B A ... in that order.
+
+    ``first``: the places of the runs of A, where it is another order.
+    """
+    runs, cases = samples.shape[:2]
+    told = distributions(samples)
+    places = set(first or (place for place in range(runs) if place % 4 in (0, 3)))
+    number = {"A": 0, "B": 0}
+    found = []
+    for place in range(runs):
+        side: Literal["A", "B"] = "A" if place in places else "B"
+        number[side] += 1
+        results = [result(f"case.{case}", told[place * cases + case]) for case in range(cases)]
+        found.append(run(results, f"s-{place:03}", minute=place, turn=(side, number[side])))
+    return found

@@ -1,0 +1,155 @@
+"""What is judged, and what is not: exact numbers, figures, values that have no ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rtstone.model.comparison import Comparison, Effect
+from rtstone.model.documents import Figure, Run
+from rtstone.stats.compare import compare
+from rtstone.stats.effects import Sides, judge
+from tests.stats.lab import lab, result
+from tests.stats.runs import run
+
+
+def only(comparison: Comparison, part: str = "median") -> Effect:
+    (found,) = [e for row in comparison.rows for e in row.effects if e.part == part]
+    return found
+
+
+def counted(system: str, *values: float, **more: Any) -> Run:
+    return lab(system, [result("null", [v for v in values for _ in range(100)])], **more)
+
+
+# ---- what repeats -------------------------------------------------------------------------------
+
+
+def test_instructions_that_are_equal_are_no_difference_and_need_no_second_run() -> None:
+    for values in ((410.0,), (410.0, 412.0, 977.0)):
+        effect = only(compare([counted("a", *values), counted("b", *values)]))
+        assert (effect.verdict, effect.ratio, effect.ci95) == ("no difference", 1.0, (1.0, 1.0))
+        assert effect.basis == "exact"
+
+
+def test_constants_that_differ_by_one_instruction_differ() -> None:
+    effect = only(compare([counted("a", 410), counted("b", 411)]))
+    assert effect.verdict == "worse"
+    assert effect.ci95 == pytest.approx((411 / 410, 411 / 410))
+    assert only(compare([counted("a", 411), counted("b", 410)])).verdict == "better"
+
+
+def test_a_system_without_random_numbers_repeats_and_one_with_a_seed_does_not() -> None:
+    sides = [(410.0, 500.0, 510.0), (420.0, 505.0, 515.0)]
+    for seed, basis, verdict in ((None, "exact", "worse"), (1, "single", "inconclusive")):
+        runs = [counted(name, *v, seed=seed) for name, v in zip("ab", sides, strict=True)]
+        effect = only(compare(runs))
+        assert (effect.basis, effect.verdict) == (basis, verdict)
+
+
+def test_seeds_are_runs() -> None:
+    def seeded(name: str, middle: float) -> list[Run]:
+        return [
+            counted(name, middle - 9, middle + seed % 3, middle + 40, seed=seed)
+            for seed in range(1, 7)
+        ]
+
+    effect = only(compare([*seeded("a", 4000), *seeded("b", 4200)]))
+    assert (effect.verdict, effect.basis, effect.runs) == ("worse", "runs", 12)
+    few = only(compare([*seeded("a", 4000)[:2], *seeded("b", 4200)[:2]]))
+    assert (few.verdict, few.missing is not None) == ("inconclusive", True)
+
+
+# ---- figures ------------------------------------------------------------------------------------
+
+
+def figures(name: str, values: list[float], unit: str) -> list[Run]:
+    return [
+        run([result("hart.PH.1", figures={name: Figure(value=v, unit=unit)}, unit="ns")],
+            f"{place}-{v}", minute=place)
+        for place, v in enumerate(values)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "verdict"),
+    [
+        ("breakdown utilisation", "%", "better"),
+        ("sum of rates", "1/s", "better"),
+        ("sum of times", "us", "worse"),
+        ("tests", "", None),
+        ("time scale", "", None),
+    ],
+)
+def test_figures_have_a_verdict_where_it_is_known_which_way_is_better(
+    name: str, unit: str, verdict: str | None
+) -> None:
+    first = figures(name, [50.0, 50.4, 49.8, 50.1], unit)
+    other = figures(name, [70.1, 70.4, 69.8, 70.3], unit)
+    (row,) = compare([first, other]).rows
+    assert [effect.verdict for effect in row.effects] == ([verdict] if verdict else [])
+
+
+def test_a_single_figure_of_a_machine_has_none() -> None:
+    first, other = figures("sum of times", [50.0, 90.0], "us")
+    assert compare([first, other]).rows[0].effects == []
+
+
+# ---- values that have no ratio ------------------------------------------------------------------
+
+
+def test_net_values_at_zero_have_a_difference_in_place_of_a_ratio() -> None:
+    rng = np.random.default_rng(1)
+
+    def net(middle: float) -> list[Run]:
+        return [
+            lab("a", [result("null", list(np.round(rng.normal(middle, 8, 200))), unit="ns")],
+                unit="ns", run_id=f"{middle}-{place}")
+            for place in range(6)
+        ]  # fmt: skip
+
+    effect = only(compare([net(0), net(30)]))
+    assert (effect.ratio, effect.ci95) == (None, None)
+    assert effect.difference == pytest.approx(30, abs=3)
+    assert effect.difference_ci95
+    assert effect.difference_ci95[0] < 30 < effect.difference_ci95[1]
+    assert effect.verdict == "worse"
+
+
+def test_equal_values_at_zero_are_no_difference_if_the_clock_can_tell() -> None:
+    judged = judge(Sides([0.0] * 6, [0.0] * 6, False, paired=True), 0.01, -1)
+    assert judged.verdict == "no difference"
+    coarse = judge(Sides([10.0] * 6, [10.0] * 6, False, paired=True, resolution=10), 0.01, -1)
+    assert (coarse.verdict, coarse.reason) == ("inconclusive", "too few ticks of the clock")
+
+
+# ---- what cannot be judged ----------------------------------------------------------------------
+
+
+def test_what_is_incomplete_or_too_short_says_so() -> None:
+    short = [lab(name, [result("null", [5.0] * 15)]) for name in "ab"]
+    effect = only(compare(short))
+    assert (effect.verdict, effect.missing, effect.reason) == (
+        "inconclusive", 5, "no p50 of 15 samples",
+    )  # fmt: skip
+    bad = lab("b", [result("null", [5.0] * 100, status="incomplete", reason="load died")])
+    effect = only(compare([counted("a", 5), bad]))
+    assert (effect.verdict, effect.reason) == ("inconclusive", "incomplete on b")
+
+
+def test_means_over_batches_of_different_sizes_have_no_common_tail() -> None:
+    runs = [
+        lab(name, [result("null", [5.0] * 2000, batch=batch)])
+        for name, batch in (("a", 16), ("b", 32))
+    ]
+    effect = only(compare(runs), "tail")
+    assert (effect.verdict, effect.ratio) == ("inconclusive", None)
+    assert "batches of different sizes" in (effect.reason or "")
+
+
+def test_each_column_is_compared_with_the_first() -> None:
+    found = compare([counted(name, value) for name, value in (("a", 9), ("b", 8), ("c", 10))])
+    effects = [e for row in found.rows for e in row.effects if e.part == "median"]
+    assert [(e.column, e.verdict) for e in effects] == [("b", "better"), ("c", "worse")]

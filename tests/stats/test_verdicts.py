@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtstone.model.comparison import Comparison, Effect
+from rtstone.model.documents import Run
+from rtstone.stats.compare import compare
+from tests.stats.runs import Samples, session
+
+PAIRS, CASES, N = 6, 8, 1000
+COMPARISONS = 400
+Rng = np.random.Generator
+
+# ---- systems ------------------------------------------------------------------------------------
+
+
+def latencies(rng: Rng, runs: int, cases: int = CASES, n: int = N, sd: float = 0.15) -> Samples:
+    """Log-normal, one in a hundred late by a half to one more."""
+    base = 2000 * np.exp(sd * rng.standard_normal((runs, cases, n), dtype=np.float32))
+    late = rng.random((runs, cases, n), dtype=np.float32)
+    return np.asarray(np.where(late < 0.01, base * (1.5 + 50 * late), base), dtype=np.float64)
+
+
+def independent(rng: Rng, runs: int) -> Samples:
+    return latencies(rng, runs)
+
+
+def autocorrelated(rng: Rng, runs: int) -> Samples:
+    """Each deviation is nine tenths of the last one."""
+    noise = rng.standard_normal((N, runs, CASES), dtype=np.float32)
+    noise[0] /= np.sqrt(1 - 0.9**2)
+    for place in range(1, N):
+        noise[place] += 0.9 * noise[place - 1]
+    return np.asarray(2000 * np.exp(0.05 * np.moveaxis(noise, 0, -1)), dtype=np.float64)
+
+
+def unsteady(rng: Rng, runs: int) -> Samples:
+    """Each run is off by some percent, now and then by many; half of the cases have two states."""
+    off = 0.02 * rng.standard_t(3, (runs, CASES, 1))
+    off[:, ::2] += 0.1 * rng.integers(0, 2, (runs, CASES // 2, 1))
+    common = 0.05 * rng.standard_normal((runs, 1, 1))  # the machine, that minute
+    return np.asarray(latencies(rng, runs) * np.exp(off + common), dtype=np.float64)
+
+
+SYSTEMS = {"independent": independent, "autocorrelated": autocorrelated, "unsteady": unsteady}
+
+# ---- ways to compare them -----------------------------------------------------------------------
+
+
+def paired(runs: Sequence[Run]) -> Comparison:
+    return compare(runs)
+
+
+def _sides(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    bare = [(run.turn, msgspec.structs.replace(run, turn=None)) for run in runs]
+    first, other = ([run for turn, run in bare if turn and turn.side == side] for side in "AB")
+    return first, other
+
+
+def grouped(runs: Sequence[Run]) -> Comparison:
+    return compare(_sides(runs))
+
+
+def single(runs: Sequence[Run]) -> Comparison:
+    first, other = _sides(runs)
+    return compare([first[0], other[0]], floor=[*first[1:], *other[1:]])
+
+
+WAYS = {"pairs": paired, "runs": grouped, "floor": single}
+
+
+def effects(comparison: Comparison, part: str = "") -> list[Effect]:
+    return [e for row in comparison.rows for e in row.effects if part in ("", e.part)]
+
+
+def verdicts(comparison: Comparison, part: str, case: int = 0) -> str:
+    (row,) = [row for row in comparison.rows if row.bench == f"case.{case}"]
+    (effect,) = [effect for effect in row.effects if effect.part == part]
+    return effect.verdict
+
+
+# ---- identical systems --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_identical_systems_are_called_different_in_one_of_twenty_comparisons(system: str) -> None:
+    """Of whole comparisons of 16 effects each, whichever way they are made."""
+    rng = np.random.default_rng(6)
+    alarms = dict.fromkeys(WAYS, 0)
+    for _ in range(COMPARISONS):
+        runs = session(SYSTEMS[system](rng, 2 * PAIRS))
+        for way, compared in WAYS.items():
+            rules = compared(runs).rules
+            assert rules
+            assert rules.tally.inconclusive or rules.tally.no_difference
+            alarms[way] += rules.tally.different > 0
+    assert max(alarms.values()) <= 0.05 * COMPARISONS, alarms
+
+
+# ---- systems that differ ------------------------------------------------------------------------
+
+
+def shifted(samples: Samples, factor: float, case: int = 0) -> Samples:
+    """B is slower by a factor in one case."""
+    changed = samples.copy()
+    for place in range(len(samples)):
+        if place % 4 in (1, 2):
+            changed[place, case] *= factor
+    return changed
+
+
+@pytest.mark.parametrize("sd", [0.1, 0.2])
+def test_three_percent_are_found_in_ten_pairs_of_a_thousand_samples(sd: float) -> None:
+    rng = np.random.default_rng(3)
+    found = [
+        verdicts(paired(session(shifted(latencies(rng, 20, 2, sd=sd), 1.03))), "median")
+        for _ in range(100)
+    ]
+    assert found.count("worse") >= 95
+    assert "better" not in found
+
+
+def test_three_percent_are_found_in_single_runs_with_a_known_floor() -> None:
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(60):
+        first, other = _sides(session(shifted(latencies(rng, 16, 1, n=10_000), 1.03)))
+        comparison = compare([first[0], other[0]], floor=first[1:])
+        found.append(verdicts(comparison, "median"))
+    assert found.count("worse") >= 57
+
+
+def test_the_smaller_is_better_and_the_first_column_is_what_it_is_compared_with() -> None:
+    rng = np.random.default_rng(5)
+    found = paired(session(shifted(latencies(rng, 20, 2), 0.9)))
+    effect = next(e for e in effects(found, "median") if e.verdict == "better")
+    assert effect.ratio == pytest.approx(0.9, abs=0.01)
+    assert effect.ci95
+    assert effect.ci95[0] < 0.9 < effect.ci95[1] < 1
+    assert (effect.basis, effect.runs, effect.column) == ("pairs", 20, "local (B)")
+
+
+def test_a_longer_tail_moves_the_tail_alone() -> None:
+    rng = np.random.default_rng(7)
+    samples = latencies(rng, 20, 2, n=2000)
+    for place in (p for p in range(20) if p % 4 in (1, 2)):
+        case = samples[place, 0]
+        samples[place, 0] = np.where(case > np.quantile(case, 0.97), 1.3 * case, case)
+    found = paired(session(samples))
+    assert verdicts(found, "tail") == "worse"
+    assert verdicts(found, "median") == "no difference"
+    assert {verdicts(found, part, 1) for part in ("median", "tail")} <= {
+        "no difference", "inconclusive",
+    }  # fmt: skip
+
+
+def test_a_drift_fools_runs_one_after_the_other_but_not_in_turn() -> None:
+    rng = np.random.default_rng(8)
+    drift = np.exp(0.01 * np.arange(16))[:, None, None]
+    samples = np.asarray(latencies(rng, 16, 2) * drift, dtype=np.float64)
+    in_turn = paired(session(samples))
+    assert verdicts(in_turn, "median") != "worse"
+    assert in_turn.rules
+    assert in_turn.rules.tally.different == 0
+    one_after_the_other = grouped(session(samples, first=range(8)))
+    assert verdicts(one_after_the_other, "median") == "worse"
+    assert one_after_the_other.rules
+    (remark,) = one_after_the_other.rules.remarks
+    assert "a drift of the machine looks like a difference" in remark
+
+
+def test_the_more_cases_the_surer_each_verdict_must_be() -> None:
+    rng = np.random.default_rng(9)
+    few, many = (paired(session(latencies(rng, 12, cases))) for cases in (1, 20))
+    assert few.rules
+    assert many.rules
+    assert (few.rules.effects, many.rules.effects) == (2, 40)
+    widths = [
+        np.mean([np.ptp(e.ci95) for e in effects(c, "median") if e.ci95]) for c in (few, many)
+    ]
+    assert widths[1] > 1.5 * widths[0]
+
+
+# ---- what is missing ----------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_enough_once_it_is_there() -> None:
+    """With so many more samples about half of them have a verdict, with twice as many most."""
+    rng = np.random.default_rng(10)
+
+    def measured(pairs: int) -> Effect:
+        samples = latencies(rng, 2 * pairs, 1)
+        noise = np.exp(0.08 * rng.standard_normal((2 * pairs, 1, 1)))
+        return effects(paired(session(np.asarray(samples * noise, np.float64))), "median")[0]
+
+    short = [effect for effect in (measured(4) for _ in range(30)) if effect.missing]
+    assert len(short) > 15
+    wanted = int(np.median([(e.missing or 0) / N for e in short]))
+    assert 4 < wanted < 100
+    for more, most in ((wanted, 8), (2 * wanted, 16)):
+        longer = [measured(4 + more).verdict for _ in range(20)]
+        assert longer.count("no difference") >= most
+
+
+def test_few_runs_that_agree_by_chance_are_no_proof() -> None:
+    """A system with two states: in 3 pairs of 8 cases both sides are soon apart without scatter."""
+    constant = np.full((6, 8, N), 2000.0)
+    constant[[1, 2, 5], 0] = 2200.0
+    found = paired(session(constant))
+    effect = effects(found, "median")[0]
+    assert effect.verdict == "inconclusive"
+    assert effect.reason == "about 2 more pairs"
+    assert effect.missing == 2 * N
+
+
+def test_without_a_floor_single_runs_prove_little() -> None:
+    rng = np.random.default_rng(11)
+    for factor, verdict in ((1.5, "inconclusive"), (6.0, "worse")):
+        samples = shifted(latencies(rng, 4, 1), factor)
+        first, other = _sides(with_histograms(session(samples), samples))
+        found = compare([first[0], other[0]])
+        assert verdicts(found, "median") == verdict
+        assert verdicts(found, "tail") == "inconclusive"
+        assert found.rules
+        assert "unknown" in found.rules.floor
+        told = effects(found, "median")[0]
+        assert told.ratio == pytest.approx(factor, rel=0.05)
+        assert told.floor is None
+
+
+def with_histograms(runs: Sequence[Run], samples: Samples) -> list[Run]:
+    def filled(run: Run, place: int) -> Run:
+        results = [
+            msgspec.structs.replace(
+                result, histogram=[(v, 1) for v in sorted(samples[place, case])]
+            )
+            for case, result in enumerate(run.results)
+        ]
+        return msgspec.structs.replace(run, results=results)
+
+    return [filled(run, place) for place, run in enumerate(runs)]
