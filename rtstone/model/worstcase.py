@@ -1,4 +1,7 @@
-"""How bad one case can get: a bound with its exceedance rate, or why there is none."""
+"""How bad one case can get, a bound or why there is none; and what may be guaranteed of a system.
+
+Members are only ever added; a change of meaning changes the schema.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from rtstone.model.documents import Agent, Value
+
+SCHEMA = "rtstone.worstcase/1"
+GUARANTEE = "rtstone.guarantee/1"
+
 Method = Literal["pot", "block maxima"]
+Nature = Literal["machine", "emulated", "model"]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,3 +48,69 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     section_s: float | None
     checks: list[Check]
+
+
+class Estimated(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimate of one case under one load, with what names it.
+
+    ``missed``: activations that never happened because the one before was too late.
+    """
+
+    bench: str
+    params: dict[str, Value]
+    series: str
+    load: str
+    missed: int | None = None
+    worst_case: WorstCase
+
+
+class WorstCases(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimates of a run, one for each result that has samples."""
+
+    schema: str = SCHEMA
+    run_id: str
+    cases: list[Estimated]
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """A load of the catalogue: how it was set, its parts, how long was tested under it.
+
+    ``hours`` are those in which the cases of the statement were measured, None if not recorded.
+    """
+
+    load: str
+    settings: dict[str, Value] = {}
+    parts: list[str] = []
+    hours: float | None
+    n: int
+
+
+class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
+    """The statement of a guaranteed latency (Dankwardt), or why there is none.
+
+    ``bound`` is the largest of the cases' bounds; it is None unless every case has one and nothing
+    else stands against it.  ``drivers`` and ``modules`` are None where they are not recorded.
+    """
+
+    schema: str = GUARANTEE
+    verdict: Literal["bound", "inconclusive"]
+    reasons: list[str]
+    bound: float | None
+    unit: str
+    exceedance_per_hour: float
+    confidence: float
+    runs: list[str]
+    target: str
+    nature: Nature
+    system: str | None
+    agent: Agent | None
+    kernel: dict[str, Value]
+    hardware: dict[str, Value]
+    drivers: str | None
+    modules: str | None
+    application: list[str]
+    loads: list[Tested]
+    cases: list[Estimated]
+    excluded: list[str]
+    violation: str
+    unproven: list[str]

@@ -311,7 +311,7 @@ class Estimate:
                 per_hour = len(blocks.max) / self._measured * _HOUR_S
                 return maxima_limit(bins.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
             blocks, trouble = merged(blocks, 2), found
-        detail = f"{why}, and the maxima of the largest blocks that are enough {trouble.detail}"
+        detail = f"{why}; the maxima of few large blocks {trouble.detail}"
         self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
         return None
 
