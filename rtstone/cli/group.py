@@ -16,6 +16,8 @@ COMMANDS = {
     "show": "One run.",
     "report": "One offline page of one or more runs.",
     "compare": "How systems differ, case by case, and how certain that is.",
+    "compare": "Several systems side by side, bench by bench.",
+    "guarantee": "The statement of a guaranteed latency, or why there is none.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",

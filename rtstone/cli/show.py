@@ -6,26 +6,45 @@ import sys
 
 import click
 
+from rtstone.model.documents import Run
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 
 
 @click.command("show")
 @click.argument("run", metavar="RUN")
-@click.option("--json", is_flag=True, help="Print the run document.")
-def command(run: str, json: bool) -> None:
+@click.option("--worst-case", is_flag=True, help="Instead: how bad each case can get.")
+@click.option("--json", is_flag=True, help="Print the document.")
+def command(run: str, worst_case: bool, json: bool) -> None:
     """One run: its summary and conditions.
 
     RUN is a directory, a run id or the start of one, last, last~1.
     """
     path = find(run)
     document = load(path)
-    if json:
+    if worst_case:
+        _worst_cases(document, json)
+    elif json:
         from rtstone.cli.output import print_document
 
         print_document(document)
-        return
-    from rtstone.report.terminal import conditions, console, summary
+    else:
+        from rtstone.report.terminal import conditions, console, summary
 
-    out = console(sys.stdout)
-    out.print(conditions(document), "", *summary(document, out.width, path), sep="\n")
+        out = console(sys.stdout)
+        out.print(conditions(document), "", *summary(document, out.width, path), sep="\n")
+
+
+def _worst_cases(run: Run, json: bool) -> None:
+    from rtstone.stats.guarantee import worst_cases
+
+    found = worst_cases(run)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(found)
+    else:
+        from rtstone.report.terminal import console
+        from rtstone.report.worstcase import lines
+
+        console(sys.stdout).print(*lines(found, run.benches), sep="\n")

@@ -151,7 +151,7 @@ def _environment(blank: Result, plan: Plan, _: list[Result]) -> list[Result]:
 
 def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
     return _not_to_be_had(
-        blank, "a statement about many hours under many loads; this version does not write it yet"
+        blank, "a statement about many hours under many loads: `rtstone guarantee` writes it"
     )
 
 

@@ -93,7 +93,7 @@ class Target(ABC):
         return frozenset()
 
     def surroundings(self) -> dict[str, str | None]:
-        """Conditions that the agent cannot tell: how the place was tuned."""
+        """Conditions that the agent cannot tell: how the place was tuned, its drivers."""
         return {}
 
     def checklist(self) -> Facts | None:

@@ -35,10 +35,11 @@ class Local(Target):
         return frozenset(usable_cpus())
 
     def surroundings(self) -> dict[str, str | None]:
-        """What `rtstone tune` has set on this machine."""
+        """What `rtstone tune` has set on this machine, and the drivers in use."""
+        from rtstone.system.drivers import drivers
         from rtstone.system.tune import state
 
-        return state()
+        return state() | drivers()
 
     def checklist(self) -> Facts | None:
         """What `rtstone doctor` finds."""

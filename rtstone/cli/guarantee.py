@@ -1,0 +1,50 @@
+"""`rtstone guarantee`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+
+
+@click.command("guarantee")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--bench", metavar="ID", help="What it is about; else from a request to the task.")
+@click.option("--json", is_flag=True, help="Print the statement's document.")
+@click.option("-o", "output", type=Path, metavar="FILE.md", help="Write the text into a file.")
+def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path | None) -> None:
+    """The statement of a guaranteed latency, from runs of one system under all its loads.
+
+    Without a bound under every load there is no guarantee: the text says why, the exit code is 3.
+    """
+    from rtstone.report.guarantee import markdown
+    from rtstone.stats.guarantee import guarantee
+
+    documents = [load(find(run)) for run in runs]
+    statement = guarantee(documents, bench)
+    text = markdown(statement, [bench for run in documents for bench in run.benches])
+    if output is not None:
+        _written(text, output)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(statement)
+    elif output is None:
+        click.echo(text, nl=False)
+    if statement.verdict == "inconclusive":
+        more = len(statement.reasons) - 1
+        rest = f"; and {more} more" if more else ""
+        raise Inconclusive(f"no guarantee, {statement.reasons[0]}{rest}")
+
+
+def _written(text: str, output: Path) -> None:
+    from rtstone.report.output import write
+
+    try:
+        write(text, output)
+    except OSError as error:
+        raise UsageError(f"cannot write the statement, {output}: {error.strerror}") from error

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from tests.cli.test_compare import kept
+from tests.conftest import Cli
+from tests.stats.recorded import latencies, run
+
+
+@pytest.fixture
+def promised() -> str:
+    return kept(run("20261121-promised", latencies(), latencies(load="heavy", seed=2)))
+
+
+def test_the_statement_says_all_that_it_must(cli: Cli, promised: str, tmp_path: Path) -> None:
+    done = cli("guarantee", promised)
+    assert done.status == 0, done.err
+    for part in (
+        "# Guarantee of a latency", "From a request to the application: at most **",
+        "exceeded at most once in 1 000 h (0.001 per hour)", "Confidence 95%",
+        "80 000 samples in 2 h", "kernel.release: 6.1.0-rt", "cpu.model: a CPU", "pci:e1000e",
+        "modules: none", "SCHED_FIFO at priority 98", "memory is locked", "its own driver",
+        "| heavy | cpu | place=other | 1 h | 40 000 |", "drivers of third parties",
+        "counts as a defect", "Measurement alone does not prove the bound",
+        "dk.periodic load=heavy", "peaks over threshold",
+    ):  # fmt: skip
+        assert part in done.out, part
+    page = tmp_path / "statement.md"
+    written = cli("guarantee", promised, "-o", str(page))
+    assert (written.status, written.out) == (0, "")
+    assert page.read_text(encoding="utf-8") == done.out
+
+
+def test_one_document(cli: Cli, promised: str) -> None:
+    done = cli("guarantee", promised, "--json")
+    assert done.status == 0
+    document = done.document
+    assert document["schema"] == "rtstone.guarantee/1"
+    assert document["verdict"] == "bound"
+    assert document["bound"] == max(case["worst_case"]["bound"] for case in document["cases"])
+
+
+def test_without_a_bound_the_exit_code_is_3(cli: Cli) -> None:
+    short = kept(run("20261121-short", latencies(section_s=5.0)))
+    done = cli("guarantee", short)
+    assert done.status == 3
+    assert "No guarantee of a latency: inconclusive" in done.out
+    assert "no guarantee, dk.periodic under load none: measured for 5 s" in done.says
+    assert cli("guarantee", short, "--json").document["bound"] is None
+
+
+def test_older_runs_do_not_name_drivers(cli: Cli) -> None:
+    older = structs.replace(run("20261121-older", latencies()), conditions={})
+    done = cli("guarantee", kept(older))
+    assert done.out.count("not recorded") >= 3
+
+
+def test_mistakes(cli: Cli, promised: str) -> None:
+    other = kept(run("20261121-other", latencies(), **{"kernel.release": "6.6"}))
+    done = cli("guarantee", promised, other)
+    assert done.status == 2
+    assert "kernel.release (20261121-promised 6.1.0-rt, 20261121-other 6.6)" in done.says
+    assert cli("guarantee", promised, "--bench", "dk.perodic").status == 2
+    assert cli("guarantee", promised, "-o", "/nowhere/x.md").status == 2
+
+
+def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
+    done = cli("show", promised, "--worst-case")
+    assert done.status == 0
+    assert "2 of 2 results have a bound" in done.out
+    assert "exceeded at most once in 1 000 h (95% confidence, peaks over threshold)" in done.out
+    assert "of 40 000 samples in 1 h" in done.out
+    assert "+ goodness of fit: the " in done.out
+    document = cli("show", promised, "--worst-case", "--json").document
+    assert document["schema"] == "rtstone.worstcase/1"
+    assert [case["load"] for case in document["cases"]] == ["none", "heavy"]
+    short = kept(run("20261121-short", latencies(section_s=5.0)))
+    told = cli("show", short, "--worst-case").out
+    assert "? dk.periodic load=none: inconclusive: measured for 5 s" in told
+    assert "measure 55.0 s longer" in told
