@@ -16,6 +16,7 @@ COMMANDS = {
     "show": "One run.",
     "report": "One offline page of one or more runs.",
     "compare": "Several systems side by side, bench by bench.",
+    "check": "A run held against a budget: may this go out?",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",

@@ -1,0 +1,83 @@
+"""`rtstone check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rtstone.errors import UsageError
+from rtstone.model.documents import Run
+from rtstone.store.index import find
+from rtstone.store.rundir import holds_run, load
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("check")
+@click.argument("run", metavar="RUN")
+@click.option("--budget", type=_FILE, metavar="FILE", help="The limits, a TOML file.")
+@click.option("--baseline", metavar="RUN", help="What relative limits are relative to.")
+@click.option("--json", is_flag=True, help="Print the document of the check.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write it as JUnit XML as well.")
+@click.option(
+    "--markdown", type=_FILE, metavar="FILE",
+    help="Write it as Markdown as well, for the summary of a CI job.",
+)  # fmt: skip
+def command(
+    *,
+    run: str,
+    budget: Path | None,
+    baseline: str | None,
+    json: bool,
+    junit: Path | None,
+    markdown: Path | None,
+) -> int:
+    """Hold a run against a budget.
+
+    Ends with 0 if all limits are kept, 1 if one is not, 3 if that cannot be told.
+    """
+    if budget is None:
+        raise UsageError("no budget named; write --budget FILE")
+    from rtstone.model.budget import load as load_budget
+    from rtstone.stats.gate import check
+
+    limits = load_budget(budget)
+    document = load(find(run))
+    gate = check(document, limits, _baseline(baseline, limits.baseline, budget.parent))
+    from rtstone.report import checked
+
+    if junit:
+        from rtstone.report.junit import junit as as_junit
+
+        _write(as_junit(gate), junit)
+    if markdown:
+        _write(checked.markdown(gate), markdown)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(gate)
+    else:
+        from rtstone.report.terminal import console
+
+        console(sys.stdout).print(*checked.lines(gate), sep="\n")
+    return gate.exit_code
+
+
+def _baseline(asked: str | None, named: str | None, beside: Path) -> Run | None:
+    """The run that was asked for, else the one that the budget names, which may lie beside it."""
+    if asked is not None:
+        return load(find(asked))
+    if named is None:
+        return None
+    return load(beside / named if named and holds_run(beside / named) else find(named))
+
+
+def _write(text: str, path: Path) -> None:
+    from rtstone.report.output import write
+
+    try:
+        write(text, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
