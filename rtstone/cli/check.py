@@ -25,6 +25,11 @@ _FILE = click.Path(path_type=Path)
     "--markdown", type=_FILE, metavar="FILE",
     help="Write it as Markdown as well, for the summary of a CI job.",
 )  # fmt: skip
+@click.option(
+    "--write-budget", type=_FILE, metavar="FILE",
+    help="Instead: draft a budget that the run keeps, for you to go on with.",
+)  # fmt: skip
+@click.option("--margin", metavar="SHARE", help="What a drafted limit leaves; default 20%.")
 def command(
     *,
     run: str,
@@ -33,13 +38,23 @@ def command(
     json: bool,
     junit: Path | None,
     markdown: Path | None,
+    write_budget: Path | None,
+    margin: str | None,
 ) -> int:
     """Hold a run against a budget.
 
     Ends with 0 if all limits are kept, 1 if one is not, 3 if that cannot be told.
     """
+    if write_budget is not None:
+        asked = {"--budget": budget, "--baseline": baseline, "--json": json, "--junit": junit,
+                 "--markdown": markdown}  # fmt: skip
+        if given := [name for name, value in asked.items() if value]:
+            raise UsageError(f"--write-budget checks nothing; leave out {given[0]}")
+        return _draft(run, write_budget, margin or "20%")
+    if margin is not None:
+        raise UsageError("--margin is for --write-budget")
     if budget is None:
-        raise UsageError("no budget named; write --budget FILE")
+        raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
     from rtstone.model.budget import load as load_budget
     from rtstone.stats.gate import check
 
@@ -63,6 +78,18 @@ def command(
 
         console(sys.stdout).print(*checked.lines(gate), sep="\n")
     return gate.exit_code
+
+
+def _draft(run: str, path: Path, margin: str) -> int:
+    from rtstone.model.budget import margin as share
+    from rtstone.report.draft import draft
+
+    if path.exists():
+        raise UsageError(f"there is a file already, {path}; name a new one")
+    text = draft(load(find(run)), share(margin))
+    _write(text, path)
+    click.echo(f"{path}: {text.count('[[case]]')} cases")
+    return 0
 
 
 def _baseline(asked: str | None, named: str | None, beside: Path) -> Run | None:

@@ -126,6 +126,14 @@ def load(path: Path) -> Budget:
     return Budget(path, title, baseline, policy, entries)
 
 
+def margin(text: str) -> float:
+    """A share as a person writes it, ``20%``.  Raises UsageError."""
+    match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
+    if match is None:
+        raise UsageError(f"bad margin '{text}'; write a share such as 20%")
+    return float(match[1]) / 100
+
+
 def fits(name: str, pattern: str) -> bool:
     """True if a name is the pattern, or as its * and ? say."""
     return name == pattern or fnmatchcase(name, pattern)

@@ -77,7 +77,7 @@ def _params(result: Result, table: Bench | None) -> dict[str, Value]:
 
 def label(case: Case, table: Bench | None, others: Iterable[Case]) -> str:
     """What tells a case from others of its bench: parameters in which they differ, and series."""
-    rest = [other for other in others if other.bench == case.bench]
+    rest = [other for other in others if other.bench == case.bench and other.status is None]
     telling = [
         name
         for name, value in case.params.items()
@@ -131,8 +131,12 @@ class Matcher:
             return {name: [str(given)] for name, given in entry.params.items()}
         if bench != entry.bench and any(table.param(name) is None for name in entry.params):
             return None
+        told = {name for case in self.cases if case.bench == bench for name in case.params}
         return {
-            name: values(table, name, given, entry.where) for name, given in entry.params.items()
+            name: [str(given)]
+            if table.param(name) is None and name in told  # of a bench that is derived
+            else values(table, name, given, entry.where)
+            for name, given in entry.params.items()
         }
 
     def _unknown_params(self, entry: Entry, named: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ from rtstone.stats.within import Span, exactly, samples_missing, verdict
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
-_UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
+UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
 _SEEDS = "seeds"  # another seed is another sample of the same system
 
 
@@ -104,7 +104,7 @@ class _Baseline:
 
 
 def _made(params: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in params.items() if name not in _UNMADE}
+    return {name: value for name, value in params.items() if name not in UNMADE}
 
 
 # ---- verdicts -----------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class _Judge:
 
     def _estimated(self, check: Check, limit: Limit, case: Case) -> Check:
         name = limit.statistic
-        results = [_whole(result) for result in case.results]
+        results = [whole(result) for result in case.results]
         corrected = any(result.corrected and result.missed for result in case.results)
         check = structs.replace(check, corrected=corrected)
         found = estimate(results, name)
@@ -184,15 +184,15 @@ class _Judge:
             independent=found.independent,
         )
         if limit.factor is None:
-            return _compared(check, limit, _span(found), exactly(limit.value or 0.0))
-        return self._against(check, limit, case, _span(found))
+            return _compared(check, limit, span(found), exactly(limit.value or 0.0))
+        return self._against(check, limit, case, span(found))
 
     def _against(self, check: Check, limit: Limit, case: Case, found: Span) -> Check:
         """Relative to what the baseline had."""
         base, why = self._base(case)
         if base is None:
             return structs.replace(check, verdict="not measured", reason=why)
-        before = estimate([_whole(result) for result in base.results], limit.statistic)
+        before = estimate([whole(result) for result in base.results], limit.statistic)
         if before is None:
             why = f"the baseline has too few samples for {limit.statistic}, n = {base.n}"
             return structs.replace(check, verdict="inconclusive", reason=why)
@@ -200,7 +200,7 @@ class _Judge:
             check, baseline=before.value, independent=check.independent or before.independent
         )
         return self._comparable(
-            _compared(check, limit, found, _span(before).times(limit.factor or 1.0))
+            _compared(check, limit, found, span(before).times(limit.factor or 1.0))
         )
 
     def _base(self, case: Case) -> tuple[Case | None, str | None]:
@@ -275,14 +275,14 @@ class _Judge:
 
     def _slopes(self, entry: Entry, limit: Limit, matching: list[Case]) -> Iterator[Check]:
         """Those of the benches and loads that the entry names, over the points that there are."""
-        found = [slope for slope in self._run.slopes if any(_along(slope, c) for c in matching)]
+        found = [slope for slope in self._run.slopes if any(along(slope, c) for c in matching)]
         if not found:
             bad = next((case for case in matching if case.status), None)
             if bad is None:
                 raise _concerns_none(limit, matching, entry)
             yield structs.replace(self._blank(limit, bad), reason=bad.status)
         for slope in found:
-            yield self._slope(entry, limit, slope, [c for c in matching if _along(slope, c)])
+            yield self._slope(entry, limit, slope, [c for c in matching if along(slope, c)])
 
     def _slope(self, entry: Entry, limit: Limit, slope: Slope, points: list[Case]) -> Check:
         unit, times = _slope_unit(limit, slope, entry)
@@ -356,7 +356,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         found = estimate(results, name)
         if found and limit.value is not None and found.low > limit.value:
             check = structs.replace(check, observed=found.value, ci95=(found.low, found.high))
-            check = _compared(check, limit, _span(found), exactly(limit.value))
+            check = _compared(check, limit, span(found), exactly(limit.value))
             return structs.replace(check, reason=f"{name}, which is lower, is beyond it already")
     n = check.n or 0
     missing = needed(limit.statistic) - n
@@ -438,14 +438,14 @@ def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
     return slope.unit, 1.0
 
 
-def _along(slope: Slope, case: Case) -> bool:
+def along(slope: Slope, case: Case) -> bool:
     """True if a case is a point of a slope."""
     return (slope.bench, slope.load) == (case.bench, case.load) and all(
         case.params.get(name, value) == value for name, value in slope.params.items()
     )
 
 
-def _whole(result: Result) -> Result:
+def whole(result: Result) -> Result:
     """The result with the activations counted in that were omitted."""
     if result.corrected is None or not result.missed:
         return result
@@ -453,5 +453,6 @@ def _whole(result: Result) -> Result:
     return structs.replace(result, **members)
 
 
-def _span(found: Estimate) -> Span:
-    return Span(found.value, found.low, found.high)
+def span(found: Estimate) -> Span:
+    """An estimate, which its interval holds however coarse the histogram was that told the ends."""
+    return Span(found.value, min(found.low, found.value), max(found.high, found.value))

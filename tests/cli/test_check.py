@@ -10,10 +10,12 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from rtstone.model.documents import Result, Run
+from rtstone.model.documents import Figure, Result, Run, Slope
 from rtstone.store.rundir import runs
 from tests.conftest import Cli
+from tests.report import synthetic
 from tests.report.synthetic import HOSTILE
+from tests.stats import lab
 from tests.stats.test_gate import FLAT, entry, result, run
 
 SIM = ("run", "dk.periodic", "sem.wait.free", "--target", "sim", "-p", "samples=200")
@@ -244,3 +246,87 @@ def test_limits_just_above_and_just_below_what_the_model_says(cli: Cli, budget: 
     file = budget(entry(f'mean = "{free["mean"]}ns"', bench="sem.*"))
     assert cli("check", "last", "--budget", file).status == 0
     assert cli("check", "last", "--budget", file, "--baseline", "last").status == 0
+
+
+# ---- a budget from a run ------------------------------------------------------------------------
+
+
+def breakdown(name: str) -> Result:
+    return result(bench="hart.PH.1", figures={name: Figure(value=71.3, unit="%")})
+
+
+def slopes() -> Run:
+    slope = Slope(
+        bench="dk.periodic", load="none", over="size", params={"period": 2_000_000},
+        points=[(1, 1), (2, 2), (3, 3)], slope=-1, ci95=(-2, 0.5), unit="ns per B", constant=True,
+    )  # fmt: skip
+    falling = structs.replace(slope, params={"period": 3_000_000}, ci95=(-2, -0.5))
+    points = [
+        result(FLAT, params={"size": size, "period": period}, flags=["no_rt"])
+        for size in (1, 2, 3)
+        for period in (2_000_000, 3_000_000)
+    ]
+    return run(*points, slopes=[slope, falling])
+
+
+@pytest.mark.parametrize("margin", ["0%", "20%", "300 %"])
+@pytest.mark.parametrize(
+    "measured",
+    [
+        run(*mixed()),
+        run(result(FLAT, flags=["no_rt", "other_run"])),
+        run(result(FLAT[:12]), result([7.0], load="one")),
+        run(result([0.0] * 2000), result([-3.0] * 2000, load="below")),
+        run(result([1e12 + v for v in FLAT])),
+        run(breakdown("breakdown utilisation")),
+        run(breakdown("no breakdown up to")),
+        run(result(FLAT[:5], batch=4, max=None), result(FLAT, load="x")),
+        slopes(),
+        synthetic.run(2000, slopes=[]),
+        synthetic.unprivileged(),
+        synthetic.instructions(),
+        lab.study((1,))[0],
+        structs.replace(lab.study((1,))[1], benches=[]),
+    ],
+)
+def test_a_run_keeps_the_budget_that_is_drafted_from_it(
+    cli: Cli, tmp_path: Path, measured: Run, margin: str
+) -> None:
+    one, file = stored(measured), tmp_path / "drafted.toml"
+    drafted = cli("check", one, "--write-budget", file, "--margin", margin)
+    assert (drafted.status, drafted.err) == (0, "")
+    done = cli("check", one, "--budget", file, "--json")
+    assert done.err == ""
+    assert {c["verdict"] for c in done.document["checks"]} == {"passed"}
+    assert done.status == 0
+
+
+def test_a_drafted_limit_leaves_the_margin_and_no_more(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "drafted.toml"
+    many = run(*(result([k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
+    cli("check", stored(many), "--write-budget", file, "--margin", "50%")
+    for worse, status in [(1.4, 0), (1.6, 1)]:
+        more = run(*(result([worse * k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
+        done = cli("check", stored(more, str(worse)), "--budget", file)
+        assert done.status == status
+        assert done.out.count("- failed  ") == 4 * status
+    missed = run(*(result(FLAT, load=f"x{k}", missed=k) for k in (1, 2)))
+    assert cli("check", stored(missed, "missed"), "--budget", file).status == 1
+
+
+def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:
+    one, file = stored(run(*mixed()[2:])), tmp_path / "new.toml"
+    two = stored(run(*mixed()), "two")
+    (tmp_path / "old.toml").touch()
+    for arguments, says in [
+        ([one, "--write-budget", file], "no valid result"),
+        ([two, "--write-budget", tmp_path / "old.toml"], "there is a file already"),
+        ([two, "--write-budget", file, "--margin", "20"], "write a share such as 20%"),
+        ([two, "--write-budget", file, "--junit", "x"], "leave out --junit"),
+        ([two, "--margin", "20%"], "--margin is for --write-budget"),
+        ([two, "--write-budget", "/proc/x.toml"], "cannot write /proc/x.toml"),
+    ]:
+        done = cli("check", *arguments)
+        assert (done.status, done.out) == (2, "")
+        assert says in done.says
+        assert not file.exists()
