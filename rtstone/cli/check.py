@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from rtstone.errors import UsageError
-from rtstone.model.documents import Run
 from rtstone.store.index import find
-from rtstone.store.rundir import holds_run, load
+from rtstone.store.rundir import load
 
 _FILE = click.Path(path_type=Path)
 
@@ -57,10 +56,12 @@ def command(
         raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
     from rtstone.model.budget import load as load_budget
     from rtstone.stats.gate import check
+    from rtstone.store.baseline import baseline as beside
 
     limits = load_budget(budget)
     document = load(find(run))
-    gate = check(document, limits, _baseline(baseline, limits.baseline, budget.parent))
+    before = load(find(baseline)) if baseline is not None else beside(limits.baseline, budget)
+    gate = check(document, limits, before)
     from rtstone.report import checked
 
     if junit:
@@ -90,15 +91,6 @@ def _draft(run: str, path: Path, margin: str) -> int:
     _write(text, path)
     click.echo(f"{path}: {text.count('[[case]]')} cases")
     return 0
-
-
-def _baseline(asked: str | None, named: str | None, beside: Path) -> Run | None:
-    """The run that was asked for, else the one that the budget names, which may lie beside it."""
-    if asked is not None:
-        return load(find(asked))
-    if named is None:
-        return None
-    return load(beside / named if named and holds_run(beside / named) else find(named))
 
 
 def _write(text: str, path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import structs
 
 from rtstone.errors import UsageError, unknown
-from rtstone.model.budget import ESTIMATED, Budget, Entry, Limit
+from rtstone.model.budget import ESTIMATED, Budget, Entry, Limit, fits
 from rtstone.model.check import Check, Gate, Verdict, overall
 from rtstone.model.documents import Result, Run, Slope, Value
 from rtstone.model.flags import BY_NAME, SPOILING
@@ -52,6 +52,26 @@ def check(run: Run, budget: Budget, baseline: Run | None = None) -> Gate:
         remarks=_remarks(run, baseline, against),
         checks=checks,
     )
+
+
+def concerning(budget: Budget, run: Run) -> Budget:
+    """What a budget for many runs says of this one: the entries that name any of its results."""
+    matcher = Matcher(run)
+
+    def concerns(entry: Entry) -> bool:
+        try:
+            return bool(matcher.matching(entry._replace(loads=[])))
+        except UsageError:
+            return False
+
+    def narrowed(entry: Entry) -> Entry:
+        loads = {case.load for case in matcher.matching(entry._replace(loads=[]))}
+        return entry._replace(
+            loads=[pattern for pattern in entry.loads if any(fits(load, pattern) for load in loads)]
+        )
+
+    found = [(entry, narrowed(entry)) for entry in budget.entries if concerns(entry)]
+    return budget._replace(entries=[own for entry, own in found if own.loads or not entry.loads])
 
 
 def _remarks(run: Run, baseline: Run | None, against: _Baseline | None) -> list[str]:

@@ -318,14 +318,15 @@ def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:
     one, file = stored(run(*mixed()[2:])), tmp_path / "new.toml"
     two = stored(run(*mixed()), "two")
     (tmp_path / "old.toml").touch()
-    for arguments, says in [
+    mistakes: list[tuple[list[str | Path], str]] = [
         ([one, "--write-budget", file], "no valid result"),
         ([two, "--write-budget", tmp_path / "old.toml"], "there is a file already"),
         ([two, "--write-budget", file, "--margin", "20"], "write a share such as 20%"),
         ([two, "--write-budget", file, "--junit", "x"], "leave out --junit"),
         ([two, "--margin", "20%"], "--margin is for --write-budget"),
         ([two, "--write-budget", "/proc/x.toml"], "cannot write /proc/x.toml"),
-    ]:
+    ]
+    for arguments, says in mistakes:
         done = cli("check", *arguments)
         assert (done.status, done.out) == (2, "")
         assert says in done.says
