@@ -10,7 +10,7 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run test bench lint format docs agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
 	charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -20,6 +20,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator; beside cyclictest and perf"
+	@echo "make docs    write the pages of the benches from their tables"
 	@echo "make lint    check style, types and warnings"
 
 run: $(VENV)/run.stamp agent engine charts
@@ -50,6 +51,9 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 	    && $(BIN)/clang-tidy --quiet -p build/freertos-m3 --extra-arg=--target=arm-none-eabi \
 	        agent/boards/mps2-an385/*.c; fi
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
+
+docs: $(VENV)/run.stamp agent
+	$(BIN)/python -m rtstone.report.benchpages docs/benches
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

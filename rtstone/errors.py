@@ -56,6 +56,9 @@ class Interrupted(RtstoneError):  # noqa: N818  not a fault of anyone
     exit_code = 130
 
 
+LISTED = 40  # names that a line can hold
+
+
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
     """The error for a name that is not known, with the nearest one that is."""
     place = f", {where}" if where else ""
@@ -68,4 +71,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     names = sorted(known)
     near = get_close_matches(name, names, n=1, cutoff=0.4)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
+    if near:
+        return f"did you mean '{near[0]}'?"
+    if len(names) > LISTED:  # benches and suites alone are so many
+        return f"none of the {len(names)} known ones is like it; see `rtstone list`"
+    return f"known: {', '.join(names) or 'none'}"

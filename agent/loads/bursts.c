@@ -35,3 +35,34 @@ void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase
             return;
     }
 }
+
+typedef struct blocks {
+    size_t largest;
+    uint64_t random;
+    void **held;
+    unsigned n;
+} blocks;
+
+static bool memory_step(rts_worker *w, void *of)
+{
+    blocks *b = of;
+    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
+    void **slot = &b->held[(b->random >> 40) % b->n];
+    size_t size = 16 + (size_t)(b->random >> 33) % (b->largest - 15);
+    rts_free(*slot);
+    *slot = rts_malloc(size);
+    if (!*slot) {
+        rts_worker_failed(w, "no memory for a block of %u bytes", (unsigned)size);
+        return false;
+    }
+    *(volatile char *)*slot = 1;
+    return true;
+}
+
+void rts_load_memory(rts_worker *w, size_t largest, void **held, unsigned n)
+{
+    blocks b = {.largest = largest, .held = held, .n = n};
+    rts_load_bursts(w, &(rts_burst){.step = memory_step}, &b, 3);
+    for (unsigned i = 0; i < n; i++)
+        rts_free(held[i]);
+}

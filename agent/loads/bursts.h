@@ -20,6 +20,12 @@ typedef struct rts_burst {
  */
 void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase);
 
+/*
+ * Bursts of dynamic allocation: frees one of the `n` blocks held and takes one of 16 bytes to
+ * `largest` in its place.  `held` begins as NULLs; all is freed in the end.
+ */
+void rts_load_memory(rts_worker *w, size_t largest, void **held, unsigned n);
+
 /* What a component of bursts has in common with the others. */
 #define RTS_BURST_COMPONENT                                                                        \
     .unit = "ms", .per_unit = (double)RTS_TIME_HZ / 1000, .rate = 100, .periodic = true

@@ -77,39 +77,11 @@ static void run_syscall(rts_worker *w)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-#define HELD 8
-
-typedef struct blocks {
-    size_t largest;
-    uint64_t random;
-    void *held[HELD];
-} blocks;
-
-/* Frees one of the blocks held and takes one of 16 bytes up to the largest in its place. */
-static bool memory_step(rts_worker *w, void *of)
-{
-    blocks *b = of;
-    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
-    void **slot = &b->held[(b->random >> 40) % HELD];
-    size_t size = 16 + (size_t)(b->random >> 33) % (b->largest - 15);
-    rts_free(*slot);
-    *slot = rts_malloc(size);
-    if (!*slot) {
-        rts_worker_failed(w, "no memory for a block of %u bytes: see parameter block",
-                          (unsigned)size);
-        return false;
-    }
-    *(volatile char *)*slot = 1;
-    return true;
-}
-
 static void run_memory(rts_worker *w)
 {
     const reduced_params *p = rts_load_params(w->load);
-    blocks b = {.largest = (size_t)p->block};
-    rts_load_bursts(w, &(rts_burst){.step = memory_step}, &b, 3);
-    for (unsigned i = 0; i < HELD; i++)
-        rts_free(b.held[i]);
+    void *held[8] = {NULL};
+    rts_load_memory(w, (size_t)p->block, held, 8);
 }
 
 /* ---- interrupts ---------------------------------------------------------------------------- */

@@ -121,36 +121,10 @@ static void run_syscall(rts_worker *w)
     rts_load_bursts(w, &(rts_burst){.step = syscall_step}, NULL, 2);
 }
 
-#define HELD 64
-
-typedef struct blocks {
-    uint64_t random;
-    void *held[HELD];
-} blocks;
-
-/* Frees the oldest of the blocks held and takes one of 16 B to 64 KiB in its place. */
-static bool memory_step(rts_worker *w, void *of)
-{
-    blocks *b = of;
-    b->random = b->random * 6364136223846793005u + 1442695040888963407u;
-    void **slot = &b->held[(b->random >> 40) % HELD];
-    size_t size = 16 + (size_t)(b->random >> 33) % ((64u << 10) - 15);
-    rts_free(*slot);
-    *slot = rts_malloc(size);
-    if (!*slot) {
-        rts_worker_failed(w, "no memory for a block of %zu bytes", size);
-        return false;
-    }
-    *(volatile char *)*slot = 1;
-    return true;
-}
-
 static void run_memory(rts_worker *w)
 {
-    blocks b = {0};
-    rts_load_bursts(w, &(rts_burst){.step = memory_step}, &b, 3);
-    for (size_t i = 0; i < HELD; i++)
-        rts_free(b.held[i]);
+    void *held[64] = {NULL};
+    rts_load_memory(w, 64u << 10, held, 64);
 }
 
 /* ---- interrupts -------------------------------------------------------------------------- */

@@ -1,0 +1,109 @@
+"""The pages of docs/benches, one per bench, from the tables that the agent declares.
+
+`make docs` writes them; a test holds that they are what the tables say.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rtstone.model.benches import Benches, Catalogue, allowed, quantity
+from rtstone.model.suite import Suite, load, shipped
+from rtstone.wire.records import Bench, Param
+
+INDEX = "README.md"
+WIDTH = 100  # of a line
+_GENERATED = "<!-- From the bench's table: `make docs` writes this page. -->"
+
+
+def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
+    """Name of a file, and its text."""
+    parts: dict[str, list[str]] = defaultdict(list)
+    for suite in suites:
+        for bench in dict.fromkeys(case.bench for case in suite.cases):
+            parts[bench].append(suite.name)
+    found = {f"{name}.md": page(table, parts[name]) for name, table in sorted(benches.items())}
+    return {INDEX: index(benches), **found}
+
+
+def index(benches: Benches) -> str:
+    """A line for every bench."""
+    rows = [
+        f"| [`{name}`]({name}.md) | {_cell(table.title)} | {_cell(table.source)} |"
+        for name, table in sorted(benches.items())
+    ]
+    head = ["# The benches", "", _GENERATED, "", "| bench | measures | after |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def page(bench: Bench, suites: Iterable[str]) -> str:
+    """All that is declared of a bench."""
+    named = ", ".join(f"`{suite}`" for suite in suites)
+    facts = {
+        "After": bench.source,
+        "Needs": ", ".join(bench.needs),
+        "Gives": bench.metric or "",
+        "Slope over": f"`{bench.slope_over}`" if bench.slope_over else "",
+        "In suites": named,
+    }
+    told = [
+        textwrap.fill(f"* {name}: {text}", WIDTH, subsequent_indent="  ")
+        for name, text in facts.items()
+        if text
+    ]
+    params = [_parameter(param) for param in bench.params]
+    table = ["| parameter | default | may be | meaning |", "|---|---|---|---|", *params]
+    return "\n".join(
+        [
+            f"# {bench.id}: {bench.title}",
+            "",
+            _GENERATED,
+            "",
+            *([textwrap.fill(bench.help, WIDTH), ""] if bench.help else []),
+            *([*told, ""] if told else []),
+            f"    rtstone run {bench.id}",
+            "",
+            *(["## Parameters", "", *table, ""] if params else []),
+            "[How rtstone measures](../measuring.md), [all benches](README.md).",
+            "",
+        ]
+    )
+
+
+def _parameter(param: Param) -> str:
+    default = quantity(param, param.default)
+    cells = (f"`{param.name}`", f"`{default}`" if default else "", allowed(param), param.help)
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def write(found: Mapping[str, str], folder: Path) -> None:
+    """Makes the folder hold these pages and no others."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.md"):
+        if old.name not in found:
+            old.unlink()
+    for name, text in found.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def declared() -> tuple[Benches, list[Suite]]:
+    """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
+    from rtstone.interrupt import Interrupt
+    from rtstone.measure import catalogue
+    from rtstone.targets import find
+
+    with Interrupt() as interrupt:
+        offered: Catalogue = catalogue(find("local"), interrupt)
+    return offered.benches, [load(path) for path in shipped().values()]
+
+
+if __name__ == "__main__":
+    write(pages(*declared()), Path(sys.argv[1]))

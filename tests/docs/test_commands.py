@@ -1,0 +1,122 @@
+"""Every command in the documentation is run.
+
+A page is a session in a store of its own, in which there are two runs already; the README is a
+list of which every line stands for itself.
+
+They are run as they are written, but shorter: what is measured here is the documentation, so runs
+that name no target go to the simulated one, and all take as little time as they can.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.docs.commands import PAGES, Command, commands
+
+RTSTONE = [str(Path(sys.executable).parent / "rtstone")]
+FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
+
+LISTS = {"README.md"}  # of commands that are no session
+
+# What is not run, and why.  Each beginning must stand in some page.
+NOT_HERE = {
+    "tune apply": "would change this machine; tests/system applies it to a copy of one",
+    "tune restore": "as tune apply",
+    "run --resume": "needs a run that was interrupted; tests/cli/test_resume.py has one",
+    "lab build": "make test does",
+    "lab fetch": "make test does",
+}
+
+# What is added to make it short; a later option replaces an earlier one.
+SHORTER = {
+    "run": ["--time", "1ms"],
+    "simulate hartstone": ["PH.3"],
+    "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9"],
+}
+FAIR = {0, 1, 3}  # an answer: good, a gate that failed, inconclusive
+
+
+@cache
+def ready() -> set[str]:
+    """Emulated targets that can be started here."""
+    told = subprocess.run([*RTSTONE, "lab", "list", "--json"], capture_output=True, check=True)
+    return {entry["target"] for entry in json.loads(told.stdout)["systems"] if entry["ready"]}
+
+
+def shortened(words: list[str]) -> list[str]:
+    text = " ".join(words)
+    name = next((name for name in SHORTER if f"{text} ".startswith(f"{name} ")), None)
+    added = SHORTER.get(name or "", [])
+    if name == "run" and not {"--target", "--cpus"} & set(words):
+        added = [*added, "--target", "sim"]
+    return [*words, *added]
+
+
+def run(command: Command, page: str, where: Path) -> None:
+    for target in (word for word in command.words if word.startswith("qemu:")):
+        if target.partition("+")[0] not in ready():
+            return  # `rtstone lab list` says what brings it
+    done = subprocess.run(
+        [*RTSTONE, *shortened(command.words)],
+        cwd=where,
+        env=os.environ | {"RTSTONE_HOME": str(where / "home"), "COLUMNS": "100", "TERM": "dumb"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    told = f"{page}:{command.line}: {command.text}: exit {done.returncode}\n{done.stderr}"
+    assert done.returncode in FAIR, told
+    assert "Traceback" not in done.stderr, told
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader's directory, with files, and a store with two runs."""
+    where: Path = tmp_path_factory.mktemp("docs")
+    shutil.copytree(FILES, where, dirs_exist_ok=True)
+    for _ in range(2):
+        run(Command(0, ["run", "quick"]), "before", where)
+    return where
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_work(page: Path, place: Path, tmp_path: Path) -> None:
+    found = [
+        command
+        for command in commands(page.read_text(encoding="utf-8"))
+        if not any(" ".join(command.words).startswith(name) for name in NOT_HERE)
+    ]
+    for number, command in enumerate(found):
+        if number == 0 or page.name in LISTS:
+            where = Path(shutil.copytree(place, tmp_path / str(number)))
+        run(command, page.name, where)
+
+
+def test_what_is_not_run_is_written_somewhere() -> None:
+    texts = {
+        " ".join(command.words)
+        for page in PAGES
+        for command in commands(page.read_text(encoding="utf-8"))
+    }
+    assert all(any(text.startswith(name) for text in texts) for name in NOT_HERE)
+
+
+def test_commands_are_found_as_a_reader_sees_them() -> None:
+    page = (
+        "text\n    rtstone run a   # why\n\n`rtstone no`\n```sh\n.venv/bin/rtstone show \\\n"
+        "    last\nrtstones\n```\n```\nrtstone no\n```\n    printf x | rtstone no\n"
+    )
+    assert list(commands(page)) == [
+        Command(2, ["run", "a"]),
+        Command(6, ["show", "last"]),
+    ]
