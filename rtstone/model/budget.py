@@ -12,6 +12,8 @@
     p999 = "50us"                        # at most
     p50 = ["20us", "+10%"]               # both: so long, and so much of the baseline's
     missed = 0
+    bound = "200us"                      # the worst case, as `rtstone guarantee` has it,
+    exceedance_per_hour = 1e-4           # and how often it may be exceeded
     figures = { "breakdown utilisation" = ">= 60%" }
 
 A limit is a quantity (``50us``, ``5k instr``), or relative to the baseline (``+10%``, ``1.1x``).
@@ -36,7 +38,7 @@ Policy = Literal["inconclusive", "pass", "fail"]
 Bound = Literal["<=", ">="]
 
 ESTIMATED = ("mean", "p50", "p90", "p99", "p999", "p9999")  # each with an interval
-TIMES = ("min", *ESTIMATED, "max", "slope")
+TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
 
 _UNITS = {
@@ -151,6 +153,8 @@ def _entry(case: object, where: str) -> Entry:
         limits += _limits(name, given, where, figure=True)
     if not limits:
         raise UsageError(f'no limits, in {where}; add one such as p99 = "50us" or missed = 0')
+    if "exceedance_per_hour" in case and "bound" not in case:
+        raise UsageError(f"exceedance_per_hour is that of a bound, but there is none, in {where}")
     return Entry(
         bench=case["bench"],
         params=case.get("params", {}),
@@ -224,6 +228,8 @@ def _checked(limit: Limit, where: str) -> Limit:
         whole = limit.value is not None and limit.value >= 0 and limit.value == int(limit.value)
         if limit.unit or not whole:
             raise UsageError(f"bad limit '{limit.text}' of missed, in {where}; write a count")
+    elif name == "bound" and limit.factor is not None:
+        raise UsageError(f"a bound has an absolute limit only, not '{limit.text}', in {where}")
     elif limit.value is not None and limit.unit not in {"ns", "instructions"}:
         raise _bad(name, limit.text, where, figure=False)
     return limit

@@ -27,12 +27,13 @@ SIGNS: dict[Verdict, str] = {"failed": "-", "not measured": "!", "inconclusive":
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One limit on one case under one load.
 
-    ``what`` is the statistic, the figure or the slope that is limited, ``limit`` as the budget has
-    it, ``allowed`` the same as a value.  ``ci95`` is that of ``observed``; None: what was observed
-    is a fact.  ``margin`` is the share of ``allowed`` that is left, below 0 if it is exceeded.
-    ``missing``: how many samples more would settle an open question, ``missing_s`` how long that
-    takes.  ``section_s``: how long was measured.  ``independent``: for want of batches the samples
-    were assumed to be independent.  ``corrected``: omitted activations are counted in.
+    ``what`` is the statistic, the figure or the slope that is limited, ``limit`` as the budget
+    has it, ``allowed`` the same as a value. ``ci95`` is that of ``observed``; None: what was
+    observed is a fact. ``margin`` is the share of ``allowed`` that is left, below 0 if it is
+    exceeded. ``missing``: how many samples more would settle an open question, ``missing_s``
+    how much longer that takes. ``section_s``: how long was measured. ``independent``: for want
+    of batches the samples were assumed to be independent. ``corrected``: omitted activations
+    are counted in.
     """
 
     bench: str

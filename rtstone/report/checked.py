@@ -69,9 +69,9 @@ def allowed(check: Check) -> str:
 def reason(check: Check) -> str:
     """Why it is so, and what would settle it; begins with a semicolon, or is empty."""
     text = f"; {check.reason}" if check.reason else ""
-    if check.missing is not None:
-        text += f"; {count(check.missing)} samples more may settle it"
-        text += f", {seconds(check.missing_s)}" if check.missing_s else ""
+    more = [f"{count(check.missing)} samples"] if check.missing is not None else []
+    more += [seconds(check.missing_s)] if check.missing_s else []
+    text += f"; {', '.join(more)} more may settle it" if more else ""
     accepted = ", ".join(check.flags)
     return text + (f"; flags {accepted}" if accepted else "")
 

@@ -21,6 +21,7 @@ from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.compare import CIRCUMSTANCES
 from rtstone.stats.conditions import circumstances, refusal
 from rtstone.stats.estimates import Estimate, estimate
+from rtstone.stats.extremes import PER_HOUR, worst_case
 from rtstone.stats.pool import pooled
 from rtstone.stats.systems import System
 from rtstone.stats.within import Span, exactly, samples_missing, verdict
@@ -167,6 +168,8 @@ class _Judge:
         _check_unit(limit, case.unit, entry)
         if limit.statistic in ESTIMATED:
             return self._estimated(check, limit, case)
+        if limit.statistic == "bound":
+            return _bound(check, limit, case, entry.exceedance_per_hour or PER_HOUR)
         return self._extreme(check, limit, case, entry)
 
     def _blank(self, limit: Limit, case: Case) -> Check:
@@ -354,6 +357,20 @@ def _with_missing(check: Check, missing: int | None) -> Check:
 
 def _fact(check: Check, limit: Limit, value: float) -> Check:
     return _compared(check, limit, exactly(value), exactly(limit.value or 0.0))
+
+
+def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
+    """The worst case.  A sample above the limit is enough to know; else there must be a bound."""
+    found = worst_case(case.results, exceedance)
+    what = f"bound at {exceedance:g} an hour, {found.confidence:.0%} sure"
+    check = structs.replace(check, what=what, allowed=limit.value)
+    if found.observed_max is not None and found.observed_max > (limit.value or 0.0):
+        over = _fact(check, limit, found.observed_max)
+        return structs.replace(over, what="max", reason="so the bound is beyond the limit too")
+    if found.bound is not None:
+        return _fact(check, limit, found.bound)
+    why = f"there is none: {found.reason}"
+    return structs.replace(check, verdict="inconclusive", reason=why, missing_s=found.more_s)
 
 
 def _censored(check: Check, limit: Limit, upto: float) -> Check:

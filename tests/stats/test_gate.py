@@ -14,11 +14,13 @@ from rtstone.errors import UsageError
 from rtstone.model.budget import load
 from rtstone.model.check import Check, Gate
 from rtstone.model.documents import Clock, Distribution, Figure, Result, Run, Slope, Target
+from rtstone.stats.extremes import worst_case
 from rtstone.stats.gate import check, needed
 from rtstone.stats.within import Span, exactly, samples_missing, verdict
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
 from tests.stats.lab import AGENT, counts
+from tests.stats.recorded import recorded
 
 BENCHES = [
     Bench(
@@ -283,6 +285,35 @@ def test_instructions_repeat_exactly(gate: Any) -> None:
         gate(entry('max = "10us"'), counted)
     with pytest.raises(UsageError, match="instructions and time cannot be compared"):
         gate(entry('max = "+1%"'), counted, run(result(FLAT), run_id="before"))
+
+
+# ---- the worst case ---------------------------------------------------------------------------
+
+
+def test_a_bound(gate: Any) -> None:
+    samples = 5000 + 10_000 * np.random.default_rng(5).exponential(size=60_000)
+    measured = recorded(samples)
+    found = worst_case([measured], 1e-2)
+    assert found.bound is not None
+    assert found.observed_max is not None
+    rate = "exceedance_per_hour = 1e-2"
+    for allowed, told, observed in [
+        (found.bound * 1.01, "passed", found.bound),
+        (found.bound * 0.99, "failed", found.bound),
+        (found.observed_max * 0.99, "failed", found.observed_max),
+    ]:
+        one = only(gate(entry(f'bound = "{allowed}ns"', rate), run(measured)))
+        assert (one.verdict, one.observed) == (told, observed)
+    assert "bound at 0.001 an hour" in only(gate(entry('bound = "9ms"'), run(measured))).what
+
+
+def test_no_bound_is_an_open_question_unless_a_sample_is_beyond_it(gate: Any) -> None:
+    short = recorded(np.random.default_rng(5).exponential(10_000, size=3000), section_s=3)
+    found = only(gate(entry('bound = "1s"'), run(short)))
+    assert (found.verdict, found.observed) == ("inconclusive", None)
+    assert "there is none: " in str(found.reason)
+    assert found.missing_s
+    assert only(gate(entry('bound = "20us"'), run(short))).verdict == "failed"
 
 
 # ---- slopes and figures -----------------------------------------------------------------------
