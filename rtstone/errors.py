@@ -3,6 +3,7 @@
     RtstoneError
     ├── UsageError     2    unknown name, value out of range, bad file, unwritable place
     ├── Inconclusive   3    cases failed or were lost, though the target lived
+    │   └── Unfit      3    the target cannot do it, or did it in a way that shows nothing
     ├── TargetError    4    the target did not start, died, or fell silent
     ├── StoreError     4    results could not be kept while the run was going on
     └── Interrupted  130    SIGINT, SIGTERM or SIGHUP
@@ -31,6 +32,10 @@ class Inconclusive(RtstoneError):  # noqa: N818  the word of the exit code
     """The run ended, but not every case has a valid result."""
 
     exit_code = 3
+
+
+class Unfit(Inconclusive):
+    """What was asked for is not to be had on this target, or not as it should be measured."""
 
 
 class TargetError(RtstoneError):

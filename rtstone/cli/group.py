@@ -16,7 +16,7 @@ COMMANDS = {
     "show": "One run.",
     "report": "One offline page of one or more runs.",
     "compare": "How systems differ, case by case, and how certain that is.",
-    "compare": "Several systems side by side, bench by bench.",
+    "check": "Does a run keep a budget?  A gate for CI.",
     "guarantee": "The statement of a guaranteed latency, or why there is none.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",

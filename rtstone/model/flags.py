@@ -57,12 +57,17 @@ class Seen(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """A flag, set on a result if ``when`` holds."""
+    """A flag, set on a result if ``when`` holds.
+
+    ``spoils``: the result does not show what the system does when it is measured as it should be,
+    so nothing can be passed or failed by it.
+    """
 
     name: str
     cause: str
     advice: str
     when: Callable[[Seen], bool]
+    spoils: bool = False
 
 
 def _throttled(seen: Seen) -> bool:
@@ -90,6 +95,7 @@ FLAGS = (
         "ran without real-time scheduling",
         "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
         lambda s: s.evidence.get("sched") == "other",
+        spoils=True,
     ),
     Flag(
         "no_mlock",
@@ -102,12 +108,14 @@ FLAGS = (
         "another rtstone measured on this machine at the same time",
         "repeat when it is alone",
         lambda s: s.total("others") > 0,
+        spoils=True,
     ),
     Flag(
         "page_faults",
         "the timed section took page faults, without locked memory",
         "lock memory, see no_mlock",
         lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
+        spoils=True,
     ),
     Flag(
         "faults_locked",
@@ -144,6 +152,7 @@ FLAGS = (
         "the kernel paused real-time tasks at its bandwidth limit",
         "raise sched_rt_runtime_us, at your own risk set it to -1",
         _throttled,
+        spoils=True,
     ),
     Flag(
         "shared_cpu",
@@ -225,6 +234,7 @@ FLAGS = (
         "the clock stepped backwards",
         "do not trust this result; bind the case to one CPU, or use another clock source",
         lambda s: (s.result.max or 0) >= 1 << 63,
+        spoils=True,
     ),
     Flag(
         "derived",
@@ -237,10 +247,12 @@ FLAGS = (
         "made from fewer components than belong to it",
         "do not set it beside a whole one; its table of components says what is n.e., and why",
         lambda s: False,  # of no series that was measured; see model/rhealstone.py
+        spoils=True,
     ),
 )
 
 BY_NAME = {flag.name: flag for flag in FLAGS}
+SPOILING = frozenset(flag.name for flag in FLAGS if flag.spoils)
 
 
 def flags(seen: Seen) -> list[str]:

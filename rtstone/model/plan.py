@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from datetime import datetime
+
 import msgspec
 
 from rtstone.model.benches import cpu_set
@@ -100,3 +103,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(samples, int) and samples > 0 and isinstance(period, int):
             return samples * period / 1e9
         return None
+
+
+def run_id(created: datetime, name: str) -> str:
+    """The id of a run: it sorts by time, and its tail tells apart runs of one moment."""
+    word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
+    moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
+    return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"

@@ -15,6 +15,7 @@ _KINDS: dict[type, str] = {
     int: "a whole number",
     dict: "a table",
     list: "a list",
+    object: "a number or text",
 }
 
 

@@ -1,0 +1,102 @@
+"""`rtstone check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rtstone.errors import UsageError
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("check")
+@click.argument("run", metavar="RUN")
+@click.option("--budget", type=_FILE, metavar="FILE", help="The limits, a TOML file.")
+@click.option("--baseline", metavar="RUN", help="What relative limits are relative to.")
+@click.option("--json", is_flag=True, help="Print the document of the check.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write it as JUnit XML as well.")
+@click.option(
+    "--markdown", type=_FILE, metavar="FILE",
+    help="Write it as Markdown as well, for the summary of a CI job.",
+)  # fmt: skip
+@click.option(
+    "--write-budget", type=_FILE, metavar="FILE",
+    help="Instead: draft a budget that the run keeps, for you to go on with.",
+)  # fmt: skip
+@click.option("--margin", metavar="SHARE", help="What a drafted limit leaves; default 20%.")
+def command(
+    *,
+    run: str,
+    budget: Path | None,
+    baseline: str | None,
+    json: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    write_budget: Path | None,
+    margin: str | None,
+) -> int:
+    """Hold a run against a budget.
+
+    Ends with 0 if all limits are kept, 1 if one is not, 3 if that cannot be told.
+    """
+    if write_budget is not None:
+        asked = {"--budget": budget, "--baseline": baseline, "--json": json, "--junit": junit,
+                 "--markdown": markdown}  # fmt: skip
+        if given := [name for name, value in asked.items() if value]:
+            raise UsageError(f"--write-budget checks nothing; leave out {given[0]}")
+        return _draft(run, write_budget, margin or "20%")
+    if margin is not None:
+        raise UsageError("--margin is for --write-budget")
+    if budget is None:
+        raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
+    from rtstone.model.budget import load as load_budget
+    from rtstone.stats.gate import check
+    from rtstone.store.baseline import baseline as beside
+
+    limits = load_budget(budget)
+    document = load(find(run))
+    before = load(find(baseline)) if baseline is not None else beside(limits.baseline, budget)
+    gate = check(document, limits, before)
+    from rtstone.report import checked
+
+    if junit:
+        from rtstone.report.junit import junit as as_junit
+
+        _write(as_junit(gate), junit)
+    if markdown:
+        _write(checked.markdown(gate), markdown)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(gate)
+    else:
+        from rtstone.report.terminal import console
+
+        console(sys.stdout).print(*checked.lines(gate), sep="\n")
+    return gate.exit_code
+
+
+def _draft(run: str, path: Path, margin: str) -> int:
+    from rtstone.model.budget import margin as share
+    from rtstone.report.draft import draft
+
+    if path.exists():
+        raise UsageError(f"there is a file already, {path}; name a new one")
+    text = draft(load(find(run)), share(margin))
+    _write(text, path)
+    click.echo(f"{path}: {text.count('[[case]]')} cases")
+    return 0
+
+
+def _write(text: str, path: Path) -> None:
+    from rtstone.report.output import write
+
+    try:
+        write(text, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error

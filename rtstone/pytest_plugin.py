@@ -1,0 +1,163 @@
+"""For tests that measure: what a failed one has measured, a target and a budget for all of them.
+
+Loaded by every pytest beside which rtstone is installed, so it loads nothing of rtstone itself
+until a test has used it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from rtstone.api import Measured
+    from rtstone.model.budget import Budget
+    from rtstone.model.check import Gate
+    from rtstone.model.documents import Run
+
+_BEFORE = pytest.StashKey[int]()  # measured before the test began
+_CHECKED = pytest.StashKey["Checked"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("rtstone", "measuring how real-time a system is (rtstone)")
+    group.addoption(
+        "--rtstone-target", metavar="T", default="local",
+        help="where the fixture rtstone_run measures; default local",
+    )  # fmt: skip
+    group.addoption(
+        "--rtstone-budget", metavar="FILE", type=Path,
+        help="a budget that all that the fixture rtstone_run measures is held against",
+    )  # fmt: skip
+    group.addoption(
+        "--rtstone-unfit", choices=("fail", "skip"), default="fail",
+        help="what becomes of a test whose target cannot do what it measures, or lacks the rights "
+        "to do it in real time; default fail",
+    )  # fmt: skip
+
+
+class Checked:
+    """A budget, and which of its entries something has been held against."""
+
+    def __init__(self, path: Path) -> None:
+        from rtstone.model.budget import load
+        from rtstone.store.baseline import baseline
+
+        self.budget: Budget = load(path)
+        self.baseline: Run | None = baseline(self.budget.baseline, path)
+        self.used: set[str] = set()
+
+    def check(self, run: Run) -> Gate | None:
+        """The verdicts on a run by the entries that concern it; None if none does."""
+        from rtstone.stats.gate import check, concerning
+
+        part = concerning(self.budget, run)
+        self.used |= {entry.where for entry in part.entries}
+        return check(run, part, self.baseline) if part.entries else None
+
+    @property
+    def unused(self) -> list[str]:
+        """The places of entries that nothing was held against."""
+        return [e.where for e in self.budget.entries if e.where not in self.used]
+
+
+class Runner:
+    """Measures, and holds what was measured against the budget if there is one."""
+
+    def __init__(self, target: str, checked: Checked | None) -> None:
+        self._target = target
+        self._checked = checked
+
+    def __call__(self, bench: str, **asked: Any) -> Measured:
+        """As rtstone.run, on the session's target.  Fails the test if a limit is not kept."""
+        import rtstone
+
+        measured = rtstone.run(bench, **{"target": self._target, **asked})
+        gate = self._checked.check(measured.run) if self._checked else None
+        if gate is not None and gate.exit_code:
+            from rtstone.report import checked
+
+            pytest.fail("\n".join(line.plain for line in checked.lines(gate)), pytrace=False)
+        return measured
+
+
+@pytest.fixture(scope="session")
+def rtstone_run(request: pytest.FixtureRequest) -> Runner:
+    """``rtstone_run("dk.periodic", load="heavy")``: rtstone.run on --rtstone-target.
+
+    With --rtstone-budget the test fails unless the limits that concern the case are kept.
+    """
+    config = request.config
+    path: Path | None = config.getoption("--rtstone-budget")
+    if path is not None and _CHECKED not in config.stash:
+        from rtstone.errors import UsageError
+
+        try:
+            config.stash[_CHECKED] = Checked(path)
+        except UsageError as error:
+            raise pytest.UsageError(f"--rtstone-budget: {error}") from error
+    return Runner(config.getoption("--rtstone-target"), config.stash.get(_CHECKED, None))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skips a test whose target is not fit for it, if so asked."""
+    item.stash[_BEFORE] = _made()
+    try:
+        return (yield)
+    except Exception as error:
+        if item.config.getoption("--rtstone-unfit") == "skip" and _unfit(error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds to the report of a test the ids of its runs; if it failed, what they showed."""
+    report = yield
+    if call.when != "call":
+        return report
+    made = _made() - item.stash.get(_BEFORE, 0)
+    for measured in _latest(made):
+        item.user_properties.append(("rtstone run", measured.run.run_id))
+        if report.failed:
+            from rtstone.report.excerpt import excerpt
+
+            results = list(measured.results)
+            report.sections.append(
+                (f"rtstone {measured!r}", excerpt(measured.run, results, measured.path))
+            )
+    return report
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Tells of entries of the budget that no test has measured: they may be typing errors."""
+    checked = config.stash.get(_CHECKED, None)
+    for where in checked.unused if checked else []:
+        terminalreporter.write_line(f"rtstone: nothing was measured for {where}", yellow=True)
+
+
+def _unfit(error: Exception) -> bool:
+    """True if rtstone raised it because the target is not fit."""
+    errors = sys.modules.get("rtstone.errors")
+    return errors is not None and isinstance(error, errors.Unfit)
+
+
+def _made() -> int:
+    """How many measurements there have been; 0 if rtstone was not used."""
+    api = sys.modules.get("rtstone.api")
+    return cast(int, api.HISTORY.made) if api else 0
+
+
+def _latest(number: int) -> list[Measured]:
+    api = sys.modules.get("rtstone.api")
+    return list(api.HISTORY.latest)[-number:] if api and number else []

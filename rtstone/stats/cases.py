@@ -1,0 +1,189 @@
+"""The cases of a run, and which of them an entry of a budget names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rtstone.errors import UsageError, nearest, unknown
+from rtstone.model.benches import quantity, values
+from rtstone.model.budget import Entry, fits
+from rtstone.model.documents import Result, Run, Value
+from rtstone.wire.records import Bench
+
+
+class Case(NamedTuple):
+    """One case under one load: its results, several if the load came several times."""
+
+    bench: str
+    params: Mapping[str, Value]  # all of them, but for those that an unsupported one leaves open
+    series: str
+    load: str
+    results: list[Result]
+
+    @property
+    def status(self) -> str | None:
+        """Why it has no valid result, None if it has."""
+        bad = [result for result in self.results if result.status != "ok"]
+        return f"{bad[0].status}: {bad[0].reason or 'no reason was recorded'}" if bad else None
+
+    @property
+    def flags(self) -> list[str]:
+        """All flags, each once."""
+        return list(dict.fromkeys(flag for result in self.results for flag in result.flags))
+
+    @property
+    def n(self) -> int:
+        """Samples."""
+        return sum(result.n for result in self.results)
+
+    @property
+    def unit(self) -> str:
+        """Of its samples."""
+        return self.results[0].unit
+
+    @property
+    def section_s(self) -> float | None:
+        """How long was measured; instructions have no time."""
+        sections = [result.evidence.get("section_ns") for result in self.results]
+        known = [s for s in sections if isinstance(s, int | float) and s > 0]
+        return sum(known) / 1e9 if len(known) == len(sections) and self.unit == "ns" else None
+
+    @property
+    def missed(self) -> int | None:
+        """Activations that never happened; None if that was not counted."""
+        counts = [result.missed for result in self.results if result.missed is not None]
+        return sum(counts) if counts else None
+
+
+def cases(run: Run) -> list[Case]:
+    """The cases of a run in their order."""
+    tables = {table.id: table for table in run.benches}
+    found: dict[tuple[object, ...], Case] = {}
+    for result in run.results:
+        params = _params(result, tables.get(result.bench))
+        key = (result.bench, str(sorted(params.items())), result.series, result.load)
+        case = Case(result.bench, params, result.series, result.load, [])
+        found.setdefault(key, case).results.append(result)
+    return list(found.values())
+
+
+def _params(result: Result, table: Bench | None) -> dict[str, Value]:
+    """What was not given has its default; an unsupported result tells only what is to blame."""
+    if result.status == "unsupported" or table is None:
+        return dict(result.params)
+    return {param.name: param.default for param in table.params} | result.params
+
+
+def label(case: Case, table: Bench | None, others: Iterable[Case]) -> str:
+    """What tells a case from others of its bench: parameters in which they differ, and series."""
+    rest = [other for other in others if other.bench == case.bench and other.status is None]
+    telling = [
+        name
+        for name, value in case.params.items()
+        if any(name in other.params and other.params[name] != value for other in rest)
+    ]
+    words = [f"{name}={_written(table, name, case.params[name])}" for name in telling]
+    return " ".join([*words, *([case.series] if case.series else [])])
+
+
+def _written(table: Bench | None, name: str, value: Value) -> str:
+    param = table.param(name) if table else None
+    return quantity(param, value) if param else str(value)
+
+
+class Matcher:
+    """Finds what entries name in one run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.cases = cases(run)
+        self.tables = {table.id: table for table in run.benches}
+
+    def matching(self, entry: Entry) -> list[Case]:
+        """The cases that an entry names.  Raises UsageError if there are none."""
+        benches = dict.fromkeys(case.bench for case in self.cases)
+        named = [bench for bench in benches if fits(bench, entry.bench)]
+        if not named:
+            raise unknown("bench", entry.bench, benches, f"of this run, in {entry.where}")
+        wanted = {bench: self._wanted(entry, bench) for bench in named}
+        if all(params is None for params in wanted.values()):
+            self._unknown_params(entry, named)
+        found = [
+            case
+            for case in self.cases
+            if (params := wanted.get(case.bench)) is not None and _has(case, params)
+        ]
+        if not found:
+            raise UsageError(
+                f"no result of {entry.bench} has the parameters that are named, in {entry.where}; "
+                f"there are: {self._list(named)}"
+            )
+        return self._of_series(entry, self._under_loads(entry, found))
+
+    def _wanted(self, entry: Entry, bench: str) -> dict[str, list[Value]] | None:
+        """The values of each parameter that will do; None: the bench has no such parameter.
+
+        Where the run has no table of the bench, as an imported one, values are as they are written.
+        """
+        table = self.tables.get(bench)
+        if table is None:
+            return {name: [str(given)] for name, given in entry.params.items()}
+        if bench != entry.bench and any(table.param(name) is None for name in entry.params):
+            return None
+        told = {name for case in self.cases if case.bench == bench for name in case.params}
+        return {
+            name: [str(given)]
+            if table.param(name) is None and name in told  # of a bench that is derived
+            else values(table, name, given, entry.where)
+            for name, given in entry.params.items()
+        }
+
+    def _unknown_params(self, entry: Entry, named: Sequence[str]) -> None:
+        known = {param.name for bench in named for param in self.tables[bench].params}
+        name = next((name for name in entry.params if name not in known), next(iter(entry.params)))
+        raise unknown("parameter", name, known, f"in {entry.where}")
+
+    def _under_loads(self, entry: Entry, found: list[Case]) -> list[Case]:
+        loads = {case.load for case in found}
+        for pattern in entry.loads:
+            if not any(fits(load, pattern) for load in loads):
+                raise UsageError(
+                    f"no result under load '{pattern}', in {entry.where}; {nearest(pattern, loads)}"
+                )
+        wanted = entry.loads or ["*"]
+        return [case for case in found if any(fits(case.load, pattern) for pattern in wanted)]
+
+    def _of_series(self, entry: Entry, found: list[Case]) -> list[Case]:
+        """A case without samples tells nothing of its series: it may be any."""
+        wanted = entry.series
+        if wanted is None:
+            return found
+        there = [case for case in found if fits(case.series, wanted)]
+        lost = [case for case in found if not case.n and not case.series and case.status]
+        if not there and not lost:
+            raise unknown("series", wanted, {case.series for case in found}, f"in {entry.where}")
+        return [case for case in found if case in there or case in lost]
+
+    def _list(self, benches: Sequence[str]) -> str:
+        told = [
+            label(case, self.tables.get(case.bench), self.cases) or "its defaults"
+            for case in self.cases
+            if case.bench in benches
+        ]
+        return ", ".join(dict.fromkeys(told))
+
+
+def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
+    """Of what a target cannot do only the parameters to blame are known."""
+    return all(
+        name not in case.params or case.params[name] in some or str(case.params[name]) in some
+        for name, some in wanted.items()
+    )
+
+
+def figure(case: Case | None, name: str) -> tuple[float, str] | None:
+    """The value and unit of a figure; of several runs the one that is least."""
+    results = case.results if case else []
+    found = [result.figures[name] for result in results if name in result.figures]
+    return min(((float(f.value), f.unit) for f in found if f.value is not None), default=None)

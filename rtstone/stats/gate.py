@@ -1,0 +1,495 @@
+"""A run held against a budget: what may be said of each limit, and no more.
+
+What has an interval has passed if the interval lies within the limit, and failed if it lies beyond
+it; else the question is open.  A minimum, a maximum, missed activations and figures are facts.
+What was not measured, or not as it should be, never passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import structs
+
+from rtstone.errors import UsageError, unknown
+from rtstone.model.budget import ESTIMATED, Budget, Entry, Limit, fits
+from rtstone.model.check import Check, Gate, Verdict, overall
+from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.model.flags import BY_NAME, SPOILING
+from rtstone.model.histogram import PERCENTILES, WHOLE
+from rtstone.stats.cases import Case, Matcher, cases, figure, label
+from rtstone.stats.compare import CIRCUMSTANCES
+from rtstone.stats.conditions import circumstances, refusal
+from rtstone.stats.estimates import Estimate, estimate
+from rtstone.stats.extremes import PER_HOUR, worst_case
+from rtstone.stats.pool import pooled
+from rtstone.stats.systems import System
+from rtstone.stats.within import Span, exactly, samples_missing, verdict
+
+# Where the true value lies beyond what was tried: the figure that says how far that was.
+CENSORED = {"breakdown utilisation": "no breakdown up to"}
+UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
+_SEEDS = "seeds"  # another seed is another sample of the same system
+
+
+def check(run: Run, budget: Budget, baseline: Run | None = None) -> Gate:
+    """The verdicts on all limits.
+
+    Raises UsageError where the budget asks for what the run cannot have: an entry or a limit that
+    concerns none of its results, a limit of another unit, one that is relative to no baseline.
+    """
+    against = _Baseline(run, baseline) if baseline else None
+    judge = _Judge(run, against)
+    checks = [check for entry in budget.entries for check in judge.checks(entry)]
+    return Gate(
+        run_id=run.run_id,
+        target=run.target.name,
+        created=run.created,
+        budget=str(budget.path),
+        title=budget.title,
+        baseline=baseline.run_id if baseline else None,
+        policy=budget.inconclusive,
+        verdict=overall(checks, budget.inconclusive),
+        remarks=_remarks(run, baseline, against),
+        checks=checks,
+    )
+
+
+def concerning(budget: Budget, run: Run) -> Budget:
+    """What a budget for many runs says of this one: the entries that name any of its results."""
+    matcher = Matcher(run)
+
+    def concerns(entry: Entry) -> bool:
+        try:
+            return bool(matcher.matching(entry._replace(loads=[])))
+        except UsageError:
+            return False
+
+    def narrowed(entry: Entry) -> Entry:
+        loads = {case.load for case in matcher.matching(entry._replace(loads=[]))}
+        return entry._replace(
+            loads=[pattern for pattern in entry.loads if any(fits(load, pattern) for load in loads)]
+        )
+
+    found = [(entry, narrowed(entry)) for entry in budget.entries if concerns(entry)]
+    return budget._replace(entries=[own for entry, own in found if own.loads or not entry.loads])
+
+
+def _remarks(run: Run, baseline: Run | None, against: _Baseline | None) -> list[str]:
+    incomplete = [one for one in (run, baseline) if one and one.status != "complete"]
+    remarks = [f"run {one.run_id} is incomplete: {one.reason}" for one in incomplete]
+    return remarks + ([against.unlike] if against and against.unlike else [])
+
+
+# ---- the baseline -------------------------------------------------------------------------------
+
+
+class _Baseline:
+    """What relative limits are relative to.  Raises UsageError if nothing can be."""
+
+    def __init__(self, run: Run, baseline: Run) -> None:
+        pair = [System("the run", [run]), System("the baseline", [baseline])]
+        if why := refusal(pair):
+            raise UsageError(why)
+        _, differences = circumstances(pair)
+        grave = [d for d in differences if d.grade == "care" and d.aspect != _SEEDS]
+        told = [
+            f"{d.aspect} ({', '.join(f'{held.columns[0]}: {held.value}' for held in d.values)})"
+            for d in grave
+        ]
+        self.unlike = (
+            f"not measured as the baseline was: {', '.join(told)}; measure the baseline again"
+            if told
+            else None
+        )
+        self.slopes = baseline.slopes
+        self._cases = cases(baseline)
+
+    def case(self, of: Case) -> Case | None:
+        """The same case, None if there is none, or if several may be it."""
+        alike = [
+            case
+            for case in self._cases
+            if (case.bench, case.series, case.load) == (of.bench, of.series, of.load)
+            and _made(case.params) == _made(of.params)
+        ]
+        same = [case for case in alike if case.params == of.params]
+        found = same or alike
+        return found[0] if len(found) == 1 else None
+
+    def slope(self, of: Slope) -> Slope | None:
+        """The slope of the same case, None if there is none."""
+        same = (of.bench, of.load, of.over, _made(of.params))
+        alike = (s for s in self.slopes if (s.bench, s.load, s.over, _made(s.params)) == same)
+        return next(alike, None)
+
+
+def _made(params: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in params.items() if name not in UNMADE}
+
+
+# ---- verdicts -----------------------------------------------------------------------------------
+
+
+class _Judge:
+    """Judges the limits of entries on one run."""
+
+    def __init__(self, run: Run, baseline: _Baseline | None) -> None:
+        self._run = run
+        self._baseline = baseline
+        self._matcher = Matcher(run)
+
+    def checks(self, entry: Entry) -> Iterator[Check]:
+        """One for each limit on each case that it concerns."""
+        matching = self._matcher.matching(entry)
+        for limit in entry.limits:
+            if limit.factor is not None and self._baseline is None:
+                raise UsageError(
+                    f"'{limit.text}' is relative, but there is no baseline, in {entry.where}; "
+                    "name a run with --baseline, or in the budget"
+                )
+            if limit.statistic == "slope" and not limit.figure:
+                yield from self._slopes(entry, limit, matching)
+                continue
+            concerned = [case for case in matching if _concerns(limit, case)]
+            if not concerned:
+                raise _concerns_none(limit, matching, entry)
+            for case in concerned:
+                yield self._judged(entry, limit, case)
+
+    def _judged(self, entry: Entry, limit: Limit, case: Case) -> Check:
+        check = self._blank(limit, case)
+        if why := _invalid(case, entry):
+            return structs.replace(check, verdict="not measured", reason=why)
+        if limit.figure:
+            return self._figure(check, limit, case)
+        if limit.statistic == "missed":
+            return _fact(check, limit, float(case.missed or 0))
+        _check_unit(limit, case.unit, entry)
+        if limit.statistic in ESTIMATED:
+            return self._estimated(check, limit, case)
+        if limit.statistic == "bound":
+            return _bound(check, limit, case, entry.exceedance_per_hour or PER_HOUR)
+        return self._extreme(check, limit, case, entry)
+
+    def _blank(self, limit: Limit, case: Case) -> Check:
+        table = self._matcher.tables.get(case.bench)
+        return Check(
+            bench=case.bench,
+            params=dict(case.params),
+            label=label(case, table, self._matcher.cases),
+            series=case.series,
+            load=case.load,
+            what=limit.statistic,
+            limit=limit.words,
+            verdict="not measured",
+            unit="activations" if limit.statistic == "missed" else case.unit,
+            n=case.n or None,
+            section_s=case.section_s,
+            flags=case.flags,
+        )
+
+    # ---- what has an interval
+
+    def _estimated(self, check: Check, limit: Limit, case: Case) -> Check:
+        name = limit.statistic
+        results = [whole(result) for result in case.results]
+        corrected = any(result.corrected and result.missed for result in case.results)
+        check = structs.replace(check, corrected=corrected)
+        found = estimate(results, name)
+        if found is None:
+            return _too_few(check, limit, results)
+        check = structs.replace(
+            check,
+            observed=found.value,
+            ci95=(found.low, found.high),
+            n=found.n,
+            independent=found.independent,
+        )
+        if limit.factor is None:
+            return _compared(check, limit, span(found), exactly(limit.value or 0.0))
+        return self._against(check, limit, case, span(found))
+
+    def _against(self, check: Check, limit: Limit, case: Case, found: Span) -> Check:
+        """Relative to what the baseline had."""
+        base, why = self._base(case)
+        if base is None:
+            return structs.replace(check, verdict="not measured", reason=why)
+        before = estimate([whole(result) for result in base.results], limit.statistic)
+        if before is None:
+            why = f"the baseline has too few samples for {limit.statistic}, n = {base.n}"
+            return structs.replace(check, verdict="inconclusive", reason=why)
+        check = structs.replace(
+            check, baseline=before.value, independent=check.independent or before.independent
+        )
+        return self._comparable(
+            _compared(check, limit, found, span(before).times(limit.factor or 1.0))
+        )
+
+    def _base(self, case: Case) -> tuple[Case | None, str | None]:
+        """The case in the baseline; else why there is none that can be relied on."""
+        base = self._baseline.case(case) if self._baseline else None
+        if base is None:
+            return None, "the baseline has no such case"
+        if base.status:
+            return None, f"the baseline's result is {base.status}"
+        spoilt = [flag for flag in base.flags if flag in SPOILING and flag not in case.flags]
+        if spoilt:
+            return None, f"the baseline {BY_NAME[spoilt[0]].cause}"
+        return base, None
+
+    def _comparable(self, check: Check) -> Check:
+        """What differs in more than the system says nothing about the system."""
+        unlike = self._baseline.unlike if self._baseline else None
+        if unlike is None:
+            return check
+        return structs.replace(
+            check, verdict="inconclusive", missing=None, missing_s=None,
+            reason="not measured as the baseline was, see above",
+        )  # fmt: skip
+
+    # ---- facts
+
+    def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
+        """The smallest or the largest sample."""
+        name = limit.statistic
+        found = getattr(pooled(case.results), name)
+        if found is None:
+            lack = f"there is no {name} of single operations, for several make a sample"
+            return structs.replace(check, reason=lack if case.n else "it has no samples")
+        if limit.factor is None:
+            return _fact(check, limit, found)
+        if name == "max" and case.unit == "ns":
+            raise UsageError(
+                f"max = '{limit.text}' is relative, in {entry.where}; the largest samples of two "
+                "runs differ by chance: limit p999 so, or max by a time"
+            )
+        base, why = self._base(case)
+        before = getattr(pooled(base.results), name) if base else None
+        if before is None:
+            return structs.replace(check, reason=why or f"the baseline has no {name}")
+        check = structs.replace(check, observed=found, baseline=before)
+        allowed = exactly(before).times(limit.factor)
+        return self._comparable(_compared(check, limit, exactly(found), allowed))
+
+    def _figure(self, check: Check, limit: Limit, case: Case) -> Check:
+        name = limit.statistic
+        told = figure(case, name)
+        beyond = figure(case, CENSORED.get(name, ""))
+        if told is None and beyond is not None:
+            return _censored(structs.replace(check, unit=beyond[1]), limit, beyond[0])
+        if told is None:
+            return structs.replace(check, reason=f"it has no figure '{name}'")
+        value, unit = told
+        check = structs.replace(check, unit=unit)
+        if limit.factor is None:
+            if limit.unit not in {unit, ""}:
+                raise _wrong_unit(limit, f"{name} of {case.bench} is in {unit or 'no unit'}")
+            return _fact(check, limit, value)
+        base, why = self._base(case)
+        before = figure(base, name) if base else None
+        if before is None:
+            return structs.replace(check, reason=why or f"the baseline has no figure '{name}'")
+        check = structs.replace(check, observed=value, baseline=before[0])
+        allowed = exactly(before[0]).times(limit.factor)
+        return self._comparable(_compared(check, limit, exactly(value), allowed))
+
+    # ---- slopes
+
+    def _slopes(self, entry: Entry, limit: Limit, matching: list[Case]) -> Iterator[Check]:
+        """Those of the benches and loads that the entry names, over the points that there are."""
+        found = [slope for slope in self._run.slopes if any(along(slope, c) for c in matching)]
+        if not found:
+            bad = next((case for case in matching if case.status), None)
+            if bad is None:
+                raise _concerns_none(limit, matching, entry)
+            yield structs.replace(self._blank(limit, bad), reason=bad.status)
+        for slope in found:
+            yield self._slope(entry, limit, slope, [c for c in matching if along(slope, c)])
+
+    def _slope(self, entry: Entry, limit: Limit, slope: Slope, points: list[Case]) -> Check:
+        unit, times = _slope_unit(limit, slope, entry)
+        found = Span(slope.slope, *slope.ci95).times(times)
+        check = structs.replace(
+            self._blank(limit, points[0]),
+            params=slope.params,
+            label="",
+            what=f"slope over {slope.over}",
+            unit=unit,
+            n=sum(case.n for case in points),
+            observed=found.value,
+            ci95=(found.low, found.high),
+            flags=list(dict.fromkeys(flag for case in points for flag in case.flags)),
+        )
+        if invalid := [why for case in points if (why := _invalid(case, entry))]:
+            return structs.replace(check, reason=invalid[0])
+        if limit.factor is None:
+            return _compared(check, limit, found, exactly(limit.value or 0.0))
+        base = self._baseline.slope(slope) if self._baseline else None
+        if base is None:
+            return structs.replace(check, reason="the baseline has no such slope")
+        before = Span(base.slope, *base.ci95).times(times)
+        check = structs.replace(check, baseline=before.value)
+        return self._comparable(_compared(check, limit, found, before.times(limit.factor)))
+
+
+def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
+    """The verdict with its margin; for an open question what would settle it."""
+    found = verdict(observed, allowed, limit.bound)
+    left = allowed.value - observed.value
+    left = -left if limit.bound == ">=" else left
+    check = structs.replace(
+        check, verdict=found, reason=None, observed=observed.value, allowed=allowed.value,
+        margin=left / abs(allowed.value) if allowed.value else None,
+    )  # fmt: skip
+    if found != "inconclusive":
+        return check
+    missing = samples_missing(observed, allowed, check.n) if check.n and check.ci95 else None
+    return _with_missing(structs.replace(check, reason="its interval holds the limit"), missing)
+
+
+def _with_missing(check: Check, missing: int | None) -> Check:
+    length = None
+    if missing is not None and check.section_s and check.n:
+        length = check.section_s * missing / check.n
+    return structs.replace(check, missing=missing, missing_s=length)
+
+
+def _fact(check: Check, limit: Limit, value: float) -> Check:
+    return _compared(check, limit, exactly(value), exactly(limit.value or 0.0))
+
+
+def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
+    """The worst case.  A sample above the limit is enough to know; else there must be a bound."""
+    found = worst_case(case.results, exceedance)
+    what = f"bound at {exceedance:g} an hour, {found.confidence:.0%} sure"
+    check = structs.replace(check, what=what, allowed=limit.value)
+    if found.observed_max is not None and found.observed_max > (limit.value or 0.0):
+        over = _fact(check, limit, found.observed_max)
+        return structs.replace(over, what="max", reason="so the bound is beyond the limit too")
+    if found.bound is not None:
+        return _fact(check, limit, found.bound)
+    why = f"there is none: {found.reason}"
+    return structs.replace(check, verdict="inconclusive", reason=why, missing_s=found.more_s)
+
+
+def _censored(check: Check, limit: Limit, upto: float) -> Check:
+    """What was not reached lies beyond ``upto``, which may be enough to know."""
+    if limit.factor is not None:
+        return structs.replace(check, verdict="inconclusive", reason=f"none up to {upto:g}")
+    allowed = limit.value or 0.0
+    if upto >= allowed:
+        found: Verdict = "passed" if limit.bound == ">=" else "failed"
+        return structs.replace(check, verdict=found, reason=f"none up to {upto:g}", allowed=allowed)
+    why = f"none up to {upto:g}, which does not reach the limit"
+    return structs.replace(check, verdict="inconclusive", reason=why, allowed=allowed)
+
+
+def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
+    """No such percentile; but where a lower one is beyond the limit, it would be so as well."""
+    names = [name for name in PERCENTILES if name != limit.statistic]
+    lower = [n for n in names if PERCENTILES[n] < PERCENTILES.get(limit.statistic, 0)]
+    for name in reversed(lower):
+        found = estimate(results, name)
+        if found and limit.value is not None and found.low > limit.value:
+            check = structs.replace(check, observed=found.value, ci95=(found.low, found.high))
+            check = _compared(check, limit, span(found), exactly(limit.value))
+            return structs.replace(check, reason=f"{name}, which is lower, is beyond it already")
+    n = check.n or 0
+    missing = needed(limit.statistic) - n
+    if missing <= 0:
+        return structs.replace(
+            check, verdict="inconclusive", reason=f"there is no {limit.statistic} with an interval"
+        )
+    why = f"n is too small for {limit.statistic}"
+    return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
+
+
+def needed(statistic: str) -> int:
+    """Samples without which a percentile q is not given, 10/(1-q); 2 for a mean."""
+    return -(-10 * WHOLE // (WHOLE - PERCENTILES[statistic])) if statistic in PERCENTILES else 2
+
+
+# ---- what a limit concerns ----------------------------------------------------------------------
+
+
+def _takes(limit: Limit, case: Case) -> bool:
+    """True if a case has the number that is limited."""
+    if limit.figure:
+        names = {limit.statistic, CENSORED.get(limit.statistic)}
+        return any(name in result.figures for result in case.results for name in names)
+    if limit.statistic == "missed":
+        return case.missed is not None
+    return case.n > 0
+
+
+def _concerns(limit: Limit, case: Case) -> bool:
+    """A case without a valid result might have had the number."""
+    return _takes(limit, case) or case.status is not None
+
+
+def _concerns_none(limit: Limit, matching: Sequence[Case], entry: Entry) -> UsageError:
+    names = {name for case in matching for result in case.results for name in result.figures}
+    if limit.figure:
+        return unknown("figure", limit.statistic, names, f"of {entry.where}")
+    lack = {
+        "missed": "count of missed activations",
+        "slope": "slope, for which a run needs three values of the bench's parameter",
+    }.get(limit.statistic, "samples")
+    more = f"; it has the figures {', '.join(sorted(names))}" if names and lack == "samples" else ""
+    return UsageError(f"no {lack} to limit, in {entry.where}{more}")
+
+
+def _invalid(case: Case, entry: Entry) -> str | None:
+    """Why a case cannot be judged, None if it can."""
+    if case.status:
+        return case.status
+    spoilt = [flag for flag in case.flags if flag in SPOILING and flag not in entry.accept]
+    if not spoilt:
+        return None
+    flag = BY_NAME[spoilt[0]]
+    return f"{flag.name}: {flag.cause}; {flag.advice}"
+
+
+def _check_unit(limit: Limit, unit: str, entry: Entry) -> None:
+    if limit.factor is None and limit.unit != unit:
+        raise _wrong_unit(limit, f"the samples are {unit}, in {entry.where}")
+
+
+def _wrong_unit(limit: Limit, which: str) -> UsageError:
+    samples = '"50us" is a time, "5k instr" a number of instructions, "60%" a share'
+    return UsageError(
+        f"limit '{limit.text}' of {limit.statistic} has another unit: {which}; {samples}"
+    )
+
+
+def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
+    """The unit that a slope is compared in, and by what it is multiplied for that."""
+    unit, _, per = slope.unit.partition(" per ")
+    if limit.factor is None and limit.unit != unit:
+        raise _wrong_unit(limit, f"the slope is in {slope.unit}, in {entry.where}")
+    if limit.per == "KiB" and per == "B":
+        return f"{unit} per KiB", 1024.0
+    if limit.per not in {None, per}:
+        raise UsageError(f"limit '{limit.text}' is not per {per}, in {entry.where}")
+    return slope.unit, 1.0
+
+
+def along(slope: Slope, case: Case) -> bool:
+    """True if a case is a point of a slope."""
+    return (slope.bench, slope.load) == (case.bench, case.load) and all(
+        case.params.get(name, value) == value for name, value in slope.params.items()
+    )
+
+
+def whole(result: Result) -> Result:
+    """The result with the activations counted in that were omitted."""
+    if result.corrected is None or not result.missed:
+        return result
+    members = structs.asdict(result.corrected)
+    return structs.replace(result, **members)
+
+
+def span(found: Estimate) -> Span:
+    """An estimate, which its interval holds however coarse the histogram was that told the ends."""
+    return Span(found.value, min(found.low, found.value), max(found.high, found.value))

@@ -1,0 +1,128 @@
+"""``rtstone.run`` on a system whose costs are known, and on agents with something to hide."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import rtstone
+from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+from tests.conftest import Fake
+
+
+def sim(bench: str = "sem.wait.free", samples: int = 1000, **more: object) -> rtstone.Measured:
+    return rtstone.run(bench, target="sim", samples=samples, **more)  # type: ignore[arg-type]
+
+
+def test_what_the_model_says_is_measured_and_kept() -> None:
+    measured = sim()
+    kept = load(find("last"))
+    (result,) = kept.results
+    assert measured.run == kept
+    assert measured.path == find("last").absolute()
+    assert (measured.n, measured.unit, measured.flags) == (1000, "ns", [])
+    assert float(measured.p50) == result.p50
+    assert measured.min <= measured.p50 <= measured.p99 <= measured.max < rtstone.us(1)
+    assert measured.interval("p50")[0] <= measured.p50 <= measured.interval("p50")[1]
+    assert "n 1 000" in repr(measured)
+    assert "load none on sim" in repr(measured)
+
+
+def test_parameters_loads_and_times_are_as_in_the_command_line() -> None:
+    for period in ("2ms", rtstone.ms(2), 0.002):
+        measured = sim("dk.periodic", 20, period=period, load="rt200")
+        assert measured.result.params["period"] == 2_000_000
+        assert measured.result.load == "rt200"
+        assert measured.missed == 0
+    timed = rtstone.run("dk.periodic", target="sim", time=rtstone.ms(50))
+    assert (timed.result.params["samples"], timed.result.params["time"]) == (0, 50_000_000)
+
+
+def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
+    measured = sim()
+    with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000, there are 1 000"):
+        assert measured.p9999 < rtstone.us(50)
+    with pytest.raises(Inconclusive, match="does not count missed activations"):
+        _ = measured.missed
+    with pytest.raises(UsageError, match=r"unknown figure 'did not hav'.*did not have to wait"):
+        sim("sem.wait.busy").figure("did not hav")
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "says"),
+    [
+        ({"bench": "dk.periodik"}, UsageError, "did you mean 'dk.periodic'?"),
+        ({"bench": "dk.periodic", "target": "sin"}, UsageError, "did you mean 'sim'?"),
+        ({"bench": "dk.periodic", "sampels": 3}, UsageError, "did you mean 'samples'?"),
+        ({"bench": "dk.periodic", "load": "hevy"}, UsageError, "did you mean 'heavy'?"),
+        ({"bench": "dk.periodic", "period": "1ms,2ms"}, UsageError, "several values"),
+        ({"bench": "dk.periodic", "time": "soon"}, UsageError, "bad value 'soon' of time"),
+        ({"bench": "posix.options"}, Unfit, "this target has no bench posix.options"),
+        ({"bench": "dk.periodic", "load": "heavy"}, Unfit, "no load heavy on this target"),
+    ],
+)
+def test_what_cannot_be_measured(
+    asked: dict[str, object], kind: type[RtstoneError], says: str
+) -> None:
+    with pytest.raises(kind) as raised:
+        rtstone.run(**{"target": "sim", **asked})  # type: ignore[arg-type]
+    assert says in str(raised.value)
+
+
+def test_without_rights_there_is_no_number_unless_that_is_accepted(fake: Fake) -> None:
+    fake(sched="other", locked=False)
+    measured = rtstone.run("ctx.ballast")
+    assert {"no_rt", "no_mlock"} <= set(measured.flags)
+    for name in ("p50", "max", "missed"):
+        with pytest.raises(Unfit, match="ran without real-time scheduling; run as root"):
+            getattr(measured, name)
+    assert measured.accept("no_rt").p50 > 0
+    with pytest.raises(UsageError, match="did you mean 'no_rt'"):
+        measured.accept("no_rtt")
+
+
+def test_an_agent_that_dies_or_loses_a_case(fake: Fake) -> None:
+    fake(at=1, fate="kill")
+    with pytest.raises(RtstoneError, match="was killed by SIGKILL"):
+        rtstone.run("null")
+    assert load(find("last")).status == "incomplete"
+    fake(wire={"5": "damage"})
+    with pytest.raises(Inconclusive):
+        rtstone.run("null")
+
+
+def test_off_the_main_thread() -> None:
+    found: list[rtstone.Measured] = []
+    thread = threading.Thread(target=lambda: found.append(sim(samples=30)))
+    thread.start()
+    thread.join()
+    assert found[0].n == 30
+
+
+def test_quantities_know_their_unit() -> None:
+    assert rtstone.us(50) == rtstone.ns(50_000) == 50_000
+    assert rtstone.ms(1) > rtstone.us(999.9)
+    assert rtstone.s(2) >= 2 * rtstone.s(1)
+    assert not rtstone.us(1) <= 999
+    assert repr(rtstone.us(61.23)) == str(rtstone.us(61.23)) == "61.2 µs"
+    assert pickle.loads(pickle.dumps(rtstone.Quantity(5, "%"))).unit == "%"
+    with pytest.raises(UsageError, match="instructions and ns cannot be compared"):
+        assert rtstone.Quantity(5, "instructions") < rtstone.us(50)
+    with pytest.raises(UsageError, match="cannot be compared"):
+        assert rtstone.Quantity(5, "instructions") == rtstone.ns(5)
+    assert rtstone.ns(5) != "5"
+    assert len({rtstone.ns(5), rtstone.ns(5.0)}) == 1
+
+
+def test_importing_it_loads_nothing() -> None:
+    code = "import rtstone, sys; print(*(m for m in sys.modules if m.startswith('rtstone.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+    with pytest.raises(AttributeError, match="no attribute 'rnu'"):
+        _ = rtstone.rnu

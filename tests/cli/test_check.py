@@ -1,0 +1,336 @@
+"""`rtstone check`: budgets held against runs, from the file to the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from rtstone.model.documents import Figure, Result, Run, Slope
+from rtstone.store.rundir import runs
+from tests.conftest import Cli
+from tests.report import synthetic
+from tests.report.synthetic import HOSTILE
+from tests.stats import lab
+from tests.stats.test_gate import FLAT, entry, result, run
+
+SIM = ("run", "dk.periodic", "sem.wait.free", "--target", "sim", "-p", "samples=200")
+
+
+def stored(document: Run, run_id: str = "one") -> str:
+    """Keeps a run as if it had been measured."""
+    path = runs() / run_id
+    path.mkdir(parents=True)
+    text = msgspec.json.encode(structs.replace(document, run_id=run_id))
+    (path / "run.json").write_bytes(text)
+    (path / "plan.json").touch()
+    return str(path)
+
+
+@pytest.fixture
+def budget(tmp_path: Path) -> Any:
+    """A file with these entries."""
+
+    def written(*entries: str, head: str = "") -> Path:
+        path = tmp_path / "budget.toml"
+        path.write_text("\n".join([head, *entries]))
+        return path
+
+    return written
+
+
+def mixed() -> list[Result]:
+    """A result for each verdict, from the limits of MIXED."""
+    return [
+        result(FLAT, missed=1),
+        result(FLAT, load="heavy", missed=0),
+        result(status="failed", reason="it died", load=HOSTILE),
+    ]
+
+
+MIXED = (entry("missed = 0"), entry('p50 = "5us"', 'loads = ["heavy"]'))
+
+
+# ---- exit codes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "word"),
+    [
+        ('p50 = "6us"', 0, "+ passed"),
+        ('p50 = "4us"', 1, "- failed"),
+        ('p50 = "5us"', 3, "? inconclusive"),
+        ('p9999 = "6s"', 3, "? inconclusive"),
+    ],
+)
+def test_the_exit_code_is_the_verdict(
+    cli: Cli, budget: Any, limit: str, status: int, word: str
+) -> None:
+    done = cli("check", stored(run(result(FLAT))), "--budget", budget(entry(limit)))
+    assert done.status == status
+    assert done.err == ""
+    first, last = done.out.splitlines()[-2:]
+    assert first.startswith(word)
+    assert last.startswith(f"{word}: 1 check")
+    assert "n 10 000, 10.0 s, limit" in first
+    assert "load none" in first
+
+
+def test_what_needs_attention_comes_first(cli: Cli, budget: Any) -> None:
+    done = cli("check", stored(run(*mixed())), "--budget", budget(*MIXED))
+    assert done.status == 1
+    told = [line.split("  ")[0].strip() for line in done.out.splitlines() if line[1] == " "]
+    assert told[:4] == ["- failed", "! not measured", "? inconclusive", "+ passed"]
+    assert told[4].startswith("- failed: 4 checks, 1 failed, 1 not measured, 1 inconclusive")
+
+
+def test_json_is_one_document(cli: Cli, budget: Any) -> None:
+    done = cli("check", stored(run(*mixed())), "--budget", budget(*MIXED), "--json")
+    assert done.status == 1
+    assert done.document["schema"] == "rtstone.check/1"
+    assert [c["verdict"] for c in done.document["checks"]] == [
+        "failed", "passed", "not measured", "inconclusive",
+    ]  # fmt: skip
+    assert done.document["verdict"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[case]", "not a TOML file"),
+        ("", "no cases, in budget"),
+        ('schema = "rtstone.budget/2"', "not of schema rtstone.budget/1"),
+        ('titel = "x"', "unknown key 'titel'"),
+        ('inconclusive = "skip"', "unknown word 'skip', for inconclusive"),
+        ("case = [3]", "a case is not a table"),
+        ("[[case]]\np99 = '1us'", "no bench named"),
+        (entry(), "no limits"),
+        (entry('p98 = "1us"'), "did you mean 'p9"),
+        (entry('load = ["x"]', "missed = 0"), "did you mean 'loads'?"),
+        (entry("p99 = 50"), "write a quantity with its unit"),
+        (entry('p99 = "50"'), "write a quantity with its unit"),
+        (entry('p99 = "50um"'), "write a quantity with its unit"),
+        (entry('p99 = "50%"'), "write a quantity with its unit"),
+        (entry('p99 = "50us/KiB"'), "write a quantity with its unit"),
+        (entry("p99 = true"), "'p99' is not a number or text"),
+        (entry("p99 = [true]"), "bad limit 'True' of p99"),
+        (entry('p99 = ">= 50us"'), "has an upper limit only"),
+        (entry('p99 = ""'), "bad limit '' of p99"),
+        (entry('p99 = "nan us"'), "bad limit"),
+        (entry("missed = 0.5"), "write a count"),
+        (entry("missed = -1"), "write a count"),
+        (entry('missed = "+10%"'), "write a count"),
+        (entry("missed = 0", 'accept = ["no_rights"]'), "unknown flag 'no_rights'"),
+        (entry("missed = 0", "loads = [1]"), "an item of 'loads' is not text"),
+        (entry('bound = "+10%"'), "a bound has an absolute limit only"),
+        (entry("missed = 0", "exceedance_per_hour = 1"), "but there is none"),
+        (entry('bound = "1us"', "exceedance_per_hour = 0"), "bad exceedance_per_hour '0'"),
+        (entry('figures = { x = "many" }'), "bad limit 'many' of x"),
+        (entry("missed = 0", bench="dk.periodi"), "did you mean 'dk.periodic'?"),
+    ],
+)
+def test_a_bad_budget_ends_with_2(cli: Cli, budget: Any, text: str, says: str) -> None:
+    done = cli("check", stored(run(result(FLAT, missed=0))), "--budget", budget(text))
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says
+    assert "budget.toml" in done.says
+
+
+def test_other_mistakes_end_with_2(cli: Cli, budget: Any, tmp_path: Path) -> None:
+    one = stored(run(result(FLAT)))
+    good = budget(entry('max = "1s"'))
+    for arguments, says in [
+        (["check", one], "no budget named"),
+        (["check", "nothing", "--budget", good], "no run 'nothing'"),
+        (["check", one, "--budget", tmp_path / "none.toml"], "cannot read budget"),
+        (["check", one, "--budget", good, "--baseline", "nothing"], "no run 'nothing'"),
+        (["check", one, "--budget", good, "--junit", "/proc/x"], "cannot write /proc/x"),
+    ]:
+        done = cli(*arguments)
+        assert (done.status, done.out) == (2, "")
+        assert says in done.says
+
+
+# ---- baselines ----------------------------------------------------------------------------------
+
+
+def test_a_baseline_is_named_in_the_file_or_on_the_command_line(
+    cli: Cli, budget: Any, tmp_path: Path
+) -> None:
+    now = stored(run(result(FLAT)), "now")
+    stored(run(result([v / 2 for v in FLAT])), "half")
+    limit = entry('p50 = "+10%"')
+    done = cli("check", now, "--budget", budget(limit, head='baseline = "half"'))
+    assert done.status == 1
+    assert "limit <= +10%: 2.75 µs, the baseline 2.50 µs; 82% over" in done.out
+    assert "baseline half" in done.out
+    file = budget(limit, head='baseline = "kept"')
+    (runs() / "half").rename(tmp_path / "kept")  # beside the budget
+    assert cli("check", now, "--budget", file).status == 1
+    assert cli("check", now, "--budget", file, "--baseline", now).status == 0
+
+
+# ---- other formats ------------------------------------------------------------------------------
+
+
+def junit(cli: Cli, budget: Any, tmp_path: Path, policy: str) -> ET.Element:
+    file = budget(*MIXED, head=f'title = "a\\u0001 & b"\ninconclusive = "{policy}"')
+    out = tmp_path / "out.xml"
+    done = cli("check", stored(run(*mixed()), policy), "--budget", file, "--junit", out)
+    assert done.status == 1
+    return ET.parse(out).getroot()
+
+
+@pytest.mark.parametrize(
+    ("policy", "elements"),
+    [
+        ("inconclusive", ["failure", None, "error", "error"]),
+        ("pass", ["failure", None, "error", "skipped"]),
+        ("fail", ["failure", None, "failure", "failure"]),
+    ],
+)
+def test_junit(
+    cli: Cli, budget: Any, tmp_path: Path, policy: str, elements: list[str | None]
+) -> None:
+    root = junit(cli, budget, tmp_path, policy)
+    (suite,) = root
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert suite.get("name") == "a\N{REPLACEMENT CHARACTER} & b"
+    tests = suite.findall("testcase")
+    told = ["failure", "error", "skipped"]
+    found = [next((c.tag for c in test if c.tag in told), None) for test in tests]
+    assert found == elements
+    assert [suite.get(f"{word}s" if word != "skipped" else word) for word in told] == [
+        str(elements.count(word)) for word in told
+    ]
+    assert suite.get("tests") == "4"
+    assert len({test.get("name") for test in tests}) == 4
+    assert {test.get("classname") for test in tests} == {"dk.periodic"}
+    assert float(tests[0].get("time") or "") == 10
+    failure = tests[0].find("failure")
+    assert failure is not None
+    assert "missed 1 activations, n 10 000, 10.0 s, limit <= 0" in failure.get("message", "")
+
+
+def test_markdown(cli: Cli, budget: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.md"
+    cli("check", stored(run(*mixed())), "--budget", budget(*MIXED), "--markdown", out)
+    text = out.read_text()
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "", "---", "- failed", "! not measured", "? inconclusive", "", "---", "+ passed",
+    ]  # fmt: skip
+    assert {row.replace("\\|", "").count("|") for row in rows} == {7}
+    assert "<img" not in text
+    assert "<details><summary>1 check passed</summary>" in text
+
+
+# ---- on a system whose costs are known ----------------------------------------------------------
+
+
+def test_limits_just_above_and_just_below_what_the_model_says(cli: Cli, budget: Any) -> None:
+    document = cli(*SIM, "--load", "none", "--load", "rt200", "--json").document
+    late, free = (
+        next(r for r in document["results"] if (r["bench"], r["load"]) == (bench, "none"))
+        for bench in ("dk.periodic", "sem.wait.free")
+    )
+    for limits, status in [
+        ((f'p50 = "{late["p50"]}ns"', "missed = 0"), 0),
+        ((f'p50 = "{late["p50"] - 1}ns"', "missed = 0"), 1),
+        ((f'max = "{late["max"]}ns"',), 0),
+        ((f'max = "{late["max"] - 0.5}ns"',), 1),
+    ]:
+        file = budget(entry(*limits, 'loads = ["none"]'))
+        assert cli("check", "last", "--budget", file).status == status
+    file = budget(entry(f'mean = "{free["mean"]}ns"', bench="sem.*"))
+    assert cli("check", "last", "--budget", file).status == 0
+    assert cli("check", "last", "--budget", file, "--baseline", "last").status == 0
+
+
+# ---- a budget from a run ------------------------------------------------------------------------
+
+
+def breakdown(name: str) -> Result:
+    return result(bench="hart.PH.1", figures={name: Figure(value=71.3, unit="%")})
+
+
+def slopes() -> Run:
+    slope = Slope(
+        bench="dk.periodic", load="none", over="size", params={"period": 2_000_000},
+        points=[(1, 1), (2, 2), (3, 3)], slope=-1, ci95=(-2, 0.5), unit="ns per B", constant=True,
+    )  # fmt: skip
+    falling = structs.replace(slope, params={"period": 3_000_000}, ci95=(-2, -0.5))
+    points = [
+        result(FLAT, params={"size": size, "period": period}, flags=["no_rt"])
+        for size in (1, 2, 3)
+        for period in (2_000_000, 3_000_000)
+    ]
+    return run(*points, slopes=[slope, falling])
+
+
+@pytest.mark.parametrize("margin", ["0%", "20%", "300 %"])
+@pytest.mark.parametrize(
+    "measured",
+    [
+        run(*mixed()),
+        run(result(FLAT, flags=["no_rt", "other_run"])),
+        run(result(FLAT[:12]), result([7.0], load="one")),
+        run(result([0.0] * 2000), result([-3.0] * 2000, load="below")),
+        run(result([1e12 + v for v in FLAT])),
+        run(breakdown("breakdown utilisation")),
+        run(breakdown("no breakdown up to")),
+        run(result(FLAT[:5], batch=4, max=None), result(FLAT, load="x")),
+        slopes(),
+        synthetic.run(2000, slopes=[]),
+        synthetic.unprivileged(),
+        synthetic.instructions(),
+        lab.study((1,))[0],
+        structs.replace(lab.study((1,))[1], benches=[]),
+    ],
+)
+def test_a_run_keeps_the_budget_that_is_drafted_from_it(
+    cli: Cli, tmp_path: Path, measured: Run, margin: str
+) -> None:
+    one, file = stored(measured), tmp_path / "drafted.toml"
+    drafted = cli("check", one, "--write-budget", file, "--margin", margin)
+    assert (drafted.status, drafted.err) == (0, "")
+    done = cli("check", one, "--budget", file, "--json")
+    assert done.err == ""
+    assert {c["verdict"] for c in done.document["checks"]} == {"passed"}
+    assert done.status == 0
+
+
+def test_a_drafted_limit_leaves_the_margin_and_no_more(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "drafted.toml"
+    many = run(*(result([k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
+    cli("check", stored(many), "--write-budget", file, "--margin", "50%")
+    for worse, status in [(1.4, 0), (1.6, 1)]:
+        more = run(*(result([worse * k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
+        done = cli("check", stored(more, str(worse)), "--budget", file)
+        assert done.status == status
+        assert done.out.count("- failed  ") == 4 * status
+    missed = run(*(result(FLAT, load=f"x{k}", missed=k) for k in (1, 2)))
+    assert cli("check", stored(missed, "missed"), "--budget", file).status == 1
+
+
+def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:
+    one, file = stored(run(*mixed()[2:])), tmp_path / "new.toml"
+    two = stored(run(*mixed()), "two")
+    (tmp_path / "old.toml").touch()
+    mistakes: list[tuple[list[str | Path], str]] = [
+        ([one, "--write-budget", file], "no valid result"),
+        ([two, "--write-budget", tmp_path / "old.toml"], "there is a file already"),
+        ([two, "--write-budget", file, "--margin", "20"], "write a share such as 20%"),
+        ([two, "--write-budget", file, "--junit", "x"], "leave out --junit"),
+        ([two, "--margin", "20%"], "--margin is for --write-budget"),
+        ([two, "--write-budget", "/proc/x.toml"], "cannot write /proc/x.toml"),
+    ]
+    for arguments, says in mistakes:
+        done = cli("check", *arguments)
+        assert (done.status, done.out) == (2, "")
+        assert says in done.says
+        assert not file.exists()

@@ -1,0 +1,516 @@
+"""Verdicts on planted results: just within a limit, just beyond it, and where it cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from rtstone.errors import UsageError
+from rtstone.model.budget import load
+from rtstone.model.check import Check, Gate
+from rtstone.model.documents import Clock, Distribution, Figure, Result, Run, Slope, Target
+from rtstone.stats.extremes import worst_case
+from rtstone.stats.gate import check, needed
+from rtstone.stats.within import Span, exactly, samples_missing, verdict
+from rtstone.wire.records import Bench, Param
+from tests.report.synthetic import evidence, statistics
+from tests.stats.lab import AGENT, counts
+from tests.stats.recorded import recorded
+
+BENCHES = [
+    Bench(
+        "dk.periodic", "Periodic", slope_over="size",
+        params=[
+            Param("period", "duration", "ns", 1_000_000, 1, 10**12),
+            Param("samples", "int", None, 1000, 0, 10**9),
+            Param("size", "size", "B", 64, 1, 1 << 20),
+        ],
+    ),
+    Bench("dk.sleep", "Sleep"),
+    Bench("hart.PH.1", "Hartstone"),
+]  # fmt: skip
+FLAT = [float(value) for value in range(1, 10_001)]  # p50 5000, p99 9900, p999 9990
+
+
+def result(values: Sequence[float] = (), bench: str = "dk.periodic", **members: Any) -> Result:
+    base: dict[str, Any] = {
+        "case": 1, "params": {}, "load": "none", "status": "ok", "evidence": evidence(10.0),
+    }  # fmt: skip
+    if len(values):
+        base |= statistics(list(values)) | {"histogram": counts(values)}
+    return Result(bench=bench, **(base | members))
+
+
+def run(*results: Result, **changes: Any) -> Run:
+    members: dict[str, Any] = {
+        "run_id": "20261121-120000-quick-ab12",
+        "created": "2026-11-21T12:00:00+00:00",
+        "status": "complete",
+        "target": Target(name="local"),
+        "agent": AGENT,
+        "clock": Clock(source="tsc", hz=10**9, resolution_ns=1, overhead_ns=20),
+        "results": list(results),
+        "benches": BENCHES,
+    }
+    return Run(**(members | changes))
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Any:
+    """Holds a run against the text of a budget."""
+
+    def held(text: str, measured: Run, baseline: Run | None = None) -> Gate:
+        path = tmp_path / "budget.toml"
+        path.write_text(text)
+        return check(measured, load(path), baseline)
+
+    return held
+
+
+def entry(*limits: str, bench: str = "dk.periodic") -> str:
+    return "\n".join(["[[case]]", f'bench = "{bench}"', *limits, ""])
+
+
+def only(gate: Gate) -> Check:
+    (one,) = gate.checks
+    return one
+
+
+# ---- what is observed is a fact -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ('max = "10us"', "passed"),
+        ('max = "9999ns"', "failed"),
+        ('min = "1ns"', "passed"),
+        ('min = "0.9ns"', "failed"),
+        ("missed = 3", "passed"),
+        ("missed = 2", "failed"),
+    ],
+)
+def test_a_fact_is_within_a_limit_or_beyond_it(gate: Any, limit: str, told: str) -> None:
+    found = gate(entry(limit), run(result(FLAT, missed=3)))
+    assert found.verdict == told
+    assert found.exit_code == {"passed": 0, "failed": 1}[told]
+    assert only(found).ci95 is None
+    assert only(found).n == 10_000
+    assert only(found).section_s == 10
+
+
+def test_the_same_case_several_times_is_one_set_of_samples(gate: Any) -> None:
+    twice = run(result(FLAT, missed=1), result([20_000.0, *FLAT[1:]], case=2, missed=2))
+    found = gate(entry("missed = 2", 'max = "15us"'), twice)
+    assert {(c.what, c.verdict, c.observed, c.n) for c in found.checks} == {
+        ("missed", "failed", 3, 20_000),
+        ("max", "failed", 20_000, 20_000),
+    }
+    assert only(gate(entry("missed = 3"), twice)).section_s == 20
+
+
+# ---- what has an interval ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ('p50 = "5.2us"', "passed"),
+        ('p50 = "4.8us"', "failed"),
+        ('p50 = "5us"', "inconclusive"),
+        ('p50 = "5.05us"', "inconclusive"),
+        ('p99 = "9.93us"', "passed"),
+        ('p99 = "9.87us"', "failed"),
+        ('p99 = "9.9us"', "inconclusive"),
+        ('mean = "5.1us"', "passed"),
+        ('mean = "4.9us"', "failed"),
+        ('mean = "5001ns"', "inconclusive"),
+    ],
+)
+def test_it_is_the_interval_that_is_judged(gate: Any, limit: str, told: str) -> None:
+    found = only(gate(entry(limit), run(result(FLAT))))
+    assert found.verdict == told
+    assert found.ci95 is not None
+    assert found.allowed is not None
+    low, high = found.ci95
+    assert {"passed": high <= found.allowed, "failed": low > found.allowed}.get(told, True)
+    assert (told == "inconclusive") == (low <= found.allowed < high)
+
+
+def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
+    found = only(gate(entry('p50 = "5050ns"'), run(result(FLAT))))
+    # half of 95%: 1.96 sqrt(n/4) = 98 ranks of 1 ns; twice as near needs four times as many
+    assert found.missing is not None
+    assert found.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
+    assert found.missing_s == pytest.approx(found.missing * 10 / 10_000)
+    many = [float(v) / 4 for v in range(1, 40_001)]
+    assert only(gate(entry('p50 = "5050ns"'), run(result(many)))).verdict == "passed"
+
+
+def test_a_percentile_that_n_does_not_allow_is_an_open_question(gate: Any) -> None:
+    found = only(gate(entry('p9999 = "20us"'), run(result(FLAT))))
+    assert (found.verdict, found.observed, found.missing) == ("inconclusive", None, 90_000)
+    assert (needed("p50"), needed("p99"), needed("p9999")) == (20, 1000, 100_000)
+
+
+def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:
+    found = only(gate(entry('p9999 = "9us"'), run(result(FLAT))))
+    assert found.verdict == "failed"
+    assert "which is lower, is beyond it already" in str(found.reason)
+    assert only(gate(entry('p9999 = "9999ns"'), run(result(FLAT)))).verdict == "inconclusive"
+
+
+def test_omitted_activations_are_counted_in(gate: Any) -> None:
+    whole = [*FLAT, *[1e6] * 500]
+    members = {n: v for n, v in statistics(whole).items() if n != "histogram"}
+    corrected = Distribution(**members, histogram=counts(whole))
+    stalled = result(FLAT, missed=500, corrected=corrected)
+    found = only(gate(entry('p99 = "20us"'), run(stalled)))
+    assert (found.verdict, found.observed, found.corrected, found.n) == (
+        "failed", 1e6, True, 10_500,
+    )  # fmt: skip
+    none = structs.replace(stalled, missed=0)
+    assert only(gate(entry('p99 = "20us"'), run(none))).verdict == "passed"
+
+
+# ---- relative to a baseline -------------------------------------------------------------------
+
+
+def scaled(factor: float, n: int = 10_000) -> Result:
+    return result([factor * v for v in FLAT[:n]])
+
+
+@pytest.mark.parametrize(
+    ("limit", "factor", "told"),
+    [
+        ('p50 = "+10%"', 1.0, "passed"),
+        ('p50 = "1.1x"', 1.05, "passed"),
+        ('p50 = "+10%"', 1.2, "failed"),
+        ('p50 = "+10%"', 1.1, "inconclusive"),
+        ('p50 = "+0%"', 1.0, "inconclusive"),
+        ('p50 = "-10%"', 0.8, "passed"),
+        ('p50 = "-10%"', 1.0, "failed"),
+        ('min = "2x"', 1.9, "passed"),
+        ('min = "2x"', 2.1, "failed"),
+    ],
+)
+def test_relative_limits(gate: Any, limit: str, factor: float, told: str) -> None:
+    found = only(gate(entry(limit), run(scaled(factor)), run(scaled(1.0), run_id="before")))
+    assert found.verdict == told
+    assert found.baseline == (1 if "min" in limit else 5000)
+
+
+def test_a_wide_interval_of_the_baseline_is_taken_into_account(gate: Any) -> None:
+    few = result([float(v) for v in range(100, 10_001, 100)])
+    limit = entry('p50 = "+10%"')
+    assert only(gate(limit, run(scaled(1.2)), run(few, run_id="b"))).verdict == "inconclusive"
+    assert only(gate(limit, run(scaled(1.5)), run(few, run_id="b"))).verdict == "failed"
+
+
+def test_equal_systems_seldom_fail_and_a_shift_is_found(gate: Any) -> None:
+    """400 times: p50 and mean of two samples of one distribution; then 20% more, 10% allowed."""
+    rng = np.random.default_rng(11)
+    wrong = right = 0
+    for _ in range(400):
+        before, same = rng.lognormal(7, 0.3, (2, 500)).round()
+        more = (same * 1.2).round()
+        base = run(result(before.tolist()), run_id="before")
+        found = gate(entry('p50 = "+0%"', 'mean = "+0%"'), run(result(same.tolist())), base)
+        wrong += found.count("failed")
+        found = gate(entry('p50 = "+10%"', 'mean = "+10%"'), run(result(more.tolist())), base)
+        right += found.count("failed")
+    assert wrong / 800 <= 0.04  # 2.5% on this side of the interval
+    assert right / 800 >= 0.9
+
+
+def test_the_baseline_must_have_been_measured_alike(gate: Any) -> None:
+    other = structs.replace(AGENT, compiler="GNU 13")
+    found = gate(
+        entry('p50 = "+10%"', 'p90 = "1ms"'),
+        run(scaled(1.0)),
+        run(scaled(1.0), run_id="before", agent=other),
+    )
+    assert [c.verdict for c in found.checks] == ["inconclusive", "passed"]
+    assert "compiler (the run: GNU 12.2.0, the baseline: GNU 13)" in found.remarks[0]
+
+
+def test_what_the_baseline_lacks_never_passes(gate: Any) -> None:
+    limit = entry('p50 = "+10%"')
+    for base, why in [
+        (result(FLAT, load="heavy"), "no such case"),
+        (result(FLAT, params={"period": 5}), "no such case"),
+        (result(FLAT, status="incomplete", reason="x"), "is incomplete: x"),
+        (result(FLAT, flags=["no_rt"]), "ran without real-time scheduling"),
+    ]:
+        found = only(gate(limit, run(result(FLAT)), run(base, run_id="before")))
+        assert found.verdict == "not measured"
+        assert why in str(found.reason)
+    samples = result(FLAT, params={"samples": 7})  # makes no other case
+    assert only(gate(limit, run(result(FLAT)), run(samples, run_id="b"))).verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        ('max = "+10%"', "the largest samples of two runs differ by chance"),
+        ('p50 = "5 instr"', "has another unit: the samples are ns"),
+    ],
+)
+def test_limits_that_mean_nothing(gate: Any, limit: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        gate(entry(limit), run(result(FLAT)), run(result(FLAT), run_id="before"))
+
+
+def test_relative_limits_need_a_baseline(gate: Any) -> None:
+    with pytest.raises(UsageError, match="there is no baseline"):
+        gate(entry('p50 = "+1%"'), run(result(FLAT)))
+
+
+def test_instructions_repeat_exactly(gate: Any) -> None:
+    clock = Clock(source="c", hz=1, resolution_ns=1, overhead_ns=0, unit="instructions")
+    counted = run(result(FLAT, unit="instructions"), clock=clock)
+    more = run(result([v + 1 for v in FLAT], unit="instructions"), clock=clock, run_id="before")
+    for limit, told in [
+        ('max = "10k instr"', "passed"), ('max = "9.999 k instr"', "failed"),
+        ('max = "+0%"', "passed"), ('max = "-0.1%"', "failed"),
+    ]:  # fmt: skip
+        found = only(gate(entry(limit), counted, more))
+        assert (found.verdict, found.unit, found.section_s) == (told, "instructions", None)
+    with pytest.raises(UsageError, match="has another unit"):
+        gate(entry('max = "10us"'), counted)
+    with pytest.raises(UsageError, match="instructions and time cannot be compared"):
+        gate(entry('max = "+1%"'), counted, run(result(FLAT), run_id="before"))
+
+
+# ---- the worst case ---------------------------------------------------------------------------
+
+
+def test_a_bound(gate: Any) -> None:
+    samples = 5000 + 10_000 * np.random.default_rng(5).exponential(size=60_000)
+    measured = recorded(samples)
+    found = worst_case([measured], 1e-2)
+    assert found.bound is not None
+    assert found.observed_max is not None
+    rate = "exceedance_per_hour = 1e-2"
+    for allowed, told, observed in [
+        (found.bound * 1.01, "passed", found.bound),
+        (found.bound * 0.99, "failed", found.bound),
+        (found.observed_max * 0.99, "failed", found.observed_max),
+    ]:
+        one = only(gate(entry(f'bound = "{allowed}ns"', rate), run(measured)))
+        assert (one.verdict, one.observed) == (told, observed)
+    assert "bound at 0.001 an hour" in only(gate(entry('bound = "9ms"'), run(measured))).what
+
+
+def test_no_bound_is_an_open_question_unless_a_sample_is_beyond_it(gate: Any) -> None:
+    short = recorded(np.random.default_rng(5).exponential(10_000, size=3000), section_s=3)
+    found = only(gate(entry('bound = "1s"'), run(short)))
+    assert (found.verdict, found.observed) == ("inconclusive", None)
+    assert "there is none: " in str(found.reason)
+    assert found.missing_s
+    assert only(gate(entry('bound = "20us"'), run(short))).verdict == "failed"
+
+
+# ---- slopes and figures -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ('"2.2ns"', "passed"),
+        ('"1.7ns"', "failed"),
+        ('"2ns"', "inconclusive"),
+        ('"2.2ns/B"', "passed"),
+        ('"2.2us/KiB"', "inconclusive"),
+        ('"2.3us/KiB"', "passed"),
+        ('"1.8us/KiB"', "failed"),
+    ],
+)
+def test_slopes(gate: Any, limit: str, told: str) -> None:
+    slope = Slope(
+        bench="dk.periodic", load="none", over="size", params={}, points=[(0, 0), (1, 2), (2, 4)],
+        slope=2, ci95=(1.8, 2.2), unit="ns per B", constant=False,
+    )  # fmt: skip
+    points = [result(FLAT, params={"size": size}) for size in (1, 2, 3)]
+    found = only(gate(entry(f"slope = {limit}"), run(*points, slopes=[slope])))
+    assert found.verdict == told
+    assert found.n == 30_000
+    lost = [*points[:2], result(status="failed", reason="it died")]
+    found = only(gate(entry(f"slope = {limit}"), run(*lost, slopes=[])))
+    assert (found.verdict, found.reason) == ("not measured", "failed: it died")
+
+
+def test_there_is_no_slope(gate: Any) -> None:
+    with pytest.raises(UsageError, match="no slope, for which a run needs three values"):
+        gate(entry('slope = "1ns"'), run(result(FLAT)))
+
+
+def hartstone(name: str, value: float) -> Run:
+    return run(result(bench="hart.PH.1", figures={name: Figure(value=value, unit="%")}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit", "told"),
+    [
+        ("breakdown utilisation", 61, ">= 60%", "passed"),
+        ("breakdown utilisation", 59, ">= 60%", "failed"),
+        ("breakdown utilisation", 59, "60%", "passed"),
+        ("no breakdown up to", 61, ">= 60%", "passed"),
+        ("no breakdown up to", 59, ">= 60%", "inconclusive"),
+        ("no breakdown up to", 61, "<= 60%", "failed"),
+    ],
+)
+def test_figures(gate: Any, name: str, value: float, limit: str, told: str) -> None:
+    text = entry(f'figures = {{ "breakdown utilisation" = "{limit}" }}', bench="hart.*")
+    assert only(gate(text, hartstone(name, value))).verdict == told
+
+
+def test_figures_relative_to_a_baseline(gate: Any) -> None:
+    text = entry('figures = { "breakdown utilisation" = ">= -10%" }', bench="hart.PH.1")
+    for value, told in [(55.0, "passed"), (53.0, "failed")]:
+        base = structs.replace(hartstone("breakdown utilisation", 60.0), run_id="before")
+        assert only(gate(text, hartstone("breakdown utilisation", value), base)).verdict == told
+
+
+def test_a_figure_that_is_not_there(gate: Any) -> None:
+    text = entry('figures = { "breakdown utilization" = ">= 60%" }', bench="hart.PH.1")
+    with pytest.raises(UsageError, match="did you mean 'breakdown utilisation'"):
+        gate(text, hartstone("breakdown utilisation", 1))
+    text = entry('p99 = "1us"', bench="hart.PH.1")
+    with pytest.raises(UsageError, match=r"no samples to limit.*it has the figures breakdown"):
+        gate(text, hartstone("breakdown utilisation", 1))
+
+
+# ---- what was not measured --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["inconclusive", "pass", "fail"])
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"status": "unsupported", "reason": "no timer"},
+        {"status": "failed", "reason": "it died"},
+        {"status": "incomplete", "reason": "the load died", "values": FLAT},
+        {"flags": ["no_rt"], "values": FLAT},
+        {"flags": ["clock_backwards"], "values": FLAT},
+        {"flags": ["other_run"], "values": FLAT},
+        {"flags": ["throttled"], "values": FLAT},
+        {"batch": 8, "max": None, "values": FLAT},
+    ],
+)
+def test_it_never_passes(gate: Any, policy: str, members: dict[str, Any]) -> None:
+    given = {name: value for name, value in members.items() if name != "values"}
+    bad = structs.replace(result(members.get("values", ())), **given)
+    good = result(FLAT, load="heavy")
+    found = gate(f'inconclusive = "{policy}"\n{entry("""max = "1s" """)}', run(good, bad))
+    assert [c.verdict for c in found.checks] == ["passed", "not measured"]
+    assert found.exit_code == (1 if policy == "fail" else 3)
+    assert found.ordered[0].reason
+
+
+def test_flags_can_be_accepted_and_others_are_only_told(gate: Any) -> None:
+    bad = run(result(FLAT, flags=["no_rt", "no_mlock"]))
+    found = gate(entry('max = "1s"', 'accept = ["no_rt"]'), bad)
+    assert (found.verdict, only(found).flags) == ("passed", ["no_rt", "no_mlock"])
+    assert gate(entry('max = "1s"'), run(result(FLAT, flags=["no_mlock"]))).verdict == "passed"
+
+
+@pytest.mark.parametrize(("policy", "status"), [("inconclusive", 3), ("pass", 0), ("fail", 1)])
+def test_what_an_open_question_ends_as(gate: Any, policy: str, status: int) -> None:
+    text = f'inconclusive = "{policy}"\n' + entry('p50 = "5us"', 'max = "1s"')
+    found = gate(text, run(result(FLAT)))
+    assert [c.verdict for c in found.checks] == ["inconclusive", "passed"]
+    assert found.exit_code == status
+    assert gate(text.replace('"1s"', '"1us"'), run(result(FLAT))).exit_code == 1
+
+
+# ---- what an entry names ----------------------------------------------------------------------
+
+
+def many() -> Run:
+    return run(
+        *(
+            result(FLAT, bench, params=params, load=load, series=series, missed=0)
+            for load in ("none", "heavy")
+            for bench, params, series in (
+                ("dk.periodic", {"period": 1_000_000}, "cpu 0"),
+                ("dk.periodic", {"period": 1_000_000}, "cpu 1"),
+                ("dk.periodic", {"period": 2_000_000}, "cpu 0"),
+                ("dk.sleep", {}, ""),
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        (entry("missed = 0"), 6),
+        (entry("missed = 0", bench="dk.*"), 8),
+        (entry("missed = 0", 'loads = ["heavy"]'), 3),
+        (entry("missed = 0", 'loads = ["none", "h*"]'), 6),
+        (entry("missed = 0", 'params = { period = "1ms" }'), 4),
+        (entry("missed = 0", 'params = { period = ["1ms", "2ms"] }'), 6),
+        (entry("missed = 0", 'params = { period = "2ms" }', bench="dk.*"), 2),
+        (entry("missed = 0", 'series = "cpu 0"'), 4),
+        (entry("missed = 0", 'series = "cpu *"'), 6),
+    ],
+)
+def test_entries_name_cases(gate: Any, text: str, n: int) -> None:
+    assert len(gate(text, many()).checks) == n
+
+
+def test_what_tells_cases_apart_is_told(gate: Any) -> None:
+    labels = {(c.label, c.load) for c in gate(entry("missed = 0"), many()).checks}
+    assert labels == {
+        (label, load)
+        for label in ("period=1ms cpu 0", "period=1ms cpu 1", "period=2ms cpu 0")
+        for load in ("none", "heavy")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (entry("missed = 0", bench="dk.periodc"), "unknown bench 'dk.periodc'.*'dk.periodic'"),
+        (entry("missed = 0", bench="sem.*"), "unknown bench"),
+        (entry("missed = 0", 'loads = ["none", "hevy"]'), "'hevy'.*did you mean 'heavy'"),
+        (entry("missed = 0", 'params = { periode = "1ms" }'), "did you mean 'period'"),
+        (entry("missed = 0", 'params = { periode = 1 }', bench="dk.*"), "did you mean 'period'"),
+        (entry("missed = 0", 'params = { period = "1m" }'), "bad value '1m' of period"),
+        (entry("missed = 0", 'params = { period = "3ms" }'), "there are: period=1ms cpu 0, per"),
+        (entry("missed = 0", 'series = "cpu 2"'), "unknown series 'cpu 2'"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_names_nothing_is_an_error(gate: Any, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        gate(text, many())
+
+
+def test_a_case_that_did_not_run_may_be_any_series_and_what_was_not_told(gate: Any) -> None:
+    lost = run(
+        result(status="incomplete", reason="not run"),
+        result(status="unsupported", reason="no", load="heavy", params={"size": 1}),
+    )
+    text = entry("missed = 0", 'params = { period = "1ms" }', 'series = "cpu 3"')
+    assert [c.verdict for c in gate(text, lost).checks] == ["not measured"] * 2
+
+
+# ---- the rule itself --------------------------------------------------------------------------
+
+
+def test_more_samples_help_only_where_the_runs_own_interval_is_too_wide() -> None:
+    wide = Span(110, 90, 130)
+    assert verdict(wide, exactly(100)) == "inconclusive"
+    assert samples_missing(wide, exactly(100), 1000) == 3000  # half as wide
+    assert verdict(Span(110, 100, 120), exactly(100)) == "inconclusive"
+    assert verdict(Span(110, 100.1, 120), exactly(100)) == "failed"
+    assert samples_missing(Span(110, 105, 115), Span(100, 80, 120), 1000) is None
+    assert samples_missing(Span(100, 90, 110), exactly(100), 1000) is None
+    assert verdict(Span(90, 80, 100), exactly(100)) == "passed"
+    assert verdict(Span(-5, -6, -4), exactly(-4)) == "passed"
