@@ -186,6 +186,23 @@ def observed(result: Result) -> str | None:
     return None
 
 
+def reached(result: Result) -> str | None:
+    """How well a statistic is known, of a case that was measured until it should be.
+
+    ± is the distance to the farther end of its 95% interval, as a share of it.
+    """
+    told = result.until
+    if told is None:
+        return None
+    known = "no interval yet" if told.width is None else f"± {told.width:.2%} (95%)"
+    rounds = f"{len(told.rounds)} round{'s' * (len(told.rounds) > 1)}"
+    if result.ended == "ci":
+        return f"{told.statistic} {known} after {rounds}"
+    why = {"time": f"{seconds(told.time_s)} were up", "rounds": "no more rounds"}
+    ended = why.get(result.ended or "", str(result.ended))
+    return f"{told.statistic} {known} after {rounds}, not ± {told.asked * 100:g}%: {ended}"
+
+
 # ---- loads --------------------------------------------------------------------------------------
 
 LOAD_COLUMNS = ("part", "per second", "wanted")
