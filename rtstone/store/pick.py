@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
 from rtstone.store.index import Entry
+from rtstone.targets import TARGETS
 
 STATUSES = ("complete", "incomplete", "unfinished")
 
@@ -35,16 +36,14 @@ class Wish(NamedTuple):
 def pick(entries: list[Entry], wish: Wish) -> list[Entry]:
     """The runs that are wished for, in their order.
 
-    Raises UsageError for a time that is none, and for a name that none of the runs has.
+    Raises UsageError for a time that is none, and for a name that none of the runs has and that
+    is none of rtstone's own.
     """
-    tests: list[Callable[[Entry], bool]] = []
-    for noun, name, words in (
-        ("suite", wish.suite, _suites),
-        ("target", wish.target, _targets),
-        ("bench", wish.bench, _benches),
-    ):
-        if name is not None:
-            tests.append(_named(noun, name, words, entries))
+    tests = [
+        _named("suite", wish.suite, entries, _suites, _shipped),
+        _named("target", wish.target, entries, _targets, TARGETS.keys),
+        _named("bench", wish.bench, entries, _benches, list),
+    ]
     if wish.status is not None:
         if wish.status not in STATUSES:
             raise unknown("status", wish.status, STATUSES)
@@ -57,12 +56,25 @@ def pick(entries: list[Entry], wish: Wish) -> list[Entry]:
 
 
 def _named(
-    noun: str, name: str, words: Callable[[Entry], Iterable[str]], entries: list[Entry]
+    noun: str,
+    name: str | None,
+    entries: list[Entry],
+    words: Callable[[Entry], set[str]],
+    own: Callable[[], Iterable[str]],
 ) -> Callable[[Entry], bool]:
+    """The test for a name; ``own``: names that are right though no run may have them."""
+    if name is None:
+        return lambda entry: True
     known = {word for entry in entries for word in words(entry)}
-    if known and name not in known:
+    if known and name not in known and name not in own():
         raise unknown(noun, name, known, "of the stored runs")
     return lambda entry: name in words(entry)
+
+
+def _shipped() -> Iterable[str]:
+    from rtstone.model.suite import shipped
+
+    return shipped()
 
 
 def _suites(entry: Entry) -> set[str]:

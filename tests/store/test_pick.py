@@ -53,6 +53,8 @@ ENTRIES = [
         (Wish(since=(NOW - timedelta(hours=1)).astimezone().isoformat()[:19]), "cd"),
         (Wish(since="2999-01-01"), ""),
         (Wish(last=2), "cd"),
+        (Wish(suite="obenland"), ""),
+        (Wish(target="sim"), ""),
         (Wish(last=9), "abcd"),
         (Wish(last=1, target="qemu"), "c"),
         (Wish(target="qemu", since="6h", bench="null"), "c"),
