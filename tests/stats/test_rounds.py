@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import structs
 
@@ -219,6 +220,27 @@ def test_the_next_round_is_as_large_as_is_missing() -> None:
     assert more(reached / 1.01)["samples"] == 250  # and no less than a quarter
     raw = a_round(ramp(1000), params={"raw": True})
     assert following(TIGHT, [[raw]], lambda _: True) == {}
+
+
+def test_intervals_that_ended_a_case_hold_what_is_true() -> None:
+    """To stop where an interval is narrow favours those that are so by chance; but hardly."""
+    chance = np.random.default_rng(1)
+    wish = Until(share=0.01)
+    held, cases = 0, 300
+
+    def drawn(n: int) -> list[Result]:
+        return [a_round(np.round(2000 + 1000 * np.exp(chance.normal(0, 0.5, n))).tolist())]
+
+    for _ in range(cases):
+        rounds = [drawn(200)]
+        while standing(wish, rounds).ended is None:
+            more = following(wish, rounds, lambda _: True)["samples"]
+            assert isinstance(more, int)
+            rounds.append(drawn(more))
+        found = estimate([part for (part,) in rounds], "p50")
+        assert found
+        held += found.low <= 3000 <= found.high
+    assert 0.92 < held / cases < 0.98
 
 
 # ---- rounds that are not valid ------------------------------------------------------------------
