@@ -114,9 +114,16 @@ def _merged(
     first = parts[0]
     whole = pooled(parts)
     members: dict[str, Any] = {n: getattr(whole, n) for n in Distribution.__struct_fields__}
-    result = structs.replace(
-        first,
+    result = Result(  # not one of the rounds with other members: what is not merged is not there
         **members,
+        case=first.case,
+        bench=first.bench,
+        params=first.params,
+        load=first.load,
+        series=first.series,
+        status=first.status,
+        unit=first.unit,
+        batch=max(part.batch for part in parts),
         load_rates=_rates(rounds),
         warmup=sum(part.warmup for part in parts),
         raw_min=min((p.raw_min for p in parts if p.raw_min is not None), default=None),
