@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import ceil
+from itertools import accumulate, pairwise
+from math import ceil, inf, nextafter
 from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
 from rtstone.model import flags
 from rtstone.model.documents import (
+    Batches,
     Blocks,
     Distribution,
     Figure,
@@ -21,6 +23,8 @@ from rtstone.model.documents import (
     Value,
     Worst,
 )
+from rtstone.model.histogram import PERCENTILES, WHOLE
+from rtstone.model.interval import Ordered
 from rtstone.model.until import Until
 from rtstone.stats.estimates import Estimate, estimate
 from rtstone.stats.pool import pooled
@@ -136,6 +140,7 @@ def _merged(
         corrected=_corrected(parts),
         trace=_trace(parts),
         blocks=_blocks(parts),
+        batches=_batches(parts, whole),
         figures=_figures(parts),
         tables=[*_tables(parts), *_differing(parts)],
         evidence=_evidence([part.evidence for part in parts]),
@@ -270,6 +275,80 @@ def _joined(blocks: Blocks, size: int) -> list[float]:
     each = size // blocks.samples
     whole = len(blocks.max) // each * each
     return [max(blocks.max[k : k + each]) for k in range(0, whole, each)]
+
+
+def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
+    """The batches of all rounds, joined until they are about as long as the longest."""
+    if len(parts) == 1 or any(part.batches is None for part in parts):
+        return parts[0].batches if len(parts) == 1 else None
+    lines = _lines(whole, sum(part.overflow for part in parts))
+    found = Batches(n=[], mean=[], above={name: [] for name in lines})
+    longest = max(n for part in parts if part.batches for n in part.batches.n)
+    for part in parts:
+        if part.batches is None:
+            continue
+        above = {name: _above(part, part.batches, name, line) for name, line in lines.items()}
+        for first, last in _groups(part.batches.n, longest):
+            sizes, means = part.batches.n[first:last], part.batches.mean[first:last]
+            total = sum(n * mean for n, mean in zip(sizes, means, strict=True))
+            found.n.append(sum(sizes))
+            found.mean.append(means[0] if len(means) == 1 else round(total / sum(sizes), 4))
+            for name in lines:
+                found.above[name].append(sum(above[name][first:last]))
+    return found
+
+
+def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
+    """For each percentile, where the share of the samples up to there is nearest to it.
+
+    That is its value or, where so many samples have that, just below.
+    """
+    ordered = Ordered(whole.histogram, overflow, whole.max)
+    found: dict[str, float] = {}
+    for name, q in PERCENTILES.items():
+        value = getattr(whole, name)
+        if value is not None:
+            around = value, nextafter(value, -inf)
+            found[name] = min(around, key=lambda line: abs(ordered.share(line) - q / WHOLE))
+    return found
+
+
+def _groups(sizes: Sequence[int], longest: int) -> list[tuple[int, int]]:
+    """Ranges of successive batches that are about so long together; what is left joins the last."""
+    ends, n = [0], 0
+    for place, size in enumerate(sizes, 1):
+        n += size
+        if 4 * n >= 3 * longest:
+            ends.append(place)
+            n = 0
+    if ends[-1] < len(sizes):
+        ends[1 if len(ends) == 1 else -1 :] = [len(sizes)]
+    return list(pairwise(ends))
+
+
+def _above(part: Result, batches: Batches, name: str, line: float) -> list[int]:
+    """Samples of each batch that lie above a line of all rounds.
+
+    Their sum is exact, from the round's histogram.  A batch has counted against the round's own
+    line; its share of those above, or of those below if there are more above, is taken to be the
+    same.  A round that is too short for the percentile has counted for a lower one.
+    """
+    names = list(PERCENTILES)
+    own = [batches.above[n] for n in names[: names.index(name) + 1] if n in batches.above]
+    counted = own[-1] if own else [0] * len(batches.n)
+    ordered = Ordered(part.histogram, part.overflow, part.max)
+    total = part.n - round(ordered.share(line) * part.n)
+    if total <= sum(counted):
+        return _spread(total, counted)
+    below = [n - k for n, k in zip(batches.n, counted, strict=True)]
+    return [n - k for n, k in zip(batches.n, _spread(part.n - total, below), strict=True)]
+
+
+def _spread(total: int, weights: Sequence[int]) -> list[int]:
+    """Whole numbers in proportion to weights that sum up to ``total``; none exceeds its weight."""
+    whole = max(sum(weights), 1)
+    upto = [(2 * total * weight + whole) // (2 * whole) for weight in accumulate(weights)]
+    return [b - a for a, b in pairwise([0, *upto])]
 
 
 # ---- what is counted, and what is told ----------------------------------------------------------

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.model.documents import Blocks, Distribution, Figure, Result, Trace, Value, Worst
+from rtstone.model.documents import (
+    Batches,
+    Blocks,
+    Distribution,
+    Figure,
+    Result,
+    Trace,
+    Value,
+    Worst,
+)
 from rtstone.model.until import Until
 from rtstone.stats.estimates import estimate
 from rtstone.stats.pool import pooled
@@ -105,6 +114,46 @@ def test_blocks_are_joined_to_the_largest_and_none_is_half_full() -> None:
     small = a_round([1.0] * 7, blocks=Blocks(samples=1, max=[3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0]))
     large = a_round([1.0] * 8, blocks=Blocks(samples=4, max=[6.0, 5.0]))
     assert one(small, large).blocks == Blocks(samples=4, max=[4.0, 6.0, 5.0])
+
+
+def batched(values: list[float], size: int, line: float) -> Result:
+    """A round that has counted in batches how many samples lie above a line of its own."""
+    parts = [values[k : k + size] for k in range(0, len(values), size)]
+    return a_round(
+        values,
+        batches=Batches(
+            n=[len(part) for part in parts],
+            mean=[sum(part) / len(part) for part in parts],
+            above={"p50": [sum(v > line for v in part) for part in parts]},
+        ),
+    )
+
+
+def test_batches_are_joined_to_the_longest() -> None:
+    short = batched([float(k) for k in range(10)], 2, 4.5)
+    long = batched([float(k) for k in range(20)], 5, 9.5)
+    batches = one(short, long).batches
+    assert batches
+    assert (batches.n, batches.mean) == ([4, 6, 5, 5, 5, 5], [1.5, 6.5, 2.0, 7.0, 12.0, 17.0])
+    assert one(short, a_round(ramp(10))).batches is None
+
+
+def test_batches_count_against_a_line_of_all_rounds() -> None:
+    chance = np.random.default_rng(3)
+    parts = []
+    for shift in (0, 40, 0, -40, 300):
+        values = [float(round(v)) + shift for v in chance.normal(1000, 50, 640)]
+        parts.append(batched(values, 20, 1000.0 + shift))
+    result = one(*parts)
+    assert result.batches
+    assert result.p50 is not None
+    above = [sum(c for v, c in part.histogram if v > result.p50) for part in parts]
+    counted = result.batches.above["p50"]
+    assert [sum(counted[k : k + 32]) for k in range(0, 160, 32)] == above
+    assert all(0 <= k <= n for k, n in zip(counted, result.batches.n, strict=True))
+    total = sum(n * m for n, m in zip(result.batches.n, result.batches.mean, strict=True))
+    assert total / result.n == pytest.approx(result.mean, abs=1e-3)
+    assert set(result.batches.above) == {"p50", "p90", "p99"}
 
 
 def test_the_sixteen_worst_of_all() -> None:
