@@ -166,14 +166,18 @@ def layout(source: str) -> Layout:
     """The layout of a publication.  Raises UsageError for an unknown one."""
     if source not in names():
         raise unknown("publication", source, names())
-    path = HERE / f"{source}.toml"
+    return read(source, HERE / f"{source}.toml")
+
+
+def read(source: str, path: Path) -> Layout:
+    """A layout.  Raises UsageError for one that picks nothing, or leaves a place without reason."""
     try:
         found = msgspec.convert(toml.read(path, "layout"), Layout)
     except msgspec.ValidationError as error:
         raise UsageError(f"not a layout, {path}: {error}") from error
     for table in found.table:
         for place in _unexplained(source, table):
-            raise UsageError(f"an empty place without a reason, {path}: {table.id}, {place}")
+            raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
     return found
 
 

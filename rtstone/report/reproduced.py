@@ -15,7 +15,6 @@ from rtstone.report.output import write
 from rtstone.report.reproduction import Head, Place, grid, kind_of
 from rtstone.report.shapes import charts, short
 from rtstone.report.typeset import typeset
-from rtstone.report.words import rounded
 from rtstone.stats.reproduce import Reproduced
 
 TRACE_ROWS = 200  # of each curve over time
@@ -49,6 +48,7 @@ class Drawn:
     groups: list[tuple[str, list[Bar]]] = field(default_factory=list)
     axis: str = ""
     charts: list[tuple[str, str, str]] = field(default_factory=list)  # id, kind, caption
+    legend: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
 
@@ -139,7 +139,8 @@ def _figure(made: Reproduced, number: int, place: int, data: dict[str, Any]) -> 
     found = _curves(table, figure) if figure.kind == "curves" else None
     if found is not None:
         data[key] = found
-        return Drawn(figure.title, charts=[(key, "curves", figure.title)])
+        legend = [series["name"] for series in found["series"]]
+        return Drawn(figure.title, charts=[(key, "curves", "")], legend=legend)
     drawn = Drawn(figure.title)
     for name, results in _behind(made, number):
         _draw(drawn, figure.kind, name, results, key=f"{key}-{len(data)}", data=data)
@@ -217,7 +218,7 @@ def _bars(document: Reproduction, table: Table, figure: Figure) -> Drawn:
 def _bar_text(item: Item, cell: Cell, place: int, value: float | None) -> str:
     if cell.printed:
         return plainly.printed(cell.printed[place : place + 1] or cell.printed, item.unit)
-    return "" if value is None else rounded(value)
+    return "" if value is None else plainly.digits(value, item.unit)
 
 
 def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:

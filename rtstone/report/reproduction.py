@@ -25,7 +25,7 @@ from rtstone.model.reproduction import (
     Table,
 )
 from rtstone.published import Printed
-from rtstone.report.words import count, rounded, seconds
+from rtstone.report.words import count, counted, rounded, seconds
 
 EMPTY = "-"
 MEANING = (
@@ -35,6 +35,7 @@ MEANING = (
 INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
 _UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
 _SYMBOLS = {"us": "µs", "instructions": "instr"}
+_MEASURED = {"ns", "us", "ms", "s", "MB/s"}
 _GAP = "  "
 
 # ---- words --------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def kind_of(column: Column) -> str:
 
 def heading(table: Table) -> str:
     """``Table 1: Maximum interrupt latency``."""
-    return f"{table.id}: {table.title}"
+    return table.title if table.id.endswith("prose") else f"{table.id}: {table.title}"
 
 
 def measure(table: Table) -> str:
@@ -160,9 +161,16 @@ def _shown(shown: Shown) -> str:
         return EMPTY
     if isinstance(shown.value, str):
         return shown.value or "none"
-    low = rounded(shown.value)
-    most = low if shown.most is None else rounded(shown.most)
+    low = digits(shown.value, shown.unit)
+    most = low if shown.most is None else digits(shown.most, shown.unit)
     return low if low == most else f"{low} to {most}"
+
+
+def digits(value: float, unit: str | None) -> str:
+    """Three significant digits; of what is measured, not counted, all three: ``4.00``."""
+    if unit not in _MEASURED or abs(value) >= 99.95 or value == 0:
+        return rounded(value)
+    return f"{value:#.3g}"
 
 
 def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
@@ -204,7 +212,7 @@ def _observed(found: Sequence[Found]) -> Iterator[str]:
     flags = Counter(flag for here in found for flag in here.flags if flag in BY_NAME)
     if flags:
         told = (f"{flag} in {n}" for flag, n in flags.items())
-        yield f"of {len(found)} results {', '.join(told)}"
+        yield f"of {counted(len(found), 'result')} {', '.join(told)}"
 
 
 def _span(low: str, most: str) -> str:
@@ -267,7 +275,8 @@ def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Te
 
 def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Text]:
     measured = measure(table)
-    yield Text.assemble((heading(table), "bold cyan"), f"  ({measured})" if measured else "")
+    told = f"{heading(table)} ({measured})" if measured else heading(table)
+    yield from _wrapped(told, width, "bold cyan")
     for record in table.said:
         yield from _wrapped(said(reproduction, record), width, "italic")
     if table.items:

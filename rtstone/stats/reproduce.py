@@ -299,13 +299,16 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
     if not results:
         return Found(status="not run", reason=_not_run(wanted, today), bench=wanted.bench)
-    worst = max(results, key=lambda result: _GRAVITY.index(result.status))
     telling = [result for result in results if _tells(result)]
+    values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
+    if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
+        return Found(status="ok", values=values)
+    worst = max(results, key=lambda result: _GRAVITY.index(result.status))
     spans = [span for result in telling if (span := _section(result)) is not None]
     return Found(
         status=worst.status,
         reason=worst.reason,
-        values=[_shown(show, telling, today, unit) for show in wanted.show] if telling else [],
+        values=values,
         n=sum(result.n for result in telling),
         results=len(telling),
         load=results[0].load,
@@ -313,6 +316,10 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
         flags=list(dict.fromkeys(flag for result in telling for flag in result.flags)),
         bench=wanted.bench,
     )
+
+
+def _measures(show: layout.Statistic | Show) -> bool:
+    return isinstance(show, str) or bool(show.figure)
 
 
 def _not_run(wanted: Here, today: _Today) -> str:
@@ -364,6 +371,7 @@ def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
     """The least and the most of some values in the unit of the table, where it is of their kind."""
     known = [value for value in values if value is not None]
+    unit = unit.removesuffix(" per hop")
     if unit in _TIMES and wanted in _TIMES:
         known = [value * _TIMES[unit] / _TIMES[wanted] for value in known]
         unit = wanted
@@ -402,10 +410,14 @@ def _rates(part: str, results: Sequence[Result]) -> str | None:
     rates = [rate for result in results for rate in result.load_rates if rate.component == part]
     if not rates:
         return None
-    low, most = (f"{end(rate.achieved for rate in rates):.3g}" for end in (min, max))
+    low, most = (_digits(end(rate.achieved for rate in rates)) for end in (min, max))
     span = low if low == most else f"{low} to {most}"
     wanted = rates[0].wanted
     return f"{span}{'' if wanted is None else f' of {wanted:g}'} {rates[0].unit}/s"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 999.5 else str(round(value))
 
 
 def _fact(names: Sequence[str], run: Run) -> str | None:
