@@ -169,6 +169,9 @@ def _draw(
         drawn.missing.append(f"{name}: {why}")
         return
     data[key] = found[0]
+    names = [series["name"] for series in found[0].get("series", [])]
+    if len(names) > max(1, len(drawn.legend)):
+        drawn.legend[:] = names
     drawn.charts.append((key, "trace" if kind == "trace" else "curves", name))
 
 
