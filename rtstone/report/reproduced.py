@@ -51,6 +51,11 @@ class Drawn:
     legend: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
+    @property
+    def over_time(self) -> bool:
+        """True if its charts show extremes over time."""
+        return any(kind == "trace" for _, kind, _ in self.charts)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -59,6 +64,7 @@ class Section:
     key: str
     table: Table
     heading: str
+    short: str
     measure: str
     said: list[str]
     heads: list[tuple[str, Head]]
@@ -118,6 +124,7 @@ def _section(made: Reproduced, number: int, table: Table, data: dict[str, Any]) 
         key=f"t{number}",
         table=table,
         heading=plainly.heading(table),
+        short=table.title if table.id.endswith("prose") else table.id,
         measure=plainly.measure(table),
         said=[plainly.said(document, record) for record in table.said],
         heads=heads,

@@ -323,9 +323,10 @@ def _measures(show: layout.Statistic | Show) -> bool:
 
 
 def _not_run(wanted: Here, today: _Today) -> str:
+    series = f", series {wanted.series}" if wanted.series else ""
     under = f" under load {wanted.load}" if wanted.load else ""
     runs = f"no run of this system ({', '.join(today.column.runs)})"
-    return f"{runs} has {wanted.bench} with these parameters{under}"
+    return f"{runs} has {wanted.bench}{series} with these parameters{under}"
 
 
 def _section(result: Result) -> float | None:
