@@ -228,7 +228,8 @@ def _bars(document: Reproduction, table: Table, figure: Figure) -> Drawn:
 def _bar_text(item: Item, cell: Cell, place: int, value: float | None) -> str:
     if cell.printed:
         return plainly.printed(cell.printed[place : place + 1] or cell.printed, item.unit)
-    return "" if value is None else plainly.digits(value, item.unit)
+    text = "" if value is None else plainly.digits(value, item.unit)
+    return text if cell.here is None or cell.here.status == "ok" else f"{text} {cell.here.status}"
 
 
 def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:
