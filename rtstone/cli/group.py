@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "How systems differ, case by case, and how certain that is.",
     "check": "Does a run keep a budget?  A gate for CI.",
     "guarantee": "The statement of a guaranteed latency, or why there is none.",
+    "reproduce": "A publication's tables, with this system's numbers beside them.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",

@@ -121,6 +121,13 @@ def command(**options: object) -> int:
 
 
 def _run(request: Request, interrupt: Interrupt) -> int:
+    return _show(request, *carry_out(request, interrupt))
+
+
+def carry_out(
+    request: Request, interrupt: Interrupt
+) -> tuple[Run, RunDirectory, RtstoneError | None]:
+    """Measures what is asked for; what came of it, where it is kept, and what went wrong."""
     target = find(request.target)
     created = datetime.now(UTC)
     place = Place(name=request.target)
@@ -139,7 +146,7 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )
-    return _show(request, run, directory, error)
+    return run, directory, error
 
 
 def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
