@@ -45,6 +45,7 @@ _DEVIANCE = 3.0  # one-sided 95%: 2.71 for endless data, a little more for as mu
 _TOP = 16  # largest samples that are looked at one by one
 _GAP = 0.005 / _TOP
 _BINS = 64  # that a tail is fitted in
+_FEWER = 40  # that maxima are: they have a parameter more
 _MANY = 256  # maxima, at most, that are fitted
 _COARSE = "the histogram is too coarse for so short a tail"
 
@@ -304,12 +305,12 @@ class Estimate:
         blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
-            fit = fit_maxima(bins.coarse(_BINS))
+            fit = fit_maxima(bins.coarse(_FEWER))
             found = _trouble(blocks, bins, fit)
             if found is None:
                 self._good_maxima(why, blocks, bins, fit)
                 per_hour = len(blocks.max) / self._measured * _HOUR_S
-                return maxima_limit(bins.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
+                return maxima_limit(bins.coarse(_FEWER), per_hour / self._exceedance, _DEVIANCE)
             blocks, trouble = merged(blocks, 2), found
         detail = f"{why}; the maxima of few large blocks {trouble.detail}"
         self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
@@ -329,7 +330,7 @@ class Estimate:
 
     def _gap_of_maxima(self, bins: Bins) -> None:
         top = min(_TOP, bins.n // 8)
-        fit = fit_maxima(_censored(bins, top).coarse(_BINS), least_shape=0.0)
+        fit = fit_maxima(_censored(bins, top).coarse(_FEWER), least_shape=0.0)
         largest = _largest(bins, top)
         deep = depth(largest - fit.location, fit.log_scale, fit.shape)
         apart = _apart(-np.expm1(-np.exp(-deep)))
@@ -351,7 +352,7 @@ class Estimate:
 
     def _shape(self, limit: Limit) -> None:
         """A tail so heavy that its variance is infinite has no worst case worth the name."""
-        if limit.shape < SHAPE:
+        if limit.shape < SHAPE and np.isfinite(limit.level):
             detail = f"the shape is below {limit.shape:.2f}"
             self._add(Check(name="shape", passed=True, detail=detail), None)
             return
