@@ -44,6 +44,7 @@ _HOUR_S = 3600
 _DEVIANCE = 3.0  # one-sided 95%: 2.71 for endless data, a little more for as much as there is
 _TOP = 16  # largest samples that are looked at one by one
 _GAP = 0.005 / _TOP
+_AMPLE = 1.25  # times as many as are needed on average: then chance leaves enough of them
 _BINS = 64  # that a tail is fitted in
 _FEWER = 40  # that maxima are: they have a parameter more
 _MANY = 256  # maxima, at most, that are fitted
@@ -273,7 +274,7 @@ class Estimate:
         fit = fit_excesses(rest.coarse(_BINS), least_shape=0.0)
         largest = _largest(tail.excesses, _TOP)
         apart = _apart(np.exp(-depth(largest, fit.log_scale, fit.shape)))
-        more_s = self._measured * (EXCESSES[-1] / apart - 1) if apart else None
+        more_s = self._until(EXCESSES[-1], apart)
         top, below = (float(largest[at]) + tail.threshold for at in (0, apart))
         self._add(_no_gap(apart, top, below), more_s)
 
@@ -334,7 +335,7 @@ class Estimate:
         largest = _largest(bins, top)
         deep = depth(largest - fit.location, fit.log_scale, fit.shape)
         apart = _apart(-np.expm1(-np.exp(-deep)))
-        more_s = self._measured * (LEAST_BLOCKS / apart - 1) if apart else None
+        more_s = self._until(LEAST_BLOCKS, apart)
         self._add(_no_gap(apart, float(largest[0]), float(largest[apart])), more_s)
 
     def _stable_maxima(self, blocks: Blocks, fit: Fit) -> Check:
@@ -347,6 +348,10 @@ class Estimate:
         are = "are" if passed else "are not"
         detail = f"the maxima of pairs and quadruples of blocks {are} as the fit predicts"
         return Check(name="stability", passed=passed, detail=detail)
+
+    def _until(self, needed: int, seen: int) -> float | None:
+        """How much longer until something rare was seen as often as a fit needs."""
+        return self._measured * (_AMPLE * needed / seen - 1) if seen else None
 
     # ---- what can be said of it ----------------------------------------------------------------
 
