@@ -31,6 +31,184 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* ---- batches ------------------------------------------------------------------------------- */
+
+#if RTS_BATCH_MAX
+
+enum { ORDERED = RTS_BATCH_MAX * RTS_BATCH_SAMPLES };
+
+static void start_batches(rts_rec *r)
+{
+    r->batch_samples = r->batch_end = RTS_BATCH_SAMPLES;
+    for (unsigned i = 0; i < RTS_BATCH_MAX; i++)
+        r->mark[i].copy = (uint8_t)i;
+}
+
+/* How many samples the batch that is being filled still takes. */
+static uint64_t batch_room(const rts_rec *r)
+{
+    return r->batch_end - r->hist.n;
+}
+
+/* Keeps the samples since the last turn in their order, while there is room. */
+static void keep_order(rts_rec *r)
+{
+    uint64_t n = r->hist.n;
+    if (n < ORDERED)
+        memcpy(&r->order[n], r->value, least(r->used, ORDERED - n) * sizeof *r->value);
+}
+
+/* Gives up every other mark, so that a batch is twice as long, and with it its copy. */
+static void halve_marks(rts_rec *r)
+{
+    uint8_t given_up[RTS_BATCH_MAX / 2];
+    for (unsigned i = 0; i < RTS_BATCH_MAX / 2; i++) {
+        given_up[i] = r->mark[2 * i].copy;
+        r->mark[i] = r->mark[2 * i + 1];
+    }
+    for (unsigned i = 0; i < RTS_BATCH_MAX / 2; i++)
+        r->mark[RTS_BATCH_MAX / 2 + i].copy = given_up[i];
+    r->marks = RTS_BATCH_MAX / 2;
+    r->batch_samples *= 2;
+}
+
+/*
+ * Marks the end of a batch.  Up to where the order is known no copy is needed; and what lies
+ * outside the extremes so far is 0 in every copy.
+ */
+static void mark_batch(rts_rec *r)
+{
+    rts_mark *m = &r->mark[r->marks++];
+    uint32_t *copy = r->copy[m->copy];
+    unsigned first = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
+    m->n = r->hist.n;
+    m->sum = r->hist.sum;
+    if (m->n < ORDERED)
+        return;
+    for (unsigned i = first; i <= last && i < RTS_HIST_BUCKETS; i++)
+        copy[i] = (uint32_t)r->hist.count[i];
+}
+
+static void end_batch(rts_rec *r)
+{
+    if (r->hist.n < r->batch_end)
+        return;
+    r->batch_end += r->batch_samples;
+    if (r->marks < RTS_BATCH_MAX)
+        mark_batch(r);
+    else
+        halve_marks(r); /* the batch just completed is now the first half of one */
+    if (r->batch_samples > UINT32_MAX) {
+        r->batch_samples = 0;
+        r->batch_end = UINT64_MAX;
+    }
+}
+
+/* The samples first to last - 1 of those that are kept. */
+static void cut(const rts_rec *r, uint64_t first, uint64_t last, unsigned lines,
+                const unsigned line[RTS_LINES], rts_batch *batch)
+{
+    batch->n = last - first;
+    for (uint64_t i = first; i < last; i++) {
+        unsigned bucket = rts_bucket(r->order[i]);
+        batch->sum += r->order[i];
+        for (unsigned k = 0; k < lines; k++)
+            batch->above[k] += bucket >= line[k];
+    }
+}
+
+static uint32_t upto(const rts_rec *r, unsigned mark, unsigned bucket)
+{
+    return mark < r->marks ? r->copy[r->mark[mark].copy][bucket] : (uint32_t)r->hist.count[bucket];
+}
+
+/* What lies between two ends of batches that have a copy, or the start of the series and one. */
+static void subtract(const rts_rec *r, unsigned mark, unsigned lines,
+                     const unsigned line[RTS_LINES], rts_batch *batch)
+{
+    uint64_t below = 0;
+    unsigned bucket = 0;
+    for (unsigned k = 0; k < lines; k++) {
+        for (; bucket < line[k]; bucket++)
+            below += upto(r, mark, bucket) - (mark ? upto(r, mark - 1, bucket) : 0);
+        batch->above[k] = batch->n - below;
+    }
+}
+
+/* Batches between marks; behind the last mark, all that came after it. */
+static void between(const rts_rec *r, unsigned mark, unsigned lines, const unsigned line[RTS_LINES],
+                    rts_batch *batch)
+{
+    const rts_mark none = {0}, end = {.n = r->hist.n, .sum = r->hist.sum};
+    const rts_mark *from = mark ? &r->mark[mark - 1] : &none;
+    const rts_mark *to = mark < r->marks ? &r->mark[mark] : &end;
+    if (to->n <= ORDERED) { /* which is the end of a batch, if none is longer */
+        cut(r, from->n, to->n, lines, line, batch);
+    } else {
+        batch->n = to->n - from->n;
+        batch->sum = to->sum - from->sum;
+        subtract(r, mark, lines, line, batch);
+    }
+}
+
+unsigned rts_rec_lines(const rts_rec *r, unsigned line[RTS_LINES])
+{
+    static const uint16_t percentile[RTS_LINES] = {5000, 9000, 9900, 9990, 9999};
+    const uint64_t whole = 10000, n = r->hist.n;
+    uint64_t below = 0;
+    unsigned bucket = 0, lines = 0;
+    for (; lines < RTS_LINES && n * (whole - percentile[lines]) >= 10 * whole; lines++) {
+        uint64_t wanted = n * percentile[lines];
+        while (bucket < RTS_HIST_BUCKETS && (below + r->hist.count[bucket]) * whole < wanted)
+            below += r->hist.count[bucket++];
+        uint64_t with = bucket < RTS_HIST_BUCKETS ? below + r->hist.count[bucket] : below;
+        bool nearer = with * whole - wanted < wanted - below * whole;
+        line[lines] = bucket + (bucket < RTS_HIST_BUCKETS && nearer);
+    }
+    return lines;
+}
+
+bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned line[RTS_LINES],
+                   rts_batch *batch)
+{
+    uint64_t n = r->hist.n, parts = least(n, RTS_BATCH_MAX);
+    memset(batch, 0, sizeof *batch);
+    if (!r->batch_samples)
+        return false;
+    if (n > ORDERED && i <= r->marks)
+        between(r, i, lines, line, batch);
+    else if (n <= ORDERED && i < parts)
+        cut(r, i * n / parts, (i + 1) * n / parts, lines, line, batch);
+    return batch->n > 0;
+}
+
+#else
+
+static void start_batches(rts_rec *r)
+{
+    (void)r;
+}
+
+static uint64_t batch_room(const rts_rec *r)
+{
+    (void)r;
+    return UINT64_MAX;
+}
+
+static void keep_order(rts_rec *r)
+{
+    (void)r;
+}
+
+static void end_batch(rts_rec *r)
+{
+    (void)r;
+}
+
+#endif
+
+/* ---- the life of a series ------------------------------------------------------------------ */
+
 void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
 {
     memset(r, 0, sizeof *r); /* touches every page */
@@ -41,6 +219,7 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
     r->tail = least(setup->warmup / 2, RTS_CHUNK / 2);
     r->window_ticks = setup->hz;
     r->block_samples = RTS_CHUNK;
+    start_batches(r);
     rts_hist_init(&r->hist);
 }
 
@@ -53,7 +232,7 @@ static void next_chunk(rts_rec *r, uint64_t t)
     else if (r->setup.samples)
         n = least(n, r->setup.samples - r->hist.n);
     if (!r->warm)
-        n = least(n, r->block_samples - r->block_n);
+        n = least(n, least(r->block_samples - r->block_n, batch_room(r)));
     r->used = 0;
     r->chunk = n;
     r->next = t + r->setup.hz;
@@ -181,6 +360,7 @@ static void fold(rts_rec *r)
         return;
     rts_window chunk = sort_in(r, k);
     look_closer(r, &chunk);
+    keep_order(r);
     merge_window(&r->window[r->window_i], &chunk);
     r->hist.n += k;
     r->hist.sum += chunk.sum;
@@ -190,6 +370,7 @@ static void fold(rts_rec *r)
     r->block_max = r->block_max > chunk.max ? r->block_max : chunk.max;
     if (r->block_n >= r->block_samples)
         end_block(r);
+    end_batch(r);
 }
 
 /* Discards the warm-up samples since the last turn, which came at t. */
@@ -237,7 +418,7 @@ void rts_rec_turn(rts_rec *r, uint64_t t)
         rest(r, t);
     next_chunk(r, t);
     if (!r->running) /* a bench of several tasks may add a few more on its way out */
-        r->chunk = RTS_CHUNK;
+        r->chunk = least(RTS_CHUNK, batch_room(r));
 }
 
 void rts_rec_finish(rts_rec *r)
@@ -247,6 +428,6 @@ void rts_rec_finish(rts_rec *r)
     else
         fold(r);
     r->used = 0;
-    r->chunk = RTS_CHUNK;
+    r->chunk = least(RTS_CHUNK, batch_room(r));
     r->running = false;
 }

@@ -5,6 +5,10 @@
  * large sample costs what a small one does.  Every RTS_CHUNK samples, or when the clock passes a
  * mark, rts_rec_turn() moves them into histogram, moments, trace, blocks and the list of the worst.
  *
+ * Batches: of a short series every sample is kept, and the batches are cut when it has ended.  Of a
+ * longer one the histogram is copied whenever a batch ends: what it has more than the copy before
+ * is the batch.  When there are no more copies every other one is given up.
+ *
  * Histogram: log-linear, 128 buckets per power of two.  A value v >= 256 with s = floor(log2 v) - 7
  * falls into a bucket 2^s wide that starts at or above 2^(s+7), so its relative width is at most
  * 1/128; values below 256 have a bucket each and are exact.
@@ -40,6 +44,20 @@ typedef struct rts_sample {
 typedef struct rts_window {
     uint64_t n, min, sum, max; /* n = 0: nothing happened in this window */
 } rts_window;
+
+/* Percentiles for whose sake batches are counted: p50, p90, p99, p999, p9999. */
+#define RTS_LINES 5
+
+/* Successive samples: how many, their sum, and how many lie on or above each line. */
+typedef struct rts_batch {
+    uint64_t n, sum, above[RTS_LINES];
+} rts_batch;
+
+/* Where a batch of a long series ended: samples and their sum until then. */
+typedef struct rts_mark {
+    uint64_t n, sum;
+    uint8_t copy; /* of the histogram */
+} rts_mark;
 
 typedef enum rts_ended { RTS_RUNNING, RTS_BY_SAMPLES, RTS_BY_TIME, RTS_BY_STOP } rts_ended;
 
@@ -92,6 +110,15 @@ typedef struct rts_rec {
     unsigned blocks;
     uint64_t block[RTS_BLOCKS];
 
+#if RTS_BATCH_MAX
+    uint64_t batch_samples; /* in a batch of a long series; 0: too many to be counted */
+    uint64_t batch_end;     /* samples at the end of the batch that is filled, likewise */
+    unsigned marks;
+    rts_mark mark[RTS_BATCH_MAX];
+    uint64_t order[RTS_BATCH_MAX * RTS_BATCH_SAMPLES]; /* the first samples */
+    uint32_t copy[RTS_BATCH_MAX][RTS_HIST_BUCKETS];    /* modulo 2^32, as is their difference */
+#endif
+
     rts_hist hist;
 } rts_rec;
 
@@ -106,6 +133,21 @@ void rts_rec_finish(rts_rec *r);
 
 /* The rare part of rts_rec_add(). */
 void rts_rec_turn(rts_rec *r, uint64_t t);
+
+#if RTS_BATCH_MAX
+
+/*
+ * The lines of a series that is finished, as buckets: its samples are in those below the line or in
+ * those from it on.  Each is the one nearest to its percentile, for which the number must have
+ * at least ten samples above it.  Returns how many lines there are.
+ */
+unsigned rts_rec_lines(const rts_rec *r, unsigned line[RTS_LINES]);
+
+/* Batch i of it; false if there is none. */
+bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned line[RTS_LINES],
+                   rts_batch *batch);
+
+#endif
 
 void rts_hist_init(rts_hist *h);
 

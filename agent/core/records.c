@@ -77,6 +77,41 @@ static void put_blocks(rts_wire *w, const rts_rec *r)
     rts_wire_close(w, '}');
 }
 
+#if RTS_BATCH_MAX
+/* Null where none are kept; the lines are those of the percentiles that there are samples for. */
+static void put_batches(rts_wire *w, const rts_rec *r)
+{
+    unsigned line[RTS_LINES], lines = rts_rec_lines(r, line);
+    rts_batch batch;
+    if (!rts_rec_batch(r, 0, lines, line, &batch)) {
+        rts_wire_null(w, "batches");
+        return;
+    }
+    rts_wire_open(w, "batches", '{');
+    rts_wire_open(w, "lines", '[');
+    for (unsigned k = 0; k < lines; k++)
+        rts_wire_uint(w, NULL, line[k]);
+    rts_wire_close(w, ']');
+    rts_wire_open(w, "rows", '[');
+    for (unsigned i = 0; rts_rec_batch(r, i, lines, line, &batch); i++) {
+        rts_wire_open(w, NULL, '[');
+        rts_wire_uint(w, NULL, batch.n);
+        rts_wire_uint(w, NULL, batch.sum);
+        for (unsigned k = 0; k < lines; k++)
+            rts_wire_uint(w, NULL, batch.above[k]);
+        rts_wire_close(w, ']');
+    }
+    rts_wire_close(w, ']');
+    rts_wire_close(w, '}');
+}
+#else
+static void put_batches(rts_wire *w, const rts_rec *r)
+{
+    (void)r;
+    rts_wire_null(w, "batches");
+}
+#endif
+
 static void put_figures(rts_wire *w, const rts_case *c, bool first)
 {
     rts_wire_open(w, "figures", '[');
@@ -173,6 +208,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_worst(w, r);
     put_trace(w, r);
     put_blocks(w, r);
+    put_batches(w, r);
     if (s->periodic)
         rts_wire_uint(w, "missed", r->missed);
     else

@@ -62,6 +62,19 @@
 #define RTS_BLOCKS 2048
 #endif
 
+/*
+ * Batches of successive samples, that tell how much these depend on one another; likewise.  Each
+ * takes a histogram with counters of 32 bits.  0: no batches.
+ */
+#ifndef RTS_BATCH_MAX
+#define RTS_BATCH_MAX 32
+#endif
+
+/* The shortest of them; a series of so many samples a batch or fewer is kept whole to be cut. */
+#ifndef RTS_BATCH_SAMPLES
+#define RTS_BATCH_SAMPLES 512
+#endif
+
 /* ---- of each case -------------------------------------------------------------------------- */
 
 /* Bytes for a bench's own state, beside its series. */
@@ -135,6 +148,7 @@ _Static_assert(RTS_COUNT_BITS == 32 || RTS_COUNT_BITS == 64, "RTS_COUNT_BITS");
 _Static_assert(RTS_CHUNK >= 2, "RTS_CHUNK");
 _Static_assert(RTS_TRACE >= 2 && RTS_TRACE % 2 == 0, "RTS_TRACE is even");
 _Static_assert(RTS_BLOCKS >= 2 && RTS_BLOCKS % 2 == 0, "RTS_BLOCKS is even");
+_Static_assert(RTS_BATCH_MAX % 2 == 0 && RTS_BATCH_MAX < 256, "RTS_BATCH_MAX is even");
 _Static_assert(RTS_CPUS >= 64 && RTS_CPUS % 64 == 0, "RTS_CPUS is a multiple of 64");
 _Static_assert(RTS_MARKS >= 4, "RTS_MARKS");
 

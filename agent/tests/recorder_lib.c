@@ -25,3 +25,17 @@ void recorder_record(const uint64_t *values, uint64_t n, uint64_t *counts, uint6
     moments[2] = r.hist.min;
     moments[3] = r.hist.max;
 }
+
+unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows)
+{
+    rts_batch batch;
+    unsigned i = 0;
+    *lines = rts_rec_lines(&r, line);
+    for (; rts_rec_batch(&r, i, *lines, line, &batch); i++) {
+        *rows++ = batch.n;
+        *rows++ = batch.sum;
+        for (unsigned k = 0; k < RTS_LINES; k++)
+            *rows++ = batch.above[k];
+    }
+    return i;
+}

@@ -1,6 +1,7 @@
 /* The recorder against what an exact count of the same samples says. */
 #include "recorder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,6 +274,90 @@ static void test_block_maxima(void)
         CHECK_EQ(r.block[i], 2 * i + 1);
 }
 
+#if RTS_BATCH_MAX
+/* A sample of the series that batches are tested with: it drifts, and reaches far now and then. */
+static uint64_t planted(uint64_t i)
+{
+    return i * 2654435761u % 1000 + i / 100 + (i % 97 ? 0 : 100000);
+}
+
+/* The batches of the series recorded, against the samples themselves; returns their number. */
+static unsigned check_batches(uint64_t n)
+{
+    unsigned line[RTS_LINES], lines = rts_rec_lines(&r, line), i = 0;
+    uint64_t at = 0, all[RTS_LINES] = {0};
+    for (rts_batch batch; rts_rec_batch(&r, i, lines, line, &batch); i++) {
+        uint64_t sum = 0, above[RTS_LINES] = {0}, end = at + batch.n;
+        for (; at < end; at++) {
+            sum += planted(at);
+            for (unsigned k = 0; k < lines; k++)
+                above[k] += rts_bucket(planted(at)) >= line[k];
+        }
+        CHECK_EQ(batch.sum, sum);
+        for (unsigned k = 0; k < lines; k++) {
+            CHECK_EQ(batch.above[k], above[k]);
+            all[k] += above[k];
+        }
+    }
+    CHECK_EQ(at, n);
+    for (unsigned k = 0; k < lines; k++) { /* no other line is nearer to the percentile */
+        static const double share[RTS_LINES] = {0.5, 0.1, 0.01, 0.001, 0.0001};
+        double off = (double)all[k] - (double)n * share[k];
+        double down = off + (double)r.hist.count[line[k] - 1];
+        double up = off - (double)r.hist.count[line[k]];
+        CHECK(fabs(off) <= fabs(down) + 1e-6 && fabs(off) <= fabs(up) + 1e-6);
+    }
+    return i;
+}
+
+static void test_batches_are_exact_at_every_length(void)
+{
+    const uint64_t kept = RTS_BATCH_MAX * RTS_BATCH_SAMPLES;
+    const uint64_t lengths[] = {1,        19,       20,          1000,         10007,
+                                kept - 3, kept + 1, kept + 1024, 3 * kept + 5, 40 * kept + 77};
+    for (unsigned k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        uint64_t n = lengths[k];
+        defaults();
+        setup.samples = n;
+        start(0);
+        for (uint64_t i = 0; r.running; i++)
+            rts_rec_add(&r, planted(i), i);
+        for (uint64_t i = n; i < n + k; i++) /* some more on the way out */
+            rts_rec_add(&r, planted(i), i);
+        rts_rec_finish(&r);
+        unsigned batches = check_batches(n + k);
+        if (n + k <= kept)
+            CHECK_EQ(batches, n + k < RTS_BATCH_MAX ? n + k : RTS_BATCH_MAX);
+        else
+            CHECK(batches >= RTS_BATCH_MAX / 2 && batches <= RTS_BATCH_MAX + 1);
+    }
+}
+
+static void test_batches_that_would_overflow_are_given_up(void)
+{
+    rts_batch batch;
+    defaults();
+    setup.samples = 0;
+    setup.time = UINT64_MAX;
+    start(0);
+    r.batch_samples = UINT64_C(1) << 31; /* as if it had gone on for so long */
+    r.marks = RTS_BATCH_MAX;
+    for (uint64_t i = 0; i < RTS_BATCH_SAMPLES; i++)
+        rts_rec_add(&r, planted(i), i);
+    rts_rec_finish(&r);
+    CHECK(!rts_rec_batch(&r, 0, 0, NULL, &batch));
+    CHECK_EQ(r.hist.n, RTS_BATCH_SAMPLES);
+}
+#else
+static void test_batches_are_exact_at_every_length(void)
+{
+}
+
+static void test_batches_that_would_overflow_are_given_up(void)
+{
+}
+#endif
+
 static void test_no_counter_can_overflow(void)
 {
     defaults();
@@ -331,5 +416,6 @@ TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overfl
       test_warmup_leaves_no_trace, test_section_starts_shortly_before_the_warmup_ends,
       test_a_stop_is_seen_within_a_second_also_in_the_warmup, test_the_worst_are_the_worst,
       test_trace_keeps_extremes_and_halves_when_full, test_block_maxima,
+      test_batches_are_exact_at_every_length, test_batches_that_would_overflow_are_given_up,
       test_no_counter_can_overflow, test_raw_keeps_every_sample,
       test_rests_after_so_long_without_one)

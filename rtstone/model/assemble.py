@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rtstone.model import derived, slope
 from rtstone.model.documents import (
     Agent,
+    Batches,
     Blocks,
     Clock,
     Distribution,
@@ -22,6 +23,7 @@ from rtstone.model.documents import (
 )
 from rtstone.model.flags import Seen, flags
 from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.model.interval import STATISTICS, ends
 from rtstone.model.loads import NONE, lacking
 from rtstone.model.plan import Case, Plan
 from rtstone.wire import records as wire
@@ -254,7 +256,7 @@ class Assembly:
             batch=raw.batch,
             raw_min=_raw(raw.min, net),
             raw_max=_raw(raw.max, net),
-            ci95={name: _interval(ranks, PERCENTILES[name], net) for name in ("p50", "p99")},
+            batches=raw.batches and _batches(raw.batches, net),
             negative=raw.negative,
             overflow=raw.overflow,
             missed=raw.missed,
@@ -263,7 +265,9 @@ class Assembly:
             ended=raw.ended,
             flags=flags(seen),
         )
-        return result if raw.batch > 1 else msgspec.structs.replace(result, **_singly(raw, net))
+        ci95 = {name: ends(name, measured, [result], 0.95) for name in STATISTICS}
+        singly = {} if raw.batch > 1 else _singly(raw, net)
+        return msgspec.structs.replace(result, ci95=ci95, **singly)
 
     def _net(self, raw: wire.Result) -> Net:
         whole = self._instructions_per_s > 0
@@ -406,9 +410,15 @@ def _points(histogram: Histogram, net: Net) -> list[tuple[float, int]]:
     return list(counts.items())
 
 
-def _interval(ranks: Ranks, q: int, net: Net) -> tuple[float, float] | None:
-    interval = ranks.interval95(q)
-    return interval and (net.exactly(interval[0]), net.exactly(interval[1]))
+def _batches(batches: wire.Batches, net: Net) -> Batches:
+    return Batches(
+        n=[row[0] for row in batches.rows],
+        mean=[net.mean(row[1], row[0]) for row in batches.rows],
+        above={
+            name: [row[place] for row in batches.rows]
+            for place, name in enumerate(list(PERCENTILES)[: len(batches.lines)], 2)
+        },
+    )
 
 
 def _raw(ticks: int | None, net: Net) -> float | None:

@@ -105,6 +105,8 @@ def _switch(result: Result, trip: Result, call: float) -> Result:
         batch=trip.batch,
         sd=None if trip.sd is None else round(trip.sd / 2, 4),
         ci95={name: ends and (one(ends[0]), one(ends[1])) for name, ends in trip.ci95.items()},
+        batches=trip.batches
+        and structs.replace(trip.batches, mean=[one(mean) for mean in trip.batches.mean]),
         histogram=[(one(value), count) for value, count in trip.histogram],
         negative=sum(count for value, count in trip.histogram if one(value) < 0),
         worst=[Worst(value=one(w.value), index=w.index, at_s=w.at_s) for w in trip.worst],

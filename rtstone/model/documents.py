@@ -48,6 +48,18 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     max: list[float]
 
 
+class Batches(msgspec.Struct, frozen=True, kw_only=True):
+    """Successive samples in batches, that tell how much samples depend on one another.
+
+    Of each batch: how many samples, their net mean, and how many of them lie above the line nearest
+    to a percentile of the whole series, for each percentile that there are samples for.
+    """
+
+    n: list[int]
+    mean: list[float]
+    above: dict[str, list[int]]
+
+
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
 
@@ -69,7 +81,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     ``series`` tells apart several distributions of one case (one per CPU, say), else "".
     ``corrected`` counts the omitted activations of a periodic case as well (coordinated omission).
-    ``ci95`` holds [low, high] of p50 and p99 by order statistics, or None.
+    ``ci95`` holds [low, high] of the mean and the percentiles, or None (docs/estimates.md).
     """
 
     case: int
@@ -104,6 +116,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     corrected: Distribution | None = None
     trace: Trace | None = None
     blocks: Blocks | None = None
+    batches: Batches | None = None
     figures: dict[str, Figure] = {}
     tables: list[Facts] = []
     evidence: dict[str, Value] = {}

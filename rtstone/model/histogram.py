@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
-from math import comb, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 from rtstone.wire.records import Buckets
@@ -15,9 +15,6 @@ from rtstone.wire.records import Buckets
 # Percentiles in parts per ten thousand, which keeps ranks exact.
 PERCENTILES = {"p50": 5000, "p90": 9000, "p99": 9900, "p999": 9990, "p9999": 9999}
 WHOLE = 10000
-
-_EXACT_N = 500  # up to here the binomial distribution is summed, above its normal limit serves
-_Z95 = 1.959964
 
 
 def bounds(index: int, bits: int) -> tuple[int, int]:
@@ -88,29 +85,6 @@ class Ranks:
         if self._n * (WHOLE - q) < 10 * WHOLE:
             return None
         return self.at(-(-self._n * q // WHOLE))
-
-    def interval95(self, q: int) -> tuple[float, float] | None:
-        """Order-statistic 95% interval of a percentile; None where it lies beyond the samples."""
-        if self.percentile(q) is None:
-            return None
-        low, high = _exact_ranks(self._n, q) if self._n <= _EXACT_N else _normal_ranks(self._n, q)
-        return (self.at(low), self.at(high)) if low >= 1 and high <= self._n else None
-
-
-def _normal_ranks(n: int, q: int) -> tuple[int, int]:
-    share = q / WHOLE
-    half = _Z95 * sqrt(n * share * (1 - share))
-    return int(n * share - half), int(n * share + half) + 2
-
-
-def _exact_ranks(n: int, q: int) -> tuple[int, int]:
-    """Ranks l, u with P(X(l) <= quantile < X(u)) >= 95%, each tail at most 2.5%."""
-    weights = [comb(n, k) * q**k * (WHOLE - q) ** (n - k) for k in range(n + 1)]
-    upto = list(accumulate(weights))  # upto[k] / WHOLE**n = P(B <= k)
-    tail = WHOLE**n // 40
-    low = bisect_left(upto, tail + 1)  # the largest l with P(B <= l - 1) <= 2.5%
-    high = bisect_left(upto, WHOLE**n - tail) + 1  # the smallest u with P(B >= u) <= 2.5%
-    return low, high
 
 
 def spread(histogram: Histogram) -> float | None:

@@ -9,10 +9,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import expm1, inf, isinf, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
+
+from rtstone.model.documents import Batches, Distribution, Result
+from rtstone.model.histogram import PERCENTILES, WHOLE
+
+STATISTICS = ("mean", *PERCENTILES)
+
+_FEWEST = 8  # batches; with fewer, samples are taken for independent
+_LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
+_HIGHEST = 0.6  # of the correlation of a batch and the next: what lasts so long is not seen whole
 
 
 class Variance(NamedTuple):
@@ -28,6 +37,128 @@ class Part(NamedTuple):
     n: int
     value: float
     variance: Variance
+
+
+def ends(
+    statistic: str, whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    """The interval of a statistic of ``whole``, which is the samples of these results together.
+
+    None where it is not to be had.  Raises KeyError for a statistic that is none of STATISTICS.
+    """
+    if statistic == "mean":
+        return _mean_ends(whole, results, level)
+    return _percentile_ends(statistic, whole, results, level)
+
+
+def independent(statistic: str, results: Sequence[Result]) -> bool:
+    """True if some of the results do not tell how much their samples depend on one another."""
+    return any(_counts(statistic, result) is None for result in results)
+
+
+def _mean_ends(
+    whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    if whole.mean is None:
+        return None
+    parts = []
+    for result in results:
+        variance = _mean_variance(result)
+        if variance is None or result.mean is None:
+            return None
+        parts.append(Part(result.n, result.mean, variance))
+    variance = combined(parts)
+    half = t_quantile(level, variance.freedom) * sqrt(variance.value)
+    return round(whole.mean - half, 4), round(whole.mean + half, 4)
+
+
+def _mean_variance(result: Result) -> Variance | None:
+    if (batches := _usable(result)) is not None:
+        return serial(batches.n, batches.mean)
+    return None if result.sd is None else Variance(result.sd**2 / result.n, max(result.n - 1, 1))
+
+
+def _percentile_ends(
+    statistic: str, whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    q = PERCENTILES[statistic] / WHOLE
+    value = getattr(whole, statistic)
+    if value is None:
+        return None
+    parts = []
+    for result in results:
+        variance = _share_variance(statistic, q, result)
+        if variance is None:
+            return None
+        share = q if len(results) == 1 else _ordered(result).share(value)
+        parts.append(Part(result.n, share, variance))
+    low, high = ranks(whole.n, q, combined(parts), level)
+    ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
+    least, most = ordered.at(round(low)), ordered.at(round(high))
+    return None if least is None or most is None else (least, most)
+
+
+def _ordered(result: Result) -> Ordered:
+    return Ordered(result.histogram, result.overflow, result.max)
+
+
+def _share_variance(statistic: str, q: float, result: Result) -> Variance | None:
+    """Variance of the share of a result's samples that lie below the true quantile.
+
+    It is that of independent ones, times what the batches show at the line nearest to it.
+    """
+    plain = q * (1 - q) / result.n
+    found = _counts(statistic, result)
+    if found is None:
+        return Variance(plain)
+    n, above = found
+    share = sum(above) / result.n
+    if not 0 < share < 1:  # all samples are alike
+        return Variance(plain)
+    variance = serial(n, [k / m for k, m in zip(above, n, strict=True)])
+    factor = variance and variance.value / (share * (1 - share) / result.n)
+    return None if variance is None or factor is None else variance._replace(value=plain * factor)
+
+
+def _usable(result: Result) -> Batches | None:
+    batches = result.batches
+    return batches if batches and len(batches.n) >= _FEWEST else None
+
+
+def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | None:
+    """Samples of each batch, and those above the line of the statistic (for a mean, none).
+
+    A run that is too short for the percentile has no line for it; the highest it has stands in.
+    """
+    batches = _usable(result)
+    if batches is None:
+        return None
+    if statistic == "mean":
+        return batches.n, []
+    names = list(PERCENTILES)
+    told = [name for name in names[: names.index(statistic) + 1] if name in batches.above]
+    return (batches.n, batches.above[told[-1]]) if told else None
+
+
+def serial(sizes: Sequence[int], means: Sequence[float]) -> Variance | None:
+    """Variance of the mean of a series, from the means of its successive batches.
+
+    It is the sum of the variance of the batches and twice the covariance of neighbours (the
+    flat-top lag window of Politis and Romano, at lag 1), whose estimate from B batches has about
+    (B - 1)/3 degrees of freedom.  None if correlation lasts longer than can be seen so.
+    """
+    batches, n = len(sizes), sum(sizes)
+    mean = sum(size * m for size, m in zip(sizes, means, strict=True)) / n
+    off = [size * (m - mean) for size, m in zip(sizes, means, strict=True)]
+    squares = sum(value * value for value in off)
+    if not squares:
+        return Variance(0.0, (batches - 1) / 3)
+    neighbours = sum(a * b for a, b in pairwise(off))
+    correlation = neighbours / squares + 1 / batches  # which is what the common mean takes away
+    if correlation > _HIGHEST:
+        return None
+    value = squares / (n * n) * batches / (batches - 1) * max(1 + 2 * correlation, _LOWEST)
+    return Variance(value, max((batches - 1) / 3, 1))
 
 
 def combined(parts: Sequence[Part]) -> Variance:
@@ -52,11 +183,6 @@ def combined(parts: Sequence[Part]) -> Variance:
             within += beyond
             known += beyond * beyond / (runs - 1)
     return Variance(within, within * within / known if known > 0 else inf)
-
-
-def half_width(variance: Variance, level: float) -> float:
-    """Half the width of the interval of a mean: Student's t times the standard error."""
-    return t_quantile(level, variance.freedom) * sqrt(variance.value)
 
 
 def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, float]:

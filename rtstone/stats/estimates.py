@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.model.documents import Result
-from rtstone.model.histogram import PERCENTILES, WHOLE
-from rtstone.model.interval import Ordered, Part, Variance, combined, half_width, ranks
+from rtstone.model.interval import ends, independent
 from rtstone.stats.pool import pooled
 
 
@@ -38,38 +37,9 @@ def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> 
     counted = [result for result in results if result.n]
     if not counted:
         return None
-    if statistic == "mean":
-        return _mean(counted, level)
-    return _percentile(counted, statistic, level)
-
-
-def _mean(results: Sequence[Result], level: float) -> Estimate | None:
-    value = pooled(results).mean
-    parts = [
-        Part(result.n, result.mean, Variance(result.sd**2 / result.n))
-        for result in results
-        if result.mean is not None and result.sd is not None
-    ]
-    if value is None or len(parts) < len(results):
+    whole = pooled(counted)
+    interval = ends(statistic, whole, counted, level)
+    if interval is None:
         return None
-    half = half_width(combined(parts), level)
-    return Estimate(value, value - half, value + half, sum(r.n for r in results), True)
-
-
-def _percentile(results: Sequence[Result], statistic: str, level: float) -> Estimate | None:
-    q = PERCENTILES[statistic] / WHOLE
-    whole = pooled(results)
     value = getattr(whole, statistic)
-    if value is None:
-        return None
-    parts = []
-    for result in results:
-        own = Ordered(result.histogram, result.overflow, result.max)
-        parts.append(Part(result.n, own.share(value), Variance(q * (1 - q) / result.n)))
-    low, high = ranks(whole.n, q, combined(parts), level)
-    overflow = sum(result.overflow for result in results)
-    ordered = Ordered(whole.histogram, overflow, whole.max)
-    ends = ordered.at(round(low)), ordered.at(round(high))
-    if ends[0] is None or ends[1] is None:
-        return None
-    return Estimate(value, ends[0], ends[1], whole.n, True)
+    return Estimate(value, *interval, whole.n, independent(statistic, counted))

@@ -145,6 +145,20 @@ class Blocks(msgspec.Struct, frozen=True):
     max: list[int]
 
 
+class Batches(msgspec.Struct, frozen=True):
+    """Batches of successive samples: rows of n, sum, and samples on or above each line.
+
+    A line is the first bucket above it.
+    """
+
+    lines: list[Natural]
+    rows: list[list[Natural]]
+
+    def __post_init__(self) -> None:
+        if any(len(row) != 2 + len(self.lines) for row in self.rows):
+            raise ValueError("a row has not a number for each line")
+
+
 class Facts(msgspec.Struct, frozen=True):
     """What a case has to tell that is no number."""
 
@@ -188,6 +202,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     worst: list[tuple[int, int, int]] = []
     trace: Trace | None = None
     blocks: Blocks | None = None
+    batches: Batches | None = None
     missed: int | None = None
     omitted: Omitted | None = None
     figures: list[tuple[str, int | float | None, str]] = []
@@ -198,6 +213,8 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
         for part in (self, self.omitted):
             if part is not None and not _sane(part, self.bits):
                 raise ValueError("numbers out of range")
+        if self.batches is not None and not _whole(self, self.batches.rows):
+            raise ValueError("the batches are not all samples")
 
 
 class Component(msgspec.Struct, frozen=True):
@@ -269,6 +286,14 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
         and abs(part.sum) < limit * limit
         and all(value is not None for value in (part.min, part.max) if part.n)
         and all(abs(value) < limit for value in (part.min, part.max) if value is not None)
+    )
+
+
+def _whole(result: Result, rows: list[list[int]]) -> bool:
+    """True if every sample is in one of the batches, and only those."""
+    n, total = (sum(row[place] for row in rows) for place in (0, 1))
+    return (n, total) == (result.n, result.sum) and all(
+        0 < row[0] >= max(row[2:], default=0) for row in rows
     )
 
 

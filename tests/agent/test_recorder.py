@@ -101,9 +101,9 @@ def test_cost_is_at_most_40_instructions_a_sample_however_many() -> None:
 
     making = per_sample("make", few, many)
     early = per_sample("record", few, 2 * few) - making
+    middle = per_sample("record", few, many) - making
     late = per_sample("record", few, huge) - making
-    print(f"instructions a sample: {early:.1f} in the first thousands, {late:.1f} up to 10^8")
-    assert late <= 40
-    assert early <= 40
-    # the first thousands also fill the list of the worst
-    assert early <= late * 1.1
+    print(f"instructions a sample: {early:.1f} first, {middle:.1f} to 10^5, {late:.1f} to 10^8")
+    assert max(early, middle, late) <= 40
+    # the first thousands also fill the list of the worst, and their order is kept
+    assert early <= late * 1.15

@@ -96,25 +96,3 @@ def test_spread_against_numpy() -> None:
     assert spread(of(samples)) == pytest.approx(np.std(samples, ddof=1))
     assert spread(of([5])) is None
     assert spread(of([5] * 9)) == 0
-
-
-def test_interval_ranks_of_a_small_sample() -> None:
-    # Binomial(20, 1/2): P(B <= 5) = 2.07%, P(B >= 15) = 2.07%: the 6th and 15th of 20.
-    assert Ranks(of(list(range(1, 21)))).interval95(5000) == (6, 15)
-
-
-def test_interval_ranks_of_a_large_sample() -> None:
-    # 5000 -+ 1.96 * 50: ranks 4902 and 5099 (rounded outwards)
-    low, high = Ranks(of([k % 200 for k in range(10000)])).interval95(5000)  # type: ignore[misc]
-    assert (low, high) == (98, 101)
-    assert Ranks(of([1] * 19)).interval95(5000) is None
-
-
-def test_interval_covers_the_true_median_as_often_as_it_says() -> None:
-    random = np.random.default_rng(1)
-    hits = 0
-    for _ in range(400):
-        interval = Ranks(of([int(v) for v in random.integers(0, 201, 60)])).interval95(5000)
-        assert interval is not None
-        hits += interval[0] <= 100 <= interval[1]
-    assert hits >= 0.93 * 400

@@ -24,6 +24,7 @@
 #define RTS_CHUNK 8 /* a turn of 64 samples takes more than the 7812 instructions of 1 ms */
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
+#define RTS_BATCH_MAX 0
 #define RTS_STATE_BYTES (16u << 10)
 #define RTS_TABLE_BYTES (10 << 10)
 #define RTS_TASKS_MAX 16

@@ -34,6 +34,7 @@
 #define RTS_COUNT_BITS 32
 #define RTS_TRACE 64
 #define RTS_BLOCKS 128
+#define RTS_BATCH_MAX 0
 #define RTS_STATE_BYTES (16u << 10)
 #define RTS_TABLE_BYTES (6 << 10)
 #define RTS_TASKS_MAX 24
