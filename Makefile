@@ -35,6 +35,7 @@ test: $(VENV)/dev.stamp agent engine charts build/sanitized/Makefile build/sanit
 
 bench: $(VENV)/run.stamp agent engine
 	$(BIN)/python -m tests.bench.simulate
+	$(BIN)/python -m tests.bench.store
 	$(BIN)/python -m tests.bench.peers
 
 lint: $(VENV)/dev.stamp build/agent/Makefile

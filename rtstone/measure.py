@@ -53,6 +53,9 @@ class Listener:
     def progress(self, case: Case, record: records.Progress, unit: str) -> None:
         """Where a case stands."""
 
+    def round_ended(self, case: Case, results: list[Result]) -> None:
+        """A round of a case has ended, another one follows; these are its results so far."""
+
     def case_ended(self, case: Case, results: list[Result]) -> None:
         """A case has ended, with these results."""
 
@@ -236,7 +239,7 @@ class _Dialogue:
     heard: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.left = self.assembly.left
+        self.left = self.assembly.due
         self.cases = {case.id: case for case in self.left}
 
     def carry_on(self) -> None:
@@ -284,19 +287,32 @@ class _Dialogue:
                     "would not belong together: begin a new run"
                 )
             case records.Case(id) if id in self.cases:
-                case = self.cases[id]
+                case = self.assembly.case_of(id)
                 self.tell(lambda to: to.case_started(case))
             case records.Progress(id) if id in self.cases:
                 unit = self.assembly.clock.unit if self.assembly.clock else "ns"
-                case = self.cases[id]
+                case = self.assembly.case_of(id)
                 self.tell(lambda to: to.progress(case, body, unit))
             case records.End(id) if id in self.cases:
                 self.directory.sync()
-                case = self.cases[id]
-                results = self.assembly.case_results(case)
-                self.tell(lambda to: to.case_ended(case, results))
+                self._end(id)
                 if self.target.scripted and (following := self._current()):
                     self._expect_load(following)
+
+    def _end(self, wire_id: int) -> None:
+        """What was one case on the wire has ended: the case itself, or one of its rounds.
+
+        A next round comes at once, unless the next case was sent for lack of an answer.
+        """
+        case = self.assembly.case_of(wire_id)
+        results = self.assembly.case_results(case)
+        more = self.assembly.following(wire_id)
+        if more is None or self.interrupt.requested or self.sent != self._ended():
+            self.tell(lambda to: to.case_ended(case, results))
+            return
+        self.left.insert(self.sent, more)
+        self.cases[more.id] = more
+        self.tell(lambda to: to.round_ended(case, results))
 
     def _same(self, hello: records.Hello) -> bool:
         """True unless another agent, or the agent of another system, began this run."""
@@ -315,7 +331,8 @@ class _Dialogue:
         if silent > PATIENCE_S:
             words = self.link.last_words()
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
-        lost = self.assembly.reader.damaged or silent > NUDGE_S
+        damaged = self.assembly.reader.damaged and self.plan.until is None
+        lost = damaged or silent > NUDGE_S  # to run ahead would leave no place for a next round
         self._send_upto(self._ended() + (2 if lost else 1))
 
     def _current(self) -> Case | None:

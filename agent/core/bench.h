@@ -163,6 +163,9 @@ typedef struct rts_evidence {
     bool locked, shared;
 } rts_evidence;
 
+/* Round R of case C, of a case that is run in rounds, has the id C * RTS_ROUNDS + R. */
+#define RTS_ROUNDS UINT64_C(1000000)
+
 struct rts_case {
     const rts_bench *bench;
     uint64_t id;

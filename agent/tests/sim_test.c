@@ -23,7 +23,7 @@ static void begin(void)
         CHECK(sim_model_set("cost.add.amount=0:0,1:1000")); /* an addition is a nanosecond */
     }
     booted = true;
-    sim_restart();
+    sim_restart(0);
     memset(order, 0, sizeof order);
 }
 

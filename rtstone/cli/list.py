@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rtstone.errors import unknown
+from rtstone.errors import UsageError, unknown
 from rtstone.model.benches import Catalogue
 from rtstone.wire.records import Table
 
@@ -57,11 +57,16 @@ def _target_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def _run_rows() -> list[dict[str, Any]]:
+def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
     from rtstone.store.index import entries
+    from rtstone.store.pick import Wish, pick
 
-    return [entry._asdict() for entry in entries()]
+    found = pick(entries(), Wish(**wish))
+    return [entry._asdict() | {"benches": entry.benches.split()} for entry in found]
 
+
+RUNS = "runs"
+_RUN_COLUMNS = ("run_id", "created", "target", "suite", "status", "ok", "results")
 
 # what: its rows for --json, and those of their members that the terminal shows
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
@@ -69,15 +74,28 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "suites": (_suite_rows, ("name", "title", "description")),
     "loads": (_load_rows, ("id", "title", "source")),
     "targets": (_target_rows, ("name", "title", "label")),
-    "runs": (_run_rows, ("run_id", "created", "target", "suite", "status", "ok", "results")),
 }
 
 
 @click.command("list")
 @click.argument("what", default="benches", metavar="[benches|suites|loads|targets|runs|NAME]")
+@click.option("--suite", metavar="NAME", help="Of runs: those of that suite.")
+@click.option("--target", metavar="T", help="Of runs: those on that target, or kind of target.")
+@click.option("--bench", metavar="NAME", help="Of runs: those with that bench, or its family.")
+@click.option("--status", metavar="S", help="Of runs: complete, incomplete or unfinished ones.")
+@click.option(
+    "--since", metavar="WHEN", help="Of runs: those begun since then: 2h, 7d, 2026-11-20T14:00."
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Of runs: the last N of these.")
 @click.option("--json", is_flag=True, help="Print one document.")
-def command(what: str, json: bool) -> None:
+def command(what: str, json: bool, **wish: str | int | None) -> None:
     """What there is; with the name of a bench or load, its parameters."""
+    if what == RUNS:
+        rows = _run_rows(wish)
+        _print_json({RUNS: rows}) if json else _print_lines(_RUN_COLUMNS, rows)
+        return
+    if given := [name for name, value in wish.items() if value is not None]:
+        raise UsageError(f"--{given[0]} chooses among runs; write `rtstone list runs`")
     if what in KINDS:
         rows, columns = KINDS[what][0](), KINDS[what][1]
         _print_json({what: rows}) if json else _print_table(columns, rows)
@@ -85,7 +103,7 @@ def command(what: str, json: bool) -> None:
     offered = _offered()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
     if what not in tables:
-        raise unknown("kind, bench or load", what, [*KINDS, *tables])
+        raise unknown("kind, bench or load", what, [*KINDS, RUNS, *tables])
     _print_json(tables[what]) if json else _print_named(tables[what])
 
 
@@ -93,6 +111,20 @@ def _print_json(document: object) -> None:
     from rtstone.cli.output import print_document
 
     print_document(document)
+
+
+def _print_lines(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    """A line for each row, without rich, which takes a millisecond for each."""
+    texts = [["" if row[name] is None else str(row[name]) for name in columns] for row in rows]
+    heads = [name.replace("_", " ") for name in columns]
+    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
+
+    def line(cells: list[str]) -> str:
+        return "  ".join(map(str.ljust, cells, widths)).rstrip()
+
+    click.echo(click.style(line(heads), bold=True))
+    for text in texts:
+        click.echo(line(text))
 
 
 def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

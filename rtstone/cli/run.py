@@ -16,7 +16,7 @@ from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, catalogue, measure, measured_cpus
-from rtstone.model import suite
+from rtstone.model import suite, until
 from rtstone.model.assemble import gathered
 from rtstone.model.benches import Catalogue
 from rtstone.model.derived import ENVIRONMENT
@@ -25,6 +25,7 @@ from rtstone.model.documents import Target as Place
 from rtstone.model.elsewhere import joined
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
+from rtstone.model.until import Until
 from rtstone.store.index import find as find_run
 from rtstone.store.index import forget
 from rtstone.store.rundir import RUN, RunDirectory, load
@@ -46,6 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     keep_idle: bool = False
     resume: str | None = None
     icount: str | None = None
+    until: str | None = None
 
 
 def assignments(
@@ -94,6 +96,11 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Measure each case for so long, whatever its number of samples (sets samples=0); "
     "bare: seconds. In the suite of a publication: the limit of every case, 0: none.",
 )
+@click.option(
+    "--until", metavar="ci=2%",
+    help="Measure each case in rounds until the 95% interval of its p50 is within so much of it "
+    "(ci=2%,p99: of its p99), for 60 s at most (ci=2%,time=5min).",
+)  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
 @click.option("--out", callback=_directory, metavar="DIR", help="The run's directory.")
 @click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
@@ -183,7 +190,8 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     asked = {
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
-        "--keep-idle": request.keep_idle, "--target": request.target != "local",
+        "--until": request.until, "--keep-idle": request.keep_idle,
+        "--target": request.target != "local",
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume goes on with what was asked before; leave out {given[0]}")
@@ -209,6 +217,7 @@ def _plan(
     known: Catalogue,
     target: Target,
 ) -> Plan:
+    wish = _until(request, target)
     names = request.names or ["quick"]
     suites = [name for name in names if name not in known.benches]
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
@@ -231,7 +240,25 @@ def _plan(
         scale_s=scale_s,
         environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
         surroundings=target.surroundings(),
+        until=wish,
     )
+
+
+def _until(request: Request, target: Target) -> Until | None:
+    """Raises UsageError where it cannot be done, or another option says when a case ends."""
+    if request.until is None:
+        return None
+    if target.scripted:
+        raise UsageError(
+            f"--until decides after each round, but target '{target.name}' gets all commands at "
+            "its start; give -p samples=N"
+        )
+    wish = until.parse(request.until)
+    if request.time is not None:
+        raise UsageError(
+            f"--time and --until both end a case; write --until {request.until},time={request.time}"
+        )
+    return wish
 
 
 def _run_id(created: datetime, name: str) -> str:

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from rtstone.model import derived, slope
 from rtstone.model.documents import (
     Agent,
@@ -82,6 +84,7 @@ class Assembly:
         self._plan = plan
         self.earlier = earlier
         self.kept = earlier.valid() if earlier else {}
+        self._before = earlier.rounds() if earlier else {}
         self._ids = {case.id for case in plan.cases}
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
@@ -104,13 +107,61 @@ class Assembly:
     def complete(self) -> int:
         """How many cases have come to their end with all their records here."""
         costs = self._costs()
-        states = (self._status(case, costs.get(case.id), "") for case in self.left)
-        return len(self.kept) + sum(status != "incomplete" for status, _ in states)
+        ends = (self._case_results(case, costs)[0] for case in self.left)
+        return len(self.kept) + sum(result.status != "incomplete" for result in ends)
 
     @property
     def left(self) -> list[Case]:
         """The cases that were to be run when this began to gather."""
         return [case for case in self._plan.cases if case.id not in self.kept]
+
+    @property
+    def due(self) -> list[Case]:
+        """What the agent is to run first of each of these cases."""
+        return [self._next_round(case, self._before.get(case.id, [])) for case in self.left]
+
+    def following(self, wire_id: int) -> Case | None:
+        """The round that is to follow one that has ended; None if there is to be none."""
+        if self._plan.until is None:
+            return None
+        case = self.case_of(wire_id)
+        rounds = self._rounds(case, self._costs())
+        return None if self._over(rounds) else self._next_round(case, rounds)
+
+    def case_of(self, wire_id: int) -> Case:
+        """The case that a number on the wire belongs to."""
+        number = self._plan.case_of(wire_id)
+        return next(case for case in self._plan.cases if case.id == number)
+
+    def _over(self, rounds: list[list[Result]]) -> bool:
+        from rtstone.stats.rounds import sampled, standing
+
+        until = self._plan.until
+        assert until is not None
+        if any(result.status != "ok" for result in rounds[-1]) or not sampled(rounds):
+            return True
+        return standing(until, rounds).ended is not None
+
+    def _next_round(self, case: Case, rounds: list[list[Result]]) -> Case:
+        if self._plan.until is None or not rounds:
+            return self._plan.first(case)
+        from rtstone.stats.rounds import following
+
+        table = self._plan.benches[case.bench]
+        more = following(self._plan.until, rounds, lambda name: table.param(name) is not None)
+        return self._plan.round(case, len(rounds) + 1, more)
+
+    def rounds(self) -> dict[int, list[list[Result]]]:
+        """The valid rounds of the cases that are to be gone on with."""
+        if self._plan.until is None:
+            return {}
+        costs = self._costs()
+        found = {case.id: self._rounds(case, costs) for case in self.left}
+        good = {
+            case: [results for results in rounds if all(r.status == "ok" for r in results)]
+            for case, rounds in found.items()
+        }
+        return {case: rounds for case, rounds in good.items() if rounds}
 
     def valid(self) -> dict[int, list[Result]]:
         """The cases that need not be run again, with their results."""
@@ -129,7 +180,7 @@ class Assembly:
         return bodies
 
     def _take(self, record: Record) -> None:
-        if isinstance(record.body, wire.OF_A_CASE) and record.body.id not in self._ids:
+        if isinstance(record.body, wire.OF_A_CASE) and not self._asked_for(record.body.id):
             return
         match record.body:
             case wire.Hello() as hello:
@@ -156,6 +207,9 @@ class Assembly:
             case wire.Bye() as bye:
                 self.bye = bye
 
+    def _asked_for(self, wire_id: int) -> bool:
+        return self._plan.case_of(wire_id) in self._ids
+
     def _at(self, seq: int, case: int, kind: str) -> None:
         self._place[seq] = (case, kind)
         self.ended = max(self.ended, case if kind == "end" else case - 1)
@@ -176,15 +230,43 @@ class Assembly:
             )
             for case in range(first + (kind == "end"), last + (next_kind != "start")):
                 costs.setdefault(case, defect)
-        return costs
+        if self._plan.until is None:
+            return costs
+        there = {self._plan.first(case).id for case in self.left}
+        there |= {case for case, _ in self._place.values()}
+        return {case: defect for case, defect in costs.items() if case in there}
 
     def case_results(self, case: Case) -> list[Result]:
         """The results of one case as far as they are known."""
-        return self._case_results(case, self._costs().get(case.id))
+        return self._case_results(case, self._costs())
 
-    def _case_results(self, case: Case, damage: Defect | None, unstarted: str = "") -> list[Result]:
+    def _case_results(
+        self, case: Case, costs: dict[int, Defect], unstarted: str = ""
+    ) -> list[Result]:
         if case.id in self.kept:
             return self.kept[case.id]
+        if self._plan.until is None:
+            return self._measured(case, costs.get(case.id), unstarted)
+        from rtstone.stats.rounds import merged
+
+        results = merged(self._plan.until, self._rounds(case, costs, unstarted))
+        return [structs.replace(result, case=case.id) for result in results]
+
+    def _rounds(
+        self, case: Case, costs: dict[int, Defect], unstarted: str = ""
+    ) -> list[list[Result]]:
+        """All rounds of a case so far; at least the first, though it may not have begun."""
+        ran = sorted(one for one in self._seen if self._plan.case_of(one) == case.id)
+        before = self._before.get(case.id, [])
+        if not ran and not before:
+            first = self._plan.first(case)
+            return [self._measured(first, costs.get(first.id), unstarted)]
+        return before + [
+            self._measured(structs.replace(case, id=one), costs.get(one), unstarted) for one in ran
+        ]
+
+    def _measured(self, case: Case, damage: Defect | None, unstarted: str) -> list[Result]:
+        """The results of what was one case on the wire."""
         seen = self._seen[case.id]
         status, reason = self._status(case, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
@@ -238,8 +320,6 @@ class Assembly:
         return Figure(value=value, unit=unit)
 
     def _result(self, blank: Result, raw: wire.Result) -> Result:
-        import msgspec
-
         net = self._net(raw)
         histogram = _histogram(raw)
         measured = _distribution(histogram, net)
@@ -248,7 +328,7 @@ class Assembly:
         median = ranks.percentile(PERCENTILES["p50"])
         seen = Seen(raw, blank.evidence, self._conditions(), source, granule, median, blank.params)
         members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
-        result = msgspec.structs.replace(
+        result = structs.replace(
             blank,
             **members,
             series=raw.series,
@@ -267,7 +347,7 @@ class Assembly:
         )
         ci95 = {name: ends(name, measured, [result], 0.95) for name in STATISTICS}
         singly = {} if raw.batch > 1 else _singly(raw, net)
-        return msgspec.structs.replace(result, ci95=ci95, **singly)
+        return structs.replace(result, ci95=ci95, **singly)
 
     def _net(self, raw: wire.Result) -> Net:
         whole = self._instructions_per_s > 0
@@ -280,7 +360,7 @@ class Assembly:
         results = [
             result
             for case in self._plan.cases
-            for result in self._case_results(case, costs.get(case.id), unstarted)
+            for result in self._case_results(case, costs, unstarted)
         ]
         made = derived.results(self._plan, results)
         results += [
@@ -313,7 +393,7 @@ class Assembly:
             slopes=_slopes(self._plan, results),
             loads=self._loads,
             benches=list(self._plan.benches.values()),
-            notes=_scaled(self._plan) + self._warnings + self._notes(costs) + self.remarks,
+            notes=_limited(self._plan) + self._warnings + self._notes(costs) + self.remarks,
             duration_s=duration_s,
             turn=self._plan.turn,
         )
@@ -327,7 +407,8 @@ class Assembly:
         for kind, defects in kinds.items():
             count, first = sum(defect.size for defect in defects), defects[0].first
             told = f"{count} records {kind} (first {first})" if count > 1 else str(defects[0])
-            cases = [str(case) for case, why in sorted(costs.items()) if why.kind == kind]
+            hit = {self._plan.case_of(one) for one, why in costs.items() if why.kind == kind}
+            cases = [str(case) for case in sorted(hit)]
             what = f"costs case {', '.join(cases)}" if cases else "costs no case"
             notes.append(f"wire: {told}; {what}")
         return notes
@@ -368,13 +449,20 @@ class Assembly:
         )
 
 
-def _scaled(plan: Plan) -> list[str]:
-    if plan.scale_s is None:
-        return []
-    return [
-        f"time scale: each case measures for {plan.scale_s:g} s at most; --time 0 lets every case "
-        "of the suite take as long as its publication did"
-    ]
+def _limited(plan: Plan) -> list[str]:
+    """How the whole run limits its cases."""
+    notes = []
+    if plan.scale_s is not None:
+        notes.append(
+            f"time scale: each case measures for {plan.scale_s:g} s at most; --time 0 lets every "
+            "case of the suite take as long as its publication did"
+        )
+    if until := plan.until:
+        notes.append(
+            f"until: each case was measured in rounds until the 95% interval of its "
+            f"{until.statistic} was within {until.share * 100:g}% of it, or for {until.time_s:g} s"
+        )
+    return notes
 
 
 def _text(value: object) -> str | None:

@@ -60,6 +60,33 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
     above: dict[str, list[int]]
 
 
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the rounds of a case: its samples, and how well all so far tell the statistic.
+
+    ``section_s``: how long it measured; ``ended``: which of its limits ended it.
+    """
+
+    n: int
+    warmup: int
+    section_s: float | None
+    ended: str | None
+    width: float | None
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """How well `--until` got to know a statistic, and in which rounds.
+
+    A width is the distance of the statistic to the farther end of its 95% interval, as a share of
+    it; None: it cannot be told.  ``time_s``: the limit, of measuring.
+    """
+
+    statistic: str
+    asked: float
+    width: float | None
+    time_s: float
+    rounds: list[Round]
+
+
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
 
@@ -82,6 +109,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ``series`` tells apart several distributions of one case (one per CPU, say), else "".
     ``corrected`` counts the omitted activations of a periodic case as well (coordinated omission).
     ``ci95`` holds [low, high] of the mean and the percentiles, or None (docs/estimates.md).
+    ``until``: of a case that was measured in rounds, which are one result; ``ended`` is then "ci",
+    "time", "rounds" (so many that it will not get there) or "stopped".
     """
 
     case: int
@@ -121,6 +150,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[Facts] = []
     evidence: dict[str, Value] = {}
     ended: str | None = None
+    until: Reached | None = None
     flags: list[str] = []
 
 

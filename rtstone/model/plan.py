@@ -6,13 +6,16 @@ import secrets
 from datetime import datetime
 
 import msgspec
+from msgspec import structs
 
 from rtstone.model.benches import cpu_set
 from rtstone.model.documents import Target, Turn, Value
 from rtstone.model.loads import NONE, Call
+from rtstone.model.until import Until
 from rtstone.wire.records import Bench, Facts, Load
 
 SCHEMA = "rtstone.plan/1"
+ROUNDS = 1_000_000  # more than a case can have; docs/wire.md
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -41,6 +44,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     limited its cases to, in s, where its publication measured for longer.  ``environment``: what
     `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
     conditions that the agent cannot tell.  ``turn``: its place in a comparison that measures.
+    ``until``: each case is run in rounds, which are cases of their own on the wire.
     """
 
     schema: str = SCHEMA
@@ -60,6 +64,26 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     environment: Facts | None = None
     surroundings: dict[str, str | None] = {}
     turn: Turn | None = None
+    until: Until | None = None
+
+    def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
+        """A round of a case, from 1, as it goes over the wire; the case itself if it has none."""
+        if self.until is None:
+            return case
+        return structs.replace(
+            case, id=case.id * ROUNDS + number, params={**case.params, **(params or {})}
+        )
+
+    def first(self, case: Case) -> Case:
+        """The first round of a case: as it was asked for, but within the time there is."""
+        longest = self.limit_s(case)
+        if self.until is None or longest is None or longest <= self.until.time_s:
+            return self.round(case, 1)
+        return self.round(case, 1, {"time": self.until.time_ns})
+
+    def case_of(self, wire_id: int) -> int:
+        """The number of the case that a number on the wire belongs to."""
+        return wire_id if self.until is None else wire_id // ROUNDS
 
     def value(self, case: Case, name: str) -> Value:
         """The value a parameter has in a case, None if the bench has no such parameter."""

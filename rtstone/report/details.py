@@ -14,7 +14,7 @@ from rtstone.model.documents import Distribution, Figure, Result, Value
 from rtstone.report.page import Row
 from rtstone.report.shapes import correction, samples
 from rtstone.report.typeset import count, quantity, seconds, words
-from rtstone.report.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter
+from rtstone.report.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
@@ -103,7 +103,9 @@ def _lead(row: Row) -> Iterable[str]:
         yield f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up"
     if row.observed:
         yield f"observed for {row.observed}"
-    if r.ended:
+    if known := reached(r):
+        yield known
+    elif r.ended:
         yield f"ended by {r.ended}"
     if r.unit != "ns":
         yield f"counted in {r.unit}, which is not time"

@@ -42,6 +42,7 @@ from rtstone.report.words import (
     observed,
     plain,
     quantity,
+    reached,
     system,
     words,
 )
@@ -113,7 +114,15 @@ def _outcome(result: Result) -> str:
         return f"ok {_first_figures(result)}".rstrip()
     values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
     series = f"{result.series}: " if result.series else ""
-    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}"
+    known = f"  {told}" if (told := reached(result)) else ""
+    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{known}"
+
+
+def _so_far(result: Result) -> str:
+    """Of a case that goes on."""
+    told = result.until
+    width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
+    return f"n {count(result.n)} {width}"
 
 
 def _first_figures(result: Result) -> str:
@@ -184,6 +193,10 @@ class Display(Listener):
         values = {name: net.value(getattr(record, name)) for name in names}
         self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
 
+    def round_ended(self, case: Case, results: list[Result]) -> None:
+        """Shows what is known so far."""
+        self._draw(case, 1.0, _so_far(results[-1]))
+
     def case_ended(self, case: Case, results: list[Result]) -> None:
         """Shows the case's results until the next one has begun."""
         if self._plan.expected_s(case) is None:
@@ -204,6 +217,8 @@ class Display(Listener):
         )
         bar = Table.grid(padding=(0, 1))
         left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
+        if self._plan.until:  # nobody knows how many rounds there will be
+            left = f"{done / whole:.0%}"
         bar.add_row(ProgressBar(total=whole, completed=done, width=40), left)
         self._live.update(Group(head, Text(figures or " "), bar), refresh=True)
 
@@ -459,6 +474,8 @@ def _footnotes(run: Run) -> Iterator[Text]:
         name = f"{result.bench} {label}".rstrip()
         if result.status != "ok":
             yield Text.assemble((f"{result.status} ", "red"), f"{name}: {result.reason}")
+        if (known := reached(result)) and result.status == "ok":
+            yield Text(f"{name}: {known}")
         # Counts of what went wrong: worth a line only if it did.
         facts = {key: fact for key, fact in result.figures.items() if fact.value != 0}
         if facts:

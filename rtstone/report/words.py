@@ -186,6 +186,34 @@ def observed(result: Result) -> str | None:
     return None
 
 
+_FINEST = 0.004  # share of a value that the histogram tells apart
+
+
+def _width(share: float | None) -> str:
+    if share is None:
+        return "no interval yet"
+    if share < _FINEST:
+        return f"± {_FINEST:.1%} or less (95%)"
+    return f"± {share:.2%} (95%)"
+
+
+def reached(result: Result) -> str | None:
+    """How well a statistic is known, of a case that was measured until it should be.
+
+    ± is the distance to the farther end of its 95% interval, as a share of it.
+    """
+    told = result.until
+    if told is None:
+        return None
+    known = _width(told.width)
+    rounds = f"{len(told.rounds)} round{'s' * (len(told.rounds) > 1)}"
+    if result.ended == "ci":
+        return f"{told.statistic} {known} after {rounds}"
+    why = {"time": f"{seconds(told.time_s)} were up", "rounds": "no more rounds"}
+    ended = why.get(result.ended or "", str(result.ended))
+    return f"{told.statistic} {known} after {rounds}, not ± {told.asked * 100:g}%: {ended}"
+
+
 # ---- loads --------------------------------------------------------------------------------------
 
 LOAD_COLUMNS = ("part", "per second", "wanted")

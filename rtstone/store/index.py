@@ -16,14 +16,15 @@ from rtstone.store.rundir import PLAN, RUN, holds_run, home, runs
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_TABLE = """CREATE TABLE IF NOT EXISTS runs (
+_VERSION = 2  # of the table; another one is made anew from the directories
+_TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
-    results INTEGER
+    results INTEGER, benches TEXT
 ) WITHOUT ROWID"""
 
 
 class Entry(NamedTuple):
-    """One run; ``ok`` of its ``results`` are.
+    """One run; ``ok`` of its ``results`` are.  ``benches``: their ids, parted by blanks.
 
     ``status`` is "unfinished" while it has no document, and the counts are 0 then.
     """
@@ -35,6 +36,7 @@ class Entry(NamedTuple):
     status: str
     ok: int
     results: int
+    benches: str
 
 
 def entries() -> list[Entry]:
@@ -92,11 +94,12 @@ def _indexed(path: Path | str) -> list[Entry]:
             database.execute("PRAGMA journal_mode=WAL")
         if database.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("damaged")
-        database.execute(_TABLE)
+        if database.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            database.execute("DROP TABLE IF EXISTS runs")
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA user_version={_VERSION}")
         _refresh(database)
-        rows = database.execute(
-            "SELECT run_id, created, suite, target, status, ok, results FROM runs ORDER BY run_id"
-        )
+        rows = database.execute(f"SELECT {', '.join(Entry._fields)} FROM runs ORDER BY run_id")
         return [Entry(*row) for row in rows]
 
 
@@ -110,7 +113,8 @@ def _refresh(database: sqlite3.Connection) -> None:
     if not read and not gone:
         return
     database.execute("BEGIN IMMEDIATE")
-    database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", read)
+    places = ", ".join("?" for _ in Entry._fields)
+    database.executemany(f"INSERT OR REPLACE INTO runs VALUES ({places})", read)
     database.executemany("DELETE FROM runs WHERE run_id = ?", gone)
     database.execute("COMMIT")
 
@@ -125,18 +129,24 @@ class _Target(msgspec.Struct):
     name: str
 
 
+class _Case(msgspec.Struct):
+    bench: str
+
+
 class _Result(msgspec.Struct):
+    bench: str
     status: str
 
 
 class _Head(msgspec.Struct):
-    """The members that plan and document share, and two of the document."""
+    """The members that plan and document share, two of the document and one of the plan."""
 
     created: str
     target: _Target
     suite: str | None = None
     status: str = "unfinished"
     results: list[_Result] = []
+    cases: list[_Case] = []
 
 
 def _read(name: str) -> Entry | None:
@@ -146,5 +156,6 @@ def _read(name: str) -> Entry | None:
             head = msgspec.json.decode(file.read_bytes(), type=_Head)
             ok = sum(result.status == "ok" for result in head.results)
             what = (head.created, head.suite, head.target.name, head.status)
-            return Entry(name, *what, ok, len(head.results))
+            benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
+            return Entry(name, *what, ok, len(head.results), " ".join(sorted(benches)))
     return None

@@ -9,8 +9,10 @@ run.json    the document, written last and at once; made from the others if it i
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -183,9 +185,22 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
     try:
         if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
             raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
-        return msgspec.json.decode(data, type=kind)
+        with _uncollected():
+            return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:
         raise UsageError(f"not a readable {path.name}, {path}: {error}") from error
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles: a document has none, and most of its decoding is spent on looking."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 class _Schema(msgspec.Struct):

@@ -40,6 +40,7 @@ SHORTER = {
     "run": ["--time", "1ms"],
     "reproduce gutsalov last": [],  # measures nothing
     "reproduce": ["--time", "1ms"],
+    "run --until": ["--until", "ci=50%,time=1ms", "-p", "samples=50"],
     "simulate hartstone": ["PH.3"],
     "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9"],
 }
@@ -55,9 +56,11 @@ def ready() -> set[str]:
 
 def shortened(words: list[str]) -> list[str]:
     text = " ".join(words)
-    name = next((name for name in SHORTER if f"{text} ".startswith(f"{name} ")), None)
-    added = SHORTER.get(name or "", [])
-    if name in {"run", "reproduce"} and not {"--target", "--cpus"} & set(words):
+    name = next((name for name in SHORTER if f"{text} ".startswith(f"{name} ")), "")
+    if name == "run" and "--until" in words:  # which --time cannot stand beside
+        name = "run --until"
+    added = SHORTER.get(name, [])
+    if words[:1] in (["run"], ["reproduce"]) and not {"--target", "--cpus"} & set(words):
         added = [*added, "--target", "sim"]
     return [*words, *added]
 

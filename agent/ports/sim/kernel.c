@@ -666,15 +666,15 @@ void sim_boot(void)
     agent = (sim_task){
         .state = SIM_RUNNING, .level = SIM_LEVEL_AGENT, .prio = SIM_LEVEL_AGENT, .entered = true};
     sim_self = &agent;
-    sim_restart();
+    sim_restart(0);
 }
 
-void sim_restart(void)
+void sim_restart(uint64_t round)
 {
     if (sim_tasks)
         return;
     sim_now = 0;
-    sim_model_restart();
+    sim_model_restart(round);
     restart_stalls();
 }
 

@@ -122,8 +122,8 @@ void sim_sleep(uint64_t time);
 /* Makes the caller, in main(), the task of the agent. */
 void sim_boot(void);
 
-/* Time and random numbers begin again, if nobody but the agent is there. */
-void sim_restart(void);
+/* Time and the random numbers of a round begin again, if nobody but the agent is there. */
+void sim_restart(uint64_t round);
 
 /* Tasks of the load do not run while it is silent. */
 void sim_silence(bool on);

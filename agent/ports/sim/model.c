@@ -213,17 +213,21 @@ void sim_model_list(void)
 /* splitmix64: the same numbers on every host. */
 static uint64_t state;
 
-void sim_model_restart(void)
+static uint64_t mixed(uint64_t z)
 {
-    state = sim_the_model.seed;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+void sim_model_restart(uint64_t round)
+{
+    state = sim_the_model.seed + mixed(round); /* which is far away, but 0 for round 0 */
 }
 
 static int64_t random_part(void)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (int64_t)(((z ^ z >> 31) >> 32) * UINT64_C(1000000000) >> 32);
+    return (int64_t)((mixed(state += 0x9e3779b97f4a7c15u) >> 32) * UINT64_C(1000000000) >> 32);
 }
 
 /* Integers throughout, as floating point need not be the same everywhere. */

@@ -114,7 +114,7 @@ void sim_model_list(void);
 /* What the operation costs now, in ns; a random part is drawn anew each time. */
 uint64_t sim_model_cost(sim_op op, const sim_load *load);
 
-/* Begins the sequence of random numbers again. */
-void sim_model_restart(void);
+/* Begins a sequence of random numbers again: the one of the seed, or another one for each round. */
+void sim_model_restart(uint64_t round);
 
 #endif

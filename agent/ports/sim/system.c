@@ -110,13 +110,19 @@ static void look_around(void)
     rts_agent_progress(the_case);
 }
 
+/* The second round of a case is to have other random numbers than the first. */
+static uint64_t round_of(const rts_case *c)
+{
+    return c->id < RTS_ROUNDS ? 0 : c->id % RTS_ROUNDS - 1;
+}
+
 int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
 {
     job j = {c, run};
     rts_task task;
     rts_task_attr attr = {
         .run = measuring_task, .arg = &j, .prio = (int)c->common.prio, .policy = RTS_FIFO};
-    sim_restart();
+    sim_restart(round_of(c));
     c->evidence.prio = c->common.prio;
     c->evidence.sched = "fifo";
     c->evidence.locked = true;
@@ -190,7 +196,7 @@ static void work(void *arg)
 
 int rts_port_load_start(rts_running *l)
 {
-    sim_restart();
+    sim_restart(0);
     for (unsigned i = 0; i < l->n_workers; i++) {
         rts_worker *w = &l->worker[i];
         rts_task_attr attr = {

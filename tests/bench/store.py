@@ -1,0 +1,144 @@
+"""`make bench`: how long the commands take that read stored runs, on stores as large as a lab's.
+
+The documents are made of real results: one run of the suite quick on this machine, its results
+repeated under as many loads as are needed, each time with other numbers.  CPU time is judged, the
+least of several tries, as other work on the machine makes the clock on the wall run on.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from rtstone.model.documents import Result, Run
+from rtstone.stats.pool import pooled
+from rtstone.store.index import entries
+from rtstone.store.rundir import LOG, PLAN, RUN
+
+RTSTONE = str(Path(sys.executable).parent / "rtstone")
+TRIES = 5
+RUNS = 1000
+COMPARED = 500  # results of each of two runs
+FULL = 409  # results of the suite full on Linux
+
+Goal = tuple[str, float, Sequence[str]]
+
+
+def _measured(home: Path) -> Path:
+    """A run of this machine, which the others are made of; its directory."""
+    words = [RTSTONE, "run", "quick", "--time", "0.3", "--out", str(home / "real")]
+    done = subprocess.run(words, env=_here(home), capture_output=True, text=True, check=False)
+    if not (home / "real" / RUN).exists():
+        sys.exit(f"cannot measure this machine: {done.stderr}")
+    return home / "real"
+
+
+def _here(home: Path) -> dict[str, str]:
+    return os.environ | {"RTSTONE_HOME": str(home)}
+
+
+def _other(result: Result, load: str, chance: random.Random) -> Result:
+    """The same result with other numbers, as of a system of another speed."""
+    factor = chance.uniform(0.9, 1.1)
+    points = [(round(value * factor, 4), count + chance.randrange(3))
+              for value, count in result.histogram]  # fmt: skip
+    n = sum(count for _, count in points)
+    scaled = {name: value if (value := getattr(result, name)) is None else round(value * factor, 4)
+              for name in ("min", "mean", "sd", "max", "raw_min", "raw_max")}  # fmt: skip
+    part = structs.replace(result, load=load, histogram=points, n=n, overflow=0, **scaled)
+    whole = pooled([part, structs.replace(part, n=0, histogram=[], min=None, max=None)])
+    percentiles = {name: getattr(whole, name) for name in ("p50", "p90", "p99", "p999", "p9999")}
+    return structs.replace(part, **percentiles)
+
+
+def _grown(run: Run, results: int, seed: int) -> Run:
+    """A run of so many results, made of those of a real one."""
+    chance = random.Random(seed)
+    real = [result for result in run.results if result.status == "ok" and result.histogram]
+    made = [
+        structs.replace(_other(real[k % len(real)], f"load{k // len(real)}", chance), case=k + 1)
+        for k in range(results)
+    ]
+    run_id = f"{run.run_id}-{results}-{seed}"
+    return structs.replace(run, run_id=run_id, results=made, slopes=[], notes=[])
+
+
+def _stored(home: Path, real: Path, run: Run) -> Path:
+    """A run directory with that document, and the plan and the log of the real one."""
+    path = home / "runs" / run.run_id
+    path.mkdir(parents=True)
+    for name in (PLAN, LOG):
+        (path / name).write_bytes((real / name).read_bytes())
+    (path / RUN).write_bytes(msgspec.json.encode(run))
+    return path
+
+
+def _lab(home: Path, real: Path, run: Run) -> None:
+    """A store of many runs, half of them on another target."""
+    for number in range(RUNS):
+        target = structs.replace(run.target, name=("local", "qemu:linux-6.1-rt")[number % 2])
+        named = structs.replace(run, run_id=f"20261101-{number:06}-quick", target=target)
+        _stored(home, real, named)
+
+
+def _least_s(words: Sequence[str], home: Path) -> tuple[float, float]:
+    """Wall and CPU time of a command, in s, the least of each.
+
+    A command has one thread and waits for nothing, so on an idle machine the two are the same.
+    """
+    walls, cpus = [], []
+    for _ in range(TRIES):
+        begin, before = time.monotonic(), os.times()
+        subprocess.run([RTSTONE, *words], env=_here(home), stdout=subprocess.DEVNULL, check=False)
+        after = os.times()
+        walls.append(time.monotonic() - begin)
+        used = after.children_user + after.children_system
+        cpus.append(used - before.children_user - before.children_system)
+    return min(walls), min(cpus)
+
+
+def _goals(home: Path, real: Path) -> list[Goal]:
+    run = msgspec.json.decode((real / RUN).read_bytes(), type=Run)
+    _lab(home, real, run)
+    a, b = (_stored(home, real, _grown(run, COMPARED, seed)) for seed in (1, 2))
+    full = _stored(home, real, _grown(run, FULL, 3))
+    choice = ["--target", "qemu", "--bench", "sem", "--since", "2026-01-01", "--status", "complete"]
+    page = str(home / "page.html")
+    return [
+        (f"list runs, {RUNS} of {RUNS}", 0.5, ["list", "runs"]),
+        (f"list runs, {RUNS // 2} of {RUNS}", 0.5, ["list", "runs", *choice]),
+        (f"compare, 2 runs of {COMPARED} results", 1.0, ["compare", str(a), str(b)]),
+        (f"report, {FULL} results", 3.0, ["report", str(full), "-o", page]),
+        (f"show, {FULL} results", 1.0, ["show", str(full)]),
+    ]
+
+
+def main() -> None:
+    """Prints what each command took, and fails if it was too long."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        goals = _goals(home, _measured(home))
+        os.environ["RTSTONE_HOME"] = place
+        begin = time.monotonic()
+        entries()
+        print(f"{'index of them all, from nothing':40} {time.monotonic() - begin:6.2f} s")
+        late = False
+        for what, goal, words in goals:
+            wall, cpu = _least_s(words, home)
+            late |= cpu > goal
+            told = f"of {goal} s" + (" TOO LONG" if cpu > goal else "")
+            print(f"{what:40} {cpu:6.2f} s {told}, on the wall {wall:.2f} s")
+    sys.exit(late)
+
+
+if __name__ == "__main__":
+    main()

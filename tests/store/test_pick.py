@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.model.assemble import replay
+from rtstone.model.documents import Target
+from rtstone.model.plan import Case, Plan
+from rtstone.store import index
+from rtstone.store.index import Entry
+from rtstone.store.pick import Wish, pick
+from rtstone.store.rundir import RunDirectory
+from tests.conftest import Cli
+
+NOW = datetime.now(UTC)
+
+
+def entry(run_id: str, ago: timedelta = timedelta(), **members: str) -> Entry:
+    told = {"suite": "quick", "target": "local", "status": "complete", "benches": "null sem.post"}
+    told |= {"created": (NOW - ago).isoformat(timespec="seconds")} | members
+    return Entry(run_id=run_id, ok=1, results=1, **told)
+
+
+ENTRIES = [
+    entry("a", timedelta(days=3), target="qemu:linux-6.1", benches="mem.free"),
+    entry("b", timedelta(hours=5), suite="quick sjoblom", status="incomplete"),
+    entry("c", timedelta(minutes=50), target="qemu:freertos-a64"),
+    entry("d", suite="mine.toml", benches="sem.wait"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wish", "found"),
+    [
+        (Wish(), "abcd"),
+        (Wish(suite="quick"), "abc"),
+        (Wish(suite="sjoblom"), "b"),
+        (Wish(suite="quick sjoblom"), "b"),
+        (Wish(target="qemu"), "ac"),
+        (Wish(target="qemu:linux-6.1"), "a"),
+        (Wish(bench="sem"), "bcd"),
+        (Wish(bench="sem.post"), "bc"),
+        (Wish(status="incomplete"), "b"),
+        (Wish(status="unfinished"), ""),
+        (Wish(since="4d"), "abcd"),
+        (Wish(since="6h"), "bcd"),
+        (Wish(since="55min"), "cd"),
+        (Wish(since=(NOW - timedelta(hours=1)).isoformat()), "cd"),
+        (Wish(since=(NOW - timedelta(hours=1)).astimezone().isoformat()[:19]), "cd"),
+        (Wish(since="2999-01-01"), ""),
+        (Wish(last=2), "cd"),
+        (Wish(suite="obenland"), ""),
+        (Wish(target="sim"), ""),
+        (Wish(last=9), "abcd"),
+        (Wish(last=1, target="qemu"), "c"),
+        (Wish(target="qemu", since="6h", bench="null"), "c"),
+    ],
+)
+def test_every_wish_counts(wish: Wish, found: str) -> None:
+    assert "".join(run.run_id for run in pick(ENTRIES, wish)) == found
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (Wish(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
+        (Wish(target="qemo"), "did you mean 'qemu'"),
+        (Wish(bench="sem.pots"), "did you mean 'sem.post'"),
+        (Wish(status="done"), "known: complete, incomplete, unfinished"),
+        (Wish(since="yesterday"), "bad time 'yesterday', in --since"),
+        (Wish(since="7 d"), "bad time"),
+    ],
+)
+def test_nonsense_is_refused(wish: Wish, told: str) -> None:
+    with pytest.raises(UsageError, match=told.replace("?", ".")):
+        pick(ENTRIES, wish)
+
+
+def test_without_runs_there_is_no_name_to_be_wrong() -> None:
+    assert pick([], Wish(suite="x", target="y", bench="z")) == []
+
+
+def stored(plan: Plan, run_id: str, bench: str, target: str) -> Path:
+    plan = msgspec.structs.replace(
+        plan,
+        run_id=run_id,
+        target=Target(name=target),
+        cases=[Case(1, bench, {})],
+        benches={bench: plan.benches["ctx.ballast"]},
+    )
+    directory = RunDirectory(plan)
+    directory.finish(replay(plan, b""))
+    return directory.path
+
+
+def test_the_command(plan: Plan, cli: Cli) -> None:
+    for run_id, bench, target in (("a", "null", "sim"), ("b", "mem.free", "local")):
+        stored(plan, run_id, bench, target)
+    rows = cli("list", "runs", "--bench", "mem", "--json").document["runs"]
+    assert [(row["run_id"], row["benches"]) for row in rows] == [("b", ["mem.free"])]
+    head, line = cli("list", "runs", "--target", "sim").out.splitlines()
+    assert head.split()[:2] == ["run", "id"]
+    assert line.split() == ["a", plan.created, "sim", "quick", "incomplete", "0", "1"]
+    assert (
+        cli("list", "runs", "--last", "1", "--status", "incomplete").out.splitlines()[1][0] == "b"
+    )
+    for wrong in (
+        ("runs", "--suite", "x"),
+        ("suites", "--suite", "quick"),
+        ("runs", "--last", "0"),
+    ):
+        done = cli("list", *wrong)
+        assert (done.status, done.out) == (2, "")
+        assert done.says
+
+
+def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run_id in "abc":
+        stored(plan, run_id, "null", "sim")
+    opened: list[str] = []
+    read = index._read
+
+    def watched(name: str) -> Entry | None:
+        opened.append(name)
+        return read(name)
+
+    monkeypatch.setattr(index, "_read", watched)
+    assert len(cli("list", "runs", "--json").document["runs"]) == 3
+    assert sorted(opened) == ["a", "b", "c"]
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(Path, "open", lambda path, *_: pytest.fail(f"{path} was opened"))
+    assert len(cli("list", "runs", "--bench", "null", "--json").document["runs"]) == 3
+
+
+def test_an_index_of_another_version_is_made_anew(plan: Plan, home: Path) -> None:
+    import sqlite3
+
+    stored(plan, "a", "null", "sim")
+    connection = sqlite3.connect(home / "index.db")
+    connection.execute("CREATE TABLE runs (run_id TEXT PRIMARY KEY, created TEXT)")
+    connection.execute("INSERT INTO runs VALUES ('old', '')")
+    connection.commit()
+    connection.close()
+    assert [(e.run_id, e.benches) for e in index.entries()] == [("a", "null")]
