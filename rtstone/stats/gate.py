@@ -50,7 +50,7 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
         baselines=[baseline.run_id for baseline in baselines],
         policy=budget.inconclusive,
         verdict=overall(checks, budget.inconclusive),
-        remarks=_remarks([run, *baselines], against),
+        remarks=_remarks([run, *baselines], against, checks),
         checks=checks,
     )
 
@@ -75,11 +75,11 @@ def concerning(budget: Budget, run: Run) -> Budget:
     return budget._replace(entries=[own for entry, own in found if own.loads or not entry.loads])
 
 
-def _remarks(runs: Sequence[Run], against: _Baseline | None) -> list[str]:
+def _remarks(runs: Sequence[Run], against: _Baseline | None, checks: Sequence[Check]) -> list[str]:
     remarks = [f"run {r.run_id} is incomplete: {r.reason}" for r in runs if r.status != "complete"]
     if against and against.unlike:
         remarks.append(against.unlike)
-    if len(runs) == 2:
+    if len(runs) == 2 and any(check.baseline is not None for check in checks):
         remarks.append(
             "one run is the baseline: what differs from one start of a system to the next is in no "
             "interval; name several"
@@ -500,11 +500,27 @@ def along(slope: Slope, case: Case) -> bool:
 
 
 def whole(result: Result) -> Result:
-    """The result with the activations counted in that were omitted."""
+    """The result with the omitted activations counted in, where there are any.
+
+    Of what else there is of it only n, statistics and histogram are those of the whole.
+    """
     if result.corrected is None or not result.missed:
         return result
-    members = structs.asdict(result.corrected)
-    return structs.replace(result, **members)
+    return Result(
+        case=result.case,
+        bench=result.bench,
+        params=result.params,
+        load=result.load,
+        series=result.series,
+        status=result.status,
+        unit=result.unit,
+        batch=result.batch,
+        overflow=result.overflow,
+        missed=result.missed,
+        figures=result.figures,
+        flags=result.flags,
+        **structs.asdict(result.corrected),
+    )
 
 
 def span(found: Estimate) -> Span:
