@@ -185,6 +185,15 @@ def test_rtla() -> None:
     assert {r.bench for r in noise} == {"osnoise"}
 
 
+def test_rtla_in_ns_that_missed_events() -> None:
+    text = (DATA / "rtla-timerlat.txt").read_text().replace("microseconds (us)", "nanoseconds (ns)")
+    text += "12 (0.20%) events missed, results might not be accurate\n"
+    run = run_of(text.encode())
+    assert (run.results[0].min, run.results[0].evidence["bucket_ns"]) == (1, 1)
+    assert all({"samples_lost"} == {"samples_lost", "buckets"} & set(r.flags) for r in run.results)
+    assert run.notes == ["12 (0.20%) events missed, results might not be accurate"]
+
+
 def test_rteval() -> None:
     run = run_of((DATA / "rteval.xml").read_bytes())
     assert [(r.series, r.n, r.load) for r in run.results] == [
