@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.elsewhere import joined
 from rtstone.model.loads import NONE
-from rtstone.model.plan import Plan
+from rtstone.model.plan import Plan, run_id
 from rtstone.model.until import Until
 from rtstone.store.index import find as find_run
 from rtstone.store.index import forget
@@ -225,7 +224,7 @@ def _plan(
     cases, absent, made, calls, scale_s = suite.expand(wanted, asked, offered, known)
     benches = {**known.benches, **offered.benches}
     return Plan(
-        run_id=_run_id(created, Path(names[0]).name.removesuffix(".toml")),
+        run_id=run_id(created, Path(names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
         command=["rtstone", *sys.argv[1:]],
         suite=" ".join(suites) or None,
@@ -261,17 +260,10 @@ def _until(request: Request, target: Target) -> Until | None:
     return wish
 
 
-def _run_id(created: datetime, name: str) -> str:
-    """Sorts by time; the tail tells apart runs of one moment."""
-    word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
-    moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
-    return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"
-
-
 def _nothing(created: datetime, place: Place, reason: str) -> Run:
     """The document of a run that did not come so far as to have cases."""
     return Run(
-        run_id=_run_id(created, "none"),
+        run_id=run_id(created, "none"),
         created=created.isoformat(timespec="seconds"),
         status="incomplete",
         reason=reason,
