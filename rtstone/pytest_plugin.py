@@ -46,10 +46,10 @@ class Checked:
 
     def __init__(self, path: Path) -> None:
         from rtstone.model.budget import load
-        from rtstone.store.baseline import baseline
+        from rtstone.store.baseline import baselines
 
         self.budget: Budget = load(path)
-        self.baseline: Run | None = baseline(self.budget.baseline, path)
+        self.baselines: list[Run] = baselines(self.budget.baselines, path)
         self.used: set[str] = set()
 
     def check(self, run: Run) -> Gate | None:
@@ -58,7 +58,7 @@ class Checked:
 
         part = concerning(self.budget, run)
         self.used |= {entry.where for entry in part.entries}
-        return check(run, part, self.baseline) if part.entries else None
+        return check(run, part, self.baselines) if part.entries else None
 
     @property
     def unused(self) -> list[str]:

@@ -17,7 +17,10 @@ _FILE = click.Path(path_type=Path)
 @click.command("check")
 @click.argument("run", metavar="RUN")
 @click.option("--budget", type=_FILE, metavar="FILE", help="The limits, a TOML file.")
-@click.option("--baseline", metavar="RUN", help="What relative limits are relative to.")
+@click.option(
+    "--baseline", "asked", multiple=True, metavar="RUN",
+    help="What relative limits are relative to; several are runs of one system.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print the document of the check.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Write it as JUnit XML as well.")
 @click.option(
@@ -33,7 +36,7 @@ def command(
     *,
     run: str,
     budget: Path | None,
-    baseline: str | None,
+    asked: tuple[str, ...],
     json: bool,
     junit: Path | None,
     markdown: Path | None,
@@ -45,9 +48,9 @@ def command(
     Ends with 0 if all limits are kept, 1 if one is not, 3 if that cannot be told.
     """
     if write_budget is not None:
-        asked = {"--budget": budget, "--baseline": baseline, "--json": json, "--junit": junit,
+        others = {"--budget": budget, "--baseline": asked, "--json": json, "--junit": junit,
                  "--markdown": markdown}  # fmt: skip
-        if given := [name for name, value in asked.items() if value]:
+        if given := [name for name, value in others.items() if value]:
             raise UsageError(f"--write-budget checks nothing; leave out {given[0]}")
         return _draft(run, write_budget, margin or "20%")
     if margin is not None:
@@ -56,11 +59,11 @@ def command(
         raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
     from rtstone.model.budget import load as load_budget
     from rtstone.stats.gate import check
-    from rtstone.store.baseline import baseline as beside
+    from rtstone.store.baseline import baselines
 
     limits = load_budget(budget)
     document = load(find(run))
-    before = load(find(baseline)) if baseline is not None else beside(limits.baseline, budget)
+    before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
     gate = check(document, limits, before)
     from rtstone.report import checked
 

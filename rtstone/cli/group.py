@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
 from rtstone import __version__
 from rtstone.errors import unknown
 
-# name: what it does; the command is `command` in the module rtstone.cli.NAME.
+# name: what it does; the command is `command` in the module rtstone.cli.NAME, or NAME_ where Python
+# has that word for itself.
 COMMANDS = {
     "run": "Measure a target.",
     "list": "What there is: benches, suites, loads, targets, runs.",
@@ -18,6 +20,9 @@ COMMANDS = {
     "compare": "How systems differ, case by case, and how certain that is.",
     "check": "Does a run keep a budget?  A gate for CI.",
     "guarantee": "The statement of a guaranteed latency, or why there is none.",
+    "reproduce": "A publication's tables, with this system's numbers beside them.",
+    "import": "Other tools' data as runs.",
+    "export": "A run for other tools.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",
@@ -36,7 +41,8 @@ class Lazy(click.Group):
         """The command of that name.  Raises UsageError naming the nearest one."""
         if cmd_name not in COMMANDS:
             raise unknown("command", cmd_name, COMMANDS)
-        command: click.Command = import_module(f"rtstone.cli.{cmd_name}").command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"rtstone.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.elsewhere import joined
 from rtstone.model.loads import NONE
-from rtstone.model.plan import Plan
+from rtstone.model.plan import Plan, run_id
 from rtstone.model.until import Until
 from rtstone.store.index import find as find_run
 from rtstone.store.index import forget
@@ -128,6 +127,13 @@ def command(**options: object) -> int:
 
 
 def _run(request: Request, interrupt: Interrupt) -> int:
+    return _show(request, *carry_out(request, interrupt))
+
+
+def carry_out(
+    request: Request, interrupt: Interrupt
+) -> tuple[Run, RunDirectory, RtstoneError | None]:
+    """Measures what is asked for; what came of it, where it is kept, and what went wrong."""
     target = find(request.target)
     created = datetime.now(UTC)
     place = Place(name=request.target)
@@ -146,7 +152,7 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )
-    return _show(request, run, directory, error)
+    return run, directory, error
 
 
 def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
@@ -218,7 +224,7 @@ def _plan(
     cases, absent, made, calls, scale_s = suite.expand(wanted, asked, offered, known)
     benches = {**known.benches, **offered.benches}
     return Plan(
-        run_id=_run_id(created, Path(names[0]).name.removesuffix(".toml")),
+        run_id=run_id(created, Path(names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
         command=["rtstone", *sys.argv[1:]],
         suite=" ".join(suites) or None,
@@ -254,17 +260,10 @@ def _until(request: Request, target: Target) -> Until | None:
     return wish
 
 
-def _run_id(created: datetime, name: str) -> str:
-    """Sorts by time; the tail tells apart runs of one moment."""
-    word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
-    moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
-    return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"
-
-
 def _nothing(created: datetime, place: Place, reason: str) -> Run:
     """The document of a run that did not come so far as to have cases."""
     return Run(
-        run_id=_run_id(created, "none"),
+        run_id=run_id(created, "none"),
         created=created.isoformat(timespec="seconds"),
         status="incomplete",
         reason=reason,

@@ -47,4 +47,4 @@ def _worst_cases(run: Run, json: bool) -> None:
         from rtstone.report.terminal import console
         from rtstone.report.worstcase import lines
 
-        console(sys.stdout).print(*lines(found, run.benches), sep="\n")
+        console(sys.stdout).print(*lines(found, run), sep="\n")

@@ -2,7 +2,7 @@
 
     schema = "rtstone.budget/1"
     title = "Motor control"
-    baseline = "baselines/6.1"           # a RUN, or a directory beside this file
+    baseline = ["6.1/a", "6.1/b"]        # one or several RUN, or directories beside this file
     inconclusive = "inconclusive"        # what an open question ends as: or "pass", or "fail"
 
     [[case]]
@@ -97,13 +97,13 @@ class Budget(NamedTuple):
 
     path: Path
     title: str
-    baseline: str | None
+    baselines: list[str]
     inconclusive: Policy
     entries: list[Entry]
 
 
 _KEYS: dict[str, type] = {
-    "schema": str, "title": str, "baseline": str, "inconclusive": str, "case": list,
+    "schema": str, "title": str, "baseline": object, "inconclusive": str, "case": list,
 }  # fmt: skip
 _ENTRY_KEYS: dict[str, type] = {
     "bench": str, "params": dict, "series": str, "loads": list, "accept": list,
@@ -124,8 +124,9 @@ def load(path: Path) -> Budget:
     if not cases:
         raise UsageError(f"no cases, in budget {path}; add [[case]] tables")
     entries = [_entry(case, f"{path}, case {place}") for place, case in enumerate(cases, 1)]
-    title, baseline = table.get("title", path.stem), table.get("baseline")
-    return Budget(path, title, baseline, policy, entries)
+    named = table.get("baseline", [])
+    baselines = _texts({"baseline": [named] if isinstance(named, str) else named}, "baseline", path)
+    return Budget(path, table.get("title", path.stem), baselines, policy, entries)
 
 
 def margin(text: str) -> float:
@@ -167,9 +168,9 @@ def _entry(case: object, where: str) -> Entry:
     )
 
 
-def _texts(case: dict[str, Any], key: str, where: str) -> list[str]:
+def _texts(case: dict[str, Any], key: str, where: object) -> list[str]:
     items: list[str] = case.get(key, [])
-    if not all(isinstance(item, str) for item in items):
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise UsageError(f"an item of '{key}' is not text, in {where}")
     return items
 

@@ -69,7 +69,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     budget: str
     title: str
-    baseline: str | None = None  # its run id
+    baselines: list[str] = []  # ids of the runs that relative limits are relative to
     policy: Policy
     verdict: Verdict
     remarks: list[str] = []  # what must be known before any verdict

@@ -255,6 +255,54 @@ FLAGS = (
         lambda s: False,  # of no series that was measured; see model/rhealstone.py
         spoils=True,
     ),
+    Flag(
+        "imported",
+        "measured by another tool after its own procedure, and stored as that tool told it",
+        "compare it with imports of the same tool; what else there is to know is in its file",
+        lambda s: False,  # this and the following: of results of other tools; see rtstone/formats
+    ),
+    Flag(
+        "buckets",
+        "values are known to the width of the tool's buckets, and stand at their lower edge",
+        "evidence.bucket_ns is that width; make it narrower if figures are but a few times as wide",
+        lambda s: False,
+    ),
+    Flag(
+        "beyond",
+        "samples lay beyond the tool's histogram: percentiles among them are not known",
+        "measure again with a histogram that holds the maximum",
+        lambda s: False,
+    ),
+    Flag(
+        "omission",
+        "the tool goes on from a late wake-up and does not count the activations that it hid",
+        "one bad sample may stand for many; dk.periodic of rtstone counts them",
+        lambda s: False,
+    ),
+    Flag(
+        "samples_lost",
+        "the tool did not keep or did not see all samples: n and the figures are of the others",
+        "give the tool room for all of them; its notes say how many there were",
+        lambda s: False,
+    ),
+    Flag(
+        "statistics_only",
+        "the file holds the tool's own statistics and no distribution",
+        "have the tool write its histogram, if it can",
+        lambda s: False,
+    ),
+    Flag(
+        "unit_assumed",
+        "the file does not say its unit; microseconds were taken, which is the tool's default",
+        "if the tool was told to count nanoseconds, all values are 1000 times too large",
+        lambda s: False,
+    ),
+    Flag(
+        "wall_clock",
+        "timed by the clock of the day, which may be set in the meantime",
+        "look whether a time service stepped the clock, or use a tool with a monotonic one",
+        lambda s: False,
+    ),
 )
 
 BY_NAME = {flag.name: flag for flag in FLAGS}

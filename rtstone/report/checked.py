@@ -79,7 +79,7 @@ def reason(check: Check) -> str:
 def summary(gate: Gate) -> str:
     """``failed: 1 of 12 checks failed, 2 inconclusive; run …, target local``."""
     told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
-    against = f", baseline {gate.baseline}" if gate.baseline else ""
+    against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
     return (
         f"{gate.verdict}: {counted(len(gate.checks), 'check')}, {', '.join(told)}; "
         f"run {gate.run_id} on {gate.target}, budget {gate.budget}{against}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.model.comparison import Cell, Comparison, Difference, Row
+from rtstone.model.imported import PLACE
 from rtstone.report import verdicts
 from rtstone.report.terminal import packed
 from rtstone.report.words import (
@@ -190,7 +191,9 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
         yield Text("-: no maximum of a single call where several are timed together", style="dim")
     if any(None in row.cells for row in comparison.rows):
         yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
-    about = "Net of the clock's overhead; p50 is known to 1 part in 128."
+    imported = any(column.target.startswith(PLACE) for column in comparison.columns)
+    net = "Net of the clock's overhead; p50 is known to 1 part in 128."
+    about = "As the tools told them." if imported else net
     if told := verdicts.rules(comparison):
         yield Text(told, style="dim")
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")

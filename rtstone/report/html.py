@@ -22,6 +22,7 @@ import jinja2
 
 from rtstone.errors import UsageError
 from rtstone.model.documents import Result, Run, Value
+from rtstone.model.imported import tool
 from rtstone.report import typeset, words
 from rtstone.report.compared import Compared, compared
 from rtstone.report.details import Forms, detail, figure, flag_texts, why_no_max
@@ -309,6 +310,7 @@ def environment() -> jinja2.Environment:
         usual_load=words.usual_load,
         spark=(SPARK_WIDTH, SPARK_HEIGHT),
         statistics=words.STATISTICS,
+        tool=tool,
         columns=("n", words.OBSERVED, *words.STATISTICS.values(), "missed"),
     )
     return env

@@ -40,7 +40,7 @@ def junit(gate: Gate) -> str:
     suite = ET.SubElement(root, "testsuite", _printable(named))
     properties = ET.SubElement(suite, "properties")
     told = {"run": gate.run_id, "target": gate.target, "budget": gate.budget}
-    told |= {"baseline": gate.baseline} if gate.baseline else {}
+    told |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
     for name, value in told.items():
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
     for check, element in zip(gate.checks, elements, strict=True):

@@ -1,4 +1,4 @@
-"""Where a page goes: a file appears whole or not at all; what is no file is written into."""
+"""Where a page or an export goes: a file appears whole or not; what is none is written into."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import secrets
 from pathlib import Path
 
 
-def write(text: str, path: Path) -> int:
-    """Write a text; the number of its bytes.
+def write(content: str | bytes, path: Path) -> int:
+    """Write a text, or bytes as they are; the number of bytes.
 
     A symbolic link is followed, an existing file keeps its mode, a pipe or a device is written
     into and stays what it is.  Raises OSError.
     """
-    data = text.encode()
+    data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         with path.open("wb") as out:
             out.write(data)

@@ -23,6 +23,7 @@ from rtstone.measure import Listener
 from rtstone.model.assemble import Net
 from rtstone.model.documents import Distribution, Result, Run, Value
 from rtstone.model.flags import BY_NAME
+from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
 from rtstone.report.shapes import correction
@@ -303,6 +304,8 @@ def _place(run: Run) -> list[str]:
     parts = [part for part in (run.target.name, emulated(run)) if part]
     if run.agent:
         parts.append(f"{run.agent.os} {run.agent.arch}")
+    elif measured_by := tool(run):
+        parts += [part for part in (measured_by, system(run)) if part]
     if cpu := run.conditions.get("cpu.model"):
         parts.append(str(cpu))
     return parts
@@ -469,7 +472,9 @@ def _told(run: Run) -> Iterator[RenderableType]:
 def _footnotes(run: Run) -> Iterator[Text]:
     loads = sorted({r.load for r in measured(run)} or {r.load for r in run.results})
     what = " and ".join([*counted_units(run)] or ["times"]).capitalize()
-    yield Text(f"\n{what} are net of the clock's overhead.  Load: {', '.join(loads)}.", style="dim")
+    measured_by = tool(run)
+    net = f"as {measured_by} told them" if measured_by else "net of the clock's overhead"
+    yield Text(f"\n{what} are {net}.  Load: {', '.join(loads)}.", style="dim")
     for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()
         if result.status != "ok":

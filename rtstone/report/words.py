@@ -303,7 +303,8 @@ def system(run: Run) -> str | None:
     """The operating system with its version; of a model, that it is one."""
     if simulated := model(run):
         return f"{simulated[0]}, simulated ({simulated[1]})"
-    name, release = run.agent.os if run.agent else "", run.conditions.get(KERNEL) or ""
+    name = run.agent.os if run.agent else str(run.conditions.get("kernel.name") or "")
+    release = run.conditions.get(KERNEL) or ""
     return (name if str(release) in name else f"{name} {release}".strip()) or None
 
 

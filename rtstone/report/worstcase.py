@@ -6,8 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from rtstone.model.documents import Run
 from rtstone.model.worstcase import Estimated, WorstCase, WorstCases
-from rtstone.report.words import Named, count, plain, quantity, rounded, seconds, telling, usual
+from rtstone.report.words import (
+    Named,
+    count,
+    counted,
+    plain,
+    quantity,
+    rounded,
+    seconds,
+    system,
+    telling,
+    usual,
+)
 from rtstone.wire.records import Bench
 
 METHODS = {"pot": "peaks over threshold", "block maxima": "block maxima"}
@@ -51,12 +63,13 @@ def names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
     ]
 
 
-def lines(found: WorstCases, benches: Sequence[Bench]) -> Iterator[Text]:
-    """The estimates of a run for the terminal, those with a bound first."""
-    named = list(zip(found.cases, names(found.cases, benches), strict=True))
+def lines(found: WorstCases, run: Run) -> Iterator[Text]:
+    """The estimates of a run for the terminal, those with a bound first; of what system, before."""
+    named = list(zip(found.cases, names(found.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
     others = [pair for pair in named if pair[0].worst_case.bound is None]
-    yield Text(f"{plain(len(bounded))} of {plain(len(named))} results have a bound", style="bold")
+    of = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
+    yield Text(" · ".join([system(run) or run.target.name, of]), style="bold")
     for case, name in [*bounded, *others]:
         sign, style = ("  ", "bold") if case.worst_case.bound is not None else ("? ", "cyan")
         yield Text.assemble((sign + name, style), f": {outcome(case.worst_case)}")

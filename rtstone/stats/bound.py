@@ -44,7 +44,9 @@ _HOUR_S = 3600
 _DEVIANCE = 3.0  # one-sided 95%: 2.71 for endless data, a little more for as much as there is
 _TOP = 16  # largest samples that are looked at one by one
 _GAP = 0.005 / _TOP
+_AMPLE = 1.25  # times as many as are needed on average: then chance leaves enough of them
 _BINS = 64  # that a tail is fitted in
+_FEWER = 40  # that maxima are: they have a parameter more
 _MANY = 256  # maxima, at most, that are fitted
 _COARSE = "the histogram is too coarse for so short a tail"
 
@@ -272,7 +274,7 @@ class Estimate:
         fit = fit_excesses(rest.coarse(_BINS), least_shape=0.0)
         largest = _largest(tail.excesses, _TOP)
         apart = _apart(np.exp(-depth(largest, fit.log_scale, fit.shape)))
-        more_s = self._measured * (EXCESSES[-1] / apart - 1) if apart else None
+        more_s = self._until(EXCESSES[-1], apart)
         top, below = (float(largest[at]) + tail.threshold for at in (0, apart))
         self._add(_no_gap(apart, top, below), more_s)
 
@@ -304,12 +306,12 @@ class Estimate:
         blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
-            fit = fit_maxima(bins.coarse(_BINS))
+            fit = fit_maxima(bins.coarse(_FEWER))
             found = _trouble(blocks, bins, fit)
             if found is None:
                 self._good_maxima(why, blocks, bins, fit)
                 per_hour = len(blocks.max) / self._measured * _HOUR_S
-                return maxima_limit(bins.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
+                return maxima_limit(bins.coarse(_FEWER), per_hour / self._exceedance, _DEVIANCE)
             blocks, trouble = merged(blocks, 2), found
         detail = f"{why}; the maxima of few large blocks {trouble.detail}"
         self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
@@ -329,11 +331,11 @@ class Estimate:
 
     def _gap_of_maxima(self, bins: Bins) -> None:
         top = min(_TOP, bins.n // 8)
-        fit = fit_maxima(_censored(bins, top).coarse(_BINS), least_shape=0.0)
+        fit = fit_maxima(_censored(bins, top).coarse(_FEWER), least_shape=0.0)
         largest = _largest(bins, top)
         deep = depth(largest - fit.location, fit.log_scale, fit.shape)
         apart = _apart(-np.expm1(-np.exp(-deep)))
-        more_s = self._measured * (LEAST_BLOCKS / apart - 1) if apart else None
+        more_s = self._until(LEAST_BLOCKS, apart)
         self._add(_no_gap(apart, float(largest[0]), float(largest[apart])), more_s)
 
     def _stable_maxima(self, blocks: Blocks, fit: Fit) -> Check:
@@ -347,11 +349,15 @@ class Estimate:
         detail = f"the maxima of pairs and quadruples of blocks {are} as the fit predicts"
         return Check(name="stability", passed=passed, detail=detail)
 
+    def _until(self, needed: int, seen: int) -> float | None:
+        """How much longer until something rare was seen as often as a fit needs."""
+        return self._measured * (_AMPLE * needed / seen - 1) if seen else None
+
     # ---- what can be said of it ----------------------------------------------------------------
 
     def _shape(self, limit: Limit) -> None:
         """A tail so heavy that its variance is infinite has no worst case worth the name."""
-        if limit.shape < SHAPE:
+        if limit.shape < SHAPE and np.isfinite(limit.level):
             detail = f"the shape is below {limit.shape:.2f}"
             self._add(Check(name="shape", passed=True, detail=detail), None)
             return

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rtstone.model.benches import quantity
 from rtstone.model.comparison import Difference, Grade, Holds
 from rtstone.model.documents import Run, Value
+from rtstone.model.imported import tool
 from rtstone.stats.systems import System, called
 from rtstone.wire.records import Loaded, Param
 
@@ -123,9 +124,14 @@ def _other_flags(run: Run) -> str | None:
     return " ".join(_OPTIMISATION.sub("", run.agent.flags).split()) or "none"
 
 
-def _rights(run: Run) -> str:
-    """What the measuring task was allowed: a system that knows no such rights grants them."""
+def _rights(run: Run) -> str | None:
+    """What the measuring task was allowed: a system that knows no such rights grants them.
+
+    Of other tools it is not known, unless they tell it.
+    """
     evidence = [result.evidence for result in run.results]
+    if tool(run) and not any("sched" in e for e in evidence):
+        return None
     lacking = ["real-time scheduling"] if any(e.get("sched") == "other" for e in evidence) else []
     lacking += ["locked memory"] if any(e.get("locked") is False for e in evidence) else []
     return f"without {' and '.join(lacking)}" if lacking else "real-time"

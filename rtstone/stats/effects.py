@@ -18,6 +18,7 @@ LEVEL = 0.05  # of comparisons of equal systems, at most so many find a differen
 KEPT = 0.2  # of the level is kept back: Student's t is exact only where runs scatter normally
 MARGIN = 0.02  # ratios within 1 ± so much are no difference
 WIDEST = 0.10  # beyond it no noise floor widens the margin: "no difference" would say too little
+EPISODE = 2.0  # a single run may lie so many times as far off as any other was seen to
 UNKNOWN = 3.0  # noise makes at most a ratio of 1 + this of a median, where it is not known
 
 _EDGE = 0.01  # of the margin: a verdict that hangs on less is not to be had by more samples
@@ -29,12 +30,14 @@ Interval = tuple[float, float]
 class Noise(NamedTuple):
     """How far runs of one system scatter (a variance), and how well that is known.
 
-    ``runs``: of how many runs besides those compared.
+    ``runs``: of how many runs besides those compared.  ``width``: what the furthest of them lie
+    apart.
     """
 
     variance: float
     df: int
     runs: int
+    width: float
 
 
 class Sides(NamedTuple):
@@ -43,7 +46,8 @@ class Sides(NamedTuple):
     ``first``, ``other``: a value for each run, None where a run has none; if ``paired`` the values
     of one place belong together.  ``resolution``: what neighbouring values lie apart.  ``tail``: of
     a part that one episode decides.  ``within``: the interval of other less first at a level, from
-    the samples of single runs.
+    the samples of single runs.  ``envelope``: what runs of one system were seen to lie apart in any
+    case of the comparison.
     """
 
     first: Sequence[float | None]
@@ -55,6 +59,7 @@ class Sides(NamedTuple):
     resolution: float = 0.0
     noise: Noise | None = None
     within: Callable[[float], Interval | None] | None = None
+    envelope: float = 0.0
 
 
 class Judged(NamedTuple):
@@ -85,6 +90,13 @@ class _Estimate(NamedTuple):
     witnesses: int  # runs that would all have to lie as they do by chance
 
 
+def width(sides: Sides) -> float:
+    """What runs of one system lie apart in this case, beyond the resolution."""
+    sets = [values for values in (there(sides.first), there(sides.other)) if len(values) > 1]
+    widest = [max(values) - min(values) for values in sets]
+    return max(0.0, *widest, sides.noise.width if sides.noise else 0.0) - sides.resolution
+
+
 def scale(values: Sequence[float | None]) -> bool:
     """True if they have ratios."""
     return all(value is None or value > 0 for value in values)
@@ -110,7 +122,7 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     if estimate.basis == "single":
         interval = _widened(sides, estimate, interval, alpha)
     once = t_quantile(1 - LEVEL, estimate.df) * estimate.once
-    floor = max(once, sides.resolution)
+    floor = max(once, sides.resolution, sides.envelope if estimate.basis == "single" else 0.0)
     verdict = _verdict(sides, estimate.centre, interval, floor, better)
     judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
     few = _few(estimate, alpha)
@@ -162,7 +174,7 @@ def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
 
 def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) -> _Estimate | None:
     """Both sides scatter like the other runs that are named, and like each other."""
-    noise = sides.noise or Noise(0.0, 0, 0)
+    noise = sides.noise or Noise(0.0, 0, 0, 0.0)
     sets = [values for values in (first, other) if len(values) > 1]
     df = noise.df + sum(len(values) - 1 for values in sets)
     if not df:
@@ -178,7 +190,14 @@ def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) ->
 
 
 def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float) -> Interval:
-    """With the uncertainty of the samples themselves, where the runs are shorter than others."""
+    """With what a single run adds.
+
+    Noise comes in episodes that hit one run in one case, by far more than its usual scatter: so the
+    interval is at least twice as wide as the furthest that was seen in any case.  And where the
+    runs are shorter than the others, it holds the uncertainty of the samples.
+    """
+    half = max(interval[1] - estimate.centre, EPISODE * sides.envelope)
+    interval = estimate.centre - half, estimate.centre + half
     told = sides.within(1 - alpha) if sides.within else None
     if told is None:
         return interval

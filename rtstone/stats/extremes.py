@@ -6,7 +6,7 @@ generalised extreme-value distribution, also where large samples come in cluster
 more of the data and is taken unless large samples are clustered; see docs/worst-case.md.
 
 The bound is an upper confidence limit of the level that is exceeded so many times per hour, and
-there is one only if every check passed.  Each check errs in about one of 200 sound data sets.
+there is one only if every check passed.  Most checks err in about one of 200 sound data sets.
 """
 
 from __future__ import annotations

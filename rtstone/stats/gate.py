@@ -24,7 +24,7 @@ from rtstone.stats.estimates import Estimate, estimate
 from rtstone.stats.extremes import PER_HOUR, worst_case
 from rtstone.stats.pool import pooled
 from rtstone.stats.systems import System
-from rtstone.stats.within import Span, exactly, samples_missing, verdict
+from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
@@ -32,13 +32,13 @@ UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
 _SEEDS = "seeds"  # another seed is another sample of the same system
 
 
-def check(run: Run, budget: Budget, baseline: Run | None = None) -> Gate:
-    """The verdicts on all limits.
+def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
+    """The verdicts on all limits; several ``baselines`` are runs of one system.
 
     Raises UsageError where the budget asks for what the run cannot have: an entry or a limit that
     concerns none of its results, a limit of another unit, one that is relative to no baseline.
     """
-    against = _Baseline(run, baseline) if baseline else None
+    against = _Baseline(run, baselines) if baselines else None
     judge = _Judge(run, against)
     checks = [check for entry in budget.entries for check in judge.checks(entry)]
     return Gate(
@@ -47,10 +47,10 @@ def check(run: Run, budget: Budget, baseline: Run | None = None) -> Gate:
         created=run.created,
         budget=str(budget.path),
         title=budget.title,
-        baseline=baseline.run_id if baseline else None,
+        baselines=[baseline.run_id for baseline in baselines],
         policy=budget.inconclusive,
         verdict=overall(checks, budget.inconclusive),
-        remarks=_remarks(run, baseline, against),
+        remarks=_remarks([run, *baselines], against, checks),
         checks=checks,
     )
 
@@ -75,10 +75,16 @@ def concerning(budget: Budget, run: Run) -> Budget:
     return budget._replace(entries=[own for entry, own in found if own.loads or not entry.loads])
 
 
-def _remarks(run: Run, baseline: Run | None, against: _Baseline | None) -> list[str]:
-    incomplete = [one for one in (run, baseline) if one and one.status != "complete"]
-    remarks = [f"run {one.run_id} is incomplete: {one.reason}" for one in incomplete]
-    return remarks + ([against.unlike] if against and against.unlike else [])
+def _remarks(runs: Sequence[Run], against: _Baseline | None, checks: Sequence[Check]) -> list[str]:
+    remarks = [f"run {r.run_id} is incomplete: {r.reason}" for r in runs if r.status != "complete"]
+    if against and against.unlike:
+        remarks.append(against.unlike)
+    if len(runs) == 2 and any(check.baseline is not None for check in checks):
+        remarks.append(
+            "one run is the baseline: what differs from one start of a system to the next is in no "
+            "interval; name several"
+        )
+    return remarks
 
 
 # ---- the baseline -------------------------------------------------------------------------------
@@ -87,41 +93,52 @@ def _remarks(run: Run, baseline: Run | None, against: _Baseline | None) -> list[
 class _Baseline:
     """What relative limits are relative to.  Raises UsageError if nothing can be."""
 
-    def __init__(self, run: Run, baseline: Run) -> None:
-        pair = [System("the run", [run]), System("the baseline", [baseline])]
-        if why := refusal(pair):
-            raise UsageError(why)
-        _, differences = circumstances(pair)
-        grave = [d for d in differences if d.grade == "care" and d.aspect != _SEEDS]
-        told = [
-            f"{d.aspect} ({', '.join(f'{held.columns[0]}: {held.value}' for held in d.values)})"
-            for d in grave
-        ]
+    def __init__(self, run: Run, baselines: Sequence[Run]) -> None:
+        if run.run_id in (names := [baseline.run_id for baseline in baselines]):
+            raise UsageError(f"run {run.run_id} is its own baseline; name another one")
+        if len(set(names)) < len(names):
+            raise UsageError("a baseline is named twice; name runs that differ")
+        unlike: dict[str, None] = {}
+        for baseline in baselines:
+            pair = [System("the run", [run]), System("the baseline", [baseline])]
+            if why := refusal(pair):
+                raise UsageError(why)
+            _, differences = circumstances(pair)
+            for d in differences:
+                if d.grade == "care" and d.aspect != _SEEDS:
+                    held = ", ".join(f"{held.columns[0]}: {held.value}" for held in d.values)
+                    unlike[f"{d.aspect} ({held})"] = None
         self.unlike = (
-            f"not measured as the baseline was: {', '.join(told)}; measure the baseline again"
-            if told
+            f"not measured as the baseline was: {', '.join(unlike)}; measure the baseline again"
+            if unlike
             else None
         )
-        self.slopes = baseline.slopes
-        self._cases = cases(baseline)
+        self.runs = list(baselines)
+        self._cases = [cases(baseline) for baseline in baselines]
 
-    def case(self, of: Case) -> Case | None:
-        """The same case, None if there is none, or if several may be it."""
-        alike = [
-            case
-            for case in self._cases
-            if (case.bench, case.series, case.load) == (of.bench, of.series, of.load)
-            and _made(case.params) == _made(of.params)
-        ]
-        same = [case for case in alike if case.params == of.params]
-        found = same or alike
-        return found[0] if len(found) == 1 else None
+    def cases(self, of: Case) -> list[Case]:
+        """The same case of each run that has it, and no other that may be it."""
+        found = []
+        for there in self._cases:
+            alike = [
+                case
+                for case in there
+                if (case.bench, case.series, case.load) == (of.bench, of.series, of.load)
+                and _made(case.params) == _made(of.params)
+            ]
+            same = [case for case in alike if case.params == of.params] or alike
+            found += same if len(same) == 1 else []
+        return found
 
-    def slope(self, of: Slope) -> Slope | None:
-        """The slope of the same case, None if there is none."""
+    def slopes(self, of: Slope) -> list[Slope]:
+        """The slopes of the same case."""
         same = (of.bench, of.load, of.over, _made(of.params))
-        alike = (s for s in self.slopes if (s.bench, s.load, s.over, _made(s.params)) == same)
-        return next(alike, None)
+        return [
+            slope
+            for run in self.runs
+            for slope in run.slopes
+            if (slope.bench, slope.load, slope.over, _made(slope.params)) == same
+        ]
 
 
 def _made(params: Mapping[str, Value]) -> dict[str, Value]:
@@ -213,29 +230,34 @@ class _Judge:
     def _against(self, check: Check, limit: Limit, case: Case, found: Span) -> Check:
         """Relative to what the baseline had."""
         base, why = self._base(case)
-        if base is None:
+        if why:
             return structs.replace(check, verdict="not measured", reason=why)
-        before = estimate([whole(result) for result in base.results], limit.statistic)
-        if before is None:
-            why = f"the baseline has too few samples for {limit.statistic}, n = {base.n}"
+        before = [estimate([whole(r) for r in one.results], limit.statistic) for one in base]
+        known = [one for one in before if one is not None]
+        if len(known) < len(base):
+            why = f"the baseline has too few samples for {limit.statistic}"
             return structs.replace(check, verdict="inconclusive", reason=why)
-        check = structs.replace(
-            check, baseline=before.value, independent=check.independent or before.independent
-        )
-        return self._comparable(
-            _compared(check, limit, found, span(before).times(limit.factor or 1.0))
-        )
+        assumed = check.independent or any(one.independent for one in known)
+        check = structs.replace(check, independent=assumed)
+        return self._relative(check, limit, found, [span(one) for one in known])
 
-    def _base(self, case: Case) -> tuple[Case | None, str | None]:
-        """The case in the baseline; else why there is none that can be relied on."""
-        base = self._baseline.case(case) if self._baseline else None
-        if base is None:
-            return None, "the baseline has no such case"
-        if base.status:
-            return None, f"the baseline's result is {base.status}"
-        spoilt = [flag for flag in base.flags if flag in SPOILING and flag not in case.flags]
-        if spoilt:
-            return None, f"the baseline {BY_NAME[spoilt[0]].cause}"
+    def _relative(self, check: Check, limit: Limit, found: Span, before: Sequence[Span]) -> Check:
+        """Held against what the runs of the baseline let one expect."""
+        expected = predicted(before)
+        check = structs.replace(check, observed=found.value, baseline=expected.value)
+        allowed = expected.times(limit.factor or 1.0)
+        return self._comparable(_compared(check, limit, found, allowed))
+
+    def _base(self, case: Case) -> tuple[list[Case], str | None]:
+        """The case in each run of the baseline; and why they cannot be relied on, None if so."""
+        runs = self._baseline.runs if self._baseline else []
+        base = self._baseline.cases(case) if self._baseline else []
+        if len(base) < len(runs) or not base:
+            return base, "the baseline has no such case"
+        for one in base:
+            spoilt = [flag for flag in one.flags if flag in SPOILING and flag not in case.flags]
+            if one.status or spoilt:
+                return base, f"the baseline's result is {one.status or BY_NAME[spoilt[0]].name}"
         return base, None
 
     def _comparable(self, check: Check) -> Check:
@@ -265,12 +287,10 @@ class _Judge:
                 "runs differ by chance: limit p999 so, or max by a time"
             )
         base, why = self._base(case)
-        before = getattr(pooled(base.results), name) if base else None
-        if before is None:
+        before = [getattr(pooled(one.results), name) for one in base]
+        if why or None in before:
             return structs.replace(check, reason=why or f"the baseline has no {name}")
-        check = structs.replace(check, observed=found, baseline=before)
-        allowed = exactly(before).times(limit.factor)
-        return self._comparable(_compared(check, limit, exactly(found), allowed))
+        return self._relative(check, limit, exactly(found), [exactly(value) for value in before])
 
     def _figure(self, check: Check, limit: Limit, case: Case) -> Check:
         name = limit.statistic
@@ -287,12 +307,10 @@ class _Judge:
                 raise _wrong_unit(limit, f"{name} of {case.bench} is in {unit or 'no unit'}")
             return _fact(check, limit, value)
         base, why = self._base(case)
-        before = figure(base, name) if base else None
-        if before is None:
+        before = [told[0] for one in base if (told := figure(one, name))]
+        if why or len(before) < len(base):
             return structs.replace(check, reason=why or f"the baseline has no figure '{name}'")
-        check = structs.replace(check, observed=value, baseline=before[0])
-        allowed = exactly(before[0]).times(limit.factor)
-        return self._comparable(_compared(check, limit, exactly(value), allowed))
+        return self._relative(check, limit, exactly(value), [exactly(value) for value in before])
 
     # ---- slopes
 
@@ -325,12 +343,11 @@ class _Judge:
             return structs.replace(check, reason=invalid[0])
         if limit.factor is None:
             return _compared(check, limit, found, exactly(limit.value or 0.0))
-        base = self._baseline.slope(slope) if self._baseline else None
-        if base is None:
+        base = self._baseline.slopes(slope) if self._baseline else []
+        if not base or len(base) < len(self._baseline.runs if self._baseline else []):
             return structs.replace(check, reason="the baseline has no such slope")
-        before = Span(base.slope, *base.ci95).times(times)
-        check = structs.replace(check, baseline=before.value)
-        return self._comparable(_compared(check, limit, found, before.times(limit.factor)))
+        before = [Span(one.slope, *one.ci95).times(times) for one in base]
+        return self._relative(check, limit, found, before)
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
@@ -483,11 +500,27 @@ def along(slope: Slope, case: Case) -> bool:
 
 
 def whole(result: Result) -> Result:
-    """The result with the activations counted in that were omitted."""
+    """The result with the omitted activations counted in, where there are any.
+
+    Of what else there is of it only n, statistics and histogram are those of the whole.
+    """
     if result.corrected is None or not result.missed:
         return result
-    members = structs.asdict(result.corrected)
-    return structs.replace(result, **members)
+    return Result(
+        case=result.case,
+        bench=result.bench,
+        params=result.params,
+        load=result.load,
+        series=result.series,
+        status=result.status,
+        unit=result.unit,
+        batch=result.batch,
+        overflow=result.overflow,
+        missed=result.missed,
+        figures=result.figures,
+        flags=result.flags,
+        **structs.asdict(result.corrected),
+    )
 
 
 def span(found: Estimate) -> Span:

@@ -167,7 +167,7 @@ def _times(runs: Sequence[Run]) -> list[datetime]:
 
 
 def _apart(first: Sequence[datetime], other: Sequence[datetime]) -> bool:
-    return first[-1] < other[0] or other[-1] < first[0]
+    return first[-1] <= other[0] or other[-1] <= first[0]  # known to the second
 
 
 def _span(times: Sequence[datetime]) -> float:

@@ -32,20 +32,23 @@ def pooled(results: Sequence[Result]) -> Distribution:
     tops = [result.max for result in results if result.max is not None]
     top = max(tops, default=None) if not batched else None
     overflow = sum(result.overflow for result in results)
-    percentiles = _percentiles(histogram, n, overflow, top)
+    known = percentiles(histogram, n, overflow, top)
     if batched:  # the extremes of means are not those of operations
-        percentiles |= {"p999": None, "p9999": None}
+        known |= {"p999": None, "p9999": None}
     mean = _mean(results, n)
     return Distribution(
         n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
-        histogram=histogram, **percentiles,
+        histogram=histogram, **known,
     )  # fmt: skip
 
 
-def _percentiles(
+def percentiles(
     histogram: list[tuple[float, int]], n: int, overflow: int, top: float | None
 ) -> dict[str, float | None]:
-    """Nearest rank; what was too large for the histograms stands at the maximum."""
+    """Nearest rank; what was too large for the histograms stands at ``top``, None: not known.
+
+    ``n`` includes the overflow.  A percentile q is None unless n >= 10/(1-q).
+    """
     upto = list(accumulate(count for _, count in histogram))
     told = (upto[-1] if upto else 0) + overflow == n
 

@@ -188,6 +188,7 @@ def anderson_darling(shares: Floats) -> float:
 # ---- how far a value may lie --------------------------------------------------------------------
 
 _SHAPES, _SCALES = 17, 41  # points of the grid over a confidence region
+_FEW = 9  # shapes where there is a location as well
 _SHARES = (0.0, 0.1, 0.3)  # of the allowed deviance, that the rate of excesses may use up
 
 
@@ -284,7 +285,7 @@ def maxima_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
     low, high = 0.0, best.shape + 6 * unit
     limit = Limit(-np.inf, np.inf, best.shape)
     for _ in range(3):
-        shapes = np.linspace(low, high, _SHAPES)
+        shapes = np.linspace(low, high, _FEW)
         grid = places[:, None, None], scales[:, None], shapes
         loss = 2 * (best.likelihood - maxima_likelihood(bins, *grid))
         if np.isinf(limit.shape):
@@ -295,5 +296,5 @@ def maxima_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
         levels = (edges + level(np.log(times_rarer), scales[:, None], shapes)).max(axis=0)
         place = int(np.argmax(levels))
         limit = limit._replace(level=max(limit.level, float(levels[place])))
-        low, high = shapes[max(place - 1, 0)], shapes[min(place + 1, _SHAPES - 1)]
+        low, high = shapes[max(place - 1, 0)], shapes[min(place + 1, _FEW - 1)]
     return limit

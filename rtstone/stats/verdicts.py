@@ -28,6 +28,7 @@ from rtstone.stats.effects import (
     judge,
     scale,
     there,
+    width,
 )
 from rtstone.stats.pool import pooled
 
@@ -90,6 +91,7 @@ def judged(
     runs of a side, and run ids of each.
     """
     found = [effect for case in cases for effect in _effects(case)]
+    found = _enveloped(found)
     tried = sum(bool(e.sides and not all(e.sides.exact)) for e in found)
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
@@ -107,6 +109,19 @@ def judged(
     return effects, rules
 
 
+def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
+    """With what runs of one system were seen to lie apart in any case, by part and scale."""
+    widest: dict[tuple[Part, bool], float] = {}
+    for effect in found:
+        if effect.sides:
+            key = effect.part, effect.sides.ratio
+            widest[key] = max(widest.get(key, 0.0), width(effect.sides))
+    return [
+        e._replace(sides=e.sides._replace(envelope=widest[e.part, e.sides.ratio])) if e.sides else e
+        for e in found
+    ]
+
+
 def tally(verdicts: Iterable[Verdict]) -> Tally:
     """How many there are of each."""
     number = Counter(verdicts)
@@ -121,22 +136,27 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
 def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
     """What one pair would have told, with the noise of all the others."""
     number, here, ids = pair
-    verdicts: list[Verdict] = []
-    for effect in found:
-        sides = effect.sides
-        if sides is None or not sides.paired:
-            continue
-        first, other = sides.first[here], sides.other[here]
-        if first is not None and other is not None:
-            rest = [
-                there([value for place, value in enumerate(values) if place != here])
-                for values in (sides.first, sides.other)
-            ]
-            alone = sides._replace(
-                first=[first], other=[other], paired=False, noise=_scatter(rest), within=None
-            )
-            verdicts.append(judge(alone, alpha, effect.case.better).verdict)
+    alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
+    verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
     return Pair(number=number, runs=ids, tally=tally(verdicts))
+
+
+def _one(effect: _Effect, here: int) -> _Effect | None:
+    """Of an effect over pairs the one of a single pair; None if it is not whole."""
+    sides = effect.sides
+    if sides is None or not sides.paired:
+        return None
+    first, other = sides.first[here], sides.other[here]
+    if first is None or other is None:
+        return None
+    rest = [
+        there([value for place, value in enumerate(values) if place != here])
+        for values in (sides.first, sides.other)
+    ]
+    single = sides._replace(
+        first=[first], other=[other], paired=False, noise=_scatter(rest), within=None
+    )
+    return effect._replace(sides=single)
 
 
 # ---- what there is to judge ---------------------------------------------------------------------
@@ -222,7 +242,8 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
     if not df:
         return None
     total = sum((len(values) - 1) * variance(values) for values in enough)
-    return Noise(total / df, df, sum(map(len, enough)))
+    widest = max(max(values) - min(values) for values in enough)
+    return Noise(total / df, df, sum(map(len, enough)), widest)
 
 
 def _exact(case: Case, statistic: str) -> tuple[bool, bool]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from math import ceil, hypot
+from collections.abc import Sequence
+from math import ceil, hypot, sqrt
+from statistics import fmean, stdev
 from typing import NamedTuple
 
 from rtstone.model.check import Verdict
+from rtstone.model.interval import t_quantile
 
 
 class Span(NamedTuple):
@@ -24,6 +27,20 @@ class Span(NamedTuple):
 def exactly(value: float) -> Span:
     """A fact."""
     return Span(value, value, value)
+
+
+def predicted(runs: Sequence[Span]) -> Span:
+    """What one more run of the same system would show, from what some have: a 95% interval.
+
+    One run tells its own uncertainty only.  Of several the differences tell what comes from one
+    start of a system to the next as well: mean +- t s sqrt(1 + 1/k), as of normal values.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    values = [run.value for run in runs]
+    k, mean = len(values), fmean(values)
+    half = t_quantile(0.95, k - 1) * stdev(values) * sqrt(1 + 1 / k)
+    return Span(mean, mean - half, mean + half)
 
 
 def verdict(observed: Span, allowed: Span, bound: str = "<=") -> Verdict:

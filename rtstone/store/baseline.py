@@ -1,7 +1,8 @@
-"""The run that a budget is relative to."""
+"""The runs that a budget is relative to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rtstone.model.documents import Run
@@ -9,9 +10,10 @@ from rtstone.store.index import find
 from rtstone.store.rundir import holds_run, load
 
 
-def baseline(named: str | None, budget: Path) -> Run | None:
-    """The run that a budget names: a directory beside its file, else a RUN.  Raises UsageError."""
-    if named is None:
-        return None
-    beside = budget.parent / named
-    return load(beside if named and holds_run(beside) else find(named))
+def baselines(named: Sequence[str], budget: Path) -> list[Run]:
+    """The runs that a budget names: directories beside its file, else RUN.  Raises UsageError."""
+    return [_baseline(name, budget.parent / name) for name in named]
+
+
+def _baseline(name: str, beside: Path) -> Run:
+    return load(beside if name and holds_run(beside) else find(name))

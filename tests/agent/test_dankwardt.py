@@ -222,6 +222,13 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     )
 
 
+def test_a_run_without_samples_is_not_the_lowest_of_three() -> None:
+    runs, end = case("dk.lat_ctx processes=16 size=0 samples=0 time=1000")
+    assert end["status"] == "failed"
+    assert end["reason"] == "run 1 ended before it had a sample: give it more time"
+    assert not runs
+
+
 @realtime
 def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
     _, end = case("dk.lat_ctx processes=4 samples=200 warmup=0")

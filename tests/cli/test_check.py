@@ -105,6 +105,7 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
         ("", "no cases, in budget"),
         ('schema = "rtstone.budget/2"', "not of schema rtstone.budget/1"),
         ('titel = "x"', "unknown key 'titel'"),
+        ("baseline = 3\n" + entry('max = "1s"'), "an item of 'baseline' is not text"),
         ('inconclusive = "skip"', "unknown word 'skip', for inconclusive"),
         ("case = [3]", "a case is not a table"),
         ("[[case]]\np99 = '1us'", "no bench named"),
@@ -171,7 +172,14 @@ def test_a_baseline_is_named_in_the_file_or_on_the_command_line(
     file = budget(limit, head='baseline = "kept"')
     (runs() / "half").rename(tmp_path / "kept")  # beside the budget
     assert cli("check", now, "--budget", file).status == 1
-    assert cli("check", now, "--budget", file, "--baseline", now).status == 0
+    again = stored(run(result(FLAT)), "again")
+    assert cli("check", now, "--budget", file, "--baseline", again).status == 0
+    file = budget(limit, head='baseline = ["kept", "again"]')
+    done = cli("check", now, "--budget", file)
+    assert done.status == 3
+    assert "baseline half, again" in done.out
+    two = ("--baseline", again, "--baseline", stored(run(result(FLAT)), "third"))
+    assert cli("check", now, "--budget", file, *two).status == 0
 
 
 # ---- other formats ------------------------------------------------------------------------------
@@ -248,7 +256,6 @@ def test_limits_just_above_and_just_below_what_the_model_says(cli: Cli, budget: 
         assert cli("check", "last", "--budget", file).status == status
     file = budget(entry(f'mean = "{free["mean"]}ns"', bench="sem.*"))
     assert cli("check", "last", "--budget", file).status == 0
-    assert cli("check", "last", "--budget", file, "--baseline", "last").status == 0
 
 
 # ---- a budget from a run ------------------------------------------------------------------------

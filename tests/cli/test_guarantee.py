@@ -70,7 +70,7 @@ def test_mistakes(cli: Cli, promised: str) -> None:
 def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
     done = cli("show", promised, "--worst-case")
     assert done.status == 0
-    assert "2 of 2 results have a bound" in done.out
+    assert "Linux 6.1.0-rt · 2 of 2 results with a bound" in done.out
     assert "exceeded at most once in 1 000 h (95% confidence, peaks over threshold)" in done.out
     assert "of 40 000 samples in 1 h" in done.out
     assert "+ goodness of fit: the " in done.out
@@ -81,3 +81,17 @@ def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
     told = cli("show", short, "--worst-case").out
     assert "? dk.periodic load=none: inconclusive: measured for 5 s" in told
     assert "measure 55.0 s longer" in told
+
+
+def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli: Cli) -> None:
+    """At worst the interrupt costs 7.1 us there, and what the load's tasks add to it."""
+    asked = ("int.latency.phase", "--load", "rt200", "--time", "70")
+    assert cli("run", *asked, "--target", "sim:rtai-24.1.8").status == 0
+    (case,) = cli("show", "last", "--worst-case", "--json").document["cases"]
+    estimate = case["worst_case"]
+    assert estimate["observed_max"] == 9200
+    assert 9200 <= estimate["bound"] < 10_000
+    assert "simulated (modelled" in cli("show", "last", "--worst-case").out
+    done = cli("guarantee", "last", "--bench", "int.latency.phase")
+    assert done.status == 3
+    assert "What was measured is a model." in done.out

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from rtstone import measure
-from rtstone.cli.run import _run_id
 from rtstone.interrupt import Interrupt
 from rtstone.model.documents import Run
+from rtstone.model.plan import run_id
 from rtstone.report.terminal import Lines
 from rtstone.store import rundir
 from rtstone.store.index import find
@@ -108,7 +108,7 @@ def test_a_run_beside_another_is_flagged(fake: Fake, cli: Cli) -> None:
 
 def test_run_ids_sort_by_time_and_tell_what_ran() -> None:
     moments = [datetime(2026, 1, 2, 3, 4, 5, 1000 * ms, UTC) for ms in range(0, 1000, 7)]
-    ids = [_run_id(moment, "dk.periodic") for moment in moments]
+    ids = [run_id(moment, "dk.periodic") for moment in moments]
     assert ids == sorted(ids)
     assert ids[1].startswith("20260102-030405.007-dk.periodic-")
 

@@ -16,7 +16,7 @@ from rtstone.model.check import Check, Gate
 from rtstone.model.documents import Clock, Distribution, Figure, Result, Run, Slope, Target
 from rtstone.stats.extremes import worst_case
 from rtstone.stats.gate import check, needed
-from rtstone.stats.within import Span, exactly, samples_missing, verdict
+from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
 from tests.stats.lab import AGENT, counts
@@ -64,10 +64,10 @@ def run(*results: Result, **changes: Any) -> Run:
 def gate(tmp_path: Path) -> Any:
     """Holds a run against the text of a budget."""
 
-    def held(text: str, measured: Run, baseline: Run | None = None) -> Gate:
+    def held(text: str, measured: Run, *baselines: Run) -> Gate:
         path = tmp_path / "budget.toml"
         path.write_text(text)
-        return check(measured, load(path), baseline)
+        return check(measured, load(path), baselines)
 
     return held
 
@@ -228,6 +228,46 @@ def test_equal_systems_seldom_fail_and_a_shift_is_found(gate: Any) -> None:
     assert right / 800 >= 0.9
 
 
+def test_several_baselines_tell_how_runs_of_one_system_differ(gate: Any) -> None:
+    """Starts of the system differ by 5%: five baselines know, one does not."""
+    rng = np.random.default_rng(3)
+    samples = np.arange(1000, 3000, 10.0)
+    starts = rng.lognormal(0, 0.05, (200, 6))
+    failed = {1: 0, 5: 0}
+    found = 0
+    for one in starts:
+        first, *others = (
+            run(result((samples * start).round().tolist()), run_id=str(k))
+            for k, start in enumerate(one)
+        )
+        for k in failed:
+            failed[k] += gate(entry('min = "+0%"'), first, *others[:k]).count("failed")
+        worse = run(result((samples * one[0] * 1.4).round().tolist()))
+        found += gate(entry('min = "+0%"'), worse, *others).count("failed")
+    assert failed[5] / 200 <= 0.04
+    assert failed[1] / 200 >= 0.4
+    assert found / 200 >= 0.9
+
+
+def test_each_baseline_must_have_the_case_and_be_another_run(gate: Any) -> None:
+    have, lack = run(result(FLAT), run_id="a"), run(result(FLAT, load="heavy"), run_id="b")
+    for limit in ('p50 = "+10%"', 'min = "+10%"'):
+        found = only(gate(entry(limit), run(result(FLAT)), have, lack))
+        assert (found.verdict, found.reason) == ("not measured", "the baseline has no such case")
+    for names, says in [(("a", "a"), "named twice"), (("c", "a"), "its own baseline")]:
+        with pytest.raises(UsageError, match=says):
+            runs = [run(result(FLAT), run_id=name) for name in names]
+            gate(entry('p50 = "+10%"'), run(result(FLAT), run_id="c"), *runs)
+
+
+def test_what_one_more_run_would_show() -> None:
+    one = Span(10, 8, 12)
+    assert predicted([one]) == one
+    several = predicted([exactly(value) for value in (9.0, 10.0, 11.0, 10.0)])
+    # s = 0.8165, t of 3 = 3.182, sqrt(1.25) = 1.118
+    assert several == pytest.approx((10, 10 - 2.905, 10 + 2.905), abs=0.002)
+
+
 def test_the_baseline_must_have_been_measured_alike(gate: Any) -> None:
     other = structs.replace(AGENT, compiler="GNU 13")
     found = gate(
@@ -245,7 +285,7 @@ def test_what_the_baseline_lacks_never_passes(gate: Any) -> None:
         (result(FLAT, load="heavy"), "no such case"),
         (result(FLAT, params={"period": 5}), "no such case"),
         (result(FLAT, status="incomplete", reason="x"), "is incomplete: x"),
-        (result(FLAT, flags=["no_rt"]), "ran without real-time scheduling"),
+        (result(FLAT, flags=["no_rt"]), "the baseline's result is no_rt"),
     ]:
         found = only(gate(limit, run(result(FLAT)), run(base, run_id="before")))
         assert found.verdict == "not measured"

@@ -250,6 +250,8 @@ static int run_once(rts_case *c, unsigned k, outcome *o)
     err = run_ring(c, r, rec, array);
     free(array);
     count_visits(o, r, rec);
+    if (!err && !rec->hist.n) /* its mean would be among those of which the lowest is taken */
+        return rts_failed(c, "%s ended before it had a sample: give it more time", name);
     double pass = rec->hist.n ? (double)rec->hist.sum / (double)rec->hist.n : 0;
     o->hop = (pass - (double)rts_the_clock.overhead) / r->n;
     return err;

@@ -1,0 +1,37 @@
+"""`rtstone export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rtstone.errors import UsageError
+from rtstone.formats.table import WRITERS, writer
+from rtstone.report.output import write
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+
+
+@click.command("export")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--format", "form", metavar="F", required=True, help=f"What to write: {', '.join(WRITERS)}."
+)
+@click.option("-o", "output", metavar="FILE", help="Where to; default standard output.")
+def command(run: str, form: str, output: str | None) -> None:
+    """A run for other tools.  What the format cannot hold is told on standard error."""
+    document = load(find(run))
+    made = writer(form).write(document)
+    for line in made.lost:
+        click.echo(f"not in the file: {line}", err=True)
+    if output is None:
+        sys.stdout.buffer.write(made.data)
+        return
+    if not output:
+        raise UsageError("no name of a file, in -o; write -o FILE")
+    try:
+        write(made.data, Path(output))
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}") from error

@@ -1,0 +1,48 @@
+"""`rtstone import`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rtstone.errors import UsageError
+from rtstone.formats.table import READERS, imported
+from rtstone.model.documents import Run
+from rtstone.model.imported import tool
+from rtstone.store.rundir import RunDirectory
+
+
+@click.command("import")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "form",
+    metavar="F",
+    help=f"What they are, where the content does not tell: {', '.join(READERS)}.",
+)
+@click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
+def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
+    """Other tools' data as runs, one for each FILE (- is standard input).
+
+    If one FILE cannot be read, none is stored.
+    """
+    if json and len(files) > 1:
+        raise UsageError(f"{len(files)} files make as many documents, in --json; name one file")
+    made = [imported(file, form, ["rtstone", *sys.argv[1:]]) for file in files]
+    for plan, run in made:
+        directory = RunDirectory(plan)
+        directory.finish(run)
+        if not json:
+            _print(run)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(made[0][1])
+
+
+def _print(run: Run) -> None:
+    from rtstone.report.words import count, counted
+
+    samples = count(sum(result.n for result in run.results))
+    click.echo(f"{run.run_id}: {tool(run)}, {counted(len(run.results), 'result')}, n {samples}")

@@ -1,0 +1,137 @@
+"""`rtstone reproduce`."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtstone.errors import Interrupted, RtstoneError, UsageError
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+
+if TYPE_CHECKING:
+    from rtstone.model.documents import Run
+    from rtstone.stats.reproduce import Reproduced
+
+_FORMS = {".html", ".md"}
+
+
+def _page(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
+    if text is None:
+        return None
+    path = Path(text)
+    if path.suffix not in _FORMS:
+        raise UsageError(f"no form of a page in '{text}', in -o; write -o FILE.html or FILE.md")
+    if not path.parent.is_dir() or path.is_dir():  # before minutes are spent on it
+        raise UsageError(f"cannot write the page '{text}', in -o; name a file in a directory")
+    return path
+
+
+@click.command("reproduce")
+@click.argument("source", metavar="SOURCE")
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.option(
+    "--target", "targets", multiple=True, metavar="T",
+    help="Where to run the publication's suite; several times: a column for each. Default: local, "
+    "if no run is named.",
+)  # fmt: skip
+@click.option(
+    "--time", metavar="S", help="The limit of every case, bare: seconds; 0: none. As in `run`."
+)
+@click.option("--json", is_flag=True, help="Print the reproduction document, and nothing else.")
+@click.option(
+    "-o", "output", callback=_page, metavar="FILE", help="A page to write, FILE.html or FILE.md."
+)
+def command(  # noqa: PLR0917
+    source: str,
+    runs: tuple[str, ...],
+    targets: tuple[str, ...],
+    time: str | None,
+    json: bool,
+    output: Path | None,
+) -> int:
+    """A publication's tables and figures, with this system's numbers beside them.
+
+    SOURCE is sjoblom, gutsalov, obenland, golatowski or dankwardt. Its suite is run on each target,
+    or the runs named are taken; each gives a column.
+    """
+    from rtstone.published.layout import layout
+    from rtstone.stats.reproduce import reproduce
+
+    suites = layout(source).suites
+    if time is not None and runs and not targets:
+        raise UsageError("--time is for what is run, and only stored runs are named; leave it out")
+    if output and output.suffix == ".html":
+        from rtstone.report import html
+
+        html.bundle()
+    documents = [load(find(run)) for run in runs]
+    fresh, errors = _measured(suites, targets if documents or targets else ("local",), time)
+    made = reproduce(source, [*documents, *fresh])
+    _print(made, json)
+    if output:
+        _write(made, output, quiet=json)
+    for error in errors:
+        print(f"rtstone: {error}", file=sys.stderr)
+    return max((error.exit_code for error in errors), default=0)
+
+
+def _measured(
+    suites: list[str], targets: tuple[str, ...], time: str | None
+) -> tuple[list[Run], list[RtstoneError]]:
+    """A run on each target, and what went wrong; a target that fails costs its own column."""
+    if not targets:
+        return [], []
+    import msgspec
+
+    from rtstone.cli import run as running
+    from rtstone.interrupt import Interrupt
+
+    found: list[Run] = []
+    errors: list[RtstoneError] = []
+    with Interrupt() as interrupt:
+        for target in targets:
+            words = [*suites, "--target", target, *(["--time", time] if time else [])]
+            context = running.command.make_context("run", words)
+            request = msgspec.convert(context.params, running.Request)
+            try:
+                run, _, error = running.carry_out(request, interrupt)
+            except UsageError:
+                raise
+            except RtstoneError as failed:
+                error = failed
+            else:
+                found.append(run)
+            errors += [error] if error else []
+            if interrupt.requested:
+                errors.append(Interrupted("interrupted"))
+                break
+    return found, errors
+
+
+def _print(made: Reproduced, json: bool) -> None:
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(made.document)
+        return
+    from rtstone.report.reproduction import lines
+    from rtstone.report.terminal import console
+
+    out = console(sys.stdout)
+    out.print(*lines(made.document, out.width), sep="\n")
+
+
+def _write(made: Reproduced, path: Path, *, quiet: bool) -> None:
+    from rtstone.report import reproduced
+
+    try:
+        size = reproduced.render(made, path)
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
+    click.echo(f"{path}: {size / 1e6:.1f} MB", err=quiet or not regular)

@@ -1,0 +1,1 @@
+"""Other tools' data: read into runs, and runs written for other tools; table.py says which."""

@@ -1,0 +1,154 @@
+"""cyclictest --json, as versions 2 write it.
+
+Two keys end in a colon; the command line is not escaped; samples beyond the histogram are told
+nowhere, but they are in ``cycles``; ``resolution_in_ns`` is 1 with -N, which makes all values ns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from rtstone.formats import cyclictest, json_text
+from rtstone.formats.reading import NS, US, Reading, Series, result
+from rtstone.formats.source import Source
+from rtstone.model.documents import Result, Value
+
+OF_RTSTONE = "(rtstone"  # in the version of a file that rtstone wrote of its own samples
+
+# Written by cyclictest between these two keys, quotes and all.
+_COMMAND = re.compile(r'("cmdline:?": ")(.*?)(",\s*"rt_test_version)', re.DOTALL)
+
+
+class _System(msgspec.Struct):
+    sysname: str | None = None
+    nodename: str | None = None
+    release: str | None = None
+    version: str | None = None
+    machine: str | None = None
+    realtime: int | None = None
+
+
+class _Thread(msgspec.Struct):
+    histogram: dict[str, int]
+    cycles: int
+    min: int
+    max: int
+    avg: float
+    cpu: int | None = None
+    node: int | None = None
+
+
+class _File(msgspec.Struct):
+    file_version: int
+    num_threads: int
+    resolution_in_ns: int
+    thread: dict[str, _Thread]
+    command: str | None = msgspec.field(default=None, name="cmdline")
+    tests: str | None = msgspec.field(default=None, name="rt_test_version")
+    start_time: str | None = None
+    end_time: str | None = None
+    return_code: int | None = None
+    sysinfo: _System = msgspec.field(default_factory=_System)
+
+
+def read(source: Source) -> Reading:
+    """The histograms of the threads.  Raises UsageError."""
+    text = "\n".join(line for _, line in source.lines())
+    notes = []
+    mended = _COMMAND.sub(_escaped, text, count=1)
+    if mended != text:
+        text = mended
+        notes.append("the command line in the file was not valid JSON; it was escaped")
+    value = json_text.parse(source, text)
+    if not isinstance(value, dict):
+        source.refuse("no document of cyclictest")
+    file = json_text.convert(source, {k.rstrip(":"): v for k, v in value.items()}, _File)
+    _check(source, file)
+    known = cyclictest.options(file.command) if cyclictest.is_own(file.command) else None
+    if file.return_code:
+        notes.append(f"cyclictest ended with status {file.return_code}")
+    return Reading(
+        tool=f"cyclictest {file.tests}" if file.tests else "cyclictest",
+        command=file.command, measured=_moment(file.start_time), notes=notes,
+        results=[_result(source, file, number, known) for number in range(file.num_threads)],
+        benches=[cyclictest.BENCH],
+        conditions=_conditions(file.sysinfo),
+    )  # fmt: skip
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """The command line as JSON; one that is valid stays as it is."""
+    head, command, tail = found.groups()
+    try:
+        json.loads(f'"{command}"')
+    except ValueError:
+        return head + json.dumps(command)[1:-1] + tail
+    return found[0]
+
+
+def _check(source: Source, file: _File) -> None:
+    if file.file_version != 1:
+        source.refuse(
+            f"file_version {file.file_version}", do="this version of rtstone knows file_version 1"
+        )
+    if file.resolution_in_ns not in (0, 1):
+        source.refuse(f"resolution_in_ns {file.resolution_in_ns} is neither 0 nor 1")
+    threads = len(file.thread)
+    if threads != file.num_threads or set(file.thread) != {str(n) for n in range(threads)}:
+        source.refuse(f"{threads} threads, but num_threads {file.num_threads}")
+    if not threads:
+        source.refuse("no threads")
+
+
+def _result(source: Source, file: _File, number: int, known: cyclictest.Options | None) -> Result:
+    thread = file.thread[str(number)]
+    name = f"thread {number}"
+    counts = json_text.buckets(source, thread.histogram, name)
+    within = sum(counts.values())
+    if thread.cycles < within:
+        source.refuse(f"{name}: {thread.cycles} cycles, but {within} samples in the histogram")
+    kept = bool(counts) or (known is not None and known.histogram)
+    some = thread.cycles > 0
+    evidence: dict[str, Value] = {} if known is None else known.evidence()
+    if thread.cpu is not None and thread.cpu >= 0:
+        evidence["cpus"] = [thread.cpu]
+    series = Series(
+        name=name, n=thread.cycles, counts=counts, overflow=thread.cycles - within if kept else 0,
+        unit_ns=NS if file.resolution_in_ns else US,
+        min=thread.min if some else None, max=thread.max if some else None,
+        mean=thread.avg if some else None, approximate=OF_RTSTONE in (file.tests or ""),
+    )  # fmt: skip
+    return result(
+        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known),
+        params={} if known is None else {"interval": known.interval_ns},
+        evidence=evidence | cyclictest.timing(known, thread.cycles),
+        missed=cyclictest.missed(known, thread.cycles),
+    )  # fmt: skip
+
+
+def _conditions(system: _System) -> dict[str, Value]:
+    told: dict[str, Value] = {
+        "kernel.name": system.sysname, "kernel.release": system.release,
+        "kernel.version": system.version, "machine.arch": system.machine,
+        "machine.host": system.nodename,
+        "kernel.realtime": None if system.realtime is None else bool(system.realtime),
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _moment(text: str | None) -> str | None:
+    """A time as the tool prints it, in rtstone's form; what is no time stays as it is."""
+    try:
+        return parsedate_to_datetime(text or "").astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return text
+
+
+def moment(iso: str) -> str:
+    """The tool's form of a time in rtstone's."""
+    return datetime.fromisoformat(iso).strftime("%a, %d %b %Y %H:%M:%S %z")

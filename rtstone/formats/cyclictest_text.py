@@ -1,0 +1,191 @@
+"""cyclictest -h and -H as text: 2.4 with empty buckets and totals, 2.7 and later without."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Never
+
+from rtstone.formats import cyclictest
+from rtstone.formats.reading import Reading, Series, result
+from rtstone.formats.source import Source
+from rtstone.model.documents import Value
+
+_START = "# Histogram"
+_OVERFLOW_AT = "# Histogram Overflow at cycle number:"
+_SUMMARY = {
+    "total": "# Total:", "min": "# Min Latencies:", "avg": "# Avg Latencies:",
+    "max": "# Max Latencies:", "over": "# Histogram Overflows:",
+}  # fmt: skip
+_LIVE = re.compile(r"T: *(\d+) \( *\d+\) P: *(\d+) I: *(\d+) C: *(\d+) ")
+_DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
+_POLICY = re.compile(r"policy: (\w+): loadavg:")
+_OTHERS = re.compile(r"# (\d+) others")
+MOST_THREADS = 4096
+
+
+class _Live(NamedTuple):
+    """The last line that a thread printed while it ran."""
+
+    interval_us: int
+    prio: int
+
+
+class _Text:
+    """The parts of the file as they are found."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
+        self.summary: dict[str, tuple[int, list[int]]] = {}  # line, values
+        self.listed: dict[int, int] = {}  # thread: samples beyond, by their list
+        self.live: dict[int, _Live] = {}
+        self.conditions: dict[str, Value] = {}
+        self.policy: str | None = None
+        self.smi: list[int] = []
+        self.notes: list[str] = []
+        begun = False
+        for number, line in source.lines():
+            if line.strip() == _START:
+                if begun:
+                    source.refuse("a second histogram", number, "import one run's file at a time")
+                begun = True
+            elif begun:
+                self._take(number, line)
+            else:
+                self._before(number, line)
+
+    def _before(self, number: int, line: str) -> None:
+        """What it prints while it runs."""
+        if found := _LIVE.search(line):
+            thread, prio, interval, _ = (
+                self.source.number(text, number) for text in found.groups()
+            )
+            self.live[thread] = _Live(interval, prio)
+        elif found := _DMA.match(line):
+            self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
+        elif found := _POLICY.search(line):
+            self.policy = found[1]
+
+    def _take(self, number: int, line: str) -> None:
+        if line.startswith("# Thread "):
+            self._thread(number, line)
+        elif line.startswith(_OVERFLOW_AT) or not line.strip():
+            return
+        elif line.startswith("# SMIs:"):
+            self.smi = self._numbers(number, line.partition(":")[2])
+        elif name := next((n for n, head in _SUMMARY.items() if line.startswith(head)), None):
+            if name in self.summary:
+                self.source.refuse(f"a second '{_SUMMARY[name]}'", number)
+            self.summary[name] = number, self._numbers(number, line.partition(":")[2])
+        elif line.startswith("# Break "):
+            self.notes.append(line.removeprefix("# "))
+        elif line.startswith("#"):
+            self.source.refuse(f"unknown line '{line[:40]}'", number)
+        else:
+            self._row(number, line)
+
+    def _row(self, number: int, line: str) -> None:
+        value, *counts = self._numbers(number, line)
+        if self.summary:
+            self.source.refuse("a bucket below the summary", number)
+        if self.rows and value <= self.rows[-1][1]:
+            self.source.refuse(f"bucket {value} is not above the one before", number)
+        if not counts or len(counts) != len(self.rows[0][2] if self.rows else counts):
+            self.source.refuse(f"{len(counts)} counts, not as many as the bucket before", number)
+        self.rows.append((number, value, counts))
+
+    def _thread(self, number: int, line: str) -> None:
+        head, _, rest = line.removeprefix("# Thread ").partition(":")
+        others = _OTHERS.search(rest)
+        more = self.source.number(others[1], number) if others else 0
+        listed = self._numbers(number, _OTHERS.sub("", rest))
+        self.listed[self.source.number(head.strip(), number)] = len(listed) + more
+
+    def _numbers(self, number: int, text: str) -> list[int]:
+        return [self.source.number(word, number) for word in text.split()]
+
+
+def read(source: Source) -> Reading:
+    """The histograms of the threads.  Raises UsageError."""
+    text = _Text(source)
+    source.check_end()
+    threads = _threads(source, text)
+    results = []
+    for thread in range(threads):
+        series = _series(source, text, thread)
+        live = text.live.get(thread)
+        evidence: dict[str, Value] = {}
+        if live:
+            evidence |= {
+                "prio": live.prio, "section_ns": series.n * live.interval_us * 1000,
+                "sched": text.policy if live.prio else "other",
+            }  # fmt: skip
+        if thread < len(text.smi):
+            evidence["smi"] = text.smi[thread]
+        results.append(
+            result(
+                source, cyclictest.BENCH.id, series, evidence=evidence,
+                flags=cyclictest.flags(None, "unit_assumed"),
+                params={"interval": live.interval_us * 1000} if live else {},
+            )
+        )  # fmt: skip
+    return Reading(
+        tool="cyclictest", results=results, benches=[cyclictest.BENCH], notes=text.notes,
+        conditions=text.conditions,
+    )  # fmt: skip
+
+
+def _threads(source: Source, text: _Text) -> int:
+    """How many there are.  Refuses a file in which a line for one of them is missing."""
+    for name in ("min", "avg", "max", "over"):
+        if name not in text.summary:
+            source.cut(f"no '{_SUMMARY[name]}'")
+    line, lows = text.summary["min"]
+    threads = len(lows)
+    if not 0 < threads <= MOST_THREADS:
+        source.refuse(f"{threads} threads", line)
+    sums = len(text.rows[0][2]) == threads + 1 if text.rows else False
+    width = threads + sums
+    for number, value, counts in text.rows:
+        if len(counts) != width:
+            source.refuse(f"{len(counts)} counts, but {threads} threads", number)
+        if sums and sum(counts[:-1]) != counts[-1]:
+            source.refuse(f"bucket {value}: the threads do not add up to {counts[-1]}", number)
+    _check_summary(source, text, threads)
+    if sorted(text.listed) != list(range(threads)):
+        source.cut(f"'# Thread' lines for {len(text.listed)} of {threads} threads")
+    return threads
+
+
+def _check_summary(source: Source, text: _Text, threads: int) -> None:
+    """-H adds a column to some of the lines: the sum, or the largest."""
+    for name, (number, values) in text.summary.items():
+        several = name in {"total", "max", "over"} and len(values) == threads + 1
+        if len(values) != threads and not several:
+            source.refuse(f"{len(values)} numbers, but {threads} threads", number)
+        own = values[:threads]
+        if several and values[-1] != (max(own) if name == "max" else sum(own)):
+            source.refuse(f"the threads do not make {values[-1]}", number)
+
+
+def _series(source: Source, text: _Text, thread: int) -> Series:
+    def of(name: str) -> int:
+        return text.summary[name][1][thread]
+
+    counts = {value: counts[thread] for _, value, counts in text.rows if counts[thread]}
+    within, over = sum(counts.values()), of("over")
+    if "total" in text.summary and of("total") != within:
+        _unlike(source, text, "total", thread, f"{within} samples in the buckets")
+    if text.listed[thread] != over:
+        _unlike(source, text, "over", thread, f"{text.listed[thread]} in the list of cycles")
+    some = within + over > 0
+    return Series(
+        name=f"thread {thread}", n=within + over, counts=counts, overflow=over,
+        min=of("min") if some else None, max=of("max") if some else None,
+        mean=of("avg") if some else None, mean_within=(1, 0), line=text.summary["min"][0],
+    )  # fmt: skip
+
+
+def _unlike(source: Source, text: _Text, name: str, thread: int, found: str) -> Never:
+    line, values = text.summary[name]
+    source.refuse(f"thread {thread}: '{_SUMMARY[name]}' says {values[thread]}, but {found}", line)

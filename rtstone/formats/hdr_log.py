@@ -1,0 +1,120 @@
+"""HdrHistogram log, version 1.3: an interval histogram for each result, told apart by its tag.
+
+Histograms are of the V2 encoding: a head of 40 bytes, then the counts as ZigZag LEB128, a negative
+number standing for so many empty buckets; compressed by zlib, in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from rtstone.formats import rows
+from rtstone.formats.table import Written, refused
+from rtstone.model.documents import Result, Run
+
+_DIGITS = 3
+_HALF_BITS = 10  # 2048 values, to 3 digits, in the first bucket; 1024 in each further one
+_COOKIE, _COMPRESSED = 0x1C849303 | 0x10, 0x1C849304 | 0x10
+_HEAD = struct.Struct(">iiiiqqd")  # cookie, length, offset, digits, lowest, highest, ratio
+_MOST = (1 << 63) - 1
+_TAG = re.compile(r"[\s,]+")
+
+
+def write(run: Run) -> Written:
+    """Results that have a histogram, in whole ns or instructions; times start at 0."""
+    known = [result for result in run.results if result.histogram]
+    if not known:
+        raise refused(run, "no histogram")
+    lost = ["conditions, evidence, flags, traces, worst samples and exact extremes"]
+    lost += [f"values beyond {_DIGITS} significant digits"]
+    if left := len(run.results) - len(known):
+        lost.append(f"{left} results without a histogram")
+    try:
+        start_s = datetime.fromisoformat(run.created).timestamp()
+    except ValueError:
+        start_s = 0.0
+    lines = [
+        "#[Histogram log format version 1.3]",
+        f"#[StartTime: {start_s:.3f} (seconds since epoch), {run.created}]",
+        f"#[rtstone run {run.run_id}]",
+        f"#[values in {' and '.join(dict.fromkeys(r.unit for r in known))}]",
+        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
+    ]
+    for result in known:
+        line, missing = _line(result)
+        lines.append(line)
+        lost += [f"{tag(result)}: {what}" for what in missing]
+    return Written(("\n".join(lines) + "\n").encode(), lost)
+
+
+def tag(result: Result) -> str:
+    """What tells a result from the others; a tag holds no blank and no comma."""
+    parts = [result.bench, rows.params(result.params), result.load, result.series]
+    return _TAG.sub("_", "/".join(part for part in parts if part))
+
+
+def _line(result: Result) -> tuple[str, list[str]]:
+    """The line of a result, and what of its samples is not in it."""
+    lost = []
+    counts: Counter[int] = Counter()
+    below = 0
+    for value, count in result.histogram:
+        if value < 0:
+            below += count
+        else:
+            counts[round(value)] += count
+    if below:
+        lost.append(f"{below} negative samples")
+    beyond = result.n - sum(count for _, count in result.histogram)
+    if beyond:
+        lost.append(f"{beyond} samples beyond the histogram, the largest {result.max}")
+    told = result.evidence.get("section_ns")
+    length_s = told / 1e9 if isinstance(told, int | float) else 0.0
+    largest = max(counts, default=0)
+    text = base64.b64encode(encoded(counts)).decode()
+    return f"Tag={tag(result)},0.000,{length_s:.3f},{largest:.3f},{text}", lost
+
+
+def encoded(counts: Counter[int]) -> bytes:
+    """A compressed V2 histogram of non-negative whole values."""
+    places: Counter[int] = Counter()
+    for value, count in counts.items():
+        places[_place(value)] += count
+    payload = b"".join(map(_zigzag, _runs(places)))
+    highest = max(2 << _HALF_BITS, *(counts or [0]))
+    head = _HEAD.pack(_COOKIE, len(payload), 0, _DIGITS, 1, min(highest, _MOST), 1.0)
+    packed = zlib.compress(head + payload)
+    return struct.pack(">ii", _COMPRESSED, len(packed)) + packed
+
+
+def _place(value: int) -> int:
+    """The index of a value's bucket."""
+    shift = max(value.bit_length() - _HALF_BITS - 1, 0)
+    return (shift << _HALF_BITS) + (value >> shift)
+
+
+def _runs(places: Counter[int]) -> Iterable[int]:
+    """The counts in order, so many empty ones as a negative number."""
+    last = -1
+    for place, count in sorted(places.items()):
+        if place - last - 1:
+            yield -(place - last - 1)
+        yield count
+        last = place
+
+
+def _zigzag(number: int) -> bytes:
+    """ZigZag LEB128 of 64 bits, of which the ninth byte has all eight."""
+    rest = ((number << 1) ^ (number >> 63)) & 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while rest >= 0x80 and len(out) < 8:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)

@@ -1,0 +1,148 @@
+"""jitterdebugger: results.json of version 3, and samples.raw.
+
+The keys of ``cpu`` are numbers of threads.  Samples beyond the histogram (1000 µs and more, in ns
+1 000 000 and more) are told nowhere, but they are in ``count``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rtstone.formats import json_text
+from rtstone.formats.reading import NS, US, Reading, Series, result
+from rtstone.formats.source import Source
+from rtstone.model.documents import Result, Value, Worst
+from rtstone.wire.records import Bench
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BENCH = Bench(
+    "jitterdebugger",
+    "Wake-up latency as jitterdebugger measures it",
+    "jitterdebugger",
+    "Threads sleep for an interval again and again; each wake-up's lateness is a sample.",
+)
+_STEPS = {1: NS, 1000: US}
+_WORST = 16
+_RECORD = 28  # bytes: <u32 thread, i64 s, i64 ns, u64 value>
+
+
+class _System(msgspec.Struct):
+    sysname: str | None = None
+    nodename: str | None = None
+    release: str | None = None
+    version: str | None = None
+    machine: str | None = None
+    cpus_online: int | None = None
+    resolution_in_ns: int = 1000
+
+
+class _Thread(msgspec.Struct):
+    histogram: dict[str, int]
+    count: int
+    min: int
+    max: int
+    avg: float
+
+
+class _File(msgspec.Struct):
+    version: int
+    cpu: dict[str, _Thread]
+    sysinfo: _System = msgspec.field(default_factory=_System)
+
+
+def read(source: Source) -> Reading:
+    """The histograms of results.json.  Raises UsageError."""
+    text = "\n".join(line for _, line in source.lines())
+    file = json_text.convert(source, json_text.parse(source, text), _File)
+    if file.version != 3:
+        source.refuse(
+            f"version {file.version}", do="rtstone knows version 3, of jitterdebugger 0.3"
+        )
+    unit_ns = _STEPS.get(file.sysinfo.resolution_in_ns)
+    if unit_ns is None:
+        source.refuse(f"resolution_in_ns {file.sysinfo.resolution_in_ns} is neither 1 nor 1000")
+    if not file.cpu or set(file.cpu) != {str(n) for n in range(len(file.cpu))}:
+        source.refuse("the threads are not numbered from 0")
+    return Reading(
+        tool="jitterdebugger 0.3", benches=[BENCH], conditions=_conditions(file.sysinfo),
+        results=[
+            _result(source, f"thread {number}", file.cpu[str(number)], unit_ns)
+            for number in range(len(file.cpu))
+        ],
+    )  # fmt: skip
+
+
+def _result(source: Source, name: str, thread: _Thread, unit_ns: int) -> Result:
+    counts = json_text.buckets(source, thread.histogram, name)
+    within = sum(counts.values())
+    if thread.count < within:
+        source.refuse(f"{name}: count {thread.count}, but {within} samples in the histogram")
+    some = thread.count > 0
+    series = Series(
+        name=name, n=thread.count, counts=counts, overflow=thread.count - within, unit_ns=unit_ns,
+        min=thread.min if some else None, max=thread.max if some else None,
+        mean=thread.avg if some else None,
+    )  # fmt: skip
+    return result(source, BENCH.id, series, flags=["omission"])
+
+
+def _conditions(system: _System) -> dict[str, Value]:
+    told: dict[str, Value] = {
+        "kernel.name": system.sysname, "kernel.release": system.release,
+        "kernel.version": system.version, "machine.arch": system.machine,
+        "machine.host": system.nodename,
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def read_raw(source: Source) -> Reading:
+    """The samples of samples.raw, each with its time.  Raises UsageError.
+
+    The file has no head and no total: what was lost at its end in whole records cannot be seen.
+    """
+    import numpy as np
+
+    size = len(source.data)
+    if size % _RECORD:
+        source.cut(f"{size} bytes are not whole records of {_RECORD}")
+    kind = np.dtype([("thread", "<u4"), ("s", "<i8"), ("ns", "<i8"), ("value", "<u8")])
+    rows = np.frombuffer(source.data, kind)
+    if np.any((rows["s"] < 0) | (rows["s"] > 1 << 33)) or np.any(rows["ns"] // 10**9 != 0):
+        source.refuse("a time of a sample is no time", do="is it samples.raw of jitterdebugger?")
+    if np.any(rows["value"] >= 1 << 50):
+        source.refuse("a sample is too large to be true", do="is it samples.raw of jitterdebugger?")
+    results = []
+    for thread in np.unique(rows["thread"]):
+        own = rows[rows["thread"] == thread]
+        at = own["s"] * 10**9 + own["ns"]
+        if np.any(np.diff(at) < 0):
+            source.refuse(f"the samples of thread {thread} are not in the order of time")
+        results.append(_raw(source, int(thread), at - at[0], own["value"]))
+    return Reading(tool="jitterdebugger 0.3", benches=[BENCH], results=results)
+
+
+def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.uint64]) -> Result:
+    """One thread: all samples, and its largest with their times."""
+    import numpy as np
+
+    found, counts = np.unique(values, return_counts=True)
+    largest = np.argsort(values, kind="stable")[::-1][:_WORST]
+    series = Series(
+        name=f"thread {thread}", n=len(values),
+        counts=dict(zip(found.tolist(), counts.tolist(), strict=True)),
+        min=int(found[0]), max=int(found[-1]),
+    )  # fmt: skip
+    span = int(at[-1])
+    return result(
+        source, BENCH.id, series, flags=["omission", "unit_assumed"],
+        evidence={"section_ns": span} if span else {},
+        worst=[
+            Worst(value=float(values[i]) * US, index=int(i), at_s=round(int(at[i]) / 1e9, 9))
+            for i in largest
+        ],
+    )  # fmt: skip

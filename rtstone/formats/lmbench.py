@@ -1,0 +1,80 @@
+"""lmbench: lat_syscall and its kin (one line each), and lat_ctx (a table per size).
+
+lmbench prints one figure per measurement, without the number of samples behind it: a mean or a
+median of its own repetitions, net of its own overhead.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rtstone.formats.reading import LOAD, Reading
+from rtstone.formats.source import Source
+from rtstone.model.documents import Figure, Result, Value
+from rtstone.wire.records import Bench, Param
+
+CALL = Bench(
+    "lmbench.call", "A call as lmbench measures it", "lmbench lat_syscall, lat_sig, lat_select, …",
+    "Time of an operation, from many in a row.",
+    params=[Param("call", "text", help="What lmbench calls it.")],
+)  # fmt: skip
+SWITCH = Bench(
+    "lmbench.ctx", "Context switch as lmbench lat_ctx measures it", "lmbench lat_ctx",
+    "A token goes round in a ring of processes through pipes; less the cost of the pipes.",
+    params=[
+        Param("size", "size", "B", help="What each process touches."),
+        Param("procs", "int", help="Processes in the ring."),
+    ],
+)  # fmt: skip
+
+_NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,9})?)"
+_CALL = re.compile(rf"([A-Z][\w/+ ']*(?: latency)?): {_NUMBER} microseconds")
+_RING = re.compile(rf'"size=([0-9]{{1,12}})k ovr={_NUMBER}')
+_STEP = re.compile(rf"([0-9]{{1,12}}) {_NUMBER}")
+
+
+def read(source: Source) -> Reading:
+    """The figures.  Raises UsageError for a line that is none of them."""
+    results: list[Result] = []
+    size: int | None = None
+    for number, line in source.lines():
+        text = line.strip()
+        if found := _CALL.fullmatch(text):
+            size = None
+            results.append(_result(CALL, {"call": found[1]}, found[2], {}))
+        elif found := _RING.fullmatch(text):
+            size = source.number(found[1], number, "size") * 1024
+            overhead: dict[str, Value] = {"overhead_ns": _ns(found[2])}
+        elif (found := _STEP.fullmatch(text)) and size is not None:
+            procs = source.number(found[1], number, "number of processes")
+            results.append(_result(SWITCH, {"size": size, "procs": procs}, found[2], overhead))
+        elif text:
+            source.refuse(f"'{text[:40]}' is no line of lat_syscall or lat_ctx", number)
+    source.check_end()
+    if not results:
+        source.cut("no figure")
+    _check_once(source, results)
+    benches = {SWITCH.id: SWITCH, CALL.id: CALL}
+    return Reading(
+        tool="lmbench", results=results,
+        benches=[benches[name] for name in dict.fromkeys(result.bench for result in results)],
+    )  # fmt: skip
+
+
+def _result(
+    bench: Bench, params: dict[str, Value], text: str, evidence: dict[str, Value]
+) -> Result:
+    return Result(
+        case=1, bench=bench.id, params=params, load=LOAD, status="ok", evidence=evidence,
+        figures={"time": Figure(value=_ns(text), unit="ns")}, flags=["imported", "statistics_only"],
+    )  # fmt: skip
+
+
+def _ns(microseconds: str) -> float:
+    return round(float(microseconds) * 1000, 4)
+
+
+def _check_once(source: Source, results: list[Result]) -> None:
+    told = [f"{result.bench} {result.params}" for result in results]
+    if twice := next((one for one in told if told.count(one) > 1), None):
+        source.refuse(f"{twice} is there twice", do="import one run's file at a time")

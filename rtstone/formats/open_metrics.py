@@ -1,0 +1,118 @@
+"""OpenMetrics text, version 1.0: what Prometheus and its kin scrape or take from a file.
+
+Times are in seconds, the base unit there.  A bucket holds what is less than or equal to ``le``: the
+upper edge of a tool's bucket, and of rtstone's own, which are known by their middle, that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+
+from rtstone.formats import rows
+from rtstone.formats.table import Written, refused
+from rtstone.model.documents import Result, Run
+
+_BASE = {"ns": ("seconds", Decimal(10) ** -9)}  # unit of a result: its name here, its size
+_GAUGES: dict[str, tuple[str, Callable[[Result], float | None]]] = {
+    "min": ("Least sample.", lambda r: r.min),
+    "max": ("Largest sample, within the time and under the load of the run.", lambda r: r.max),
+}
+_COUNTS: dict[str, tuple[str, Callable[[Result], float | None]]] = {
+    "overflow": ("Samples beyond the histogram.", lambda r: r.overflow),
+    "missed": ("Activations that never happened.", lambda r: r.missed),
+}
+
+
+def write(run: Run) -> Written:
+    """Histograms, extremes, counts and figures of a run.  Raises UsageError if it has none."""
+    measured = [result for result in run.results if result.n]
+    figures = [result for result in run.results if result.figures]
+    if not measured and not figures:
+        raise refused(run, "nothing measured")
+    lines: list[str] = []
+    for unit in dict.fromkeys(result.unit for result in measured):
+        lines += _of_unit(run, unit, [result for result in measured if result.unit == unit])
+    for name, (text, of) in _COUNTS.items():
+        known = [(result, value) for result in measured if (value := of(result)) is not None]
+        lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if known else []
+        lines += [f"rtstone_{name}_samples{_labels(run, r)} {value}" for r, value in known]
+    lines += _figures(run, figures)
+    return Written("\n".join([*lines, "# EOF", ""]).encode(), _lost(run, measured))
+
+
+def _of_unit(run: Run, unit: str, results: list[Result]) -> Iterator[str]:
+    name, size = _BASE.get(unit, (unit, Decimal(1)))
+    yield from _family(f"rtstone_sample_{name}", "histogram", "Samples of a case.", name)
+    for result in results:
+        yield from _histogram(run, result, f"rtstone_sample_{name}", size)
+    for kind, (text, of) in _GAUGES.items():
+        known = [(result, value) for result in results if (value := of(result)) is not None]
+        if known:
+            yield from _family(f"rtstone_{kind}_{name}", "gauge", text, name)
+        for result, value in known:
+            yield f"rtstone_{kind}_{name}{_labels(run, result)} {_number(value, size)}"
+
+
+def _family(name: str, kind: str, text: str, unit: str) -> list[str]:
+    return [f"# TYPE {name} {kind}", f"# UNIT {name} {unit}", f"# HELP {name} {text}"]
+
+
+def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[str]:
+    """Cumulative buckets; the sum only where all samples are known and none is negative."""
+    width = result.evidence.get("bucket_ns")
+    edge = width if isinstance(width, int | float) and width > 1 else 0
+    upto = 0
+    for value, count in result.histogram:
+        upto += count
+        le = _number(value + edge, size)
+        yield f"{name}_bucket{_labels(run, result, le=le)} {upto}"
+    yield f"{name}_bucket{_labels(run, result, le='+Inf')} {result.n}"
+    if result.mean is not None and (result.min or 0) >= 0:
+        yield f"{name}_count{_labels(run, result)} {result.n}"
+        total = Decimal(repr(result.mean)) * result.n * size
+        yield f"{name}_sum{_labels(run, result)} {_plain(total)}"
+
+
+def _figures(run: Run, results: Iterable[Result]) -> list[str]:
+    told = [
+        f"rtstone_figure{_labels(run, result, figure=name, unit=figure.unit)} {figure.value}"
+        for result in results
+        for name, figure in result.figures.items()
+        if figure.value is not None
+    ]
+    head = ["# TYPE rtstone_figure gauge", "# HELP rtstone_figure Single figures of a case."]
+    return head + told if told else []
+
+
+def _labels(run: Run, result: Result, **more: str) -> str:
+    named = rows.key(run, result)._asdict() | more
+    pairs = [f'{name}="{_escaped(str(value))}"' for name, value in named.items() if value != ""]
+    return "{" + ",".join(pairs) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float, size: Decimal) -> str:
+    """Exact: a value in ns has few digits, and keeps them in seconds."""
+    return _plain(Decimal(repr(value)) * size)
+
+
+def _plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{text}.0" if "." not in text else text
+
+
+def _lost(run: Run, measured: list[Result]) -> list[str]:
+    told = ["percentiles, conditions, evidence, flags, traces and worst samples"]
+    blank = len([r for r in run.results if not r.n and not r.figures])
+    if blank:
+        told.append(f"{blank} results without samples or figures")
+    if any(result.corrected for result in measured):
+        told.append("distributions corrected for omitted activations")
+    if any(result.negative for result in measured):
+        told.append("sums of results with negative samples")
+    return told

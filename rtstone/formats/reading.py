@@ -1,0 +1,239 @@
+"""What a file of another tool tells, checked against itself and made a run.
+
+The tools count in buckets of whole units.  A bucket stands at the value that the tool printed: that
+is its lower edge, for the tools cut off and do not round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from math import gcd, sqrt
+from typing import Any, Never
+
+import msgspec
+
+from rtstone.formats.source import HIGHEST, Source, printable
+from rtstone.model.documents import Result, Run, Target, Value
+from rtstone.model.imported import PLACE, TOOL
+from rtstone.model.plan import Case, Plan, run_id
+from rtstone.stats.pool import percentiles
+from rtstone.wire.records import Bench
+
+LOAD = "unknown"  # the tools do not know what ran beside them
+US, NS = 1000, 1  # ns of a unit
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """One distribution as a tool recorded it, in its own units.
+
+    ``n`` includes ``overflow``, the samples beyond the histogram.  ``counts`` is by value; it is
+    empty, and ``overflow`` 0, if the tool kept no histogram.  ``mean_within``: how far the printed
+    mean may lie below and above the true one.  ``untold``: samples may be missing in ``n``, nobody
+    knows how many.  ``approximate``: values are to 1 part in 256, as in rtstone's own histograms.
+    """
+
+    name: str
+    n: int
+    counts: Mapping[int, int]
+    unit_ns: int = US
+    width: int = 1
+    overflow: int = 0
+    min: int | None = None
+    max: int | None = None
+    mean: float | None = None
+    mean_within: tuple[float, float] = (0.005, 0.005)
+    untold: bool = False
+    approximate: bool = False
+    line: int | None = None  # of the file, where a contradiction is told
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader makes of a file.  ``tool`` is its name with the version as far as it is known.
+
+    ``command``: the tool's own; ``measured``: when, as the tool told it.
+    """
+
+    tool: str
+    results: list[Result]
+    benches: list[Bench]
+    command: str | None = None
+    measured: str | None = None
+    conditions: dict[str, Value] = {}
+    notes: list[str] = []
+    duration_s: float | None = None
+
+
+# ---- series -------------------------------------------------------------------------------------
+
+
+def result(
+    source: Source,
+    bench: str,
+    series: Series,
+    *,
+    flags: Sequence[str] = (),
+    params: Mapping[str, Value] | None = None,
+    evidence: Mapping[str, Value] | None = None,
+    load: str = LOAD,
+    **members: Any,
+) -> Result:
+    """The result of a series, after it was found to be without contradiction."""
+    _check(source, series)
+    ns = series.unit_ns
+    points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
+    kept = bool(points) and not series.untold
+    told = [flag for flag, holds in _occasions(series).items() if holds]
+    made = Result(
+        case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
+        n=series.n, overflow=series.overflow, histogram=points,
+        min=_ns(series.min, ns), mean=_ns(_mean(series), ns), max=_ns(series.max, ns),
+        sd=_ns(_sd(series), ns), ci95={"p50": None, "p99": None},
+        flags=["imported", *told, *flags],
+        evidence={"bucket_ns": series.width * ns if points else None, **(evidence or {})},
+    )  # fmt: skip
+    known = percentiles(points, series.n, series.overflow, None) if kept else {}
+    return msgspec.structs.replace(made, **known, **members)
+
+
+def _occasions(series: Series) -> dict[str, bool]:
+    return {
+        "buckets": bool(series.counts) and series.width * series.unit_ns > NS,
+        "beyond": series.overflow > 0 or series.untold,
+        "statistics_only": not series.counts and not series.overflow,
+    }
+
+
+def _ns(value: float | None, ns: int) -> float | None:
+    return None if value is None else round(value * ns, 4)
+
+
+def _mean(series: Series) -> float | None:
+    """The mean of the histogram where it holds all samples: the printed one was cut or rounded."""
+    whole = series.counts and not series.overflow and not series.untold and series.width == 1
+    whole = whole and not series.approximate
+    return _sum(series) / series.n if whole else series.mean
+
+
+def _sum(series: Series) -> int:
+    return sum(value * count for value, count in series.counts.items())
+
+
+def _sd(series: Series) -> float | None:
+    """Of the histogram, None where samples lie beyond it."""
+    if series.n < 2 or not series.counts or series.overflow or series.untold:
+        return None
+    mean = _sum(series) / series.n
+    squares = sum(count * (value - mean) ** 2 for value, count in series.counts.items())
+    return sqrt(squares / (series.n - 1))
+
+
+def _check(source: Source, series: Series) -> None:
+    """Refuses a series that contradicts itself."""
+
+    def refuse(what: str) -> Never:
+        name = f"{series.name}: " if series.name else ""
+        source.refuse(f"{name}{what}", series.line)
+
+    within = sum(series.counts.values())
+    if series.counts and within + series.overflow != series.n:
+        refuse(
+            f"{within} samples in the histogram and {series.overflow} beyond it are not the "
+            f"{series.n} that were counted"
+        )
+    if min([series.n, series.overflow, *series.counts, *series.counts.values()]) < 0:
+        refuse("a number is negative")
+    low, high = series.min, series.max
+    for value in (low, high, series.mean):
+        if value is not None and not 0 <= value * series.unit_ns < HIGHEST:
+            refuse(f"{value} is no time")
+    if low is not None and high is not None and low > high:
+        refuse(f"the minimum {low} is larger than the maximum {high}")
+    if wrong := _extremes(series) or _mean_wrong(series):
+        refuse(wrong)
+
+
+def _extremes(series: Series) -> str | None:
+    """What is wrong with the minimum and the maximum, None if they are those of the histogram."""
+    values = [value for value, count in series.counts.items() if count]
+    if not values or series.min is None or series.max is None:
+        return None
+    first, last = min(values), max(values)
+    if not first <= series.min < first + series.width:
+        return f"the minimum {series.min} is not in the lowest bucket, {first}"
+    if series.overflow or series.untold:
+        beyond = series.max >= last + series.width
+        return None if beyond else f"the maximum {series.max} is not beyond the histogram"
+    fits = last <= series.max < last + series.width
+    return None if fits else f"the maximum {series.max} is not in the highest bucket, {last}"
+
+
+def _mean_wrong(series: Series) -> str | None:
+    """What is wrong with the mean, None if it is that of the histogram or cannot be told."""
+    mean, (below, above) = series.mean, series.mean_within
+    if mean is None or series.min is None or series.max is None:
+        return None
+    slack = 1 + abs(mean) / 128 if series.approximate else 1e-9 * (1 + abs(mean))
+    if not series.min - below - slack <= mean <= series.max + slack:
+        return f"the mean {mean:g} is not between the minimum and the maximum"
+    if not series.counts or series.untold or not series.n:
+        return None
+    # What lies beyond the histogram is above its last bucket and at most the maximum.
+    beyond = series.overflow * (max(series.counts) + series.width), series.overflow * series.max
+    least, most = ((_sum(series) + rest) / series.n for rest in beyond)
+    if not least - below - slack <= mean <= most + above + series.width - 1 + slack:
+        told = f"{least:g}" if not series.overflow else f"from {least:g} to {most:g}"
+        return f"the mean {mean:g} is not that of the histogram, {told}"
+    return None
+
+
+def step(values: Sequence[int]) -> int:
+    """The widest bucket that values may be the edges of, where a tool does not tell it."""
+    return gcd(*values) or 1
+
+
+# ---- the run ------------------------------------------------------------------------------------
+
+
+def document(reading: Reading, source: Source, form: str, command: list[str]) -> tuple[Plan, Run]:
+    """The run of a reading, and the plan to store it under."""
+    created = datetime.now(UTC)
+    name = reading.tool.partition(" ")[0]
+    target = Target(
+        name=PLACE + name,
+        detail={
+            TOOL: printable(reading.tool), "format": form, "file": source.name.rpartition("/")[2],
+            "sha256": hashlib.sha256(source.data).hexdigest(),
+        },
+    )  # fmt: skip
+    plan = Plan(
+        run_id=run_id(created, name), created=created.isoformat(timespec="seconds"),
+        command=command, suite=None, target=target, keep_idle=False,
+        cases=[
+            Case(number, bench, dict(params))
+            for number, (bench, params) in enumerate(_cases(reading.results), 1)
+        ],
+        benches={bench.id: bench for bench in reading.benches},
+    )  # fmt: skip
+    numbers = {(case.bench, str(case.params)): case.id for case in plan.cases}
+    told = {"tool.command": reading.command, "tool.measured": reading.measured}
+    conditions = {k: v for k, v in (reading.conditions | told).items() if v is not None}
+    run = Run(
+        run_id=plan.run_id, created=plan.created, status="complete", command=command,
+        target=target,
+        conditions={k: printable(v) if isinstance(v, str) else v for k, v in conditions.items()},
+        results=[
+            msgspec.structs.replace(r, case=numbers[r.bench, str(r.params)])
+            for r in reading.results
+        ],
+        benches=reading.benches, notes=[*map(printable, reading.notes)],
+        duration_s=reading.duration_s,
+    )  # fmt: skip
+    return plan, run
+
+
+def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:
+    """Series of one bench and one set of parameters are one case."""
+    found = {(result.bench, str(result.params)): result.params for result in results}
+    return [(bench, params) for (bench, _), params in found.items()]

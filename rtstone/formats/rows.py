@@ -1,0 +1,107 @@
+"""A run as flat rows, for tables: one for each statistic, or for each bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rtstone.model.documents import Distribution, Result, Run, Value
+
+STATISTICS = (
+    "min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "raw_min", "raw_max",
+    "overflow", "negative", "missed", "warmup", "batch",
+)  # fmt: skip
+COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # these have no unit
+VARIANTS = ("observed", "corrected")  # corrected: with the omitted activations
+
+
+class Key(NamedTuple):
+    """What every row of a result begins with."""
+
+    run_id: str
+    target: str
+    case: int
+    bench: str
+    params: str
+    load: str
+    series: str
+    status: str
+
+
+class Statistic(NamedTuple):
+    """One figure of a result; ``unit`` is "count" for what is counted."""
+
+    variant: str
+    n: int
+    statistic: str
+    value: float | int | None
+    unit: str
+
+
+class Bucket(NamedTuple):
+    """A bucket; without a value: samples beyond the histogram."""
+
+    variant: str
+    n: int
+    value: float | None
+    unit: str
+    samples: int
+
+
+def key(run: Run, result: Result) -> Key:
+    """The beginning of the rows of a result."""
+    return Key(
+        run.run_id, run.target.name, result.case, result.bench, params(result.params), result.load,
+        result.series, result.status,
+    )  # fmt: skip
+
+
+def params(values: dict[str, Value]) -> str:
+    """``a=1;b=on``; in base units."""
+    texts = {name: _text(value) for name, value in values.items()}
+    return ";".join(f"{name}={text}" for name, text in texts.items())
+
+
+def statistics(result: Result) -> Iterator[Statistic]:
+    """All that is known of a result in one figure each; what is not known is left out."""
+    for variant, found in _variants(result):
+        for name in STATISTICS:
+            value = getattr(found, name, None)
+            if value is not None and (found.n or value):
+                unit = "count" if name in COUNTS else result.unit
+                yield Statistic(variant, found.n, name, value, unit)
+        if not found.n and not result.figures:
+            yield Statistic(variant, 0, "n", 0, "count")
+    for name, figure in result.figures.items():
+        yield Statistic("figure", result.n, name, figure.value, figure.unit)
+
+
+def buckets(result: Result) -> Iterator[Bucket]:
+    """Its histograms, and what lies beyond them."""
+    for variant, found in _variants(result):
+        for value, count in found.histogram:
+            yield Bucket(variant, found.n, value, result.unit, count)
+        beyond = found.n - sum(count for _, count in found.histogram)
+        if beyond:
+            yield Bucket(variant, found.n, None, result.unit, beyond)
+
+
+def _variants(result: Result) -> Iterator[tuple[str, Result | Distribution]]:
+    yield VARIANTS[0], result
+    if result.corrected:
+        yield VARIANTS[1], result.corrected
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "" if value is None else str(value)
+
+
+def lost(run: Run, *, statistics: bool) -> list[str]:
+    """What a table of these rows does not hold."""
+    names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes"]
+    names += ["histograms"] if statistics else ["statistics", "figures"]
+    told = [", ".join(names) + "; rtstone show --json has them"]
+    texts = sum(len(result.tables) for result in run.results)
+    return told + ([f"{texts} tables of text"] if texts else [])

@@ -1,0 +1,196 @@
+"""rtla timerlat hist and rtla osnoise hist: a column per CPU, and for timerlat per context.
+
+The first row of a bucket is its index; the size of buckets (-b) is told nowhere and taken for the
+widest that the indexes allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtstone.formats.reading import NS, US, Reading, Series, result, step
+from rtstone.formats.source import Source
+from rtstone.model.documents import Result, Value
+from rtstone.wire.records import Bench
+
+_TITLE = re.compile(r"# RTLA (timerlat|osnoise) histogram")
+_UNIT = re.compile(r"# Time unit is \w+ \((ns|us)\)")
+_DURATION = re.compile(r"# Duration: +([0-9]{1,6}) +([0-9]{1,2}):([0-9]{2}):([0-9]{2})")
+_COLUMN = re.compile(r"(IRQ|Thr|Usr|CPU)-([0-9]{3,6})")
+_MISSED = "events missed"
+_SUMMARY = ("over", "count", "min", "avg", "max")
+_ALL = "ALL:"
+_FEW = 5  # other lines that are kept as notes
+
+_KINDS = {
+    "IRQ": Bench(
+        "timerlat.irq", "Timer interrupt latency as rtla timerlat measures it", "rtla timerlat",
+        "From the time that a timer was set for to its interrupt handler.",
+    ),
+    "Thr": Bench(
+        "timerlat.thread", "Thread latency as rtla timerlat measures it", "rtla timerlat",
+        "From the time that a timer was set for to the kernel thread that waits for it.",
+    ),
+    "Usr": Bench(
+        "timerlat.user", "Return to user space as rtla timerlat measures it", "rtla timerlat",
+        "From the time that a timer was set for to user space again.",
+    ),
+    "CPU": Bench(
+        "osnoise", "Noise as rtla osnoise measures it", "rtla osnoise",
+        "A thread reads the clock without pause; each gap above a threshold is a sample.",
+    ),
+}  # fmt: skip
+
+
+class _Column(NamedTuple):
+    """Where a distribution stands."""
+
+    kind: str
+    cpu: int
+
+
+class _Text:
+    """The lines of the file, in the order that rtla writes them."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.lines = [(number, line.strip()) for number, line in source.lines() if line.strip()]
+        self._at = 0
+        while self._at < len(self.lines) and not _TITLE.match(self.lines[self._at][1]):
+            self._at += 1
+        if self._at == len(self.lines):
+            source.refuse("no '# RTLA timerlat histogram' or '# RTLA osnoise histogram'")
+        self.tool = self._match(_TITLE, "more than the title of a histogram")[1]
+        self.unit_ns = {"ns": NS, "us": US}[self._match(_UNIT, "no '# Time unit'")[1]]
+        spans = [int(text) for text in self._match(_DURATION, "no '# Duration'").groups()]
+        self.duration_s = ((spans[0] * 24 + spans[1]) * 60 + spans[2]) * 60 + spans[3]
+        self.columns = self._columns()
+        self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
+        while (row := self._peek())[1][:1].isdigit():
+            self._row(*row)
+        self.summary = {name: self._summary(name, len(self.columns)) for name in _SUMMARY}
+        self.rest = [line for _, line in self._all()]
+
+    def _peek(self) -> tuple[int, str]:
+        if self._at >= len(self.lines):
+            self.source.cut("no line follows", self.lines[-1][0] if self.lines else 1)
+        return self.lines[self._at]
+
+    def _match(self, pattern: re.Pattern[str], lack: str) -> re.Match[str]:
+        number, line = self._peek()
+        found = pattern.fullmatch(line)
+        if not found:
+            self.source.refuse(lack, number)
+        self._at += 1
+        return found
+
+    def _columns(self) -> list[_Column]:
+        number, line = self._peek()
+        head, *names = line.split()
+        if head != "Index":
+            self.source.refuse("no 'Index'", number, "import a file written without --no-index")
+        found = [_COLUMN.fullmatch(name) for name in names]
+        columns = [_Column(m[1], self.source.number(m[2], number)) for m in found if m]
+        if not columns:
+            self.source.refuse("no CPU has samples", number)
+        if len(columns) != len(names) or len(set(columns)) != len(columns):
+            self.source.refuse("the names of the columns are not those of rtla", number)
+        self._at += 1
+        return columns
+
+    def _row(self, number: int, line: str) -> None:
+        value, *counts = [self.source.number(word, number) for word in line.split()]
+        if len(counts) != len(self.columns):
+            self.source.refuse(f"{len(counts)} counts for {len(self.columns)} columns", number)
+        if self.rows and value <= self.rows[-1][1]:
+            self.source.refuse(f"bucket {value} is not above the one before", number)
+        self.rows.append((number, value, counts))
+        self._at += 1
+
+    def _summary(self, name: str, width: int) -> tuple[int, list[float | None]]:
+        """A line of the summary; a dash is what a CPU without samples has."""
+        number, line = self._peek()
+        head, *words = line.split()
+        if head != f"{name}:":
+            self.source.refuse(f"'{line[:20]}' in place of '{name}:'", number)
+        if len(words) != width:
+            self.source.refuse(f"{len(words)} numbers for {width} columns", number)
+        self._at += 1
+        return number, [self._value(word, name, number) for word in words]
+
+    def _value(self, word: str, name: str, number: int) -> float | None:
+        if word == "-" and name in {"min", "avg", "max"}:
+            return None
+        whole, point, part = word.partition(".")
+        if name != "avg" or not point:
+            return self.source.number(word, number, name)
+        self.source.number(part, number, name)
+        return float(f"{self.source.number(whole, number, name)}.{part}")
+
+    def _all(self) -> list[tuple[int, str]]:
+        """Checks the summary of all CPUs, if there is one; what follows."""
+        if self._at < len(self.lines) and self.lines[self._at][1].startswith(_ALL):
+            _, line = self._peek()
+            self._at += 1
+            kinds = line.removeprefix(_ALL).split()
+            for name in ("count", "min", "avg", "max"):
+                self._check_all(name, kinds, *self._summary(name, len(kinds)))
+        return self.lines[self._at :]
+
+    def _check_all(
+        self, name: str, kinds: Sequence[str], number: int, values: list[float | None]
+    ) -> None:
+        """The average is of samples that are not here, and not checked."""
+        for kind, value in zip(kinds, values, strict=True):
+            own = [
+                told
+                for column, told in zip(self.columns, self.summary[name][1], strict=True)
+                if column.kind == kind and told is not None
+            ]
+            folded = {"count": sum(own), "min": min(own), "max": max(own)} if own else {}
+            if value != folded.get(name, value):
+                self.source.refuse(f"{name} {value} of {kind} is not that of the CPUs", number)
+
+
+def read(source: Source) -> Reading:
+    """The histograms of the CPUs.  Raises UsageError."""
+    text = _Text(source)
+    source.check_end()
+    kinds = dict.fromkeys(column.kind for column in text.columns)
+    order = sorted(
+        range(len(text.columns)), key=lambda i: (list(kinds).index(text.columns[i].kind), i)
+    )
+    lost = any(_MISSED in line for line in text.rest)
+    return Reading(
+        tool=f"rtla {text.tool}",
+        results=[_result(source, text, place, lost) for place in order],
+        benches=[_KINDS[kind] for kind in kinds],
+        notes=text.rest[:_FEW], duration_s=text.duration_s,
+    )  # fmt: skip
+
+
+def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
+    kind, cpu = text.columns[place]
+    line = text.summary["count"][0]
+
+    def of(name: str) -> float | None:
+        return text.summary[name][1][place]
+
+    n = int(of("count") or 0)
+    low, high = of("min"), of("max")
+    noise = kind == "CPU"
+    series = Series(
+        name=f"cpu {cpu}", n=n, overflow=int(of("over") or 0),
+        counts={value: counts[place] for _, value, counts in text.rows if counts[place]},
+        unit_ns=text.unit_ns, width=step([value for _, value, _ in text.rows]) if text.rows else 1,
+        min=int(low) if n and low is not None else None,
+        max=int(high) if n and high is not None else None,
+        mean=of("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005), line=line,
+    )  # fmt: skip
+    evidence: dict[str, Value] = {"cpus": [cpu]}
+    if text.duration_s:
+        evidence["section_ns"] = text.duration_s * 10**9
+    flags = ([] if noise else ["omission"]) + (["samples_lost"] if lost else [])
+    return result(source, _KINDS[kind].id, series, flags=flags, evidence=evidence)

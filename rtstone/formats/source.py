@@ -1,0 +1,84 @@
+"""A file to import: its bytes, its lines by number, and how it is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Never
+
+from rtstone.errors import UsageError
+
+LARGEST = 256 << 20  # bytes; nine million raw samples
+LONGEST = 64 << 20  # bytes of a text, of which every number becomes an object
+STDIN = "-"
+HIGHEST = 1 << 62  # ns; larger values are no times but wrapped-around differences
+
+_WHOLE = "import the file whole, as the tool wrote it"
+
+
+class Source(NamedTuple):
+    """A file as it came; ``name`` is what errors call it."""
+
+    name: str
+    data: bytes
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """(number, text) of each line, from 1.  Refuses what is no text, or too long."""
+        if len(self.data) > LONGEST:
+            self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
+        try:
+            text = self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            self.refuse("not a text", line)
+        return enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+
+    def check_end(self) -> None:
+        """Refuses a text whose last line has no end: it may have been longer."""
+        if not self.data.endswith(b"\n"):
+            self.cut("the last line has no end", self.data.count(b"\n") + 1)
+
+    def number(self, text: str, line: int, what: str = "count") -> int:
+        """A whole number that is not negative.  Refuses all else."""
+        if not (text.isascii() and text.isdigit()):
+            self.refuse(f"{what} '{text[:40]}' is not a whole number from 0", line)
+        if len(text) > 30 or int(text) >= HIGHEST:
+            self.refuse(f"{what} {text[:40]} is too large to be true", line)
+        return int(text)
+
+    def cut(self, what: str, line: int | None = None) -> Never:
+        """Refuses a file that ends too early."""
+        self.refuse(f"the file is cut short, {what}", line)
+
+    def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
+        """Raises UsageError: what is wrong, where, what to do."""
+        place = self.name if line is None else f"{self.name} line {line}"
+        raise UsageError(f"{printable(what)}, in {place}; {do}")
+
+
+def printable(text: str) -> str:
+    """A text of a file in one line, without letters that a terminal would act upon."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+
+
+def read(name: str) -> Source:
+    """The file of that name; ``-`` is standard input.  Raises UsageError."""
+    try:
+        if name == STDIN:
+            return _bounded("standard input", sys.stdin.buffer.read(LARGEST + 1))
+        with Path(name).open("rb") as file:
+            return _bounded(name, file.read(LARGEST + 1))
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+    except ValueError as error:  # a NUL in a name
+        raise UsageError(f"not the name of a file, {name!r}") from error
+
+
+def _bounded(name: str, data: bytes) -> Source:
+    source = Source(name, data)
+    if len(data) > LARGEST:
+        source.refuse(f"more than {LARGEST >> 20} MiB", do="import a histogram in place of samples")
+    if not data.strip():
+        source.refuse("nothing in the file")
+    return source

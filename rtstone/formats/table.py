@@ -1,0 +1,123 @@
+"""Every format that rtstone reads or writes: one line each.  Modules are loaded when needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+from rtstone.errors import UsageError, unknown
+from rtstone.formats.reading import Reading, document
+from rtstone.formats.source import Source, read
+from rtstone.model.documents import Run
+from rtstone.model.plan import Plan
+
+
+class Written(NamedTuple):
+    """A run in another format; ``lost``: what that format cannot hold, a line each."""
+
+    data: bytes
+    lost: list[str]
+
+
+class Reader(NamedTuple):
+    """A format to import: what it is, the mark to know it by, and the function that reads it."""
+
+    title: str
+    mark: re.Pattern[bytes]
+    module: str
+    function: str = "read"
+
+    def read(self, source: Source) -> Reading:
+        """What the file tells.  Raises UsageError."""
+        module = import_module(f"rtstone.formats.{self.module}")
+        reader: Callable[[Source], Reading] = getattr(module, self.function)
+        return reader(source)
+
+
+class Writer(NamedTuple):
+    """A format to export to."""
+
+    title: str
+    module: str
+    function: str = "write"
+
+    def write(self, run: Run) -> Written:
+        """The run in that format.  Raises UsageError if nothing of it fits."""
+        module = import_module(f"rtstone.formats.{self.module}")
+        writer: Callable[[Run], Written] = getattr(module, self.function)
+        return writer(run)
+
+
+def _mark(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+READERS: Mapping[str, Reader] = {
+    "rteval": Reader("rteval's summary.xml", _mark(rb"<rteval[\s>]"), "rteval"),
+    "rtla": Reader(
+        "rtla timerlat hist, rtla osnoise hist",
+        _mark(rb"^# RTLA (timerlat|osnoise) histogram"), "rtla",
+    ),
+    "cyclictest": Reader(
+        "cyclictest -h and -H, its text", _mark(rb"^# Histogram\s*$"), "cyclictest_text"
+    ),
+    "cyclictest-json": Reader(
+        "cyclictest --json", _mark(rb'"rt_test_version:?"'), "cyclictest_json"
+    ),
+    "jitterdebugger": Reader(
+        "jitterdebugger's results.json", _mark(rb'"version"\s*:\s*\d+,\s*"(sysinfo|cpu)"'),
+        "jitterdebugger",
+    ),
+    "stress-ng": Reader("stress-ng --cyclic", _mark(rb"cyclic: sched SCHED_"), "stress_ng"),
+    "lmbench": Reader(
+        "lmbench's lat_syscall and lat_ctx",
+        _mark(rb'^(Simple [\w /]+: [\d.]+ microseconds|"size=\d+k ovr=)'), "lmbench",
+    ),
+    # thread, seconds and nanoseconds leave their high bytes empty
+    "jitterdebugger-raw": Reader(
+        "jitterdebugger's samples.raw",
+        re.compile(rb"\A..\0\0.{6}\0\0.{4}\0{4}.{6}\0\0", re.DOTALL), "jitterdebugger", "read_raw",
+    ),
+}  # fmt: skip
+
+WRITERS: Mapping[str, Writer] = {
+    "csv": Writer("statistics, a row each", "table_files", "csv_statistics"),
+    "csv-histogram": Writer("histograms, a row for each bucket", "table_files", "csv_histogram"),
+    "parquet": Writer("histograms as Parquet, which needs pyarrow", "table_files", "parquet"),
+    "hdrhistogram": Writer("HdrHistogram log, version 1.3", "hdr_log"),
+    "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics"),
+    "cyclictest-json": Writer("wake-up latencies as cyclictest --json", "cyclictest_out"),
+}
+
+
+def reader(name: str | None, source: Source) -> tuple[str, Reader]:
+    """The reader of that name, else of the format that the content tells.  Raises UsageError."""
+    if name is not None:
+        if name not in READERS:
+            raise unknown("format", name, READERS, "in --format")
+        return name, READERS[name]
+    found = next((pair for pair in READERS.items() if pair[1].mark.search(source.data)), None)
+    if found is None:
+        source.refuse("no format that rtstone knows", do=f"known: {', '.join(READERS)}")
+    return found
+
+
+def writer(name: str) -> Writer:
+    """The writer of that name.  Raises UsageError."""
+    if name not in WRITERS:
+        raise unknown("format", name, WRITERS, "in --format")
+    return WRITERS[name]
+
+
+def refused(run: Run, why: str) -> UsageError:
+    """The error for a run of which nothing fits into a format."""
+    return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
+
+
+def imported(name: str, form: str | None, command: list[str]) -> tuple[Plan, Run]:
+    """The run that a file makes, and the plan to store it under.  Raises UsageError."""
+    source = read(name)
+    known, found = reader(form, source)
+    return document(found.read(source), source, known, command)

@@ -1,0 +1,58 @@
+"""A run as a table: CSV of its statistics or of its histograms, and these as Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rtstone.errors import UsageError
+from rtstone.formats import rows
+from rtstone.formats.table import Written
+from rtstone.model.documents import Result, Run
+
+
+def csv_statistics(run: Run) -> Written:
+    """A row for each statistic of each result; times in the unit that the row names."""
+    data = _csv(rows.Statistic._fields, _flat(run, rows.statistics))
+    return Written(data, rows.lost(run, statistics=True))
+
+
+def csv_histogram(run: Run) -> Written:
+    """A row for each bucket; one without a value counts the samples beyond the histogram."""
+    data = _csv(rows.Bucket._fields, _flat(run, rows.buckets))
+    return Written(data, rows.lost(run, statistics=False))
+
+
+def parquet(run: Run) -> Written:
+    """The rows of ``csv_histogram`` as Parquet.  Raises UsageError if pyarrow is not installed."""
+    if find_spec("pyarrow") is None:
+        raise UsageError(
+            "Parquet needs pyarrow, in --format; install it with: pip install 'rtstone[parquet]'"
+        )
+    arrow: Any = import_module("pyarrow")
+    tables: Any = import_module("pyarrow.parquet")
+    names = [*rows.Key._fields, *rows.Bucket._fields]
+    kinds = {"case": arrow.int64(), "n": arrow.int64(), "samples": arrow.int64()}
+    kinds["value"] = arrow.float64()
+    schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in names])
+    found = list(_flat(run, rows.buckets))
+    columns = [[row[place] for row in found] for place in range(len(names))]
+    out = io.BytesIO()
+    tables.write_table(arrow.table(dict(zip(names, columns, strict=True)), schema=schema), out)
+    return Written(out.getvalue(), rows.lost(run, statistics=False))
+
+
+def _flat(run: Run, of: Callable[[Result], Iterable[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
+    return ((*rows.key(run, result), *row) for result in run.results for row in of(result))
+
+
+def _csv(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> bytes:
+    out = io.StringIO()
+    table = csv.writer(out)  # RFC 4180, with its line ends
+    table.writerow([*rows.Key._fields, *names])
+    table.writerows(found)
+    return out.getvalue().encode()

@@ -1,0 +1,207 @@
+"""How a publication's tables and figures are laid out, and what fills their places today.
+
+One TOML file for each source.  ``printed`` picks numbers of published.json by their members, those
+of a table, a column and an item taken together; ``here`` picks results of a run and what to show of
+them in the same way.  What stands nowhere in ``here`` needs a reason in ``lacks``, what stands
+nowhere in ``printed`` one in ``unprinted``: no place is empty without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rtstone.errors import UsageError, unknown
+from rtstone.model import toml
+from rtstone.published import Printed, find, sources
+
+HERE = Path(__file__).parent
+
+Statistic = Literal["min", "mean", "p50", "p99", "p999", "max"]  # of all samples of the results
+
+
+class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is shown of the results that were found, if it is no statistic; one of its members.
+
+    ``figure``: one of their figures, the first of these names that is there.  ``column`` of their
+    ``table``: the field in the row that is as ``where`` says; with ``all``: which of the rows of
+    these names have "yes" there.  ``param``: its values.  ``part``: what that part of the load did
+    in a second.  ``fact``: the first of these conditions of the run that is known.
+    """
+
+    figure: list[str] = []
+    table: str | None = None
+    column: str = ""
+    where: dict[str, str] = {}
+    all: list[str] = []
+    param: str | None = None
+    part: str | None = None
+    fact: list[str] = []
+
+
+class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to look for in a run; an empty member leaves it to the next wider place."""
+
+    bench: str = ""
+    params: dict[str, str | bool] = {}
+    load: str = ""
+    series: str | None = None
+    show: list[Statistic | Show] = []
+
+    def within(self, wider: Here) -> Here:
+        """This, with what only the wider place says."""
+        return Here(
+            bench=self.bench or wider.bench,
+            params={**wider.params, **self.params},
+            load=self.load or wider.load,
+            series=wider.series if self.series is None else self.series,
+            show=self.show or wider.show,
+        )
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published column, or a variant of this system's (a configuration, say)."""
+
+    label: str
+    printed: dict[str, str] = {}
+    here: Here = Here()
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is told of every system: a row of a table with systems as columns, or the reverse.
+
+    ``unit``: its own, if it is not the table's; ``at``: its place on the axis of a curve.
+    """
+
+    label: str
+    printed: dict[str, str] | None = None
+    here: Here | None = None
+    unit: str | None = None
+    at: float | None = None
+    lacks: str = ""
+    unprinted: str = ""
+    notes: list[str] = []
+
+
+class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure: drawn from the numbers of the table, or from the results behind it.
+
+    ``value``: the place of the number in a cell.  ``over``: what a curve's axis is.
+    """
+
+    kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
+    title: str
+    value: int = 0
+    over: str = ""
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table or a figure of the publication.
+
+    ``id`` is what published.json calls it, ``stub`` the head of its items.  ``unit`` is that of all
+    numbers without one of their own, ``form`` says what the numbers of a cell are.  ``said`` picks
+    what the publication states in words.
+    """
+
+    id: str
+    title: str
+    item: list[Item] = []
+    stub: str = ""
+    unit: str | None = None
+    form: str = ""
+    systems: Literal["rows", "columns"] = "columns"
+    printed: dict[str, str] = {}
+    here: Here = Here()
+    column: list[Axis] = []
+    variant: list[Axis] = []
+    said: list[dict[str, str]] = []
+    lacks: str = ""
+    unprinted: str = ""
+    notes: list[str] = []
+    draw: list[Draw] = []
+
+    def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
+        """The published numbers that this table and these places pick."""
+        merged = {"table": self.id, **self.printed}
+        for place in wanted:
+            merged |= place
+        return find(source=source, **merged)
+
+    def columns(self, source: str) -> list[Axis]:
+        """The published columns: as written, or one for each system of the numbers."""
+        if self.column:
+            return self.column
+        picked = [r for item in self.item if item.printed is not None
+                  for r in self.records(source, item.printed)]  # fmt: skip
+        return [
+            Axis(label=name, printed={"system": name})
+            for name in dict.fromkeys(r.system for r in picked)
+        ]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that a publication has to be laid out.
+
+    ``suites`` are run for it; ``printed`` is the year that its numbers are printed of.
+    """
+
+    title: str
+    printed: str
+    suites: list[str]
+    table: list[Table]
+    notes: list[str] = []
+
+
+def names() -> list[str]:
+    """The publications that can be reproduced."""
+    return sorted(path.stem for path in HERE.glob("*.toml"))
+
+
+@cache
+def layout(source: str) -> Layout:
+    """The layout of a publication.  Raises UsageError for an unknown one."""
+    if source not in names():
+        raise unknown("publication", source, names())
+    return read(source, HERE / f"{source}.toml")
+
+
+def read(source: str, path: Path) -> Layout:
+    """A layout.  Raises UsageError for one that picks nothing, or leaves a place without reason."""
+    try:
+        found = msgspec.convert(toml.read(path, "layout"), Layout)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"not a layout, {path}: {error}") from error
+    for table in found.table:
+        for place in _unexplained(source, table):
+            raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
+    return found
+
+
+def _unexplained(source: str, table: Table) -> Iterator[str]:
+    for item in table.item:
+        if not (item.here is not None or item.lacks or table.lacks):
+            yield f"'{item.label}' has nothing of this system; write here or lacks"
+        if item.printed is None and not (item.unprinted or table.unprinted):
+            yield f"'{item.label}' has nothing printed; write printed or unprinted"
+        if item.printed is not None and not table.records(source, item.printed):
+            yield f"'{item.label}' picks no published number; mend printed"
+    for said in table.said:
+        if not table.records(source, said):
+            yield f"said {said} picks no statement"
+    for axis in table.column:
+        if not table.records(source, axis.printed):
+            yield f"column '{axis.label}' picks no published number"
+
+
+def publication(source: str) -> str:
+    """The publication in a line, as published.json names it."""
+    return sources()[source].text
+
+
+def platform(source: str) -> str:
+    """What its author measured on."""
+    return sources()[source].platform

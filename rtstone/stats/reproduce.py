@@ -1,0 +1,429 @@
+"""A publication's tables from its layout, the published numbers, and runs of today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.errors import UsageError
+from rtstone.model import benches, reproduction
+from rtstone.model.documents import Figure, Result, Run, Status, Value
+from rtstone.model.reproduction import (
+    Cell,
+    Column,
+    Found,
+    Item,
+    Kind,
+    Reproduction,
+    Shown,
+    System,
+    Table,
+)
+from rtstone.published import Printed, layout
+from rtstone.published.layout import Here, Layout, Show
+from rtstone.stats import systems
+from rtstone.stats.conditions import unit as unit_of
+from rtstone.stats.pool import pooled
+from rtstone.wire.records import Bench
+
+_GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
+_TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_PLAIN = "transcribed"  # the quality of a number that nothing has to be said of
+
+_ONLY = layout.Axis(label="")  # the variant of a table that names none
+
+Place = tuple[int, int, int]  # table, item, system
+
+
+class Reproduced(NamedTuple):
+    """The document, and the results behind its cells, for figures that are drawn from them."""
+
+    document: Reproduction
+    results: dict[Place, list[Result]]
+
+
+class _Today(NamedTuple):
+    """A column of today with everything that was measured for it."""
+
+    column: Column
+    runs: list[Run]
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for run in self.runs for result in run.results]
+
+
+class _Source(NamedTuple):
+    """One of the systems of a table, and where its cells come from."""
+
+    system: System
+    printed: dict[str, str] | None  # None: one of today's
+    today: _Today | None = None
+    here: Here = Here()
+
+
+def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
+    """The tables of a publication beside what these runs found.
+
+    Runs that differ in nothing but the seed are one system.  Raises UsageError for an unknown
+    publication or a run that is named twice.
+    """
+    laid = layout.layout(source)
+    ids = [run.run_id for run in runs]
+    if twice := next((name for name in ids if ids.count(name) > 1), None):
+        raise UsageError(f"run named twice, {twice}; name runs that differ")
+    todays = [_today(system) for system in systems.systems(runs)] if runs else []
+    results: dict[Place, list[Result]] = {}
+    tables = []
+    for number, table in enumerate(laid.table):
+        made = _Table(source, table, todays)
+        tables.append(made.document())
+        results |= {(number, *place): found for place, found in made.results.items()}
+    return Reproduced(_document(source, laid, todays, tables), results)
+
+
+def _document(
+    source: str, laid: Layout, todays: Sequence[_Today], tables: list[Table]
+) -> Reproduction:
+    return Reproduction(
+        source=source,
+        title=laid.title,
+        publication=layout.publication(source),
+        platform=layout.platform(source),
+        printed=laid.printed,
+        suites=laid.suites,
+        columns=[today.column for today in todays],
+        tables=tables,
+        notes=laid.notes,
+    )
+
+
+# ---- today's systems ----------------------------------------------------------------------------
+
+
+def _today(system: systems.System) -> _Today:
+    first = system.first
+    detail = first.target.detail
+    modelled = [str(detail[name]) for name in ("title", "label") if detail.get(name)]
+    return _Today(
+        Column(
+            label=system.label,
+            kind="model" if modelled else "here",
+            target=first.target.name,
+            unit=unit_of(first) or "ns",
+            runs=[run.run_id for run in system.runs],
+            created=first.created,
+            system=_system(first),
+            model=", ".join(modelled) or None,
+            suites=list(dict.fromkeys(run.suite for run in system.runs if run.suite)),
+            loads=list(_loads(system.runs)),
+            remarks=list(dict.fromkeys(_remarks(system.runs))),
+        ),
+        system.runs,
+    )
+
+
+def _system(run: Run) -> str:
+    parts = [run.agent.os if run.agent else None, run.conditions.get("cpu.model")]
+    return ", ".join(str(part) for part in parts if part)
+
+
+def _loads(runs: Sequence[Run]) -> Iterator[str]:
+    """What the parts of each load did, the least and the most over all results."""
+    results = [result for run in runs for result in run.results if result.load_rates]
+    for load in dict.fromkeys(result.load for result in results):
+        under = [result for result in results if result.load == load]
+        parts = dict.fromkeys(rate.component for result in under for rate in result.load_rates)
+        yield f"{load}: {', '.join(f'{part} {_rates(part, under)}' for part in parts)}"
+
+
+def _remarks(runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        if run.status != "complete":
+            yield f"the run is incomplete: {run.reason or 'no reason was recorded'}"
+        if run.conditions.get("rights.realtime") is False:
+            yield "ran without real-time scheduling"
+        yield from run.notes
+
+
+# ---- a table ------------------------------------------------------------------------------------
+
+
+class _Table:
+    """The cells of a table, with the footnotes that they need."""
+
+    def __init__(self, source: str, table: layout.Table, todays: Sequence[_Today]) -> None:
+        self._source, self._table = source, table
+        self._todays = todays
+        self._footnotes: list[str] = []
+        self.results: dict[tuple[int, int], list[Result]] = {}
+        self._sources = [*self._published(), *self._of_today()]
+        self._common = self._in_all()
+
+    def _published(self) -> Iterator[_Source]:
+        for axis in self._table.columns(self._source):
+            yield _Source(System(label=axis.label, kind="printed"), axis.printed)
+
+    def _of_today(self) -> Iterator[_Source]:
+        for place, today in enumerate(self._todays):
+            for axis in self._table.variant or [_ONLY]:
+                label = ", ".join(filter(None, (today.column.label, axis.label)))
+                kind: Kind = today.column.kind
+                system = System(label=label, kind=kind, column=place)
+                yield _Source(system, None, today, axis.here.within(self._table.here))
+
+    def _in_all(self) -> list[str]:
+        """Remarks that stand at every number printed: told once, for all of them."""
+        told = [
+            _remarks_of(record)
+            for item in self._table.item
+            for source in self._sources
+            for record in self._records(item, source)
+            if record.value is not None
+        ]
+        return [text for text in (told[0] if told else []) if all(text in each for each in told)]
+
+    def _records(self, item: layout.Item, source: _Source) -> list[Printed]:
+        if item.printed is None or source.printed is None:
+            return []
+        return self._table.records(self._source, source.printed, item.printed)
+
+    def document(self) -> Table:
+        """The table with its cells filled."""
+        table = self._table
+        items = [self._item(place, item) for place, item in enumerate(table.item)]
+        shown = [record for said in table.said for record in table.records(self._source, said)]
+        printed = [f"all printed numbers: {'; '.join(self._common)}"] if self._common else []
+        return Table(
+            id=table.id, title=table.title, stub=table.stub, unit=table.unit, form=table.form,
+            across=table.systems == "columns", systems=[source.system for source in self._sources],
+            items=items, said=shown, notes=[*printed, *table.notes], footnotes=self._footnotes,
+            figures=[
+                reproduction.Figure(kind=d.kind, title=d.title, value=d.value, over=d.over)
+                for d in table.draw
+            ],
+        )  # fmt: skip
+
+    def _item(self, place: int, item: layout.Item) -> Item:
+        unit = self._table.unit if item.unit is None else item.unit
+        cells = []
+        for number, source in enumerate(self._sources):
+            if source.today is None:
+                cells.append(self._printed(item, source))
+            else:
+                cells.append(self._here(item, source, source.today, unit, (place, number)))
+        notes = [self._note(text) for text in item.notes]
+        return Item(label=item.label, unit=unit, cells=cells, at=item.at, notes=notes)
+
+    def _printed(self, item: layout.Item, source: _Source) -> Cell:
+        records = self._records(item, source)
+        if not records:
+            why = item.unprinted or self._table.unprinted or "not in the publication"
+            return Cell(notes=[self._note(f"not printed: {why}")])
+        told = dict.fromkeys(text for record in records for text in _remarks_of(record))
+        own = [text for text in told if text not in self._common]
+        notes = [self._note(f"printed number: {'; '.join(own)}")] if own else []
+        return Cell(printed=records, notes=notes)
+
+    def _here(
+        self,
+        item: layout.Item,
+        source: _Source,
+        today: _Today,
+        unit: str | None,
+        place: tuple[int, int],
+    ) -> Cell:
+        if item.here is None:
+            return Cell(notes=[self._note(f"not here: {item.lacks or self._table.lacks}")])
+        wanted = item.here.within(source.here)
+        results = _picked(wanted, today)
+        found = _found(wanted, results, today, unit)
+        if found.values:
+            self.results[place] = [result for result in results if _tells(result)]
+        notes = []
+        if found.status != "ok":
+            why = found.reason or "no reason was recorded"
+            notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
+        return Cell(here=found, notes=notes)
+
+    def _note(self, text: str) -> int:
+        """The number of a footnote; the same text has one."""
+        if text not in self._footnotes:
+            self._footnotes.append(text)
+        return self._footnotes.index(text) + 1
+
+
+def _remarks_of(record: Printed) -> list[str]:
+    """What has to be said of a published number: how sure it is, and its notes one by one."""
+    quality = [] if record.quality == _PLAIN else [record.quality]
+    return [*quality, *(record.note.split("; ") if record.note else [])]
+
+
+# ---- what is found ------------------------------------------------------------------------------
+
+
+def _picked(wanted: Here, today: _Today) -> list[Result]:
+    """The results of a place; what is known of a case that a target lacks may be less."""
+    table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
+    if table is None:
+        return []
+    params = {name: _base(table, name, given) for name, given in wanted.params.items()}
+    return [result for result in today.results if _fits(result, wanted, params)]
+
+
+def _base(table: Bench, name: str, given: str | bool) -> Value:
+    """A parameter as a run document has it, also where this target's table does not allow it."""
+    param = table.param(name)
+    if param is None or param.type in {"choice", "text", "cpus"}:
+        return given
+    free = structs.replace(param, min=None, max=None)
+    return benches.values(structs.replace(table, params=[free]), name, given)[0]
+
+
+def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
+    if result.bench != wanted.bench or (wanted.load and result.load != wanted.load):
+        return False
+    if wanted.series is not None and result.series != wanted.series and result.status == "ok":
+        return False
+    return all(result.params.get(name, value) == value for name, value in params.items())
+
+
+def _tells(result: Result) -> bool:
+    return bool(result.n or result.figures or result.tables)
+
+
+def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
+    if not wanted.bench:  # of the system itself
+        return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
+    if not results:
+        return Found(status="not run", reason=_not_run(wanted, today), bench=wanted.bench)
+    telling = [result for result in results if _tells(result)]
+    values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
+    if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
+        return Found(status="ok", values=values)
+    worst = max(results, key=lambda result: _GRAVITY.index(result.status))
+    spans = [span for result in telling if (span := _section(result)) is not None]
+    return Found(
+        status=worst.status,
+        reason=worst.reason,
+        values=values,
+        n=sum(result.n for result in telling),
+        results=len(telling),
+        load=results[0].load,
+        section_s=(min(spans), max(spans)) if spans else None,
+        flags=list(dict.fromkeys(flag for result in telling for flag in result.flags)),
+        bench=wanted.bench,
+    )
+
+
+def _measures(show: layout.Statistic | Show) -> bool:
+    return isinstance(show, str) or bool(show.figure)
+
+
+def _not_run(wanted: Here, today: _Today) -> str:
+    series = f", series {wanted.series}" if wanted.series else ""
+    under = f" under load {wanted.load}" if wanted.load else ""
+    runs = f"no run of this system ({', '.join(today.column.runs)})"
+    return f"{runs} has {wanted.bench}{series} with these parameters{under}"
+
+
+def _section(result: Result) -> float | None:
+    """How long was measured, in s; instructions have no time."""
+    section = result.evidence.get("section_ns") if result.unit == "ns" else None
+    number = isinstance(section, int | float) and not isinstance(section, bool)
+    return section / 1e9 if number and isinstance(section, int | float) and section > 0 else None
+
+
+def _shown(
+    show: layout.Statistic | Show, results: Sequence[Result], today: _Today, unit: str | None
+) -> Shown:
+    if isinstance(show, str):
+        return _statistic(show, [result for result in results if result.n], unit)
+    if show.figure:
+        return _figure(show.figure, results, unit)
+    if show.table is not None:
+        return Shown(value=_field(show, results))
+    if show.param is not None:
+        return Shown(value=_params(show.param, results, today))
+    if show.part is not None:
+        return Shown(value=_rates(show.part, results))
+    return Shown(value=_fact(show.fact, today.runs[0]))
+
+
+def _statistic(name: str, results: Sequence[Result], unit: str | None) -> Shown:
+    units = {result.unit for result in results}
+    if len(units) != 1:
+        return Shown(value=None)
+    return _converted([getattr(pooled(results), name)], units.pop(), unit)
+
+
+def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -> Shown:
+    found: list[Figure] = []
+    for result in results:
+        known = (result.figures[name] for name in names if name in result.figures)
+        found += [figure for figure in known if figure.value is not None][:1]
+    if len({figure.unit for figure in found}) != 1:
+        return Shown(value=None)
+    return _converted([figure.value for figure in found], found[0].unit, unit)
+
+
+def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
+    """The least and the most of some values in the unit of the table, where it is of their kind."""
+    known = [value for value in values if value is not None]
+    unit = unit.removesuffix(" per hop")
+    if unit in _TIMES and wanted in _TIMES:
+        known = [value * _TIMES[unit] / _TIMES[wanted] for value in known]
+        unit = wanted
+    if not known:
+        return Shown(value=None, unit=unit)
+    low, most = min(known), max(known)
+    return Shown(value=low, most=None if most == low else most, unit=unit)
+
+
+def _field(show: Show, results: Iterable[Result]) -> str | None:
+    """A field of a table that a bench tells; or which of several rows say yes."""
+    tables = [t for result in results for t in result.tables if t.title == show.table]
+    if not tables or show.column not in tables[0].columns:
+        return None
+    rows = [dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows]
+    if not show.all:
+        fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
+        return next((row[show.column] for row in fits), None)
+    first = tables[0].columns[0]
+    there = {row[first] for row in rows if row[show.column] == "yes"}
+    missing = [name for name in show.all if name not in there]
+    counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
+    return f"{counted}; not {', '.join(missing)}" if missing else counted
+
+
+def _params(name: str, results: Sequence[Result], today: _Today) -> str | None:
+    tables = [b for run in today.runs for b in run.benches if results and b.id == results[0].bench]
+    param = tables[0].param(name) if tables else None
+    values = dict.fromkeys(result.params.get(name) for result in results)
+    told = [benches.quantity(param, value) for value in values if param and value is not None]
+    return ", ".join(told) or None
+
+
+def _rates(part: str, results: Sequence[Result]) -> str | None:
+    """What a part of a load did per second, the least and the most, of what it was to do."""
+    rates = [rate for result in results for rate in result.load_rates if rate.component == part]
+    if not rates:
+        return None
+    low, most = (_digits(end(rate.achieved for rate in rates)) for end in (min, max))
+    span = low if low == most else f"{low} to {most}"
+    wanted = rates[0].wanted
+    return f"{span}{'' if wanted is None else f' of {wanted:g}'} {rates[0].unit}/s"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 999.5 else str(round(value))
+
+
+def _fact(names: Sequence[str], run: Run) -> str | None:
+    """The first condition that is known; ``agent.os`` is the agent's own word for the system."""
+    known = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
+    values = (known.get(name) for name in names)
+    told = next((value for value in values if value not in (None, "", [])), None)
+    return None if told is None else str(told)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rtstone.store.rundir import runs
+from tests.cli.test_compare import kept
+from tests.conftest import Cli
+from tests.formats.test_export import own
+from tests.formats.test_import import DATA
+
+
+def test_an_imported_run_is_a_run(cli: Cli, tmp_path: Path) -> None:
+    done = cli("import", DATA / "cyclictest-2.4-quote.json", DATA / "jitterdebugger-0.3-ns.json")
+    assert done.status == 0 and [line.split(": ")[1] for line in done.out.splitlines()] == [
+        "cyclictest 2.40, 2 results, n 7 980", "jitterdebugger 0.3, 2 results, n 400",
+    ]  # fmt: skip
+    shown = cli("show", "last~1")
+    assert shown.status == 0
+    for part in (
+        "import:cyclictest · cyclictest 2.40 · Linux 6.18.44-fc-v669", "Times are as cyclictest",
+        "Load: unknown", "interval=250us thread 0", "beyond: ", "omission: ",
+        "note: the command line in the file was not valid JSON; it was escaped",
+    ):  # fmt: skip
+        assert part in shown.out
+    assert "net of the clock" not in shown.out
+    listed = cli("list", "runs", "--json").document["runs"]
+    assert [(row["target"], row["ok"]) for row in listed] == [
+        ("import:cyclictest", 2), ("import:jitterdebugger", 2),
+    ]  # fmt: skip
+    page = tmp_path / "page.html"
+    assert cli("report", "last", "last~1", "-o", page).status == 0
+    assert "cyclictest" in page.read_text()
+    assert "is complete" in cli("run", "--resume", "last").says
+
+
+def test_one_document(cli: Cli) -> None:
+    done = cli("import", "--json", DATA / "rteval.xml")
+    assert done.status == 0 and done.document["schema"] == "rtstone.run/1"
+    assert cli("show", "last", "--json").document == done.document
+    assert "name one file" in cli("import", "--json", DATA / "rteval.xml", "-").says
+
+
+def test_imports_compare_with_their_like_alone(cli: Cli) -> None:
+    assert cli("import", DATA / "cyclictest-2.4-H.txt", DATA / "cyclictest-2.4-h.txt").status == 0
+    done = cli("compare", "last", "last~1")
+    assert done.status == 0
+    assert "net of the clock" not in done.out.lower() and "rights" not in done.out
+    name = kept(own())
+    done = cli("compare", name, "last")
+    assert done.status == 2 and "no bench in common" in done.says
+
+
+def test_all_files_or_none(cli: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("# Histogram\n000001 x\n")
+    done = cli("import", DATA / "lmbench.txt", bad)
+    assert (done.status, done.out) == (2, "")
+    assert done.says == (
+        f"rtstone: count 'x' is not a whole number from 0, in {bad} line 2; import the file whole, "
+        "as the tool wrote it"
+    )
+    assert not runs().exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("import",), "Missing argument 'FILE...'"),
+        (("import", "nowhere"), "cannot read nowhere: No such file or directory"),
+        (("import", DATA / "lmbench.txt", "--format", "rtl"), "did you mean 'rtla'?"),
+        (("import", DATA / "lmbench.txt", "--format", "rtla"), "no '# RTLA timerlat histogram'"),
+        (("export", "last", "--format", "csv"), "no run 'last'"),
+        (("export", "last"), "Missing option '--format'"),
+    ],
+)
+def test_refused(cli: Cli, arguments: tuple[str | Path, ...], says: str) -> None:
+    done = cli(*arguments)
+    assert done.status == 2 and says in done.says and done.out == ""
+
+
+def test_export(cli: Cli, tmp_path: Path) -> None:
+    name = kept(own())
+    done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
+    assert (done.status, done.out) == (0, "")
+    assert "not in the file: thread 0: 1 negative samples" in done.err
+    assert json.loads((tmp_path / "a.json").read_text())["thread"]["0"]["cycles"] == 102
+    assert cli("import", tmp_path / "a.json").status == 0
+    assert "did you mean 'csv'" in cli("export", name, "--format", "cvs").says
+    assert "cannot write" in cli("export", name, "--format", "csv", "-o", tmp_path / "a/b").says
+    assert "no name of a file" in cli("export", name, "--format", "csv", "-o", "").says

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.cli import run
+from rtstone.errors import Inconclusive
+from tests.conftest import Cli
+
+SIM = ["golatowski", "--target", "sim:rmos3-pc1", "--time", "0.2"]
+
+
+def test_a_target_is_measured_and_becomes_a_column(cli: Cli) -> None:
+    done = cli("reproduce", *SIM, "--json")
+    assert done.status == 0, done.err
+    document = done.document
+    assert document["schema"] == "rtstone.reproduction/1"
+    (column,) = document["columns"]
+    assert (column["label"], column["kind"]) == ("sim:rmos3-pc1", "model")
+    table = document["tables"][0]
+    ours = [s["label"] for s in table["systems"]].index("sim:rmos3-pc1, sampled")
+    (shown,) = table["items"][0]["cells"][ours]["here"]["values"]
+    assert shown == {"value": 10.1, "most": None, "unit": "us"}
+    assert "10.1" in cli("show", column["runs"][0]).out  # the run is kept
+
+
+def test_targets_and_stored_runs_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    cli("run", "rheal.il", "--target", "sim:sorix")
+    page = tmp_path / "page.md"
+    done = cli("reproduce", "golatowski", "last", "--target", "sim:rmos3-pc1", "--target",
+               "sim:lynx-486", "--time", "0.2", "-o", page)  # fmt: skip
+    assert done.status == 0, done.err
+    for text in (done.out, page.read_text()):
+        for label in ("sim:sorix", "sim:rmos3-pc1", "sim:lynx-486"):
+            assert f"{label}, sampled" in text
+    assert f"{page}: 0.0 MB" in done.out
+
+
+def test_a_target_that_fails_costs_its_own_column_only(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTSTONE_AGENT", "/nonexistent/agent")
+    done = cli("reproduce", *SIM, "--target", "local", "--json")
+    assert done.status == 4
+    assert "/nonexistent/agent" in done.says
+    assert [column["label"] for column in done.document["columns"]] == ["sim:rmos3-pc1"]
+
+
+def test_what_is_inconclusive_is_laid_out_and_said(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out = run.carry_out
+
+    def doubtful(*asked: Any) -> Any:
+        return *carry_out(*asked)[:2], Inconclusive("1 of 16 results is not valid")
+
+    monkeypatch.setattr(run, "carry_out", doubtful)
+    done = cli("reproduce", *SIM, "--json")
+    assert (done.status, len(done.document["columns"])) == (3, 1)
+    assert done.says == "rtstone: 1 of 16 results is not valid"
+
+
+def test_a_page(cli: Cli, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = cli("reproduce", *SIM, "-o", page)
+    assert done.status == 0, done.err
+    assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["gutsalow"], "did you mean 'gutsalov'"),
+        (["gutsalov", "--target", "sim:nothing"], "nothing"),
+        (["gutsalov", "-o", "page.pdf"], "write -o FILE.html or FILE.md"),
+        (["gutsalov", "-o", "no/where/page.md"], "cannot write the page"),
+        (["gutsalov", "nothing"], "nothing"),
+        (["gutsalov", "last", "--time", "1"], "only stored runs are named"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(cli: Cli, words: list[str], told: str) -> None:
+    done = cli("reproduce", *words)
+    assert (done.status, done.out) == (2, "")
+    assert told in done.says

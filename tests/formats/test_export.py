@@ -1,0 +1,296 @@
+"""Runs in other tools' formats, read back by decoders that share nothing with the writers."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from math import isclose
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.formats import table_files
+from rtstone.formats.table import WRITERS, writer
+from rtstone.model.documents import Distribution, Figure, Result, Run, Target
+from tests.formats.test_import import DATA, FILES, held, run_of
+
+
+def own(**members: object) -> Run:
+    """A run of rtstone: fractions of ns, an omitted activation, a figure, odd names."""
+    points = [(-2.5, 1), (100.25, 3), (5000.5, 90), (123456.75, 6), (9876543.5, 1)]
+    mean = round((sum(v * count for v, count in points) + 1e12 + 9e9) / 103, 4)
+    periodic = Result(
+        case=1, bench="dk.periodic", params={"period": 10**6, "raw": False}, load='say "\\hi"',
+        status="ok", n=sum(count for _, count in points) + 2, overflow=2, histogram=points,
+        min=-2.5, mean=mean, max=1e12, p50=5000.5, missed=1, negative=1,
+        evidence={"section_ns": 103 * 10**6},
+        corrected=Distribution(
+            n=104, min=-2.5, mean=2e5, sd=None, p50=None, p90=None, p99=None, p999=None,
+            p9999=None, max=1e12, histogram=[*points[:-1], (9876543.5, 2)],
+        ),
+    )  # fmt: skip
+    figure = Result(
+        case=2, bench="rheal.rate", params={}, load="none", status="ok",
+        figures={"rate": Figure(value=12.5, unit="1/s"), "none": Figure(value=None, unit="ns")},
+    )  # fmt: skip
+    counted = Result(
+        case=3, bench="sched.yield", params={}, load="none", status="ok", unit="instructions",
+        n=3, min=7, mean=8.0, max=9, histogram=[(7, 1), (8, 1), (9, 1)],
+    )  # fmt: skip
+    absent = Result(case=4, bench="io.aio", params={}, load="none", status="unsupported")
+    run = Run(
+        run_id="20260102-030405.006-own-ab12", created="2026-01-02T03:04:05+00:00",
+        status="complete", command=["rtstone", "run"], target=Target(name="local"),
+        results=[periodic, figure, counted, absent],
+    )  # fmt: skip
+    return msgspec.structs.replace(run, **members)
+
+
+@pytest.fixture(params=[None, *FILES], ids=lambda path: path.name if path else "own")
+def run(request: pytest.FixtureRequest) -> Run:
+    path: Path | None = request.param
+    return run_of(path.read_bytes()) if path else own()
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+
+def rows(run: Run, form: str) -> list[dict[str, str]]:
+    text = writer(form).write(run).data.decode()
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def test_csv_holds_every_statistic(run: Run) -> None:
+    found = rows(run, "csv")
+    for result in run.results:
+        mine = [r for r in found if (r["case"], r["series"]) == (str(result.case), result.series)]
+        told = {r["statistic"]: r for r in mine if r["variant"] == "observed"}
+        for name in ("min", "mean", "p50", "p99", "max", "missed"):
+            value = getattr(result, name)
+            assert (name in told) == (value is not None)
+            if value is not None:
+                assert float(told[name]["value"]) == value
+                assert told[name]["unit"] == ("count" if name == "missed" else result.unit)
+        assert not result.n or int(told["overflow"]["value"]) == result.overflow
+        figures = {r["statistic"]: r["value"] for r in mine if r["variant"] == "figure"}
+        values = {name: figure.value for name, figure in result.figures.items()}
+        assert figures == {n: "" if v is None else str(v) for n, v in values.items()}
+    assert {row["run_id"] for row in found} == {run.run_id}
+
+
+def test_csv_holds_every_sample(run: Run) -> None:
+    found = rows(run, "csv-histogram")
+    for result in run.results:
+        mine = [
+            row for row in found
+            if (row["case"], row["series"], row["variant"])
+            == (str(result.case), result.series, "observed")
+        ]  # fmt: skip
+        points = [(float(r["value"]), int(r["samples"])) for r in mine if r["value"]]
+        assert points == [(value, count) for value, count in result.histogram]
+        beyond = sum(int(r["samples"]) for r in mine if not r["value"])
+        assert sum(count for _, count in points) + beyond == result.n
+    assert sum(int(r["samples"]) for r in found if r["variant"] == "corrected") == sum(
+        result.corrected.n for result in run.results if result.corrected
+    )
+
+
+def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_files, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"needs pyarrow.*rtstone\[parquet\]"):
+        writer("parquet").write(own())
+
+
+def test_parquet() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    found = parquet.read_table(io.BytesIO(writer("parquet").write(own()).data)).to_pylist()
+    assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in found] == [
+        {k: str(float(v)) if k == "value" and v else v for k, v in row.items()}
+        for row in rows(own(), "csv-histogram")
+    ]
+
+
+# ---- HdrHistogram --------------------------------------------------------------------------------
+
+
+def decoded(text: str) -> Counter[int]:
+    """Counts by the lowest value of each bucket, after the description of the V2 encoding."""
+    packed = base64.b64decode(text, validate=True)
+    cookie, length = struct.unpack(">ii", packed[:8])
+    assert cookie & ~0xF0 == 0x1C849304 and length == len(packed) - 8
+    plain = zlib.decompress(packed[8:])
+    cookie, length, offset, digits, lowest, highest, ratio = struct.unpack(">iiiiqqd", plain[:40])
+    assert (cookie & ~0xF0, offset, digits, lowest, ratio) == (0x1C849303, 0, 3, 1, 1.0)
+    assert length == len(plain) - 40
+    counts: Counter[int] = Counter()
+    place = 0
+    for number in numbers(plain[40:]):
+        if number < 0:
+            place -= number
+            continue
+        bucket, sub = (place >> 10) - 1, (place & 1023) + 1024
+        value = place if bucket < 0 else sub << bucket
+        assert value <= highest
+        counts[value] += number
+        place += 1
+    return counts
+
+
+def numbers(data: bytes) -> Iterator[int]:
+    place = 0
+    while place < len(data):
+        value, shift = 0, 0
+        while True:
+            byte = data[place]
+            place += 1
+            value |= (byte if shift == 56 else byte & 0x7F) << shift
+            if shift == 56 or not byte & 0x80:
+                break
+            shift += 7
+        yield (value >> 1) ^ -(value & 1)
+
+
+def test_hdr_histogram(run: Run) -> None:
+    known = [result for result in run.results if result.histogram]
+    if not known:
+        with pytest.raises(UsageError, match="no histogram"):
+            writer("hdrhistogram").write(run)
+        return
+    written = writer("hdrhistogram").write(run)
+    lines = written.data.decode().splitlines()
+    assert lines[0] == "#[Histogram log format version 1.3]"
+    body = [line for line in lines if line.startswith("Tag=")]
+    tags = set()
+    for result, line in zip(known, body, strict=True):
+        tag, start, length, most, text = line.split(",")
+        tags.add(tag)
+        counts = decoded(text)
+        fit = [(round(value), count) for value, count in result.histogram if value >= 0]
+        assert counts.total() == sum(count for _, count in fit)
+        for (value, count), (there, number) in zip(fit, sorted(counts.items()), strict=False):
+            if len(counts) == len(fit):
+                assert number == count and there <= value and value - there <= value / 1000
+        assert (float(start), float(most)) == (0, max(value for value, _ in fit))
+        lost = [
+            int(n) for n in re.findall(rf"{re.escape(tag[4:])}: (\d+)", "\n".join(written.lost))
+        ]
+        assert sum(lost) == result.n - counts.total()
+        assert isclose(float(length), (result.evidence.get("section_ns") or 0) / 1e9, abs_tol=1e-3)  # type: ignore[operator]
+    assert len(tags) == len(body)
+
+
+@pytest.mark.parametrize("value", [0, 1, 2047, 2048, 4095, 4096, 10**6, 2**40 + 12345, 2**61])
+def test_hdr_values_keep_three_digits(value: int) -> None:
+    result = msgspec.structs.replace(own().results[0], histogram=[(value, 2**57 + 3)], n=2**57 + 3)
+    text = writer("hdrhistogram").write(own(results=[result])).data.decode().rpartition(",")[2]
+    ((there, count),) = [pair for pair in decoded(text.strip()).items() if pair[1]]
+    assert count == 2**57 + 3 and 0 <= value - there <= value / 1000
+
+
+# ---- OpenMetrics ---------------------------------------------------------------------------------
+
+_SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
+_LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
+
+
+def test_open_metrics(run: Run) -> None:
+    """Every line is of the grammar, families are whole, buckets rise to the count."""
+    lines = writer("openmetrics").write(run).data.decode().split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    kinds: dict[str, str] = {}
+    upto: dict[tuple[str, ...], list[tuple[float, int]]] = {}
+    last = ""
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            last, kind = line.split()[2:]
+            assert last not in kinds
+            kinds[last] = kind
+        elif line.startswith("# UNIT "):
+            assert line.split()[2] == last and last.endswith("_" + line.split()[3])
+        elif not line.startswith("# HELP "):
+            found = _SAMPLE.fullmatch(line)
+            assert found, line
+            name, labels = found[1], dict(_LABEL.findall(found[2]))
+            suffix = name.removeprefix(last)
+            assert name.startswith(last) and suffix in (
+                {"_bucket", "_count", "_sum"} if kinds[last] == "histogram" else {""}
+            )
+            if suffix == "_bucket":
+                le = float(labels.pop("le"))
+                upto.setdefault((last, *sorted(map(str, labels.items()))), []).append(
+                    (le, int(found[3]))
+                )
+    measured = [result for result in run.results if result.n]
+    assert len(upto) == len(measured)
+    for buckets, result in zip(upto.values(), measured, strict=True):
+        assert buckets == sorted(buckets) and len({le for le, _ in buckets}) == len(buckets)
+        assert [count for _, count in buckets] == sorted(count for _, count in buckets)
+        assert buckets[-1] == (float("inf"), result.n)
+        within = buckets[-2][1] if len(buckets) > 1 else 0
+        assert within == sum(count for _, count in result.histogram)
+
+
+def test_open_metrics_in_base_units() -> None:
+    text = writer("openmetrics").write(own()).data.decode()
+    assert 'load="say \\"\\\\hi\\"",status="ok",le="0.0000050005"} 94' in text
+    assert "rtstone_sample_instructions_bucket" in text and "# UNIT rtstone_min_seconds" in text
+    assert "rtstone_sample_seconds_sum" not in text  # negative samples
+    assert re.search(r"rtstone_sample_instructions_sum\{[^}]*\} 24\.0\n", text)
+    one = writer("openmetrics").write(run_of((DATA / "cyclictest-2.4-one.txt").read_bytes()))
+    assert re.search(r'status="ok",le="0\.000015"} [1-9]', one.data.decode())  # from 14 to 15 µs
+    with pytest.raises(UsageError, match="nothing measured"):
+        writer("openmetrics").write(own(results=own().results[3:]))
+
+
+# ---- cyclictest ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.name.startswith(("cyclictest", "rteval"))], ids=lambda p: p.name
+)
+def test_cyclictest_there_and_back(path: Path) -> None:
+    first = run_of(path.read_bytes())
+    data = writer("cyclictest-json").write(first).data
+    json.loads(data)
+    second = run_of(data, "cyclictest-json")
+    thread = [row[2:] for row in held(first.results)]
+    assert [row[2:] for row in held(second.results)] == thread
+    assert writer("cyclictest-json").write(second).data == data
+    for one, other in zip(first.results, second.results, strict=True):
+        assert (one.p50, one.p99) == (other.p50, other.p99)
+        assert one.mean is not None and other.mean == pytest.approx(one.mean, abs=5)
+        if path.suffix == ".json":
+            assert (one.params, one.missed, one.flags) == (other.params, other.missed, other.flags)
+
+
+def test_own_samples_as_cyclictest() -> None:
+    written = writer("cyclictest-json").write(own())
+    (result,) = run_of(written.data).results
+    assert (result.n, result.overflow, result.max) == (102, 2, 1e12)
+    assert result.histogram == [(100, 3), (5000, 90), (123457, 6), (9876544, 1)]
+    assert result.params == {}  # the command was rtstone's, which has another grammar
+    told = "\n".join(written.lost)
+    for part in (
+        "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",
+        "1 results of sched.yield", "1 results of io.aio", "thread 0 is dk.periodic",
+    ):  # fmt: skip
+        assert part in told
+    with pytest.raises(UsageError, match=r"no samples of cyclictest or dk\.periodic"):
+        writer("cyclictest-json").write(own(results=own().results[1:]))
+
+
+def test_every_format_says_what_it_lost(run: Run) -> None:
+    for form in WRITERS.keys() - {"parquet"}:
+        try:
+            assert all("\n" not in line for line in WRITERS[form].write(run).lost)
+        except UsageError as error:
+            assert run.run_id in str(error)

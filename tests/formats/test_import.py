@@ -1,0 +1,491 @@
+"""Files of other tools: what they hold is what the run holds, and nothing else is believed."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import struct
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rtstone.errors import UsageError
+from rtstone.formats import source as bounds
+from rtstone.formats.cyclictest import options
+from rtstone.formats.reading import document
+from rtstone.formats.source import Source
+from rtstone.formats.table import READERS, reader
+from rtstone.model.documents import Result, Run
+from rtstone.model.flags import BY_NAME
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(path for path in DATA.iterdir() if path.name != "README")
+TEXTS = [path for path in FILES if path.suffix != ".raw"]
+
+
+def run_of(data: bytes, form: str | None = None) -> Run:
+    source = Source("the file", data)
+    name, found = reader(form, source)
+    return document(found.read(source), source, name, ["rtstone", "import"])[1]
+
+
+def results(name: str) -> list[Result]:
+    return run_of((DATA / name).read_bytes()).results
+
+
+def held(found: list[Result]) -> list[tuple[object, ...]]:
+    """What must be exact."""
+    return [(r.bench, r.series, r.n, r.overflow, r.min, r.max, r.histogram) for r in found]
+
+
+def refused(data: bytes, form: str | None = None) -> str:
+    with pytest.raises(UsageError) as caught:
+        run_of(data, form)
+    text = str(caught.value)
+    assert "\n" not in text and "the file" in text and "; " in text
+    return text
+
+
+# ---- what real files hold ------------------------------------------------------------------------
+
+
+def test_text_and_json_of_one_cyclictest_are_one_result() -> None:
+    for text, other_form in (
+        ("cyclictest-2.4-H.txt", "cyclictest-2.4-H.json"),
+        ("cyclictest-2.4-duration.txt", "cyclictest-2.4-quote.json"),
+    ):
+        assert held(results(text)) == held(results(other_form))
+        for one, other in zip(results(text), results(other_form), strict=True):
+            assert [one.p50, one.p90, one.p99] == [other.p50, other.p90, other.p99]
+            assert one.overflow or one.mean == other.mean  # 2.4 prints whole µs in its text
+
+
+def test_versions_of_cyclictest_are_one_result() -> None:
+    assert held(results("cyclictest-2.10-h.txt")) == held(results("cyclictest-2.4-h.txt"))
+
+
+def test_cyclictest_text_against_awk() -> None:
+    """The numbers as a person reads them out of the file."""
+    for name in ("cyclictest-2.4-h.txt", "cyclictest-2.4-one.txt", "cyclictest-2.4-live.txt"):
+        lines = (DATA / name).read_text().splitlines()
+        rows = [line.split() for line in lines if re.match(r"\d{6} ", line)]
+        ends = {
+            word: next(line.split()[3:] for line in lines if line.startswith(f"# {word} "))
+            for word in ("Min", "Max", "Histogram")
+        }
+        ends["Histogram"] = next(li.split()[3:] for li in lines if "Overflows:" in li)
+        for thread, result in enumerate(results(name)):
+            counts = [(1e3 * int(row[0]), int(row[1 + thread])) for row in rows]
+            assert result.histogram == [(value, count) for value, count in counts if count]
+            assert result.overflow == int(ends["Histogram"][thread])
+            assert result.n == sum(count for _, count in counts) + result.overflow
+            assert result.min == 1e3 * int(ends["Min"][thread])
+            assert result.max == 1e3 * int(ends["Max"][thread])
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".json"], ids=lambda p: p.name)
+def test_json_files(path: Path) -> None:
+    text = path.read_text().replace('we"ird', "weird")
+    whole = json.loads(text)
+    threads = whole.get("thread") or whole["cpu"]
+    ns = whole.get("resolution_in_ns") or whole["sysinfo"].get("resolution_in_ns", 0)
+    unit = 1 if ns == 1 else 1000
+    for (name, thread), result in zip(threads.items(), results(path.name), strict=True):
+        n = thread.get("cycles") or thread["count"]
+        within = {unit * int(value): count for value, count in thread["histogram"].items()}
+        assert result.series == f"thread {name}"
+        assert dict(result.histogram) == within
+        assert (result.n, result.overflow) == (n, n - sum(within.values()) if within else 0)
+        assert (result.min, result.max) == (unit * thread["min"], unit * thread["max"])
+        assert result.mean == pytest.approx(unit * thread["avg"], abs=0.005 * unit)
+        assert ("beyond" in result.flags) == (result.overflow > 0)
+
+
+def test_an_overflow_that_no_tool_told() -> None:
+    one, other = results("jitterdebugger-0.3-ns.json")
+    assert (one.overflow, other.overflow) == (0, 3)
+    assert other.max == 2180729 and other.histogram[-1][0] < other.max
+
+
+def test_raw_samples() -> None:
+    data = (DATA / "jitterdebugger-0.3-samples.raw").read_bytes()
+    rows = list(struct.iter_unpack("<IqqQ", data))
+    found = results("jitterdebugger-0.3-samples.raw")
+    assert sum(result.n for result in found) == len(rows) == 299
+    for thread, result in enumerate(found):
+        own = [row for row in rows if row[0] == thread]
+        assert dict(result.histogram) == {1e3 * v: c for v, c in Counter(r[3] for r in own).items()}
+        at = [row[1] * 10**9 + row[2] for row in own]
+        assert result.evidence["section_ns"] == at[-1] - at[0]
+        for worst in result.worst:
+            assert worst.value == 1e3 * own[worst.index][3]
+            assert worst.at_s == pytest.approx((at[worst.index] - at[0]) / 1e9, abs=1e-9)
+        assert result.worst[0].value == result.max
+
+
+def test_what_cyclictest_left_out_is_missed() -> None:
+    """4000 periods of 250 µs in a second; 3989 cycles of thread 0."""
+    one, other = results("cyclictest-2.4-quote.json")
+    assert (one.missed, other.missed) == (4000 - 3989, 4000 - 3991)
+    assert "omission" in one.flags and one.evidence["section_ns"] == 10**9
+    assert one.params == {"interval": 250_000}
+    assert results("cyclictest-2.4-H.json")[0].missed is None  # -l tells no time
+
+
+def test_circumstances_of_cyclictest() -> None:
+    run = run_of((DATA / "cyclictest-2.4-H.json").read_bytes())
+    evidence = run.results[0].evidence
+    assert (evidence["sched"], evidence["prio"], evidence["locked"]) == ("fifo", 80, True)
+    assert evidence["section_ns"] == 200 * 10**6
+    assert run.conditions["kernel.release"] == "6.18.44-fc-v669"
+    assert str(run.conditions["tool.command"]).startswith("cyclictest -q -m -S -p 80")
+    assert run.conditions["tool.measured"] == "2026-11-21T18:28:01+00:00"
+    bare = results("cyclictest-2.4-bare.json")[0]
+    assert bare.evidence["sched"] == "other" and "statistics_only" in bare.flags
+    assert (bare.n, bare.p50, bare.overflow) == (40, None, 0)
+    live = run_of((DATA / "cyclictest-2.4-live.txt").read_bytes())
+    assert live.results[0].params == {"interval": 1_000_000}
+    assert live.conditions["cpu_dma_latency"] == "held at 0 us"
+
+
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [
+        ("cyclictest -Smp90 -i200 -h400 -q -D 10m", (200_000, 600, 90, 3_000_000)),
+        ("cyclictest --priority=90 --interval 200 -h 400 -D1h", (200_000, 3600, 90, 18000000)),
+        ("cyclictest -a 0-1 -t2 -p 90 -D 5", (10**6, 5, 90, None)),
+        ("cyclictest -p 90 -D 5 -h 9 -b 100", (10**6, 5, 90, None)),
+        ("cyclictest -t -a -p", (10**6, None, None, None)),
+    ],
+)  # fmt: skip
+def test_command_lines(command: str, known: tuple[object, ...]) -> None:
+    found = options(command)
+    assert (found.interval_ns, found.duration_s, found.number("p"), found.expected()) == known
+
+
+def test_rtla() -> None:
+    found = {(r.bench, r.series): r for r in results("rtla-timerlat.txt")}
+    assert set(found) == {
+        (f"timerlat.{kind}", f"cpu {cpu}") for kind in ("irq", "thread", "user") for cpu in (0, 2)
+    }
+    assert {r.n for r in found.values()} == {998, 1000}
+    late = found["timerlat.thread", "cpu 2"]
+    assert (late.overflow, late.max, late.evidence["bucket_ns"]) == (1, 312_000, 1000)
+    assert (late.p99, late.p999) != (None, None) and late.p9999 is None
+    assert late.evidence["section_ns"] == 10 * 10**9
+    noise = results("rtla-osnoise.txt")
+    assert [r.series for r in noise] == ["cpu 0", "cpu 1", "cpu 3"]
+    assert noise[2].overflow == 1 and noise[2].evidence["bucket_ns"] == 5000
+    assert {r.bench for r in noise} == {"osnoise"}
+
+
+def test_rtla_in_ns_that_missed_events() -> None:
+    text = (DATA / "rtla-timerlat.txt").read_text().replace("microseconds (us)", "nanoseconds (ns)")
+    text += "12 (0.20%) events missed, results might not be accurate\n"
+    run = run_of(text.encode())
+    assert (run.results[0].min, run.results[0].evidence["bucket_ns"]) == (1, 1)
+    assert all({"samples_lost"} == {"samples_lost", "buckets"} & set(r.flags) for r in run.results)
+    assert run.notes == ["12 (0.20%) events missed, results might not be accurate"]
+
+
+def test_rteval() -> None:
+    run = run_of((DATA / "rteval.xml").read_bytes())
+    assert [(r.series, r.n, r.load) for r in run.results] == [
+        ("cpu 0", 600, "rteval"), ("cpu 1", 600, "rteval"),
+    ]  # fmt: skip
+    assert run.conditions["kernel.realtime"] is True and run.duration_s == 60
+    assert run.results[0].params == {"interval": 100_000}
+    sds = re.findall(
+        r"<standard_deviation unit=\"us\">([\d.]+)<", (DATA / "rteval.xml").read_text()
+    )
+    assert run.results[0].sd == pytest.approx(1e3 * float(sds[1]), abs=1e-3)
+
+
+def test_stress_ng() -> None:
+    (plain,) = results("stress-ng-0.15.txt")
+    assert (plain.n, plain.min, plain.max) == (8019, 9463, 316001)
+    assert (plain.p50, plain.p99, plain.p999) == (17456, 27741, None)  # 8019 < 10 000
+    assert {"wall_clock", "statistics_only"} <= set(plain.flags)
+    (dist,) = results("stress-ng-0.15-dist.txt")
+    assert dist.overflow == dist.n - sum(count for _, count in dist.histogram) > 0
+    assert (dist.n, dist.max, dist.evidence["bucket_ns"]) == (913, 7239575, 5000)
+    needed = (DATA / "stress-ng-0.15.txt").read_text().replace(
+        "stress-ng: info:  [", "stress-ng: info:  [1] cyclic: Note: --cyclic-samples needed to be "
+        "14274 to capture all the data for this run\nstress-ng: info:  [", 1,
+    )  # fmt: skip
+    run = run_of(needed.encode())
+    assert "samples_lost" in run.results[0].flags and "14274" in run.notes[0]
+
+
+def test_lmbench() -> None:
+    found = results("lmbench.txt")
+    times = {str(r.params.get("call") or (r.params["size"], r.params["procs"])): r for r in found}
+    assert times["Simple syscall"].figures["time"].value == 166.8
+    assert times["Select on 100 fd's"].figures["time"].value == 1402.1
+    assert times["(16384, 2)"].figures["time"].value == 2610
+    assert len({r.case for r in found}) == len(found) == 9
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_every_import_says_that_it_is_one(path: Path) -> None:
+    run = run_of(path.read_bytes())
+    assert run.status == "complete" and run.target.name.startswith("import:")
+    for result in run.results:
+        assert result.flags[0] == "imported" and set(result.flags) <= set(BY_NAME)
+        assert result.load in {"unknown", "rteval"} and result.bench in {b.id for b in run.benches}
+        assert result.n == sum(c for _, c in result.histogram) + result.overflow or (
+            "statistics_only" in result.flags
+        )
+
+
+# ---- ground truth --------------------------------------------------------------------------------
+
+
+def cyclictest(samples: list[list[int]], top: int, sums: bool, zeros: bool) -> str:
+    """What cyclictest prints of these samples, a list for each thread."""
+    lines = ["# /dev/cpu_dma_latency set to 0us", "# Histogram"]
+    counts = [Counter(own) for own in samples]
+    for value in range(top):
+        row = [c[value] for c in counts]
+        if any(row) or zeros:
+            row += [sum(row)] * sums
+            lines.append(f"{value:06} " + "\t".join(f"{n:06}" for n in row))
+    over = [[i for i, value in enumerate(own) if value >= top] for own in samples]
+    within = [len(own) - len(out) for own, out in zip(samples, over, strict=True)]
+    if zeros:
+        lines.append("# Total: " + " ".join(f"{n:09}" for n in within + [sum(within)] * sums))
+    most = [max(own) for own in samples]
+    means = [sum(own) // len(own) for own in samples]
+    beyond = [len(out) for out in over]
+    for head, values in (
+        ("Min Latencies", [min(own) for own in samples]), ("Avg Latencies", means),
+        ("Max Latencies", most + [max(most)] * sums),
+        ("Histogram Overflows", beyond + [sum(beyond)] * sums),
+    ):  # fmt: skip
+        lines.append(f"# {head}: " + " ".join(f"{value:05}" for value in values))
+    lines.append("# Histogram Overflow at cycle number:")
+    for thread, out in enumerate(over):
+        rest = f" # {len(out) - 20:05} others" if len(out) > 20 else ""
+        lines.append(f"# Thread {thread}:" + "".join(f" {i:05}" for i in out[:20]) + rest)
+    return "\n".join([*lines, "", ""])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_statistics_are_those_of_the_samples(seed: int) -> None:
+    """Percentiles in the histogram are those of the samples; among the overflow there are none."""
+    random = Random(seed)
+    samples = [
+        [int(random.lognormvariate(3, 0.4 + seed / 100)) for _ in range(random.choice([40, 3000]))]
+        for _ in range(random.randint(1, 3))
+    ]
+    top = random.choice([25, 40, 60, 5000])
+    text = cyclictest(samples, top, sums=bool(seed % 2), zeros=bool(seed % 3))
+    for own, result in zip(samples, run_of(text.encode()).results, strict=True):
+        within = [value for value in own if value < top]
+        assert (result.n, result.overflow) == (len(own), len(own) - len(within))
+        assert (result.min, result.max) == (1e3 * min(own), 1e3 * max(own))
+        if result.overflow:
+            assert result.mean == 1e3 * (sum(own) // len(own)) and result.sd is None
+        else:
+            assert result.mean == pytest.approx(1e3 * sum(own) / len(own))
+        for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)):
+            rank = math.ceil(round(q * len(own), 6))
+            enough = len(own) * (1 - q) >= 10 - 1e-9
+            true = sorted(own)[rank - 1] if enough and rank <= len(within) else None
+            assert getattr(result, name) == (None if true is None else 1e3 * true), name
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+def prefixes(data: bytes) -> Iterator[bytes]:
+    """Every line, and bytes so that a test stays cheap."""
+    step = max(1, len(data) // 2000)
+    ends = {i + 1 for i, byte in enumerate(data) if byte == 10} | set(range(0, len(data), step))
+    return (data[:end] for end in sorted(ends) if end < len(data))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
+    data = path.read_bytes()
+    whole = held(run_of(data).results)
+    refusals = 0
+    for part in prefixes(data):
+        try:
+            found = held(run_of(part).results)
+        except UsageError as error:
+            assert "\n" not in str(error)
+            refusals += 1
+            continue
+        if path.suffix == ".raw":  # it has no totals: whole records are all it can tell
+            assert sum(row[2] for row in found) == len(part) / 28  # type: ignore[misc]
+        elif path.name == "lmbench.txt":  # nor has this: whole lines
+            assert part.endswith(b"\n") and found == whole[: len(found)]
+        else:
+            assert found == whole
+    assert refusals
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_bytes_changed_at_random_never_end_in_a_traceback(path: Path) -> None:
+    data, random = path.read_bytes(), Random(path.name)
+    form = reader(None, Source("", data))[0]
+    for _ in range(150):
+        bad = bytearray(data)
+        for _ in range(random.randint(1, 3)):
+            place = random.randrange(len(bad))
+            bad[place : place + random.choice([0, 1, 1, 9])] = random.choice(
+                [b"", b"-", b"x", b"9" * 40, b"\xff", b"\n", b" ", b"{", b"<", b"1e9", b"0"]
+            )
+        try:
+            run = run_of(bytes(bad), form)
+        except UsageError as error:
+            assert "\n" not in str(error)
+        else:
+            for result in run.results:
+                assert result.n >= sum(count for _, count in result.histogram) >= 0
+                assert all(value >= 0 and count > 0 for value, count in result.histogram)
+
+
+CONTRADICTIONS = [
+    ("cyclictest-2.4-h.txt", r"(?m)^# Total: 0", "# Total: 1", "'# Total:' says"),
+    ("cyclictest-2.4-h.txt", r"(?m)^(000020) 0", r"\1 1", "'# Total:' says"),
+    ("cyclictest-2.4-h.txt", r"(?m)^000020 ", "000018 ", "bucket 18 is not above the one before"),
+    ("cyclictest-2.4-h.txt", r"(?m)^(000020 \d+)\t\d+", r"\1", "1 counts, not as many"),
+    ("cyclictest-2.4-h.txt", r"(?m)^(000020 )", r"\1-", "is not a whole number from 0"),
+    ("cyclictest-2.4-h.txt", r"(?m)^(000020 )", r"\1x", "is not a whole number from 0"),
+    ("cyclictest-2.4-h.txt", r"(?m)^(000020 )", r"\g<1>99999999999999999999", "too large"),
+    ("cyclictest-2.4-h.txt", r"# Min Latencies: \d+", "# Min Latencies: 00001", "lowest bucket"),
+    ("cyclictest-2.4-h.txt", r"# Max Latencies: \d+", "# Max Latencies: 00020", "not beyond"),
+    ("cyclictest-2.4-h.txt", r"# Max Latencies: \d+ \d+", "# Max Latencies: 1", "1 numbers, but 2"),
+    ("cyclictest-2.4-h.txt", r"# Avg Latencies: \d+", "# Avg Latencies: 99999", "the mean"),
+    ("cyclictest-2.4-h.txt", r"(# Thread 0:)", r"\1 00001", "in the list of cycles"),
+    ("cyclictest-2.4-h.txt", r"(?m)^# Thread 0:.*\n", "", "lines for 1 of 2 threads"),
+    ("cyclictest-2.4-h.txt", r"(?s)# Histogram\n.*", r"\g<0>\g<0>", "a second histogram"),
+    ("cyclictest-2.4-h.txt", r"000020 ", "# what 000020 ", "unknown line"),
+    ("cyclictest-2.4-H.txt", r"(?m)^(000017 .*\t)\d+$", r"\g<1>000001", "do not add up to 1"),
+    ("cyclictest-2.4-one.txt", r"# Avg Latencies: 0001", "# Avg Latencies: 0002", "the mean"),
+    ("cyclictest-2.4-H.json", r'"cycles": 200', '"cycles": 20', "20 cycles, but 200"),
+    ("cyclictest-2.4-H.json", r'"cycles": 200', '"cycles": 201', "is not beyond the histogram"),
+    ("cyclictest-2.4-H.json", r'"min": 14', '"min": 15', "lowest bucket"),
+    ("cyclictest-2.4-H.json", r'"max": 30', '"max": 31', "highest bucket"),
+    ("cyclictest-2.4-H.json", r'"avg": 16', '"avg": 17', "is not that of the histogram"),
+    ("cyclictest-2.4-H.json", r'"avg": 16.\d+', '"avg": NaN', "NaN is no number"),
+    ("cyclictest-2.4-H.json", r'"min": 14', '"min": -1', "-1 is no time"),
+    ("cyclictest-2.4-H.json", r'"min": 14', '"min": "14"', "Expected `int`, got `str`"),
+    ("cyclictest-2.4-H.json", r'"15": (\d+)', r'"15": \1, "15": 1', "key '15' is there twice"),
+    ("cyclictest-2.4-H.json", r'"15":', '"x":', "bucket 'x' is not a whole number"),
+    ("cyclictest-2.4-H.json", r'"15": \d+', '"15": -3', "bucket 15 has a negative count"),
+    ("cyclictest-2.4-H.json", r'"num_threads": 2', '"num_threads": 9', "2 threads, but"),
+    ("cyclictest-2.4-H.json", r'"resolution_in_ns": 0', '"resolution_in_ns": 5', "neither 0 nor 1"),
+    ("cyclictest-2.4-H.json", r'"file_version": 1', '"file_version": 2', "file_version 2"),
+    ("cyclictest-2.4-H.json", r'"max": 30', f'"max": {2**63}', "is no time"),
+    ("cyclictest-2.4-H.json", r'"max": 30', '"max": ' + "9" * 5000, "no JSON"),
+    ("cyclictest-2.4-H.json", r'"histogram": {', '"histogram": ' + "[" * 99999, "no JSON"),
+    ("jitterdebugger-0.3.json", r'"version": 3,', '"version": 1,', "version 1"),
+    ("jitterdebugger-0.3.json", r'"count": 400', '"count": 399', "count 399, but 400"),
+    ("jitterdebugger-0.3.json", r'"1": {', '"7": {', "not numbered from 0"),
+    ("rtla-timerlat.txt", r"count: +1000((?s:.*)count: +)2000", r"count: 1\g<1>1001", "counted"),
+    ("rtla-timerlat.txt", r"over:", "under:", "in place of 'over:'"),
+    ("rtla-timerlat.txt", r"Usr-002", "Usr-000", "names of the columns"),
+    ("rtla-timerlat.txt", r"Index", "     ", "no 'Index'"),
+    ("rtla-timerlat.txt", r"(ALL:.*\ncount: +)\d+", r"\g<1>1", "is not that of the CPUs"),
+    ("rtla-timerlat.txt", r"\(us\)", "(fortnights)", "no '# Time unit'"),
+    ("rtla-osnoise.txt", r"avg: +\d+", "avg:   900", "the mean"),
+    ("rteval.xml", r'(<core(?s:.*?)index=")6"', r'\g<1>5"', "bucket 5 is there twice"),
+    ("rteval.xml", r'(<core(?s:.*?)index="6" value=")', r"\g<1>1", "were counted"),
+    ("rteval.xml", r'index="6" value="', 'index="6" value="1', "that of the system"),
+    ("rteval.xml", r"<samples>1200", "<samples>1201", "do not add up to the 1201"),
+    ("rteval.xml", r"<rteval ", "<!DOCTYPE a [<!ENTITY b 'c'>]><rteval ", "a document type"),
+    ("rteval.xml", r"(?s)<core.*</core>", "", "no histogram"),
+    ("stress-ng-0.15.txt", r"99.50%", "99.60", "percentiles in place of 9"),
+    ("stress-ng-0.15.txt", r"min: \d+", "min: 999999999", "between the minimum and the"),
+    ("stress-ng-0.15-dist.txt", r"( 15000 +)3", r"\g<1>2", "the distribution has no"),
+    ("stress-ng-0.15-dist.txt", r".* 15000 .*\n", "", "bucket 20000 is not the next one"),
+    ("stress-ng-0.15-dist.txt", r".* 1245000 .*\n", "", "buckets up to 1240000 of 250"),
+    ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\1x", "is no line of a distribution"),
+    ("stress-ng-0.15.txt", r"99.99%: +\d+", "99.99%: 400000", "a percentile is not between"),
+    ("stress-ng-0.15.txt", r"50.00%", "51.00%", "percentiles in place of 9"),
+    ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\g<1>9", "does not add up to 913"),
+    ("lmbench.txt", r"0.1668", "fast", "is no line of lat_syscall"),
+    ("lmbench.txt", r"Simple read", "Simple syscall", "is there twice"),
+    ("lmbench.txt", r"0.1668", "-0.1668", "is no line of lat_syscall"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"), CONTRADICTIONS, ids=lambda text: text[:24]
+)  # fmt: skip
+def test_contradictions(name: str, old: str, new: str, says: str) -> None:
+    data = (DATA / name).read_text()
+    form = reader(None, Source("", data.encode()))[0]
+    bad = re.sub(old, new, data, count=1)
+    assert bad != data
+    assert says in refused(bad.encode(), form)
+
+
+def test_raw_samples_that_are_none() -> None:
+    data = (DATA / "jitterdebugger-0.3-samples.raw").read_bytes()
+    assert "not whole records of 28" in refused(data[:-5])
+    rows = [bytearray(data[i : i + 28]) for i in range(0, len(data), 28)]
+    rows.insert(0, rows.pop(-1))
+    assert "not in the order of time" in refused(b"".join(rows))
+    rows[3][27] = 1
+    assert "too large" in refused(b"".join(rows))
+
+
+def test_rteval_with_samples_that_it_did_not_count() -> None:
+    """A maximum at the end of the histogram comes from a sample that is in no bucket."""
+    text = (DATA / "rteval.xml").read_text()
+    tops = re.findall(r"<maximum unit=\"us\">(\d+)", text)
+    text = text.replace(f'<maximum unit="us">{tops[1]}', '<maximum unit="us">3500')
+    first = run_of(text.encode()).results[0]
+    assert "beyond" in first.flags and first.max == 3_500_000 and first.p50 is None
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_known() -> None:
+    assert "no format that rtstone knows" in refused(b"hello\n")
+    assert "known: rteval" in refused(bytes(range(256)))
+    for form in READERS:
+        for data in (b"hello\n", b"\xff\xfe\0", b"{}", b"[]\n", b"<rteval/>", b"0\n", b"\n#\n"):
+            refused(data, form)
+
+
+def test_nothing_and_too_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b" \n")
+    with pytest.raises(UsageError, match="nothing in the file"):
+        bounds.read(str(path))
+    monkeypatch.setattr(bounds, "LARGEST", 1 << 20)
+    path.write_bytes(b"0" * ((1 << 20) + 1))
+    with pytest.raises(UsageError, match="more than 1 MiB"):
+        bounds.read(str(path))
+    monkeypatch.setattr(bounds, "LONGEST", 1 << 10)
+    assert "a text of more than 0 MiB" in refused(b"# Histogram\n" + b"0" * 1024)
+    for name in (str(tmp_path), str(tmp_path / "none"), "a\0b"):
+        with pytest.raises(UsageError):
+            bounds.read(name)
+
+
+def test_nothing_of_a_file_reaches_the_terminal_as_it_is() -> None:
+    text = (DATA / "cyclictest-2.4-H.json").read_text()
+    run = run_of(text.replace("cyclictest -q", "cyclictest \\u001b[2J\\n-q").encode())
+    assert str(run.conditions["tool.command"]).startswith("cyclictest ?[2J -q -m")
+    assert "\x1b" not in refused(b"# Histogram\n000001 \x1b[2J\n")
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO((DATA / "lmbench.txt").read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    assert len(run_of(bounds.read("-").data).results) == 9

@@ -1,0 +1,288 @@
+"""Every published number stands in its row and column, in all three forms of a reproduction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from msgspec import structs
+
+from rtstone import published
+from rtstone.model.documents import Agent, Clock, Result, Run, Target
+from rtstone.model.reproduction import Reproduction, Table
+from rtstone.published import Printed, layout
+from rtstone.report.reproduced import compose, render
+from rtstone.report.reproduction import lines, markdown
+from rtstone.stats.reproduce import Reproduced, reproduce
+from rtstone.wire.records import Bench, Param
+
+SOURCES = layout.names()
+WIDE = 100_000
+
+
+class Seen(NamedTuple):
+    """A table as it was read back: what stands above it, its heads, its rows with their labels."""
+
+    before: str
+    heads: list[str]
+    rows: dict[str, list[str]]
+
+
+def _run(**members: object) -> Run:
+    """A system of today with one result, so that there are other columns to be confused with."""
+    result = Result(
+        case=1, bench="sem.create", params={"type": "unnamed"}, load="none", status="ok", n=1234,
+        min=1000.0, mean=2500.0, p50=2400.0, max=9000.0, histogram=[(2500.0, 1234)],
+        evidence={"section_ns": 2_500_000_000}, flags=["cut_short"],
+    )  # fmt: skip
+    bench = Bench("sem.create", "Create", params=[Param("type", "choice", None, "unnamed",
+                                                        choices=["unnamed", "named"])])  # fmt: skip
+    agent = Agent(version="1", source="a", port="posix", os="Linux 6.1", arch="x86_64",
+                  compiler="gcc", flags="-O2")  # fmt: skip
+    run = Run(
+        run_id="20261121-0001", created="2026-11-21T00:00:00+00:00", status="complete",
+        target=Target(name="local"), agent=agent, results=[result], benches=[bench],
+    )  # fmt: skip
+    return structs.replace(run, **members)
+
+
+MADE = {source: reproduce(source, [_run()]) for source in SOURCES}
+
+
+# ---- reading the forms back ---------------------------------------------------------------------
+
+
+def _split(line: str) -> list[str]:
+    return re.split(r" {2,}", line.strip())
+
+
+def _terminal(made: Reproduced) -> list[Seen]:
+    """Tables of a wide terminal: a heading, statements, one or two lines of heads, the rows."""
+    document = made.document
+    blocks = "\n".join(line.plain for line in lines(document, WIDE)).split("\n\n")
+    found = []
+    for table, block in zip(document.tables, blocks[1:], strict=False):
+        across = table.across
+        columns = len(table.systems if across else table.items)
+        heading, *rest = block.splitlines()
+        said, rest = rest[: len(table.said)], rest[len(table.said) :]
+        kinds = _split(rest[0])[-columns:] if across else [""] * columns
+        labels = _split(rest[across])[-columns:]
+        rows = {}
+        for line in rest[1 + across :][: len(table.items if across else table.systems)]:
+            parts = _split(line)
+            rows[" ".join(parts[:-columns])] = parts[-columns:]
+        heads = [f"{label} {kind}".strip() for label, kind in zip(labels, kinds, strict=True)]
+        found.append(Seen("\n".join([heading, *said]), heads, rows))
+    return found
+
+
+def _markdown(made: Reproduced) -> list[Seen]:
+    text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(made.document).replace(r"\|", "\0"))
+    found = []
+    for section in text.split("\n## ")[1:]:
+        before, _, rest = section.partition("\n| ")
+        rows = [
+            [cell.strip() for cell in line.strip("| ").split(" | ")]
+            for line in f"| {rest}".splitlines() if line.startswith("|")
+        ]  # fmt: skip
+        heads = rows[0][-len(rows[2]) + 1 :]
+        found.append(Seen(before, heads, {row[0]: row[1:] for row in rows[2:]}))
+    return found
+
+
+class _Reader(HTMLParser):
+    """Tables in sections, as rows of texts; and the statements above them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: list[tuple[list[str], list[list[str]]]] = []
+        self._open: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "section" and re.fullmatch(r"t\d+", dict(attrs).get("id") or ""):
+            self.sections.append(([], []))
+        elif not self.sections:
+            return
+        elif tag == "tr":
+            self.sections[-1][1].append([])
+        elif tag in {"th", "td"}:
+            self.sections[-1][1][-1].append("")
+            self._open = self.sections[-1][1][-1]
+        elif tag in {"blockquote", "h2"}:
+            self.sections[-1][0].append("")
+            self._open = self.sections[-1][0]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"th", "td", "blockquote", "h2"}:
+            self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self._open[-1] += data
+
+
+def _plain(text: str) -> str:
+    """As it was before it was set: narrow spaces, true minus."""
+    return " ".join(text.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-").split())
+
+
+def _html(made: Reproduced) -> list[Seen]:
+    reader = _Reader()
+    reader.feed(compose(made))
+    found = []
+    for before, rows in reader.sections:
+        told = [[_plain(cell) for cell in row] for row in rows]
+        found.append(
+            Seen(" ".join(map(_plain, before)), told[0][1:], {row[0]: row[1:] for row in told[1:]})
+        )
+    return found
+
+
+FORMS: dict[str, Callable[[Reproduced], list[Seen]]] = {
+    "terminal": _terminal, "markdown": _markdown, "html": _html,
+}  # fmt: skip
+
+
+# ---- every number in its place ------------------------------------------------------------------
+
+
+def _expected(document: Reproduction, table: Table) -> Iterator[tuple[Printed, str, str]]:
+    """Each published number of a table with the heads of its row and column."""
+    for item in table.items:
+        for system, cell in zip(table.systems, item.cells, strict=True):
+            for record in cell.printed:
+                assert system.kind == "printed"
+                whose = f"{system.label} printed {document.printed}"
+                yield record, *((item.label, whose) if table.across else (whose, item.label))
+
+
+def _is(head: str, wanted: str) -> bool:
+    """The head with its marks, and with or without brackets around whose it is."""
+    return re.sub(r" \[\d+\]|\((?=printed)|(?<=\d)\)$", "", head) == wanted
+
+
+def _text(record: Printed) -> str:
+    if record.value is not None:
+        return str(record.value)
+    notes = record.note.split("; ")
+    return next(
+        (n.removeprefix("printed as ") for n in notes if n.startswith(("printed as", "plot only"))),
+        record.quality,
+    )
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_record_stands_in_its_table_row_and_column(form: str, source: str) -> None:
+    made = MADE[source]
+    seen = FORMS[form](made)
+    assert len(seen) == len(made.document.tables)
+    found = 0
+    for table, shown in zip(made.document.tables, seen, strict=True):
+        for record, row, column in _expected(made.document, table):
+            places = [cells for head, cells in shown.rows.items() if _is(head, row)]
+            assert len(places) == 1, (table.title, row, list(shown.rows))
+            column_at = [n for n, head in enumerate(shown.heads) if _is(head, column)]
+            assert len(column_at) == 1, (table.title, column, shown.heads)
+            words = places[0][column_at[0]]
+            pattern = rf"(?<![\w.]){re.escape(_text(record))}(?![\w.]*\d)"
+            assert re.search(pattern, words), (table.title, row, column, words)
+            found += 1
+        for record in table.said:
+            assert (str(record.value) if record.value else record.quality) in shown.before
+            assert f"printed {made.document.printed}: {record.system}" in shown.before
+            found += 1
+    assert found == len(published.find(source=source))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
+    seen = next(s for s in FORMS[form](MADE["gutsalov"]) if s.before.startswith("Table 3"))
+    column = [n for n, head in enumerate(seen.heads) if "local" in head]
+    assert len(column) == 1
+    assert "here" in seen.heads[column[0]]
+    assert "printed" not in seen.heads[column[0]]
+    cell = seen.rows["create"][column[0]]
+    assert re.search(r"\b2\.50\b.*n 1 234", cell), cell
+    assert not any(re.search(r"\b2\.50\b", c) for row in seen.rows.values()
+                   for n, c in enumerate(row) if n != column[0])  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_time_load_flags_and_remarks_are_told(form: str) -> None:
+    made = MADE["gutsalov"]
+    text = {
+        "terminal": lambda: "\n".join(line.plain for line in lines(made.document, WIDE)),
+        "markdown": lambda: markdown(made.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(made))),
+    }[form]()
+    assert "local: n 1 234; each measured for 2.50 s; load none; of 1 result cut_short in 1" in text
+    assert "all printed numbers: unit not printed in the extracted table" in text
+    assert "cut_short" in text
+    assert "the time was up before" in text
+
+
+def test_a_simulation_and_instructions_are_never_called_here() -> None:
+    target = Target(name="sim:x", detail={"title": "X", "label": "modelled"})
+    simulated = _run(run_id="b", target=target)
+    clock = Clock(source="icount", hz=1, resolution_ns=1, overhead_ns=0, unit="instructions")
+    (result,) = _run().results
+    counted = _run(
+        run_id="c", target=Target(name="qemu:y"), clock=clock,
+        results=[structs.replace(result, unit="instructions")],
+    )  # fmt: skip
+    made = reproduce("gutsalov", [simulated, counted])
+    seen = next(s for s in _markdown(made) if s.before.startswith("Table 3"))
+    assert seen.heads[-2:] == ["sim:x (model)", "qemu:y (here, instructions)"]
+    assert seen.rows["create"][-1] == "2 500 instr (n 1 234)"
+    text = markdown(made.document)
+    assert "A simulation: X, modelled; no system was measured." in text
+    assert "compare with no clock" in text
+    assert "is counted in instructions, not in time" in compose(made)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
+    told = [line.plain for line in lines(MADE[source].document, width)]
+    assert [line for line in told if len(line) > width] == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
+    """In turns or one below the other, but all of them, each as often."""
+    numbers = {str(r.value) for r in published.find(source=source) if isinstance(r.value, float)}
+    wide, narrow = (
+        re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(line.plain for line in told))
+        for told in (lines(MADE[source].document, width) for width in (WIDE, 80))
+    )
+    for number in numbers:
+        assert narrow.count(number) == wide.count(number) > 0
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_page_needs_nothing_but_itself(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    size = render(MADE[source], path)
+    text = path.read_text()
+    assert size < 1_500_000
+    body = text.partition("<script")[0]
+    assert not re.search(r'(?:src|href)="(?!#|data:)', body)
+    for mark in re.findall(r'href="#(t\d+-n\d+)"', body):
+        assert f'id="{mark}"' in body
+
+
+def test_bars_are_as_long_as_their_numbers() -> None:
+    text = compose(MADE["gutsalov"])
+    figure = text.partition("Figure 6")[2].partition("Table 2")[0]
+    bars = re.findall(r"width: ([\d.]+)%.*?bar-text\">([\d.]+)<", figure)
+    assert len(bars) == 9
+    ordered = sorted(bars, key=lambda bar: float(bar[1]))
+    assert ordered == sorted(bars, key=lambda bar: float(bar[0]))
+    assert bars[-1] != bars[0]
+    assert max(float(width) for width, _ in bars) == 100

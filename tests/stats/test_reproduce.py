@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from rtstone import published
+from rtstone.errors import UsageError
+from rtstone.interrupt import Interrupt
+from rtstone.measure import catalogue
+from rtstone.model import benches, suite
+from rtstone.model.benches import Catalogue
+from rtstone.model.documents import Result, Run
+from rtstone.model.reproduction import Cell, Found, Reproduction, Table
+from rtstone.published import Printed, layout
+from rtstone.published.layout import Here
+from rtstone.stats.reproduce import reproduce
+from rtstone.targets import find
+from tests.conftest import Cli
+
+SOURCES = layout.names()
+
+
+def _measure(cli: Cli, target: str, *what: str) -> Run:
+    done = cli("run", *what, "--target", target, "--json")
+    assert done.status == 0, done.err
+    return msgspec.json.decode(done.out.encode(), type=Run)
+
+
+# ---- what is printed ----------------------------------------------------------------------------
+
+
+def test_each_publication_has_a_layout() -> None:
+    assert set(SOURCES) == set(published.sources())
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_record_has_one_place(source: str) -> None:
+    document = reproduce(source, []).document
+    placed = Counter(
+        id(record) for table in document.tables for record in [*table.said, *_printed(table)]
+    )
+    records = published.find(source=source)
+    assert [record for record in records if placed[id(record)] != 1] == []
+    assert placed.total() == len(records)
+
+
+def _printed(table: Table) -> Iterator[Printed]:
+    for item in table.items:
+        for cell in item.cells:
+            yield from cell.printed
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_record_stands_under_its_own_system(source: str) -> None:
+    """Where the publication's systems are the columns, none gets another's number."""
+    for table in reproduce(source, []).document.tables:
+        names = {record.system for record in _printed(table)}
+        labels = [system.label for system in table.systems]
+        if names != set(labels):
+            continue  # columns of another kind
+        for item in table.items:
+            for label, cell in zip(labels, item.cells, strict=True):
+                assert {record.system for record in cell.printed} <= {label}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_place_is_empty_without_a_reason(source: str) -> None:
+    for table in reproduce(source, []).document.tables:
+        for item in table.items:
+            for cell in item.cells:
+                assert cell.printed or cell.notes, (table.title, item.label)
+
+
+MINIMAL = """
+title = "t"
+printed = "1"
+suites = ["gutsalov"]
+[[table]]
+id = "Table 1"
+title = "t"
+[[table.item]]
+label = "minimal"
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ('printed = { condition = "minimal load" }', "write here or lacks"),
+        ('lacks = "x"', "write printed or unprinted"),
+        ('lacks = "x"\nprinted = { condition = "maximal load" }', "picks no published number"),
+        ('lacks = "x"\nwanted = "y"', "unknown field `wanted`"),
+    ],
+)
+def test_a_layout_that_matches_nothing_is_refused(tmp_path: Path, added: str, told: str) -> None:
+    path = tmp_path / "gutsalov.toml"
+    path.write_text(MINIMAL + added)
+    with pytest.raises(UsageError, match=told):
+        layout.read("gutsalov", path)
+
+
+def test_an_unknown_publication_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'gutsalov'"):
+        reproduce("gutsalow", [])
+
+
+# ---- what is looked for -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def here() -> Catalogue:
+    with Interrupt() as interrupt:
+        return catalogue(find("local"), interrupt)
+
+
+def _wanted(source: str) -> Iterator[tuple[str, Here]]:
+    for table in layout.layout(source).table:
+        for item in table.item:
+            for axis in table.variant or [layout.Axis(label="")]:
+                if item.here is not None:
+                    found = item.here.within(axis.here.within(table.here))
+                    yield f"{table.title}, {item.label} {axis.label}", found
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) -> None:
+    wanted = suite.select(layout.layout(source).suites, here.benches)
+    expanded = suite.expand(wanted, suite.Asked(), here)
+    cases = [(c.bench, c.load, c.params) for c in [*expanded.cases, *expanded.derived]]
+    derived = {case.bench for case in expanded.derived}  # their parameters are those of others
+    for place, one in _wanted(source):
+        assert one.show, place
+        if not one.bench or one.bench in derived:
+            assert one.bench in {"", *derived}, place
+            continue
+        table = here.benches[one.bench]
+        params = {k: benches.values(table, k, v)[0] for k, v in one.params.items()}
+        defaults = {param.name: param.default for param in table.params}
+        fitting = [
+            load for bench, load, given in cases
+            if bench == one.bench and params.items() <= (defaults | given).items()
+        ]  # fmt: skip
+        assert fitting, place
+        assert not one.load or one.load in fitting, place
+
+
+LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options"]  # a simulated system has none of them
+SIMULATED = {
+    "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
+    "none": ["hart.PH.1", "--time", "0.5"],
+    "a pointer": ["ipc.srsr", "-p", "mechanism=mailbox", "-p", "samples=5"],
+    "the others": ["dk.irqsoff", "mq.throughput", "rheal.rate", "rheal.sum_time",
+                   "sched.bg50.half", "sync.test3", "-p", "time=1s"],
+}  # fmt: skip
+
+
+def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> None:
+    runs = [_measure(cli, "sim:rmos3-pc1", *what) for what in SIMULATED.values()]
+    runs.append(_measure(cli, "local", *LOCAL, "-p", "samples=5"))
+    told: dict[str, set[str]] = {}
+    for result in (result for run in runs for result in run.results):
+        columns = {f"{t.title}/{column}" for t in result.tables for column in t.columns}
+        told.setdefault(result.bench, set()).update(result.figures, columns)
+    for source in SOURCES:
+        for place, one in _wanted(source):
+            for show in one.show:
+                if not isinstance(show, str) and (show.figure or show.table):
+                    table = [f"{show.table}/{show.column}"] if show.table else []
+                    assert {*show.figure, *table} <= told[one.bench], place
+
+
+# ---- what is found ------------------------------------------------------------------------------
+
+
+def _column(document: Reproduction, table: str, label: str) -> list[Cell]:
+    found = next(t for t in document.tables if t.id == table)
+    place = [system.label for system in found.systems].index(label)
+    return [item.cells[place] for item in found.items]
+
+
+def _value(cell: Cell, place: int = 0) -> float:
+    assert cell.here is not None
+    assert cell.here.status == "ok", cell.here.reason
+    value = cell.here.values[place].value
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def test_a_model_reproduces_its_own_column(cli: Cli) -> None:
+    """What is simulated follows from the published numbers, so both columns must be the same."""
+    document = reproduce(
+        "gutsalov", [_measure(cli, "sim:rtai-22.2.4", "gutsalov", "--time", "5")]
+    ).document
+    assert document.columns[0].kind == "model"
+    for table, label in (("Table 1", ""), ("Table 2", ", FIFO"), ("Table 2", ", RR"),
+                         ("Table 3", "")):  # fmt: skip
+        theirs = _column(document, table, "RTAI-22.2.4")
+        ours = _column(document, table, f"sim:rtai-22.2.4{label}")
+        for printed, found in zip(theirs, ours, strict=True):
+            value = printed.printed[0].value
+            assert isinstance(value, float)
+            assert _value(found) == pytest.approx(value, abs=0.051)
+            assert found.here
+            assert found.here.n >= 1000
+            assert found.here.section_s
+
+
+def test_pairs_of_maximum_and_average(cli: Cli) -> None:
+    run = _measure(
+        cli, "sim:lynxos-3.0.1", "ctx.sync", "mq.latency", "-p", "entity=thread,process",
+        "-p", "config=1cpu",
+    )  # fmt: skip
+    document = reproduce("obenland", [run]).document
+    for id_ in ("Table 9", "Table 10"):
+        table = next(t for t in document.tables if t.id == id_)
+        rows = [system.label for system in table.systems]
+        lynx, ours = rows.index("Lynx"), rows.index("sim:lynxos-3.0.1, 1 proc")
+        pairs = [
+            (place, record.value, item.cells[ours])
+            for item in table.items[:2]
+            for place, record in enumerate(item.cells[lynx].printed)
+        ]
+        assert len(pairs) == 4
+        for place, value, cell in pairs:
+            assert isinstance(value, float)
+            assert _value(cell, place) == pytest.approx(value, abs=0.051)
+    heavy = table.items[-1].cells[ours].here
+    assert heavy and heavy.status == "not run"
+    assert "mq.throughput" in str(heavy.reason)
+
+
+# ---- with results made by hand ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def some(here: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    from rtstone.model.documents import Target
+
+    return Run(
+        run_id="a-0001", created="2026-11-21T00:00:00+00:00", status="complete",
+        target=Target(name="local"), benches=list(here.benches.values()),
+    )  # fmt: skip
+
+
+def _result(**members: Any) -> Result:
+    whole: dict[str, Any] = {
+        "case": 1, "bench": "sem.create", "params": {"type": "unnamed"}, "load": "none",
+        "status": "ok", "n": 100, "min": 1000.0, "mean": 2500.0, "max": 9000.0, "sd": 1.0,
+        "histogram": [(2500.0, 100)],
+    }  # fmt: skip
+    return Result(**(whole | members))
+
+
+def _create(run: Run, *results: Result) -> Found:
+    document = reproduce("gutsalov", [structs.replace(run, results=list(results))]).document
+    found = _column(document, "Table 3", "local")[0].here
+    assert found
+    return found
+
+
+def test_units_are_those_of_the_table(some: Run) -> None:
+    (shown,) = _create(some, _result()).values
+    assert (shown.value, shown.unit) == (2.5, "us")
+
+
+def test_instructions_stay_instructions(some: Run) -> None:
+    (shown,) = _create(some, _result(unit="instructions", mean=2500.0)).values
+    assert (shown.value, shown.unit) == (2500.0, "instructions")
+
+
+def test_several_results_are_one_set_of_samples(some: Run) -> None:
+    other = _result(n=300, mean=6500.0, histogram=[(6500.0, 300)])
+    found = _create(some, _result(), other)
+    assert (found.n, found.results) == (400, 2)
+    assert found.values[0].value == pytest.approx(5.5)
+
+
+def test_another_case_is_not_taken_for_it(some: Run) -> None:
+    for wrong in ({"load": "heavy"}, {"params": {"type": "named"}}, {"bench": "sem.delete"}):
+        assert _create(some, _result(**wrong)).status == "not run"
+
+
+def test_a_result_that_is_not_ok_says_why_under_the_table(some: Run) -> None:
+    bad = _result(status="unsupported", reason="no semaphores", n=0, params={})
+    run = structs.replace(some, results=[bad])
+    table = next(t for t in reproduce("gutsalov", [run]).document.tables if t.id == "Table 3")
+    cell = table.items[0].cells[-1]
+    assert cell.here
+    assert (cell.here.status, cell.here.values) == ("unsupported", [])
+    assert [table.footnotes[n - 1] for n in cell.notes] == ["local: unsupported: no semaphores"]
+
+
+def test_an_incomplete_result_keeps_its_number_and_its_mark(some: Run) -> None:
+    found = _create(some, _result(status="incomplete", reason="load died"))
+    assert (found.status, found.values[0].value) == ("incomplete", 2.5)
+
+
+def test_a_run_named_twice_is_refused(some: Run) -> None:
+    with pytest.raises(UsageError, match="named twice"):
+        reproduce("gutsalov", [some, some])
