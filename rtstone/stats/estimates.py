@@ -7,11 +7,21 @@ of one case, taken as one set of samples, and what they differ by counts.  docs/
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rtstone.model.documents import Result
+from msgspec import structs
+
+from rtstone.model.documents import Batches, Result
+from rtstone.model.histogram import PERCENTILES, WHOLE
 from rtstone.model.interval import ends, independent
 from rtstone.stats.pool import pooled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Samples = np.ndarray[tuple[int], np.dtype[Any]]
+
+_BATCHES = 32  # as the agent's recorder makes of a series that it knows the order of
 
 
 class Estimate(NamedTuple):
@@ -43,3 +53,47 @@ def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> 
         return None
     value = getattr(whole, statistic)
     return Estimate(value, *interval, whole.n, independent(statistic, counted))
+
+
+def estimate_samples(
+    samples: Sequence[float] | Samples, statistic: str, level: float = 0.95
+) -> Estimate | None:
+    """The same from samples in the order in which they were taken, as ``raw=1`` keeps them."""
+    import numpy as np
+
+    values = np.asarray(samples, float)
+    if not len(values):
+        return None
+    distinct, counts = np.unique(values, return_counts=True)
+    upto, n = np.cumsum(counts), len(values)
+    percentiles = {
+        name: float(distinct[np.searchsorted(upto, -(-n * q // WHOLE))])
+        for name, q in PERCENTILES.items()
+        if n * (WHOLE - q) >= 10 * WHOLE
+    }
+    whole = Result(
+        case=0, bench="samples", params={}, load="none", status="ok", n=n,
+        mean=float(values.mean()), sd=float(values.std(ddof=1)) if n > 1 else None,
+        max=float(distinct[-1]), batches=batches(values),
+        histogram=list(zip(distinct.tolist(), counts.tolist(), strict=True)),
+    )  # fmt: skip
+    return estimate([structs.replace(whole, **percentiles)], statistic, level)
+
+
+def batches(samples: Samples) -> Batches:
+    """Samples in their order as batches, whose lengths differ by one at most."""
+    import numpy as np
+
+    n = len(samples)
+    distinct, counts = np.unique(samples, return_counts=True)
+    below = np.concatenate([[0], np.cumsum(counts)])  # each of the distinct values
+    parts = np.array_split(samples, min(_BATCHES, n)) if n else []
+    above = {}
+    for name, q in PERCENTILES.items():
+        if n * (WHOLE - q) >= 10 * WHOLE:
+            nearest = int(np.abs(below * WHOLE - n * q).argmin())
+            line = distinct[nearest] if nearest < len(distinct) else np.inf
+            above[name] = [int((part >= line).sum()) for part in parts]
+    return Batches(
+        n=[len(part) for part in parts], mean=[float(part.mean()) for part in parts], above=above
+    )

@@ -1,13 +1,259 @@
+"""Intervals against truths that are known, through the recorder of the agent itself."""
+
 from __future__ import annotations
 
-import random
-import statistics as exact
+import ctypes
+from collections.abc import Callable
+from math import exp, log, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
 
+import numpy as np
 import pytest
+from msgspec import structs
 
+from rtstone.model.documents import Batches, Result
+from rtstone.model.histogram import Histogram
 from rtstone.model.interval import t_quantile
-from rtstone.stats.estimates import estimate
+from rtstone.stats.estimates import batches, estimate, estimate_samples
+from tests.agent.test_recorder import LIBRARY, record
 from tests.stats.lab import result
+
+NORMAL = NormalDist()
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+class Known(NamedTuple):
+    """Samples whose mean and quantiles are known: ``draw`` gives rows of them.
+
+    ``low`` and ``high`` are where practically all of them lie.
+    """
+
+    draw: Draw
+    mean: float
+    quantile: Callable[[float], float]
+    low: float = -5
+    high: float = 5.5
+
+
+def recorded(values: np.ndarray) -> Result:
+    """The result that the agent's recorder makes of these ticks."""
+    counts, (n, total, least, most) = record(values.astype(np.uint64))
+    lines, line, rows = ctypes.c_uint(), (ctypes.c_uint * 5)(), np.zeros((33, 7), np.uint64)
+    made = LIBRARY.recorder_batches(ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p))
+    table = rows[:made].astype(int)
+    (used,) = np.nonzero(counts)
+    buckets = [(int(i), int(counts[i])) for i in used]
+    names = ("p50", "p90", "p99", "p999", "p9999")[: lines.value]
+    points = Histogram(n, total, least, most, 7, buckets).points()
+    upto = np.cumsum([count for _, count in points])
+    percentiles = {
+        name: points[int(np.searchsorted(upto, -(-n * q // 10000)))][0]
+        for name, q in zip(names, (5000, 9000, 9900, 9990, 9999), strict=False)
+    }
+    whole = Result(
+        case=1, bench="null", params={}, load="none", status="ok", n=n, mean=total / n,
+        sd=float(np.std(values, ddof=1)), max=float(most), histogram=points,
+        batches=Batches(
+            n=table[:, 0].tolist(), mean=(table[:, 1] / table[:, 0]).tolist(),
+            above={name: table[:, 2 + k].tolist() for k, name in enumerate(names)},
+        ),
+    )  # fmt: skip
+    return structs.replace(whole, **percentiles)
+
+
+def correlated(rho: float) -> Draw:
+    """Autoregression of order 1 with standard normal values."""
+
+    def draw(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
+        values: np.ndarray = rng.standard_normal((n, rows))
+        for i in range(1, n):
+            values[i] = rho * values[i - 1] + sqrt(1 - rho * rho) * values[i]
+        return values.T
+
+    return draw
+
+
+def disturbed(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
+    """Two of 37 samples in turn are six larger, from a random phase on."""
+    phase = (np.arange(n) + rng.integers(0, 37, (rows, 1))) % 37
+    return rng.standard_normal((rows, n)) + np.where(phase < 2, 6.0, 0.0)
+
+
+def switching(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
+    """A quarter of the time, for 15 samples on average, everything is three larger."""
+    leave, enter = 1 / 15, 1 / 45
+    chance = rng.random((n, rows))
+    slow = np.empty((n, rows), bool)
+    slow[0] = chance[0] < 0.25
+    for i in range(1, n):
+        slow[i] = np.where(slow[i - 1], chance[i] >= leave, chance[i] < enter)
+    return rng.standard_normal((rows, n)) + 3 * slow.T
+
+
+def mixture(share: float, shift: float) -> Callable[[float], float]:
+    """Quantiles of a normal distribution of which a share lies higher."""
+
+    def quantile(q: float) -> float:
+        low, high = -9.0, 20.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = (1 - share) * NORMAL.cdf(middle) + share * NORMAL.cdf(middle - shift)
+            low, high = (middle, high) if below < q else (low, middle)
+        return low
+
+    return quantile
+
+
+KNOWN = {
+    "normal": Known(lambda rng, rows, n: rng.standard_normal((rows, n)), 0, NORMAL.inv_cdf),
+    "exponential": Known(
+        lambda rng, rows, n: rng.exponential(1, (rows, n)), 1, lambda q: -log(1 - q), 0, 14
+    ),
+    "lognormal": Known(
+        lambda rng, rows, n: np.exp(rng.standard_normal((rows, n))),
+        exp(0.5), lambda q: exp(NORMAL.inv_cdf(q)),
+    ),
+    "correlated by a half": Known(correlated(0.5), 0, NORMAL.inv_cdf),
+    "correlated by 0.9": Known(correlated(0.9), 0, NORMAL.inv_cdf),
+    "disturbed": Known(disturbed, 12 / 37, mixture(2 / 37, 6), high=11),
+    "switching": Known(switching, 0.75, mixture(0.25, 3), high=8.5),
+}  # fmt: skip
+
+
+def share(held: list[bool]) -> float:
+    return sum(held) / len(held)
+
+
+def of_the_mean(known: Known, n: int, rows: int, seed: int = 0) -> list[bool]:
+    """Of every series whether its interval held the truth.  The recorder's sums are exact."""
+    values = 1e6 + 1e4 * known.draw(np.random.default_rng([n, seed]), rows, n)
+    truth = 1e6 + 1e4 * known.mean
+    found = [estimate([recorded(row)], "mean") for row in values.round()]
+    return [e.low <= truth <= e.high for e in found if e]
+
+
+def of_percentiles(known: Known, n: int, rows: int) -> dict[str, list[bool]]:
+    """Likewise.  Quantiles go with any monotone function: one that buckets are fine for."""
+    octaves = 39 / (known.high - known.low)
+
+    def ticks(x: np.ndarray) -> np.ndarray:
+        return np.exp2(8 + octaves * (x.clip(known.low, known.high) - known.low))
+
+    results = [recorded(row) for row in ticks(known.draw(np.random.default_rng(n), rows, n))]
+    held = {}
+    for name, q in (("p50", 0.5), ("p99", 0.99)):
+        truth = float(ticks(np.array(known.quantile(q))))
+        found = [estimate([result], name) for result in results]
+        # The ends are middles of buckets.
+        held[name] = [e.low * 255 / 256 <= truth <= e.high * 257 / 256 for e in found if e]
+    return held
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_interval_of_a_mean_covers_it_as_often_as_it_says(name: str) -> None:
+    assert 0.93 <= share(of_the_mean(KNOWN[name], 2000, 800)) <= 0.97
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "lognormal"])
+def test_so_do_the_intervals_of_percentiles(name: str) -> None:
+    held = of_percentiles(KNOWN[name], 2000, 600)
+    assert 0.93 <= share(held["p50"]) <= 0.97
+    if name != "correlated by 0.9":  # where fewer than ten clusters lie above p99: 92%
+        assert 0.93 <= share(held["p99"]) <= 0.975
+
+
+@pytest.mark.parametrize("name", ["correlated by 0.9", "disturbed", "switching"])
+def test_and_those_of_series_that_are_too_long_to_be_kept(name: str) -> None:
+    assert 0.93 <= share(of_the_mean(KNOWN[name], 20_000, 300)) <= 0.97
+    held = of_percentiles(KNOWN[name], 20_000, 250)
+    assert 0.93 <= share(held["p50"]) <= 0.98
+    assert 0.93 <= share(held["p99"]) <= 0.98
+
+
+def test_a_hundred_thousand_samples() -> None:
+    series = (of_the_mean(KNOWN["correlated by 0.9"], 100_000, 80, seed) for seed in range(6))
+    assert 0.93 <= share([held for some in series for held in some]) <= 0.97
+
+
+def test_a_clock_of_coarse_steps() -> None:
+    """Steps of half a standard deviation: the interval holds the step that the quantile is."""
+    rng = np.random.default_rng(5)
+    values = (100 + 2 * rng.standard_normal((500, 2000))).round()
+    found = [estimate([recorded(row)], "p50") for row in values]
+    assert all(e is not None and e.low <= 100 <= e.high for e in found)
+    cut = 100 - 2 * NORMAL.inv_cdf(0.99)
+    assert abs(cut - round(cut)) < 0.4  # not where it may be either of two
+    tails = [estimate([recorded(200 - row)], "p99") for row in values]
+    held = [e.low <= 200 - round(cut) <= e.high for e in tails if e is not None]
+    assert len(held) == 500
+    assert share(held) >= 0.93
+    means = [estimate([recorded(row)], "mean") for row in values]
+    assert 0.93 <= share([e.low <= 100 <= e.high for e in means if e]) <= 0.97
+
+
+def test_without_batches_independence_is_assumed_and_said() -> None:
+    draws = correlated(0.9)(np.random.default_rng(1), 200, 2000)
+    results = [recorded(row) for row in (1e6 + 1e4 * draws).round()]
+    blind = [estimate([structs.replace(r, batches=None)], "mean") for r in results]
+    assert all(e is not None and e.independent for e in blind)
+    assert share([e.low <= 1e6 <= e.high for e in blind if e]) < 0.6
+    assert not any(e.independent for r in results if (e := estimate([r], "mean")))
+
+
+@pytest.mark.parametrize("n", [20, 31, 1000, 16_384])
+def test_samples_in_order_are_cut_as_the_recorder_cuts_them(n: int) -> None:
+    values = np.random.default_rng(n).integers(0, 200, n).astype(float)
+    found = recorded(values)
+    assert found.batches is not None
+    mine = batches(values)
+    assert (sorted(mine.n), mine.above.keys()) == (
+        sorted(found.batches.n),
+        found.batches.above.keys(),
+    )
+    assert {k: sum(v) for k, v in mine.above.items()} == {
+        k: sum(v) for k, v in found.batches.above.items()
+    }
+    for statistic in ("mean", "p50"):
+        one, other = estimate([found], statistic), estimate_samples(values, statistic)
+        assert one is not None and other is not None
+        assert one == pytest.approx(other, rel=0.02)
+
+
+def test_a_drift_has_no_interval() -> None:
+    rising = np.arange(5000) + np.random.default_rng(1).standard_normal(5000)
+    assert estimate_samples(rising, "mean") is None
+    assert estimate_samples(rising, "p50") is None
+    assert estimate_samples(np.random.default_rng(1).permutation(rising), "mean") is not None
+
+
+def test_what_runs_differ_by_is_part_of_the_uncertainty() -> None:
+    rng = np.random.default_rng(3)
+    for apart, least in ((0, 0.93), (1, 0.92)):
+        held = []
+        for _ in range(250):
+            shifts = apart * rng.standard_normal(5)
+            runs = [recorded((1e6 + 1e4 * (rng.standard_normal(400) + s)).round()) for s in shifts]
+            found = estimate(runs, "mean")
+            assert found is not None and found.n == 2000
+            held.append(found.low <= 1e6 <= found.high)
+        assert least <= share(held) <= 0.98
+
+
+def test_two_runs_that_differ_say_how_little_two_tell() -> None:
+    rng = np.random.default_rng(4)
+    one, other = (recorded(1e6 + 1e4 * (rng.standard_normal(2000) + s)) for s in (0, 1))
+    found = estimate([one, other], "mean")
+    assert found is not None
+    # 1e4 / 2 off their middle, and Student's t of one degree
+    assert found.high - found.low == pytest.approx(2 * 12.7 * 0.5e4, rel=0.15)
+
+
+def test_the_interval_of_another_level() -> None:
+    values = np.random.default_rng(6).standard_normal(5000)
+    narrow, wide = (estimate_samples(values, "p90", level) for level in (0.8, 0.99))
+    assert narrow is not None and wide is not None
+    assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
 
 
 @pytest.mark.parametrize(
@@ -22,18 +268,11 @@ def test_student_t(level: float, freedom: float, expected: float) -> None:
     assert t_quantile(level, freedom) == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_mean_of_independent_samples() -> None:
-    rng = random.Random(1)
-    values = [rng.gauss(100, 5) for _ in range(4000)]
-    found = estimate([result("null", values, sd=exact.stdev(values))], "mean")
-    assert found is not None
-    assert found.value == pytest.approx(exact.fmean(values), abs=1e-3)
-    assert found.high - found.value == pytest.approx(1.96 * 5 / 4000**0.5, rel=0.05)
-    assert (found.n, found.independent) == (4000, True)
-
-
 def test_what_is_not_to_be_had() -> None:
     few = result("null", [1.0] * 19)
     assert estimate([few], "p50") is None
     assert estimate([], "mean") is None
     assert estimate([result("null", [])], "mean") is None
+    assert estimate_samples([], "mean") is None
+    with pytest.raises(KeyError):
+        estimate([few], "p75")
