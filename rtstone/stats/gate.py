@@ -214,32 +214,46 @@ class _Judge:
         corrected = any(result.corrected and result.missed for result in case.results)
         check = structs.replace(check, corrected=corrected)
         found = estimate(results, name)
+        if found is not None:
+            check = structs.replace(
+                check,
+                observed=found.value,
+                ci95=(found.low, found.high),
+                n=found.n,
+                independent=found.independent,
+            )
+        if limit.factor is not None:
+            return self._against(check, limit, case, found)
         if found is None:
             return _too_few(check, limit, results)
-        check = structs.replace(
-            check,
-            observed=found.value,
-            ci95=(found.low, found.high),
-            n=found.n,
-            independent=found.independent,
-        )
-        if limit.factor is None:
-            return _compared(check, limit, span(found), exactly(limit.value or 0.0))
-        return self._against(check, limit, case, span(found))
+        return _compared(check, limit, span(found), exactly(limit.value or 0.0))
 
-    def _against(self, check: Check, limit: Limit, case: Case, found: Span) -> Check:
-        """Relative to what the baseline had."""
+    def _against(self, check: Check, limit: Limit, case: Case, found: Estimate | None) -> Check:
+        """Relative to what the baseline had.
+
+        What several runs differ by holds the uncertainty of each, and of one more that is no
+        shorter, even if that tells none of its own; that it is counted again if it does is on the
+        safe side.  A single baseline, or a shorter run, must have an interval.
+        """
+        name = limit.statistic
         base, why = self._base(case)
         if why:
             return structs.replace(check, verdict="not measured", reason=why)
-        before = [estimate([whole(r) for r in one.results], limit.statistic) for one in base]
-        known = [one for one in before if one is not None]
-        if len(known) < len(base):
-            why = f"the baseline has too few samples for {limit.statistic}"
+        values = [_point(one, name) for one in base]
+        known, value = [exactly(v) for v in values if v is not None], _point(case, name)
+        if 1 < len(known) == len(base) and value is not None and case.n >= min(b.n for b in base):
+            own = span(found) if found else exactly(value)
+            return self._relative(check, limit, own, known)
+        before = [estimate([whole(r) for r in one.results], name) for one in base]
+        spans = [span(one) for one in before if one is not None]
+        if found is None:
+            return _too_few(check, limit, [whole(r) for r in case.results])
+        if len(spans) < len(base):
+            why = f"the baseline has too few samples for an interval of {name}"
             return structs.replace(check, verdict="inconclusive", reason=why)
-        assumed = check.independent or any(one.independent for one in known)
+        assumed = check.independent or any(one.independent for one in before if one)
         check = structs.replace(check, independent=assumed)
-        return self._relative(check, limit, found, [span(one) for one in known])
+        return self._relative(check, limit, span(found), spans)
 
     def _relative(self, check: Check, limit: Limit, found: Span, before: Sequence[Span]) -> Check:
         """Held against what the runs of the baseline let one expect."""
@@ -361,8 +375,14 @@ def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Chec
     )  # fmt: skip
     if found != "inconclusive":
         return check
-    missing = samples_missing(observed, allowed, check.n) if check.n and check.ci95 else None
-    return _with_missing(structs.replace(check, reason="its interval holds the limit"), missing)
+    missing = samples_missing(observed, allowed, check.n) if check.n else None
+    exact = observed.low == observed.high
+    why = (
+        "no more than runs of the baseline may differ by"
+        if exact
+        else "its interval holds the limit"
+    )
+    return _with_missing(structs.replace(check, reason=why), missing)
 
 
 def _with_missing(check: Check, missing: int | None) -> Check:
@@ -416,7 +436,9 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     missing = needed(limit.statistic) - n
     if missing <= 0:
         return structs.replace(
-            check, verdict="inconclusive", reason=f"there is no {limit.statistic} with an interval"
+            check,
+            verdict="inconclusive",
+            reason=f"too few samples for an interval of {limit.statistic}",
         )
     why = f"n is too small for {limit.statistic}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
@@ -521,6 +543,12 @@ def whole(result: Result) -> Result:
         flags=result.flags,
         **structs.asdict(result.corrected),
     )
+
+
+def _point(case: Case, name: str) -> float | None:
+    """A statistic of a case, without its uncertainty."""
+    value: float | None = getattr(pooled([whole(result) for result in case.results]), name)
+    return value
 
 
 def span(found: Estimate) -> Span:
