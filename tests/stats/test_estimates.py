@@ -88,7 +88,8 @@ def switching(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
     slow[0] = chance[0] < 0.25
     for i in range(1, n):
         slow[i] = np.where(slow[i - 1], chance[i] >= leave, chance[i] < enter)
-    return rng.standard_normal((rows, n)) + 3 * slow.T
+    values: np.ndarray = rng.standard_normal((rows, n)) + 3 * slow.T
+    return values
 
 
 def mixture(share: float, shift: float) -> Callable[[float], float]:
