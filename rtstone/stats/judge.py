@@ -36,7 +36,8 @@ class Judge:
         self._systems = systems
         self._floor = floor
         runs = [run for system in systems for run in system.runs]
-        self._session = session(runs)
+        sides = [{run.turn.side for run in s.runs if run.turn} for s in systems]
+        self._session = session(runs) if sides == [{"A"}, {"B"}] else None
         self._numbers = sorted({run.turn.pair for run in runs if run.turn and self._session})
         self._check()
 
@@ -98,7 +99,7 @@ class Judge:
             raise UsageError("one run does not scatter, in --floor; name two or more of one system")
         if why := mixed(self._floor):
             raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
-        if self._session or all(len(system.runs) > 1 for system in self._systems):
+        if all(len(system.runs) > 1 for system in self._systems):
             raise UsageError(
                 "there are several runs on each side, which tell their own noise; leave out --floor"
             )
