@@ -27,7 +27,7 @@ COUNTED = "Counted in instructions of an emulated machine, not in time"
 MEANING = "the numbers compare with each other, never with a clock"
 NUMBERS = ("min", "p50", "max")
 NOT_RUN = "not run"
-_NAMED = 3  # benches that a difference names
+_NAMED = 3  # benches that a difference names, and runs that a column does
 _EXACT = 1e5  # below it instructions are told to the last one
 _GAPS = (2, 1)  # between numbers, as there is room
 
@@ -162,7 +162,8 @@ def _units(comparison: Comparison) -> Iterator[Text]:
 
 def _head(comparison: Comparison) -> Iterator[Text]:
     for column in comparison.columns:
-        ids = ", ".join(column.runs)
+        several = len(column.runs) > _NAMED
+        ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
         seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
         yield Text.assemble(
             (column.label, "bold cyan"),

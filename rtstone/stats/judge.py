@@ -36,7 +36,8 @@ class Judge:
         self._systems = systems
         self._floor = floor
         runs = [run for system in systems for run in system.runs]
-        self._session = session(runs)
+        sides = [{run.turn.side for run in s.runs if run.turn} for s in systems]
+        self._session = session(runs) if sides == [{"A"}, {"B"}] else None
         self._numbers = sorted({run.turn.pair for run in runs if run.turn and self._session})
         self._check()
 
@@ -98,7 +99,7 @@ class Judge:
             raise UsageError("one run does not scatter, in --floor; name two or more of one system")
         if why := mixed(self._floor):
             raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
-        if self._session or all(len(system.runs) > 1 for system in self._systems):
+        if all(len(system.runs) > 1 for system in self._systems):
             raise UsageError(
                 "there are several runs on each side, which tell their own noise; leave out --floor"
             )
@@ -130,17 +131,16 @@ class Judge:
         """What can make these verdicts wrong."""
         if self._session or counted(self._systems[0].first):
             return
-        first = _times(self._systems[0].runs)
+        runs = self._systems[0].runs
         for system in self._systems[1:]:
-            other = _times(system.runs)
             names = self._systems[0].label, system.label
-            if len(first) > 1 and len(other) > 1 and _apart(first, other):
+            if len(runs) > 1 and len(system.runs) > 1 and _apart(runs, system.runs):
                 yield (
                     f"all runs of {names[0]} were taken before or after those of {names[1]}: a "
                     "drift of the machine looks like a difference; `rtstone compare --run` takes "
                     "them in turn"
                 )
-            elif self._floor and _span([*first, *other]) > _span(_times(self._floor)):
+            elif self._floor and _span([*runs, *system.runs]) > _span(self._floor):
                 yield (
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
                     "--floor, which may scatter less for that"
@@ -162,13 +162,12 @@ def _tick(run: Run) -> float:
     return max(1e9 / run.clock.hz, run.clock.resolution_ns)
 
 
-def _times(runs: Sequence[Run]) -> list[datetime]:
-    return sorted(datetime.fromisoformat(run.created) for run in runs)
+def _apart(first: Sequence[Run], other: Sequence[Run]) -> bool:
+    """True if all of one were taken before all of the other.  Ids tell runs of one second apart."""
+    a, b = (sorted((run.created, run.run_id) for run in runs) for runs in (first, other))
+    return a[-1] < b[0] or b[-1] < a[0]
 
 
-def _apart(first: Sequence[datetime], other: Sequence[datetime]) -> bool:
-    return first[-1] <= other[0] or other[-1] <= first[0]  # known to the second
-
-
-def _span(times: Sequence[datetime]) -> float:
+def _span(runs: Sequence[Run]) -> float:
+    times = [datetime.fromisoformat(run.created) for run in runs]
     return (max(times) - min(times)).total_seconds()
