@@ -48,6 +48,8 @@ def observed(check: Check) -> str:
         parts.append(f"n {count(check.n)}")
     if check.section_s is not None:
         parts.append(seconds(check.section_s))
+    elif check.what == "max" and check.unit == "ns":
+        parts.append("time not recorded")
     return ", ".join(parts)
 
 

@@ -88,6 +88,13 @@ def test_what_needs_attention_comes_first(cli: Cli, budget: Any) -> None:
     assert told[4].startswith("- failed: 4 checks, 1 failed, 1 not measured, 1 inconclusive")
 
 
+def test_no_largest_sample_without_the_time_it_was_seen_in(cli: Cli, budget: Any) -> None:
+    untimed = run(result(FLAT, evidence={}))
+    done = cli("check", stored(untimed), "--budget", budget(entry('max = "1s"', 'p50 = "1s"')))
+    assert "max 10.0 µs, n 10 000, time not recorded, limit" in done.out
+    assert "n 10 000, limit" in done.out  # of the median
+
+
 def test_json_is_one_document(cli: Cli, budget: Any) -> None:
     done = cli("check", stored(run(*mixed())), "--budget", budget(*MIXED), "--json")
     assert done.status == 1
