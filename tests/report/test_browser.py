@@ -56,11 +56,18 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 def opened(browser: webdriver.Chrome, page: str) -> Iterator[webdriver.Chrome]:
     """The page, freshly loaded at 1280 px; nothing may have gone wrong when the test is over."""
     width(browser, 1280)
-    browser.get(page)
+    visit(browser, page)
     yield browser
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
     assert js(browser, "performance.getEntriesByType('resource').length") == 0
     assert "rtstone" in browser.title
+
+
+def visit(browser: webdriver.Chrome, page: str) -> None:
+    """Load a page and wait until its script is at work."""
+    browser.get("about:blank")
+    browser.get(page)
+    eventually(lambda: js(browser, "'ready' in document.documentElement.dataset"), "not unpacked")
 
 
 def js(browser: webdriver.Chrome, expression: str) -> Any:
@@ -219,7 +226,7 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     )
     render(simulation, tmp_path / "x.html")
     width(browser, 1280)
-    browser.get((tmp_path / "x.html").as_uri())
+    visit(browser, (tmp_path / "x.html").as_uri())
     eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
     js(browser, "document.querySelector('.numbers').open = true")
     eventually(lambda: js(browser, "document.querySelectorAll('.numbers tr').length"), "no table")
@@ -240,7 +247,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("pixels", [1280, 360])
 def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, pixels: int) -> None:
     width(browser, pixels)
-    browser.get(compared)
+    visit(browser, compared)
     assert overflow(browser) == 0
     section = "document.querySelector('#compared-ranges')"
     for index in range(js(browser, f"{section}.querySelectorAll('.chart').length")):
