@@ -1,9 +1,9 @@
 """The report: runs as one HTML page that needs nothing but itself.
 
 This module puts the page together: the templates hold the look, ``charts/`` holds the script that
-draws and builds the details from the data embedded here.  Everything that comes from a
-run is untrusted: text is escaped by jinja2, data is packed by ``embed``, and the page's own policy lets no
-script run but the bundled one.
+draws and builds the details from the data embedded here.  Everything that comes from a run is
+untrusted: text is escaped by jinja2, data is packed by ``embed``, and the page's own policy lets
+no script run but the bundled one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rtstone.errors import UsageError
 from rtstone.model.documents import Result, Run, Value
 from rtstone.model.imported import tool
 from rtstone.report import typeset, words
+from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
 from rtstone.report.details import Forms, detail, figure, flag_texts, why_no_max
-from rtstone.report.findings import findings
 from rtstone.report.output import write
 from rtstone.report.page import Family, Growth, Page, Row
 from rtstone.report.shapes import (
@@ -277,10 +277,9 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 
 def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:
     """All that the page shows of one run."""
-    page = Page(key=key, run=run, title=title(run), facts=facts(run))
+    page = Page(key=key, run=run, title=title(run), facts=facts(run), answer=answer(run))
     families(page, trace_rows, forms or Forms())
     growths(page)
-    page.findings = findings(page)
     return page
 
 

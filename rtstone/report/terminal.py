@@ -26,6 +26,7 @@ from rtstone.model.flags import BY_NAME
 from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
+from rtstone.report.answer import answer
 from rtstone.report.shapes import correction
 from rtstone.report.words import (
     OBSERVED,
@@ -240,6 +241,7 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
     cut a number short, each result is a block of lines.
     """
     yield from _head(run)
+    yield from _answer(run)
     lines = list(_lines(run))
     gaps = [gap for gap in (2, 1) if width >= max(_ROOMY, _needs(lines, _others(lines, gap), gap))]
     if gaps:
@@ -295,6 +297,22 @@ def _head(run: Run) -> Iterator[Text]:
     yield head
     if run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
+
+
+_GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
+
+
+def _answer(run: Run) -> Iterator[Text]:
+    """The verdict, what it rests on, and the worst findings."""
+    told = answer(run)
+    yield Text(told.verdict, style=_GRADES[told.grade])
+    yield from (Text(text) for text in told.basis)
+    for place, finding in enumerate(told.worst, 1):
+        head = (f"{place}. {finding.head}: ", _GRADES[finding.grade])
+        yield Text.assemble(head, (finding.text, "dim"))
+    for finding in told.others:
+        yield Text.assemble(f"{finding.head}: ", (finding.text, "dim"))
+    yield Text()
 
 
 def _place(run: Run) -> list[str]:

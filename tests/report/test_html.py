@@ -13,6 +13,8 @@ import pytest
 
 from rtstone.model.documents import Result, Run, Slope, Value
 from rtstone.report import html, shapes
+from rtstone.report.answer import answer
+from rtstone.report.typeset import typeset
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, instructions, run, unprivileged
 
@@ -222,7 +224,7 @@ def test_lack_of_rights_and_incompleteness_come_first() -> None:
         "55 of 55 results ran without real-time scheduling",
         "This run is incomplete",
     ):
-        assert words.index(alarm) < words.index("What stands out")
+        assert words.index(alarm) < words.index("The worst findings")
 
 
 def test_lack_of_rights_is_told_where_nothing_could_run() -> None:
@@ -240,13 +242,15 @@ def test_instructions_are_never_told_as_time() -> None:
     assert not re.search(r"\d[\u202f ](ns|µs|ms|s)\b", words)
 
 
-def test_no_maximum_without_n_and_time(full: Run) -> None:
-    findings = html.page_of(full, "r0").findings
-    assert findings[0].head == "Worst wake-up 8.01\u202fms"
-    assert "n = 12\u202f288, over 12.3\u202fs, load none" in findings[0].text
-    assert findings[0].text.endswith("flags: missed")
-    assert findings[1].head == "8 missed activations"
-    assert {f.grade for f in findings} == {"note", "bad", "info"}
+def test_the_answer_comes_first_and_leads_to_its_evidence(page: Reader, full: Run) -> None:
+    told = answer(full)
+    words = [word.strip() for word in page.words]
+    assert words.index(typeset(told.verdict)) < words.index("What was measured")
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    assert told.worst[0].evidence == late
+    first = page.attributes("href").index(f"#r0-{late}")
+    assert first < page.attributes("href").index("#r0-0")
+    assert "#r0-growth" in page.attributes("href")
 
 
 def test_several_runs_on_one_page(full: Run) -> None:
@@ -254,26 +258,6 @@ def test_several_runs_on_one_page(full: Run) -> None:
     ids = reader.attributes("id")
     assert len(ids) == len(set(ids))
     assert {"r0-0", "r1-0"} <= set(ids)
-
-
-def predictable(**members: Any) -> list[str]:
-    result = Result(
-        case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
-    )  # fmt: skip
-    findings = html.page_of(run(results=[result], slopes=[]), "r0").findings
-    return [f.head for f in findings if f.head.startswith("Least")]
-
-
-def test_a_large_ratio_is_written_out() -> None:
-    head = "Least predictable: p99.9 is 77\u202f000 times the median"
-    assert predictable(p50=20.0, p999=1_540_100.0) == [head]
-    assert predictable(p50=20.0, p999=80.0) == ["Least predictable: p99.9 is 4 times the median"]
-    assert predictable(p50=20.0, p999=40.0) == []
-
-
-def test_no_ratio_to_a_median_of_a_few_steps_of_the_clock() -> None:
-    assert predictable(p50=3.0, p999=100.0) == []  # a step is 0.357 ns
-    assert predictable(p50=3.0, p999=100.0, batch=2) != []
 
 
 def test_a_page_of_many_results_is_light() -> None:
