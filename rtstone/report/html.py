@@ -27,7 +27,9 @@ from rtstone.model.imported import tool
 from rtstone.report import typeset, words
 from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
-from rtstone.report.details import Forms, detail, figure, flag_texts, why_no_max
+from rtstone.report.details import Forms, detail, flag_texts, why_no_max
+from rtstone.report.loads import RULE, by_load
+from rtstone.report.merit import merits
 from rtstone.report.output import write
 from rtstone.report.page import Family, Growth, Page, Row
 from rtstone.report.shapes import (
@@ -41,7 +43,7 @@ from rtstone.report.shapes import (
     spark_path,
     trace_budget,
 )
-from rtstone.report.typeset import NARROW, count, counted, quantity, seconds, split
+from rtstone.report.typeset import NARROW, count, counted, figure, quantity, seconds, split
 from rtstone.report.words import STATISTICS, labels
 from rtstone.stats.compare import compare
 
@@ -277,7 +279,10 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 
 def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:
     """All that the page shows of one run."""
-    page = Page(key=key, run=run, title=title(run), facts=facts(run), answer=answer(run))
+    page = Page(
+        key=key, run=run, title=title(run), facts=facts(run), answer=answer(run),
+        by_load=by_load(run), merits=merits(run),
+    )  # fmt: skip
     families(page, trace_rows, forms or Forms())
     growths(page)
     return page
@@ -309,6 +314,7 @@ def environment() -> jinja2.Environment:
         grouped=grouped,
         usual_load=words.usual_load,
         spark=(SPARK_WIDTH, SPARK_HEIGHT),
+        load_rule=RULE,
         statistics=words.STATISTICS,
         tool=tool,
         columns=("n", words.OBSERVED, *words.STATISTICS.values(), "missed"),

@@ -8,6 +8,8 @@ from typing import Any
 from rtstone.model.documents import Result, Run, Slope
 from rtstone.report import words
 from rtstone.report.answer import Answer
+from rtstone.report.loads import ByLoad
+from rtstone.report.merit import Merit
 from rtstone.report.shapes import Axis
 from rtstone.report.typeset import typeset
 
@@ -63,6 +65,8 @@ class Page:
     title: str
     facts: list[tuple[str, str]]
     answer: Answer
+    by_load: ByLoad | None = None
+    merits: list[Merit] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)

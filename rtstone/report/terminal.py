@@ -27,6 +27,7 @@ from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
 from rtstone.report.answer import answer
+from rtstone.report.loads import lines as load_effects
 from rtstone.report.shapes import correction
 from rtstone.report.words import (
     OBSERVED,
@@ -506,6 +507,7 @@ def _footnotes(run: Run) -> Iterator[Text]:
             yield Text(f"{name}: {', '.join(items)}")
     for line in load_lines(run):
         yield Text(line)
+    yield from map(Text, load_effects(run))
     for growth in growths(run):
         yield Text(f"{growth.name}: {growth.rate} ({growth.interval}), {growth.verdict}")
     occurring = {name for result in run.results for name in result.flags}

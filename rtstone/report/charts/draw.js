@@ -1,6 +1,7 @@
 // Draws charts when they come into view, and again when the theme, the width or the medium changes.
 import { curves, curvesTable } from "./curves.js";
 import { init } from "./echarts.js";
+import { heat, heatTable } from "./heat.js";
 import { histogram, histogramTable } from "./histogram.js";
 import { percentiles, percentilesTable } from "./percentiles.js";
 import { ranges, rangesHeight } from "./ranges.js";
@@ -14,6 +15,8 @@ export const KINDS = {
     says: (title) => `Percentile curve of ${title}` },
   trace: { option: trace, table: traceTable, caption: "Over time",
     says: (title) => `Minimum, mean and maximum over time of ${title}` },
+  heat: { option: heat, table: heatTable, caption: "Block maxima in the order of the samples",
+    says: (title) => `Map of the maxima of blocks of samples, in their order, of ${title}` },
   slope: { option: slope, table: slopeTable },
   curves: { option: curves, table: curvesTable },
   deadlines: { option: curves, table: curvesTable, caption: "Deadlines missed and skipped",
