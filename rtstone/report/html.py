@@ -28,6 +28,7 @@ from rtstone.report import typeset, words
 from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
 from rtstone.report.details import Forms, detail, flag_texts, why_no_max
+from rtstone.report.effects import SIGNS, verdicts
 from rtstone.report.loads import RULE, by_load
 from rtstone.report.merit import merits
 from rtstone.report.output import write
@@ -71,6 +72,9 @@ FAMILIES = {
     "sig": "Signals",
     "posix": "Services and options of POSIX",
 }
+
+MOST = 200  # results that stand one by one below a comparison: with more, each run has its own page
+NAMED = 4  # runs that are named in the bar
 
 # Conditions worth a place at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
@@ -279,13 +283,20 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 
 def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:
     """All that the page shows of one run."""
-    page = Page(
-        key=key, run=run, title=title(run), facts=facts(run), answer=answer(run),
-        by_load=by_load(run), merits=merits(run),
-    )  # fmt: skip
+    page = brief_of(run, key)
+    page.brief = False
+    page.by_load = by_load(run)
+    page.merits = merits(run)
     families(page, trace_rows, forms or Forms())
     growths(page)
     return page
+
+
+def brief_of(run: Run, key: str) -> Page:
+    """A run without its results one by one: its answer and its conditions."""
+    return Page(
+        key=key, run=run, title=title(run), facts=facts(run), answer=answer(run), brief=True
+    )
 
 
 def environment() -> jinja2.Environment:
@@ -315,6 +326,9 @@ def environment() -> jinja2.Environment:
         usual_load=words.usual_load,
         spark=(SPARK_WIDTH, SPARK_HEIGHT),
         load_rule=RULE,
+        most_figures=4,
+        most_named=NAMED,
+        signs=SIGNS,
         statistics=words.STATISTICS,
         tool=tool,
         columns=("n", words.OBSERVED, *words.STATISTICS.values(), "missed"),
@@ -338,9 +352,13 @@ def compose(runs: Sequence[Run]) -> str:
     """The page as text."""
     forms, results = Forms(), [r for run in runs for r in run.results]
     rows = trace_budget(results)
-    pages = [page_of(run, f"r{index}", rows, forms) for index, run in enumerate(runs)]
-    told = flag_texts(results)
     beside, why_not = side_by_side(runs)
+    brief = beside is not None and len(results) > MOST
+    pages = [
+        brief_of(run, f"r{index}") if brief else page_of(run, f"r{index}", rows, forms)
+        for index, run in enumerate(runs)
+    ]
+    told = flag_texts(results)
     drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
         "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
@@ -350,8 +368,9 @@ def compose(runs: Sequence[Run]) -> str:
     }
     causes = {name: cause for name, (cause, _) in told.items()}
     return framed(
-        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not
-    )
+        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not,
+        verdicts=verdicts(beside.comparison) if beside else None,
+    )  # fmt: skip
 
 
 def side_by_side(runs: Sequence[Run]) -> tuple[Compared | None, str]:

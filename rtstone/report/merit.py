@@ -56,8 +56,14 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
         if s.result.bench.startswith("hart.") and {BREAKDOWN, "final test at"} & {*s.result.figures}
     ]  # fmt: skip
     if told:
-        rows = [Line(_name(s, run), s.place, [_cell(s, name) for name in HARTSTONE]) for s in told]
-        title = "Hartstone: the highest utilisation without a miss, in percent of raw speed"
+        labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in told}
+        same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
+        names = [s.result.bench if same else _name(s, run) for s in told]
+        rows = [
+            Line(name, s.place, [_cell(s, column) for column in HARTSTONE])
+            for name, s in zip(names, told, strict=True)
+        ]
+        title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
         yield Merit(title, "experiment", list(HARTSTONE), rows)
 
 

@@ -66,6 +66,7 @@ class Page:
     facts: list[tuple[str, str]]
     answer: Answer
     by_load: ByLoad | None = None
+    brief: bool = False  # without its results one by one
     merits: list[Merit] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)

@@ -86,7 +86,7 @@ export class Details {
 function wide(made, caption) {
   const box = element("div", "wide", made);
   box.tabIndex = 0;
-  box.role = "region";
+  box.role = "group";
   box.ariaLabel = caption;
   return box;
 }

@@ -1,5 +1,6 @@
 import { Details } from "./details.js";
 import { Charts } from "./draw.js";
+import { setUpFilter } from "./filter.js";
 import { setUnits } from "./format.js";
 import { table } from "./table.js";
 import { lightForPrint, setUpTheme } from "./theme.js";
@@ -9,6 +10,7 @@ let charts = null; // until the data is unpacked
 let details = null;
 const results = [...document.querySelectorAll("details.result")];
 
+for (const box of document.querySelectorAll(".filter")) setUpFilter(box);
 setUpTheme(document.getElementById("theme"), () => charts?.redraw());
 
 /** The fragment of the address names a result: open it, so that the link leads somewhere. */
@@ -60,7 +62,7 @@ function fillNumbers(box) {
   const caption = chart.ariaLabel;
   body.append(table({ caption, quiet: { caption: true }, ...charts.table(chart.dataset.chart) }));
   body.tabIndex = 0; // so that the keyboard can scroll it
-  body.role = "region";
+  body.role = "group";
   body.ariaLabel = `Table: ${caption}`;
 }
 
