@@ -15,6 +15,7 @@ from rtstone.model.loads import NONE
 from rtstone.report import words
 from rtstone.report.findings import Finding, Grade, Subject, findings, largest, seen, split
 from rtstone.report.words import count, counted, quantity
+from rtstone.report.estimated import Estimated, estimates, sentence
 
 # What a latency is like, by its first value that is not: ns.
 MAGNITUDES = (
@@ -33,22 +34,24 @@ DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
 
 
 class Answer(NamedTuple):
-    """The verdict with its grade, what it rests on, the worst findings, and the others."""
+    """The verdict with its grade, what it rests on, findings, and estimates of worst cases."""
 
     grade: Grade
     verdict: str
     basis: list[str]
     worst: list[Finding]
     others: list[Finding]
+    estimates: list[Estimated]
 
 
 def answer(run: Run) -> Answer:
     """What a run says."""
     wakeups = seen(run).wakeups
     worst, others = split(findings(run))
+    estimated = estimates(run, [*worst, *others])
     grade, verdict = _verdict(run, wakeups)
-    basis = [*_worst_case(wakeups), *_loads(run), *_disturbed(run)]
-    return Answer(grade, verdict, basis, worst, others)
+    basis = [*_worst_case(wakeups, estimated), *_loads(run), *_disturbed(run)]
+    return Answer(grade, verdict, basis, worst, others, estimated)
 
 
 def magnitude(ns: float) -> str:
@@ -109,7 +112,7 @@ def _period(subject: Subject) -> str:
     return "its period" if ns is None else f"a period of {words.trimmed(ns, 'ns')}"
 
 
-def _worst_case(wakeups: list[Subject]) -> Iterator[str]:
+def _worst_case(wakeups: list[Subject], estimated: list[Estimated]) -> Iterator[str]:
     """The observed worst case never goes without load, time and n."""
     found = largest(wakeups, lambda r: r.max)
     if found is None or found.result.max is None:
@@ -121,6 +124,7 @@ def _worst_case(wakeups: list[Subject]) -> Iterator[str]:
         f"Worst wake-up observed: {quantity(most, r.unit)}{like}; {found.title}, "
         f"under load {r.load}{over}, n = {count(r.n)}. Longer observation can only raise it."
     )
+    yield from (sentence(one) for one in estimated if one.subject == found)
 
 
 def _loads(run: Run) -> Iterator[str]:

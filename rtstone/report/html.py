@@ -22,13 +22,14 @@ from typing import Any
 import jinja2
 
 from rtstone.errors import UsageError
+from rtstone.model.comparison import SIGNS
 from rtstone.model.documents import Result, Run, Value
 from rtstone.model.imported import tool
 from rtstone.report import typeset, words
 from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
 from rtstone.report.details import Forms, detail, flag_texts, why_no_max
-from rtstone.report.effects import SIGNS, verdicts
+from rtstone.report.effects import verdicts
 from rtstone.report.loads import RULE, by_load
 from rtstone.report.merit import merits
 from rtstone.report.output import write

@@ -1,22 +1,21 @@
 """What loads do to a case: each case that a run took under several, with load none or the first.
 
-Words are plain, for the terminal; the page sets them (``typeset``).
+Verdicts are plain, for the terminal; the page sets them (``typeset``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import log
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from rtstone.model.comparison import SIGNS, Verdict
 from rtstone.model.documents import Distribution, Run
 from rtstone.model.loads import NONE
 from rtstone.report.findings import Subject, seen
 from rtstone.report.words import count, observed, quantity, rounded
 from rtstone.stats.pool import pooled
 
-Word = Literal["better", "worse", "no difference", "inconclusive"]
-SIGNS: dict[Word, str] = {"better": "+", "worse": "-", "no difference": "=", "inconclusive": "?"}
 APART, ALIKE = 0.10, 0.02  # from a ratio of 1: a difference beyond, and none within
 STATISTICS = {"p99": "p99", "p50": "p50"}  # member, name: the first that all of a case have
 STRONG = 10.0  # times the first load's: from there a cell has the fullest colour
@@ -34,7 +33,7 @@ class Met(NamedTuple):
     subjects: list[Subject]  # several if the case was repeated under it
     whole: Distribution
     ratio: float | None = None
-    word: Word | None = None
+    word: Verdict | None = None
 
     @property
     def place(self) -> int:
@@ -126,7 +125,7 @@ def _against(cell: Met, first: Met, member: str) -> Met:
     return cell._replace(ratio=ratio, word=_word(cell, first, member, ratio))
 
 
-def _word(cell: Met, first: Met, member: str, ratio: float | None) -> Word:
+def _word(cell: Met, first: Met, member: str, ratio: float | None) -> Verdict:
     own, base = _interval(cell, member), _interval(first, member)
     if own is None or base is None or ratio is None:
         return "inconclusive"

@@ -14,6 +14,7 @@ BREAKDOWN = "breakdown utilisation"
 HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
 # Benches of Rhealstone whose first figure is a number of the whole, see model/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
+FORM = ("form", "variant", "lock", "config")  # parameters of the components
 FULL = 150.0  # per cent of raw speed: no experiment asks for more
 
 
@@ -47,7 +48,7 @@ class Merit:
 def merits(run: Run) -> list[Merit]:
     """The tables that a run has anything for."""
     found = [s for s in seen(run).subjects if s.result.figures and not s.result.n]
-    return [*_hartstone(run, found), *_rhealstone(run, found)]
+    return [*_hartstone(run, found), *_rhealstone(found)]
 
 
 def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
@@ -81,24 +82,31 @@ def _cell(subject: Subject, name: str) -> Cell:
     return Cell(figure(told), min(100 * told.value / FULL, 100) if bar else None)  # type: ignore[operator]
 
 
-def _rhealstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
+def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
     """A row for each form of the components, a column for each number made of them."""
-    forms: dict[str, dict[str, Subject]] = {}
+    forms: dict[tuple[str, ...], dict[str, Subject]] = {}
     for subject in found:
         family, _, kind = subject.result.bench.partition(".")
         if family == "rheal" and kind in RHEALSTONE:
-            form = _name(subject, run).removeprefix(subject.result.bench).strip() or "all"
-            forms.setdefault(form, {})[kind] = subject
+            forms.setdefault(_form(subject), {})[kind] = subject
     if not forms:
         return
-    rows = [
-        Line(
-            form, next(iter(told.values())).place, [_number(told.get(kind)) for kind in RHEALSTONE]
-        )
-        for form, told in forms.items()
-    ]
+    telling = [len(set(values)) > 1 for values in zip(*forms, strict=True)]
+    rows = []
+    for form, told in forms.items():
+        name = " ".join(part for part, tells in zip(form, telling, strict=True) if tells and part)
+        first = next(iter(told.values()))
+        cells = [_number(told.get(kind)) for kind in RHEALSTONE]
+        rows.append(Line(name or "all", first.place, cells))
     columns = [kind.replace("_", " ") for kind in RHEALSTONE]
     yield Merit("Rhealstone: numbers over its components", "form", columns, rows)
+
+
+def _form(subject: Subject) -> tuple[str, ...]:
+    """What tells one set of components from another."""
+    r = subject.result
+    params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
+    return (*params, f"load={r.load}")
 
 
 def _number(subject: Subject | None) -> Cell:

@@ -313,6 +313,9 @@ def _answer(run: Run) -> Iterator[Text]:
         yield Text.assemble(head, (finding.text, "dim"))
     for finding in told.others:
         yield Text.assemble(f"{finding.head}: ", (finding.text, "dim"))
+    for one in told.estimates:
+        case = f"{one.subject.title} load={one.subject.result.load}"
+        yield Text(f"worst case of {case}: {one.outcome}", style="dim")
     yield Text()
 
 

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from rtstone.model.documents import Figure, Result, Run, Target
+from rtstone.model.worstcase import WorstCase
 from rtstone.report.answer import answer, magnitude
-from rtstone.report.findings import findings
+from rtstone.report.findings import findings, seen
+from rtstone.report.estimated import Estimated, sentence
 from tests.report.synthetic import instructions, run, unprivileged
 
 MS = 1_000_000
@@ -97,6 +99,34 @@ def test_disturbance_from_outside_is_told_with_how_much_of_the_run_it_spoilt() -
     assert told.basis[-1] == (
         "Disturbed: the hypervisor took the CPU away, in 1 of 3 results (steal)."
     )
+
+
+def test_what_is_estimated_of_the_worst_wake_up_follows_it() -> None:
+    told = answer(of(periodic(0, 40e3, histogram=[(900.0, 4999), (40e3, 1)])))
+    assert told.estimates[0].outcome.startswith("? inconclusive: ")
+    assert told.estimates[0].case.observed_max == 40e3
+    assert told.basis[1] == f"Worst case, estimated: {told.estimates[0].outcome[2:]}."
+
+
+def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
+    case = WorstCase(
+        verdict="bound", bound=61e3, unit="ns", exceedance_per_hour=1e-3, confidence=0.95,
+        method="pot", reason=None, more_s=None, observed_max=40e3, n=9, section_s=60.0, checks=[],
+    )  # fmt: skip
+    subject = seen(of(periodic(0, 40e3))).subjects[0]
+    assert sentence(Estimated(subject, case)) == (
+        "Worst case, estimated: at most 61.0 µs, exceeded at most once in 1 000 h (95% confidence, "
+        "peaks over threshold)."
+    )
+
+
+def test_estimates_are_of_wake_ups_and_of_what_findings_point_to() -> None:
+    told = answer(run())
+    named = {f.evidence for f in [*told.worst, *told.others]}
+    for one in told.estimates:
+        r = one.subject.result
+        assert r.bench == "dk.periodic" or one.subject.place in named
+        assert r.max is not None
 
 
 def test_classes_of_latency() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.model.documents import Result, Run, Slope, Target, Value
 from rtstone.report import html, shapes
 from rtstone.report.answer import answer
 from rtstone.report.typeset import typeset
@@ -265,6 +265,43 @@ def test_a_page_of_many_results_is_light() -> None:
     base = run(3000)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
     assert len(html.compose([run(results=many)]).encode()) <= LIMIT
+
+
+def test_a_map_holds_every_block_maximum_in_its_place(full: Run, page: Reader) -> None:
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    chart, told = page.data["charts"][f"r0-{late}-heat"], full.results[late].blocks
+    assert told
+    cells = [chart["cells"][at : at + 3] for at in range(0, len(chart["cells"]), 3)]
+    assert sum(n for _, _, n in cells) == len(told.max) == chart["blocks"]
+    grid = chart["grid"]
+    worst = max(range(len(told.max)), key=lambda at: told.max[at])
+    (top,) = [c for c in cells if c[1] == max(row for _, row, _ in cells)]
+    assert top[0] == worst // chart["each"]
+    edges = [10 ** (grid["start"] + (top[1] + k) * grid["width"]) for k in (0, 1)]
+    assert edges[0] * 0.999 <= told.max[worst] <= edges[1] * 1.001
+
+
+def test_worst_samples_stand_on_the_trace(full: Run, page: Reader) -> None:
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    flat = page.data["charts"][f"r0-{late}-trace"]["worst"]
+    assert flat[:2] == [
+        float(f"{v:.4g}") for w in full.results[late].worst[:1] for v in (w.at_s, w.value)
+    ]
+    assert len(flat) == 2 * len(full.results[late].worst)
+
+
+def test_a_comparison_of_many_results_leaves_them_to_the_pages_of_their_runs() -> None:
+    base = run(20)
+    many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 2)]
+    runs = [run(20, results=many, run_id=f"run-{name}", target=Target(name=name)) for name in "ab"]
+    text = html.compose(runs)
+    page = Reader(text)
+    ids = page.attributes("id")
+    assert "compared-table" in ids
+    assert "r0-0" not in ids
+    assert {"r0-conditions", "r1-conditions"} <= set(ids)
+    assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= set(ids)
+    assert "rtstone report run-b -o run.html" in text
 
 
 def test_several_runs_share_the_budget_of_traces() -> None:

@@ -1,3 +1,4 @@
+import { setUpCards } from "./cards.js";
 import { Details } from "./details.js";
 import { Charts } from "./draw.js";
 import { setUpFilter } from "./filter.js";
@@ -10,6 +11,7 @@ let charts = null; // until the data is unpacked
 let details = null;
 const results = [...document.querySelectorAll("details.result")];
 
+setUpCards();
 for (const box of document.querySelectorAll(".filter")) setUpFilter(box);
 setUpTheme(document.getElementById("theme"), () => charts?.redraw());
 
