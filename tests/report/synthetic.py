@@ -25,7 +25,7 @@ from rtstone.wire.records import Facts, Rate
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
-BLOCK = 16
+BLOCK = 64
 
 
 def bucket(value: float) -> float:

@@ -82,10 +82,11 @@ export class Charts {
       else delete element.dataset.drawn;
   }
 
-  /** Everything, in the width of paper; returns what brings the screen back. */
+  /** All that is not closed, in the width of paper; returns what brings the screen back. */
   drawForPrint() {
     this.printing = true;
     for (const element of document.querySelectorAll("[data-chart]")) {
+      if (element.closest("details:not([open])")) continue;
       const share = element.closest(".pair") ? 2 : 1;
       this.draw(element, PAPER_WIDTH / share - (share - 1) * 8);
     }

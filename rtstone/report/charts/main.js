@@ -78,11 +78,13 @@ function fillWhatOpens() {
   for (const result of results.filter((r) => r.open)) details.fill(result);
 }
 
-/** Paper has no details to open: all are filled and drawn before, and closed again after. */
+/** Paper has no details to open: beside those that the reader has opened it gets the evidence of
+ * the findings, drawn before and closed again after. */
 function fillPaper() {
   let undo = [];
+  const named = [...document.querySelectorAll(".answer a")].map((link) => link.hash.slice(1));
   addEventListener("beforeprint", () => {
-    const closed = results.filter((r) => !r.open);
+    const closed = results.filter((r) => !r.open && named.includes(r.id));
     for (const result of closed) {
       details.fill(result);
       result.open = true;
