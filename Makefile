@@ -19,7 +19,7 @@ help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
-	@echo "make bench   speed of the simulator; beside cyclictest and perf"
+	@echo "make bench   speed of the simulator and the report; beside cyclictest and perf"
 	@echo "make docs    write the pages of the benches from their tables"
 	@echo "make lint    check style, types and warnings"
 
@@ -33,9 +33,10 @@ test: $(VENV)/dev.stamp agent engine charts build/sanitized/Makefile build/sanit
 	    || echo "make: tests that boot an emulated board are skipped, for the reason above" >&2
 	$(BIN)/pytest $(TEST_ARGS)
 
-bench: $(VENV)/run.stamp agent engine
+bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.simulate
 	$(BIN)/python -m tests.bench.store
+	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
 
 lint: $(VENV)/dev.stamp build/agent/Makefile

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rtstone.model import flags
-from rtstone.model.documents import Distribution, Figure, Result, Value
+from rtstone.model.documents import Distribution, Result, Value
 from rtstone.report.page import Row
 from rtstone.report.shapes import correction, samples
-from rtstone.report.typeset import count, quantity, seconds, words
+from rtstone.report.typeset import count, figure, quantity, seconds, words
 from rtstone.report.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
 from rtstone.wire.records import Bench
 
@@ -67,6 +67,7 @@ def detail(
         "corrected": correction(r) is not None,
         "drawn": " ".join(_of_drawing(r, charts)),
         "windows": _windows(r, charts),
+        "blocks": _blocks(charts),
         "tables": [
             *_statistics(r, forms),
             *_told(r, forms),
@@ -87,13 +88,6 @@ def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
 def why_no_max(r: Result) -> str:
     """The reason why a result has no maximum."""
     return "batched: no time of a single call" if r.batch > 1 else "not recorded"
-
-
-def figure(f: Figure) -> str:
-    """A single number that is not a distribution."""
-    if f.value is None:
-        return "unknown"
-    return quantity(f.value, f.unit) if f.unit == "ns" else f"{words(f.value)} {f.unit}".rstrip()
 
 
 def _lead(row: Row) -> Iterable[str]:
@@ -138,6 +132,18 @@ def _windows(r: Result, charts: Mapping[str, Any]) -> str:
     each = f" of {seconds(r.trace.width_s)}" if r.unit == "ns" else ""
     thinned = f", drawn as {count(drawn)}; extremes are kept" if rows > drawn else ""
     return f"{count(rows)} windows{each}{thinned}."
+
+
+def _blocks(charts: Mapping[str, Any]) -> str:
+    """What a reader of the map must know."""
+    if "heat" not in charts:
+        return ""
+    block, each = (count(charts["heat"][name]) for name in ("block", "each"))
+    return (
+        f"Of every {block} successive samples the largest; each column holds {each} such blocks, "
+        "and the darker a cell, the more of them fell into its range. The samples below the "
+        "largest are not in it."
+    )
 
 
 def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:

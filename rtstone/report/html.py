@@ -1,9 +1,9 @@
 """The report: runs as one HTML page that needs nothing but itself.
 
 This module puts the page together: the templates hold the look, ``charts/`` holds the script that
-draws and builds the details from the data embedded here.  Everything that comes from a
-run is untrusted: text is escaped by jinja2, data by ``embed``, and the page's own policy lets no
-script run but the bundled one.
+draws and builds the details from the data embedded here.  Everything that comes from a run is
+untrusted: text is escaped by jinja2, data is packed by ``embed``, and the page's own policy lets
+no script run but the bundled one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import shlex
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,12 +22,16 @@ from typing import Any
 import jinja2
 
 from rtstone.errors import UsageError
+from rtstone.model.comparison import SIGNS
 from rtstone.model.documents import Result, Run, Value
 from rtstone.model.imported import tool
 from rtstone.report import typeset, words
+from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
-from rtstone.report.details import Forms, detail, figure, flag_texts, why_no_max
-from rtstone.report.findings import findings
+from rtstone.report.details import Forms, detail, flag_texts, why_no_max
+from rtstone.report.effects import verdicts
+from rtstone.report.loads import RULE, by_load
+from rtstone.report.merit import merits
 from rtstone.report.output import write
 from rtstone.report.page import Family, Growth, Page, Row
 from rtstone.report.shapes import (
@@ -40,7 +45,7 @@ from rtstone.report.shapes import (
     spark_path,
     trace_budget,
 )
-from rtstone.report.typeset import NARROW, count, counted, quantity, seconds, split
+from rtstone.report.typeset import NARROW, count, counted, figure, quantity, seconds, split
 from rtstone.report.words import STATISTICS, labels
 from rtstone.stats.compare import compare
 
@@ -69,6 +74,9 @@ FAMILIES = {
     "posix": "Services and options of POSIX",
 }
 
+MOST = 200  # results that stand one by one below a comparison: with more, each run has its own page
+NAMED = 4  # runs that are named in the bar
+
 # Conditions worth a place at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
@@ -91,9 +99,9 @@ def bundle() -> str:
 
 
 def embed(data: Any) -> str:
-    """JSON that may stand inside a script element whatever its strings hold."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    """JSON, deflated and in base64: a tenth of its size, and no string in it can be markup."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
 def range_chart(rows: list[Row], family: str, unit: str) -> dict[str, Any] | None:
@@ -276,11 +284,20 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 
 def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:
     """All that the page shows of one run."""
-    page = Page(key=key, run=run, title=title(run), facts=facts(run))
+    page = brief_of(run, key)
+    page.brief = False
+    page.by_load = by_load(run)
+    page.merits = merits(run)
     families(page, trace_rows, forms or Forms())
     growths(page)
-    page.findings = findings(page)
     return page
+
+
+def brief_of(run: Run, key: str) -> Page:
+    """A run without its results one by one: its answer and its conditions."""
+    return Page(
+        key=key, run=run, title=title(run), facts=facts(run), answer=answer(run), brief=True
+    )
 
 
 def environment() -> jinja2.Environment:
@@ -309,6 +326,10 @@ def environment() -> jinja2.Environment:
         grouped=grouped,
         usual_load=words.usual_load,
         spark=(SPARK_WIDTH, SPARK_HEIGHT),
+        load_rule=RULE,
+        most_figures=4,
+        most_named=NAMED,
+        signs=SIGNS,
         statistics=words.STATISTICS,
         tool=tool,
         columns=("n", words.OBSERVED, *words.STATISTICS.values(), "missed"),
@@ -332,9 +353,13 @@ def compose(runs: Sequence[Run]) -> str:
     """The page as text."""
     forms, results = Forms(), [r for run in runs for r in run.results]
     rows = trace_budget(results)
-    pages = [page_of(run, f"r{index}", rows, forms) for index, run in enumerate(runs)]
-    told = flag_texts(results)
     beside, why_not = side_by_side(runs)
+    brief = beside is not None and len(results) > MOST
+    pages = [
+        brief_of(run, f"r{index}") if brief else page_of(run, f"r{index}", rows, forms)
+        for index, run in enumerate(runs)
+    ]
+    told = flag_texts(results)
     drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
         "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
@@ -344,8 +369,9 @@ def compose(runs: Sequence[Run]) -> str:
     }
     causes = {name: cause for name, (cause, _) in told.items()}
     return framed(
-        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not
-    )
+        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not,
+        verdicts=verdicts(beside.comparison) if beside else None,
+    )  # fmt: skip
 
 
 def side_by_side(runs: Sequence[Run]) -> tuple[Compared | None, str]:

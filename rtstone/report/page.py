@@ -7,8 +7,11 @@ from typing import Any
 
 from rtstone.model.documents import Result, Run, Slope
 from rtstone.report import words
+from rtstone.report.answer import Answer
+from rtstone.report.loads import ByLoad
+from rtstone.report.merit import Merit
 from rtstone.report.shapes import Axis
-from rtstone.report.typeset import count, typeset
+from rtstone.report.typeset import typeset
 
 
 @dataclass(frozen=True)
@@ -31,27 +34,6 @@ class Row:
         """How long was measured."""
         span = words.observed(self.result)
         return None if span is None else typeset(span)
-
-    @property
-    def circumstances(self) -> str:
-        """n, time, load and flags, as every worst case must be told."""
-        r = self.result
-        unknown = (
-            "over a time that was not recorded" if r.unit == "ns" else f"in {r.unit}, not in time"
-        )
-        span = f"over {self.observed}" if self.observed else unknown
-        flags = f", flags: {', '.join(r.flags)}" if r.flags else ""
-        return f"{self.title}; n = {count(r.n)}, {span}, load {r.load}{flags}"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence at the top of the page: how grave, what, the details, and where to read on."""
-
-    grade: str
-    head: str
-    text: str
-    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,13 +64,15 @@ class Page:
     run: Run
     title: str
     facts: list[tuple[str, str]]
-    findings: list[Finding] = field(default_factory=list)
+    answer: Answer
+    by_load: ByLoad | None = None
+    brief: bool = False  # without its results one by one
+    merits: list[Merit] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def rows(self) -> list[Row]:
-        """All results in the order of the page."""
-        return [row for family in self.families for row in family.rows]
+    def link(self, evidence: int | str) -> str:
+        """Where on the page the evidence of a finding stands."""
+        return f"#{self.key}-{evidence}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rtstone.model.documents import Distribution, Result, Trace
+from rtstone.model.documents import Blocks, Distribution, Result, Trace
 from rtstone.report import hartstone
 from rtstone.report.typeset import NARROW, split
 from rtstone.report.words import STATISTICS
@@ -22,6 +22,9 @@ COLUMNS = 160  # of a histogram
 CURVE_STEPS = 20  # points of a percentile curve per decade
 TRACE_ROWS = 5000  # of all traces of a page together
 TRACE_LEAST, TRACE_MOST = 50, 400  # of one trace
+HEAT_LEAST = 100  # block maxima of which a map can show anything
+HEAT_COLUMNS, HEAT_ROWS = 48, 20  # of a map, at most
+HEAT_SHARE = 8  # blocks that a column of a map holds, at least
 SPARK_HEIGHT, SPARK_BINS = 26, 66
 _EDGE, _STEP = 4, 3  # of a small picture: free at each side, width of a column
 SPARK_WIDTH = SPARK_BINS * _STEP + 2 * _EDGE
@@ -213,6 +216,9 @@ def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
         floor = floor_of(v for row in rows for v in row[1:])
         width = r.trace.width_s
         found["trace"] = {"width": width, "floor": short(floor), "rows": flat(rows)}
+        found["trace"]["worst"] = flat((short(w.at_s), short(w.value)) for w in r.worst)
+    if r.blocks and len(r.blocks.max) >= HEAT_LEAST:
+        found["heat"] = _heat(r.blocks)
     found |= hartstone.curves(r)
     return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in found.items()}
 
@@ -230,6 +236,30 @@ def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
         "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
         "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in both],
         "marks": [[name, short(value)] for name, value in marks.items() if value is not None],
+    }
+
+
+def _heat(blocks: Blocks) -> dict[str, Any]:
+    """How many block maxima fell into each range of values, stretch by stretch of the samples.
+
+    A map of the samples themselves cannot be drawn: a document has no distribution for a time.
+    """
+    each = max(HEAT_SHARE, math.ceil(len(blocks.max) / HEAT_COLUMNS))
+    floor = floor_of(blocks.max)
+    start = exponent(min(blocks.max), floor)
+    width = max((exponent(max(blocks.max), floor) - start) / HEAT_ROWS, FINEST)
+    start -= width / 2
+    cells = [
+        (column, row, n)
+        for column, at in enumerate(range(0, len(blocks.max), each))
+        for row, n in columns([(v, 1) for v in blocks.max[at : at + each]], start, width, floor)
+    ]
+    return {
+        "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
+        "block": blocks.samples,
+        "each": each,
+        "blocks": len(blocks.max),
+        "cells": flat(cells),
     }
 
 

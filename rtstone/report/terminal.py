@@ -26,6 +26,8 @@ from rtstone.model.flags import BY_NAME
 from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
+from rtstone.report.answer import answer
+from rtstone.report.loads import lines as load_effects
 from rtstone.report.shapes import correction
 from rtstone.report.words import (
     OBSERVED,
@@ -240,6 +242,7 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
     cut a number short, each result is a block of lines.
     """
     yield from _head(run)
+    yield from _answer(run)
     lines = list(_lines(run))
     gaps = [gap for gap in (2, 1) if width >= max(_ROOMY, _needs(lines, _others(lines, gap), gap))]
     if gaps:
@@ -295,6 +298,25 @@ def _head(run: Run) -> Iterator[Text]:
     yield head
     if run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
+
+
+_GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
+
+
+def _answer(run: Run) -> Iterator[Text]:
+    """The verdict, what it rests on, and the worst findings."""
+    told = answer(run)
+    yield Text(told.verdict, style=_GRADES[told.grade])
+    yield from (Text(text) for text in told.basis)
+    for place, finding in enumerate(told.worst, 1):
+        head = (f"{place}. {finding.head}: ", _GRADES[finding.grade])
+        yield Text.assemble(head, (finding.text, "dim"))
+    for finding in told.others:
+        yield Text.assemble(f"{finding.head}: ", (finding.text, "dim"))
+    for one in told.estimates:
+        case = f"{one.subject.title} load={one.subject.result.load}"
+        yield Text(f"worst case of {case}: {one.outcome}", style="dim")
+    yield Text()
 
 
 def _place(run: Run) -> list[str]:
@@ -488,6 +510,7 @@ def _footnotes(run: Run) -> Iterator[Text]:
             yield Text(f"{name}: {', '.join(items)}")
     for line in load_lines(run):
         yield Text(line)
+    yield from map(Text, load_effects(run))
     for growth in growths(run):
         yield Text(f"{growth.name}: {growth.rate} ({growth.interval}), {growth.verdict}")
     occurring = {name for result in run.results for name in result.flags}

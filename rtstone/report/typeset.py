@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rtstone.model.documents import Value
+from rtstone.model.documents import Figure, Value
 from rtstone.report import words as plainly
 
 NARROW = "\u202f"
@@ -54,3 +54,10 @@ def words(value: Value) -> str:
     """A value of a condition or a piece of evidence; text stays as it is."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return typeset(plainly.words(value)) if number else plainly.words(value)
+
+
+def figure(f: Figure) -> str:
+    """A single number that is not a distribution."""
+    if f.value is None:
+        return "unknown"
+    return quantity(f.value, f.unit) if f.unit == "ns" else f"{words(f.value)} {f.unit}".rstrip()

@@ -45,7 +45,8 @@ def plain(value: float) -> str:
     """A number of no particular kind, short, without loss for whole numbers."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return count(value) if abs(value) < 1e15 else f"{value:.6g}"
-    return f"{value:.4g}"
+    large = 1e4 <= abs(value) < 1e15
+    return count(float(f"{value:.4g}")) if large else f"{value:.4g}"
 
 
 def rounded(value: float) -> str:

@@ -67,7 +67,7 @@ def test_the_page(cli: Cli, tmp_path: Path) -> None:
     assert read.attributes("src") == []
     charts = read.attributes("data-chart")
     assert len(charts) == len(set(charts)) == 2 * 4
-    data = msgspec.json.decode(read.scripts[0])
+    data = read.data
     assert set(data["charts"]) == set(charts)
     assert [s["name"] for s in data["charts"]["n3-misses"]["series"]][:2] == ["fifo", "rr"]
     ids = read.attributes("id")

@@ -25,6 +25,7 @@ from rtstone.wire.records import Facts, Rate
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
+BLOCK = 64
 
 
 def bucket(value: float) -> float:
@@ -89,6 +90,11 @@ def worst(values: list[float], length_s: float) -> list[Worst]:
     return [Worst(value=values[i], index=i, at_s=length_s * i / len(values)) for i in order]
 
 
+def blocks(values: list[float]) -> Blocks:
+    whole = range(0, len(values) - BLOCK + 1, BLOCK)
+    return Blocks(samples=BLOCK, max=[max(values[at : at + BLOCK]) for at in whole])
+
+
 def evidence(length_s: float, **more: Any) -> dict[str, Any]:
     return {
         "section_ns": int(length_s * 1e9),
@@ -142,7 +148,7 @@ class Maker:
             "negative": sum(v < 0 for v in values),
             "worst": worst(values, length),
             "trace": trace(values, rows, length / rows),
-            "blocks": Blocks(samples=100, max=[max(values[:100])]),
+            "blocks": blocks(values),
             "evidence": evidence(length),
             "ended": "samples",
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,19 +57,26 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 def opened(browser: webdriver.Chrome, page: str) -> Iterator[webdriver.Chrome]:
     """The page, freshly loaded at 1280 px; nothing may have gone wrong when the test is over."""
     width(browser, 1280)
-    browser.get(page)
+    visit(browser, page)
     yield browser
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
     assert js(browser, "performance.getEntriesByType('resource').length") == 0
     assert "rtstone" in browser.title
 
 
+def visit(browser: webdriver.Chrome, page: str) -> None:
+    """Load a page and wait until its script is at work."""
+    browser.get("about:blank")
+    browser.get(page)
+    eventually(lambda: js(browser, "'ready' in document.documentElement.dataset"), "not unpacked")
+
+
 def js(browser: webdriver.Chrome, expression: str) -> Any:
     return browser.execute_script(f"return {expression}")
 
 
-def width(browser: webdriver.Chrome, pixels: int) -> None:
-    size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+def width(browser: webdriver.Chrome, pixels: int, scale: int = 1) -> None:
+    size = {"width": pixels, "height": 900, "deviceScaleFactor": scale, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
@@ -107,14 +115,20 @@ def test_loads_fast_and_draws_when_seen(opened: webdriver.Chrome) -> None:
     open_periodic(opened)
 
 
-def test_paper_holds_everything(opened: webdriver.Chrome) -> None:
+def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) -> None:
+    closed = "[...document.querySelectorAll('details.result:not([open])')].map(d => d.id)"
+    results = js(opened, f"{closed}.length")
+    links = "[...document.querySelectorAll('.answer a')].map(a => a.hash.slice(1))"
+    named = {link for link in js(opened, links) if link != "r0-growth"}
+    js(opened, "document.getElementById('r0-1').open = true")
     js(opened, "dispatchEvent(new Event('beforeprint'))")
-    assert js(opened, "document.querySelectorAll('details.result:not([open])').length") == 0
-    results = js(opened, "document.querySelectorAll('details.result').length")
-    assert js(opened, "document.querySelectorAll('details.result > .inside').length") == results
+    left = js(opened, closed)
+    assert named
+    assert len(left) == results - len(named) - 1
+    assert not named & set(left)
     assert js(opened, undrawn("document")) == 0
     js(opened, "dispatchEvent(new Event('afterprint'))")
-    assert js(opened, "document.querySelectorAll('details.result[open]').length") == 0
+    assert js(opened, f"{closed}.length") == results - 1
 
 
 def test_fits_a_narrow_screen(opened: webdriver.Chrome) -> None:
@@ -138,6 +152,14 @@ def test_both_themes(opened: webdriver.Chrome) -> None:
     js(opened, "document.getElementById('theme').click()")
     assert js(opened, ground) == light[0]
     js(opened, "localStorage.clear()")
+
+
+def test_fits_at_twice_the_size(opened: webdriver.Chrome) -> None:
+    """200% of a window of 1280 px: half as many CSS pixels, each twice as large."""
+    width(opened, 640, scale=2)
+    assert overflow(opened) == 0
+    open_periodic(opened)
+    assert overflow(opened) == 0
 
 
 def test_follows_the_system(opened: webdriver.Chrome) -> None:
@@ -219,7 +241,7 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     )
     render(simulation, tmp_path / "x.html")
     width(browser, 1280)
-    browser.get((tmp_path / "x.html").as_uri())
+    visit(browser, (tmp_path / "x.html").as_uri())
     eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
     js(browser, "document.querySelector('.numbers').open = true")
     eventually(lambda: js(browser, "document.querySelectorAll('.numbers tr').length"), "no table")
@@ -240,7 +262,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("pixels", [1280, 360])
 def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, pixels: int) -> None:
     width(browser, pixels)
-    browser.get(compared)
+    visit(browser, compared)
     assert overflow(browser) == 0
     section = "document.querySelector('#compared-ranges')"
     for index in range(js(browser, f"{section}.querySelectorAll('.chart').length")):
@@ -250,3 +272,113 @@ def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, p
     js(browser, f"{reason}.focus()")
     assert js(browser, f"document.activeElement === {reason}")
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared: str) -> None:
+    width(browser, 1280)
+    visit(browser, compared)
+    every = js(browser, "document.querySelectorAll('[data-verdict]').length")
+    choices = "[...document.querySelectorAll('.filter input')]"
+    for choice in reversed(range(js(browser, f"{choices}.length"))):
+        verdict = js(browser, f"({choices}[{choice}].click(), {choices}[{choice}].value)")
+        shown = "[...document.querySelectorAll('[data-verdict]')].filter(r => !r.hidden)"
+        found = js(browser, f"{shown}.map(r => r.dataset.verdict)")
+        assert set(found) == {verdict} if verdict else len(found) == every
+        told = js(browser, "document.querySelector('.filter output').textContent")
+        assert told == f"{len(found)} of {every} shown"
+
+
+# ---- for everyone -------------------------------------------------------------------------------
+
+AXE = html.HERE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+FOUND = """
+    const done = arguments[0];
+    axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(
+        violations.map(v => `${v.id}: ${v.help}: ${v.nodes[0].html.slice(0, 200)}`)));
+"""
+CONTROLS = "a[href], button, input, summary, [tabindex='0']"
+
+
+@pytest.fixture
+def dark(browser: webdriver.Chrome) -> Iterator[None]:
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    yield
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def barriers(browser: webdriver.Chrome) -> Any:
+    """What axe finds wrong, contrasts included."""
+    browser.set_script_timeout(60)
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    return browser.execute_async_script(FOUND)
+
+
+needs_axe = pytest.mark.skipif(not AXE.exists(), reason="no axe-core; run: npm ci")
+
+
+@needs_axe
+def test_a_run_has_no_barriers(opened: webdriver.Chrome) -> None:
+    open_periodic(opened)
+    js(opened, f"{PERIODIC}.querySelectorAll('.numbers').forEach(d => {{ d.open = true }})")
+    eventually(lambda: js(opened, f"{PERIODIC}.querySelector('.numbers tbody tr')"), "no table")
+    assert barriers(opened) == []
+
+
+@needs_axe
+@pytest.mark.usefixtures("dark")
+def test_a_comparison_in_the_dark_has_no_barriers(browser: webdriver.Chrome, compared: str) -> None:
+    width(browser, 360)
+    visit(browser, compared)
+    assert barriers(browser) == []
+
+
+def test_the_keyboard_reaches_every_control_and_sees_where_it_is(
+    opened: webdriver.Chrome,
+) -> None:
+    """Tab goes through all controls in the order of the page, the first of which skips the bar."""
+    js(opened, "document.querySelectorAll('#r0-table tr[data-href]').forEach(r => r.remove())")
+    visible = f'[...document.querySelectorAll("{CONTROLS}")].filter(e => e.checkVisibility())'
+    expected = js(opened, f"{visible}.length")
+    tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    walked = 0
+    for place in range(expected):
+        opened.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", **tab})
+        opened.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **tab})
+        here = f"{visible}[{place}] === document.activeElement"
+        outlined = "getComputedStyle(document.activeElement).outlineStyle !== 'none'"
+        walked += js(opened, f"{here} && {outlined}")
+        if place == 0:
+            assert js(opened, "document.activeElement.className") == "skip"
+    assert walked == expected
+
+
+def test_everything_that_can_be_reached_has_a_name(opened: webdriver.Chrome) -> None:
+    open_periodic(opened)
+    nodes = opened.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    told = {"link", "button", "image", "img", "table", "region", "group", "navigation", "heading"}
+    nameless = [
+        node["role"]["value"]
+        for node in nodes
+        if not node["ignored"]
+        and (node["role"]["value"] in told or focusable(node))
+        and not node.get("name", {}).get("value")
+        and node["role"]["value"] not in UNNAMED
+    ]
+    assert nameless == []
+    assert sum(node["role"]["value"] == "main" for node in nodes) == 1
+
+
+UNNAMED = {"RootWebArea", "group", "generic", "Details"}  # a details element is told by its summary
+
+
+def focusable(node: dict[str, Any]) -> bool:
+    held = {p["name"]: p["value"].get("value") for p in node.get("properties", [])}
+    return bool(held.get("focusable"))
+
+
+def test_headings_lead_down_one_step_at_a_time(opened: webdriver.Chrome) -> None:
+    levels = js(opened, "[...document.querySelectorAll('h1, h2, h3, h4')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))

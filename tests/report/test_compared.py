@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,7 +136,7 @@ def test_the_page_begins_with_the_table(runs: list[Run]) -> None:
 @drawn
 def test_every_chart_of_the_comparison_has_its_data(runs: list[Run]) -> None:
     page = Reader(html.compose(runs))
-    charts = json.loads(page.scripts[0])["charts"]
+    charts = page.data["charts"]
     for name in page.attributes("data-chart"):
         assert name in charts
     first = charts["c-ranges-0"]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.model.documents import Result, Run, Slope, Value
+from rtstone.model.documents import Result, Run, Slope, Target, Value
 from rtstone.report import html, shapes
+from rtstone.report.answer import answer
+from rtstone.report.typeset import typeset
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, instructions, run, unprivileged
 
@@ -37,8 +41,17 @@ class Reader(HTMLParser):
         else:
             self.words.append(data)
 
+    @property
+    def data(self) -> Any:
+        """What the page's script reads."""
+        return unpacked(self.scripts[0])
+
     def attributes(self, name: str) -> list[str]:
         return [value for _, attrs in self.tags if (value := attrs.get(name)) is not None]
+
+
+def unpacked(text: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +94,13 @@ def test_hostile_strings_are_text(text: str, page: Reader) -> None:
     assert any(HOSTILE in w for w in page.words)
 
 
-def test_embedded_data_is_json_without_markup() -> None:
+def test_embedded_data_is_packed_without_markup() -> None:
     data = {HOSTILE: [HOSTILE, "<!--", "&", 1.5, None]}
     found = html.embed(data)
-    assert json.loads(found) == data
+    assert unpacked(found) == data
     assert not set(found) & set("<>&\u2028\u2029")
+    with pytest.raises(ValueError, match="JSON"):
+        html.embed([float("nan")])
 
 
 def test_every_result_has_its_row_and_section(page: Reader, full: Run) -> None:
@@ -99,7 +114,7 @@ def test_every_result_has_its_row_and_section(page: Reader, full: Run) -> None:
 
 
 def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
-    data = json.loads(page.scripts[0])
+    data = page.data
     pictures = [attrs for _, attrs in page.tags if "data-chart" in attrs]
     inside = {f"{key}-{kind}" for key, d in data["details"].items() for kind in d["charts"]}
     assert {p["data-chart"] for p in pictures} | inside == set(data["charts"])
@@ -121,7 +136,7 @@ def table(data: dict[str, Any], key: str, caption: str) -> dict[str, tuple[Any, 
 
 
 def test_tables_of_a_detail(page: Reader, full: Run) -> None:
-    data = json.loads(page.scripts[0])
+    data = page.data
     late = next(i for i, r in enumerate(full.results) if r.missed)
     rows = table(data, f"r0-{late}", "Statistics")
     assert list(rows) == [
@@ -149,7 +164,7 @@ def test_parameters_are_told_as_a_person_writes_them() -> None:
         constant=False,
     )  # fmt: skip
     reader = Reader(html.compose([run(results=[result], slopes=[slope], benches=[bench])]))
-    data = json.loads(reader.scripts[0])
+    data = reader.data
     assert table(data, "r0-0", "Parameters") == {"size": ("16KiB",), "touch": ("off",)}
     assert "size=16KiB touch=off" in reader.words
     assert "mem.memset touch=off" in reader.words
@@ -171,7 +186,7 @@ def test_header_cells_say_what_they_head(page: Reader) -> None:
 
 
 def test_extremes_survive_thinning(page: Reader, full: Run) -> None:
-    charts = json.loads(page.scripts[0])["charts"]
+    charts = page.data["charts"]
     for index, result in enumerate(full.results):
         if result.trace and len(result.trace.rows) > 1:
             rows = charts[f"r0-{index}-trace"]["rows"]
@@ -198,7 +213,7 @@ def test_nulls_and_empty_runs() -> None:
     below = msgspec.structs.replace(one, histogram=[(-2.0, 3)], min=-2.0, max=-2.0)
     for results in ([], [bare], [one], [odd, below], [bare, one, odd, below]):
         text = html.compose([run(1, results=results, slopes=[], conditions={}, clock=None)])
-        assert "NaN" not in Reader(text).scripts[0]
+        assert Reader(text).data["charts"] is not None
         assert "None" not in Reader(text).words
 
 
@@ -209,7 +224,7 @@ def test_lack_of_rights_and_incompleteness_come_first() -> None:
         "55 of 55 results ran without real-time scheduling",
         "This run is incomplete",
     ):
-        assert words.index(alarm) < words.index("What stands out")
+        assert words.index(alarm) < words.index("The worst findings")
 
 
 def test_lack_of_rights_is_told_where_nothing_could_run() -> None:
@@ -227,13 +242,15 @@ def test_instructions_are_never_told_as_time() -> None:
     assert not re.search(r"\d[\u202f ](ns|µs|ms|s)\b", words)
 
 
-def test_no_maximum_without_n_and_time(full: Run) -> None:
-    findings = html.page_of(full, "r0").findings
-    assert findings[0].head == "Worst wake-up 8.01\u202fms"
-    assert "n = 12\u202f288, over 12.3\u202fs, load none" in findings[0].text
-    assert findings[0].text.endswith("flags: missed")
-    assert findings[1].head == "8 missed activations"
-    assert {f.grade for f in findings} == {"note", "bad", "info"}
+def test_the_answer_comes_first_and_leads_to_its_evidence(page: Reader, full: Run) -> None:
+    told = answer(full)
+    words = [word.strip() for word in page.words]
+    assert words.index(typeset(told.verdict)) < words.index("What was measured")
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    assert told.worst[0].evidence == late
+    first = page.attributes("href").index(f"#r0-{late}")
+    assert first < page.attributes("href").index("#r0-0")
+    assert "#r0-growth" in page.attributes("href")
 
 
 def test_several_runs_on_one_page(full: Run) -> None:
@@ -243,31 +260,48 @@ def test_several_runs_on_one_page(full: Run) -> None:
     assert {"r0-0", "r1-0"} <= set(ids)
 
 
-def predictable(**members: Any) -> list[str]:
-    result = Result(
-        case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
-    )  # fmt: skip
-    findings = html.page_of(run(results=[result], slopes=[]), "r0").findings
-    return [f.head for f in findings if f.head.startswith("Least")]
-
-
-def test_a_large_ratio_is_written_out() -> None:
-    head = "Least predictable: p99.9 is 77\u202f000 times the median"
-    assert predictable(p50=20.0, p999=1_540_100.0) == [head]
-    assert predictable(p50=20.0, p999=80.0) == ["Least predictable: p99.9 is 4 times the median"]
-    assert predictable(p50=20.0, p999=40.0) == []
-
-
-def test_no_ratio_to_a_median_of_a_few_steps_of_the_clock() -> None:
-    assert predictable(p50=3.0, p999=100.0) == []  # a step is 0.357 ns
-    assert predictable(p50=3.0, p999=100.0, batch=2) != []
-
-
 def test_a_page_of_many_results_is_light() -> None:
     """As many results as the suite full has, each with the shape of a real one."""
     base = run(3000)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
     assert len(html.compose([run(results=many)]).encode()) <= LIMIT
+
+
+def test_a_map_holds_every_block_maximum_in_its_place(full: Run, page: Reader) -> None:
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    chart, told = page.data["charts"][f"r0-{late}-heat"], full.results[late].blocks
+    assert told
+    cells = [chart["cells"][at : at + 3] for at in range(0, len(chart["cells"]), 3)]
+    assert sum(n for _, _, n in cells) == len(told.max) == chart["blocks"]
+    grid = chart["grid"]
+    worst = max(range(len(told.max)), key=lambda at: told.max[at])
+    (top,) = [c for c in cells if c[1] == max(row for _, row, _ in cells)]
+    assert top[0] == worst // chart["each"]
+    edges = [10 ** (grid["start"] + (top[1] + k) * grid["width"]) for k in (0, 1)]
+    assert edges[0] * 0.999 <= told.max[worst] <= edges[1] * 1.001
+
+
+def test_worst_samples_stand_on_the_trace(full: Run, page: Reader) -> None:
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    flat = page.data["charts"][f"r0-{late}-trace"]["worst"]
+    assert flat[:2] == [
+        float(f"{v:.4g}") for w in full.results[late].worst[:1] for v in (w.at_s, w.value)
+    ]
+    assert len(flat) == 2 * len(full.results[late].worst)
+
+
+def test_a_comparison_of_many_results_leaves_them_to_the_pages_of_their_runs() -> None:
+    base = run(20)
+    many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 2)]
+    runs = [run(20, results=many, run_id=f"run-{name}", target=Target(name=name)) for name in "ab"]
+    text = html.compose(runs)
+    page = Reader(text)
+    ids = page.attributes("id")
+    assert "compared-table" in ids
+    assert "r0-0" not in ids
+    assert {"r0-conditions", "r1-conditions"} <= set(ids)
+    assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= set(ids)
+    assert "rtstone report run-b -o run.html" in text
 
 
 def test_several_runs_share_the_budget_of_traces() -> None:

@@ -24,13 +24,13 @@ export class Details {
     this.charts.observe(result);
   }
 
-  #pictures(result, { charts, corrected, drawn, windows }) {
+  #pictures(result, { charts, corrected, drawn, windows, blocks }) {
     const title = result.querySelector(".name").textContent;
     const made = Object.fromEntries(charts.map((kind) =>
       [kind, picture(`${result.id}-${kind}`, kind, title)]));
-    const { trace, ...pair } = made;
+    const { trace, heat, ...pair } = made;
     const found = [];
-    if (charts.some((kind) => kind !== "trace")) {
+    if (Object.keys(pair).length) {
       const keys = corrected ? [legend("observed", "observed"),
         legend("corrected", "with the wake-ups that were missed accounted for")] :
         this.#lines(result.id, charts);
@@ -39,8 +39,10 @@ export class Details {
     }
     if (trace) {
       found.push(trace, element("p", "muted small-print", legend("worst", "maximum"),
-        legend("observed", "mean"), legend("faint", "minimum"), windows));
+        legend("observed", "mean"), legend("faint", "minimum"),
+        legend("diamond", "one of the 16 worst samples"), windows));
     }
+    if (heat) found.push(heat, element("p", "muted small-print", blocks));
     return found;
   }
 
@@ -84,7 +86,7 @@ export class Details {
 function wide(made, caption) {
   const box = element("div", "wide", made);
   box.tabIndex = 0;
-  box.role = "region";
+  box.role = "group";
   box.ariaLabel = caption;
   return box;
 }

@@ -1,6 +1,7 @@
 // Draws charts when they come into view, and again when the theme, the width or the medium changes.
 import { curves, curvesTable } from "./curves.js";
 import { init } from "./echarts.js";
+import { heat, heatTable } from "./heat.js";
 import { histogram, histogramTable } from "./histogram.js";
 import { percentiles, percentilesTable } from "./percentiles.js";
 import { ranges, rangesHeight } from "./ranges.js";
@@ -14,6 +15,8 @@ export const KINDS = {
     says: (title) => `Percentile curve of ${title}` },
   trace: { option: trace, table: traceTable, caption: "Over time",
     says: (title) => `Minimum, mean and maximum over time of ${title}` },
+  heat: { option: heat, table: heatTable, caption: "Block maxima in the order of the samples",
+    says: (title) => `Map of the maxima of blocks of samples, in their order, of ${title}` },
   slope: { option: slope, table: slopeTable },
   curves: { option: curves, table: curvesTable },
   deadlines: { option: curves, table: curvesTable, caption: "Deadlines missed and skipped",
@@ -79,10 +82,11 @@ export class Charts {
       else delete element.dataset.drawn;
   }
 
-  /** Everything, in the width of paper; returns what brings the screen back. */
+  /** All that is not closed, in the width of paper; returns what brings the screen back. */
   drawForPrint() {
     this.printing = true;
     for (const element of document.querySelectorAll("[data-chart]")) {
+      if (element.closest("details:not([open])")) continue;
       const share = element.closest(".pair") ? 2 : 1;
       this.draw(element, PAPER_WIDTH / share - (share - 1) * 8);
     }

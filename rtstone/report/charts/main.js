@@ -1,18 +1,19 @@
+import { setUpCards } from "./cards.js";
 import { Details } from "./details.js";
 import { Charts } from "./draw.js";
+import { setUpFilter } from "./filter.js";
 import { setUnits } from "./format.js";
 import { table } from "./table.js";
 import { lightForPrint, setUpTheme } from "./theme.js";
+import { unpack } from "./unpack.js";
 
-const data = JSON.parse(document.getElementById("rtstone-data").textContent);
-setUnits(data.units, data.axes);
-document.documentElement.classList.add("scripted");
-
-setUpTheme(document.getElementById("theme"), () => charts.redraw());
-const charts = new Charts(data.charts);
-const details = new Details(data, charts);
-
+let charts = null; // until the data is unpacked
+let details = null;
 const results = [...document.querySelectorAll("details.result")];
+
+setUpCards();
+for (const box of document.querySelectorAll(".filter")) setUpFilter(box);
+setUpTheme(document.getElementById("theme"), () => charts?.redraw());
 
 /** The fragment of the address names a result: open it, so that the link leads somewhere. */
 function openTarget() {
@@ -29,28 +30,30 @@ function openTarget() {
   result.querySelector("summary").focus({ preventScroll: true });
   result.scrollIntoView({ block: "start" });
 }
-addEventListener("hashchange", openTarget);
-openTarget();
 
-// The whole row of the table leads to the result; its link does so for the keyboard.
-for (const row of document.querySelectorAll("tr[data-href]")) {
-  row.addEventListener("click", (event) => {
-    if (event.target.closest("a") || String(getSelection())) return;
-    if (location.hash === row.dataset.href) openTarget();
-    else location.hash = row.dataset.href;
-  });
-}
-for (const link of document.querySelectorAll('a[href^="#r"]')) {
-  link.addEventListener("click", () => {
-    if (location.hash === link.getAttribute("href")) openTarget();
-  });
+/** The whole row of a table leads to the result; its link does so for the keyboard. */
+function followRows() {
+  for (const row of document.querySelectorAll("tr[data-href]")) {
+    row.addEventListener("click", (event) => {
+      if (event.target.closest("a") || String(getSelection())) return;
+      if (location.hash === row.dataset.href) openTarget();
+      else location.hash = row.dataset.href;
+    });
+  }
+  for (const link of document.querySelectorAll('a[href^="#r"]')) {
+    link.addEventListener("click", () => {
+      if (location.hash === link.getAttribute("href")) openTarget();
+    });
+  }
 }
 
-for (const button of document.querySelectorAll("button[data-all]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    for (const result of results) result.open = button.dataset.all === "open";
-  });
+function openAndCloseAll() {
+  for (const button of document.querySelectorAll("button[data-all]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      for (const result of results) result.open = button.dataset.all === "open";
+    });
+  }
 }
 
 /** The numbers behind a chart. */
@@ -61,31 +64,56 @@ function fillNumbers(box) {
   const caption = chart.ariaLabel;
   body.append(table({ caption, quiet: { caption: true }, ...charts.table(chart.dataset.chart) }));
   body.tabIndex = 0; // so that the keyboard can scroll it
-  body.role = "region";
+  body.role = "group";
   body.ariaLabel = `Table: ${caption}`;
 }
 
-// The event does not bubble, but it can be caught on its way down.
-document.addEventListener("toggle", ({ target }) => {
-  if (!target.open) return;
-  if (target.matches(".result")) details.fill(target);
-  if (target.matches(".numbers")) fillNumbers(target);
-}, true);
+function fillWhatOpens() {
+  // The event does not bubble, but it can be caught on its way down.
+  document.addEventListener("toggle", ({ target }) => {
+    if (!target.open) return;
+    if (target.matches(".result")) details.fill(target);
+    if (target.matches(".numbers")) fillNumbers(target);
+  }, true);
+  for (const result of results.filter((r) => r.open)) details.fill(result);
+}
 
-let undo = [];
-addEventListener("beforeprint", () => {
-  const closed = results.filter((r) => !r.open);
-  for (const result of closed) {
-    details.fill(result);
-    result.open = true;
-  }
-  undo = [
-    () => closed.forEach((result) => { result.open = false; }),
-    lightForPrint(),
-    charts.drawForPrint(),
-  ];
-});
-addEventListener("afterprint", () => {
-  for (const step of undo) step();
-  undo = [];
-});
+/** Paper has no details to open: beside those that the reader has opened it gets the evidence of
+ * the findings, drawn before and closed again after. */
+function fillPaper() {
+  let undo = [];
+  const named = [...document.querySelectorAll(".answer a")].map((link) => link.hash.slice(1));
+  addEventListener("beforeprint", () => {
+    const closed = results.filter((r) => !r.open && named.includes(r.id));
+    for (const result of closed) {
+      details.fill(result);
+      result.open = true;
+    }
+    undo = [
+      () => closed.forEach((result) => { result.open = false; }),
+      lightForPrint(),
+      charts.drawForPrint(),
+    ];
+  });
+  addEventListener("afterprint", () => {
+    for (const step of undo) step();
+    undo = [];
+  });
+}
+
+function start(data) {
+  setUnits(data.units, data.axes);
+  document.documentElement.classList.add("scripted");
+  charts = new Charts(data.charts);
+  details = new Details(data, charts);
+  followRows();
+  openAndCloseAll();
+  fillWhatOpens();
+  fillPaper();
+  addEventListener("hashchange", openTarget);
+  openTarget();
+  document.documentElement.dataset.ready = "";
+}
+
+if ("DecompressionStream" in window) unpack("rtstone-data").then(start);
+else document.getElementById("old-browser").hidden = false;

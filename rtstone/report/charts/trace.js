@@ -21,16 +21,19 @@ export function trace(chart) {
   const low = Math.min(...values) - span * 0.08;
   const high = Math.max(...values) + span * 0.08;
   const yTicks = ticks(low, high);
+  const worst = unflatten(chart.worst, 2);
+  const each = rows.length > 1 ? rows.at(-1)[0] - rows.at(-2)[0] : chart.width;
+  const end = rows.at(-1)[0] + each; // a window is drawn from its start to that of the next
   const line = (name, index, width, extra = {}) => ({
     type: "line",
     name,
     showSymbol: false,
+    step: "end",
     itemStyle: { color: color(extra.ink ?? "observed") },
     lineStyle: { width, color: color(extra.ink ?? "observed") },
-    data: rows.map((r) => [r[0], log(r[index], floor)]),
+    data: [...rows, [end, ...rows.at(-1).slice(1)]].map((r) => [r[0], log(r[index], floor)]),
     z: extra.z ?? 2,
   });
-  const last = rows.at(-1)[0];
   return {
     grid: { left: 58, right: 18, top: 34, bottom: 40 },
     tooltip: {
@@ -38,7 +41,7 @@ export function trace(chart) {
       trigger: "axis",
       axisPointer: { type: "line", lineStyle: { color: color("muted") } },
       formatter: (hits) => {
-        const [at, min, mean, max] = rows[hits[0].dataIndex];
+        const [at, min, mean, max] = rows[Math.min(hits[0].dataIndex, rows.length - 1)];
         return tip(`at ${Number(at.toPrecision(4))} ${seconds}`, [
           ["max", quantity(max, unit)],
           ["mean", quantity(mean, unit)],
@@ -49,7 +52,7 @@ export function trace(chart) {
     xAxis: {
       type: "value",
       min: rows[0][0],
-      max: last > rows[0][0] ? last : rows[0][0] + chart.width,
+      max: Math.max(end, ...worst.map(([at]) => at)),
       name: seconds ? "time since the section began" : "since the section began",
       nameLocation: "middle",
       nameGap: 24,
@@ -64,6 +67,9 @@ export function trace(chart) {
       line("max", 3, 1.2, { ink: "worst", z: 3 }),
       line("mean", 2, 1.6, { z: 4 }),
       line("min", 1, 1.2, { ink: "faint", z: 3 }),
+      { type: "scatter", silent: true, symbol: "diamond", symbolSize: 8, z: 5, clip: false,
+        itemStyle: { color: color("worst") },
+        data: worst.map(([at, value]) => [at, log(value, floor)]) },
     ],
   };
 }

@@ -1,0 +1,41 @@
+"""Which results of a run get a worst-case estimate at the top, and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtstone.model.documents import Run
+from rtstone.model.worstcase import WorstCase
+from rtstone.report.findings import Finding, Subject, seen
+from rtstone.report.worstcase import outcome
+from rtstone.stats.extremes import worst_case
+
+
+class Estimated(NamedTuple):
+    """A result with its worst-case estimate."""
+
+    subject: Subject
+    case: WorstCase
+
+    @property
+    def outcome(self) -> str:
+        """The bound with all that belongs to it, or `?` and why there is none."""
+        return outcome(self.case) if self.case.bound is not None else f"? {outcome(self.case)}"
+
+
+def estimates(run: Run, found: Sequence[Finding]) -> list[Estimated]:
+    """Of every task that a timer wakes, and of the results that findings point to."""
+    what = seen(run)
+    named = {finding.evidence for finding in found}
+    wanted = [
+        s
+        for s in what.subjects
+        if s.result.max is not None and (s in what.wakeups or s.place in named)
+    ]
+    return [Estimated(s, worst_case([s.result])) for s in wanted]
+
+
+def sentence(told: Estimated) -> str:
+    """In one line, for the answer."""
+    return f"Worst case, estimated: {outcome(told.case)}."

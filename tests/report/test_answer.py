@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rtstone.model.documents import Figure, Result, Run, Target
+from rtstone.model.worstcase import WorstCase
+from rtstone.report.answer import answer, magnitude
+from rtstone.report.findings import findings, seen
+from rtstone.report.estimated import Estimated, sentence
+from tests.report.synthetic import instructions, run, unprivileged
+
+MS = 1_000_000
+
+
+def periodic(missed: int, most: float, **members: Any) -> Result:
+    members = {
+        "case": 0, "bench": "dk.periodic", "params": {"period": MS}, "load": "none",
+        "status": "ok", "n": 5000, "p50": 900.0, "evidence": {"section_ns": 7_000_000_000},
+        **members,
+    }  # fmt: skip
+    return Result(missed=missed, max=most, **members)
+
+
+def of(*results: Result, **changes: Any) -> Run:
+    return run(results=list(results), slopes=[], **changes)
+
+
+# ---- the verdict --------------------------------------------------------------------------------
+
+
+def test_a_missed_activation_makes_a_system_unfit() -> None:
+    told = answer(of(periodic(0, 40e3), periodic(3, 3.2e6, load="heavy")))
+    assert told.grade == "bad"
+    assert told.verdict == (
+        "Not fit for a period of 1 ms: 3 of 5 003 activations missed, under load heavy."
+    )
+    assert told.basis[0] == (
+        "Worst wake-up observed: 3.20 ms, milliseconds; dk.periodic, under load heavy over 7.00 s, "
+        "n = 5 000. Longer observation can only raise it."
+    )
+    assert "Loads: none, heavy." in told.basis
+
+
+def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
+    told = answer(of(periodic(0, 40e3), periodic(0, 41e3, params={"period": MS // 4})))
+    assert told.grade == "good"
+    assert told.verdict == (
+        "Fit for a period of 250 µs, as far as was seen: none of 10 000 activations missed."
+    )
+    assert "41.0 µs, tens of microseconds" in told.basis[0]
+    assert "No load ran beside it: under load the worst case may be far larger." in told.basis
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict"),
+    [
+        (instructions(), "No verdict in time: what stands here are counts"),
+        (of(), "No verdict: nothing was measured."),
+        (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
+         "deadlines: no task was woken by a timer."),
+        (of(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})), "No verdict: the "
+         "emulator ran freely"),
+    ],
+)  # fmt: skip
+def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
+    told = answer(made)
+    assert told.verdict.startswith(verdict)
+    assert told.grade != "good"
+
+
+def test_a_model_is_named_in_the_verdict() -> None:
+    model = {"model": "m", "model.label": "measured there", "model.title": "A model"}
+    target = Target(name="sim", detail={"title": "A model", "label": "measured there"})
+    told = answer(of(periodic(0, 1e3), conditions=model, target=target))
+    assert "in the model" in told.verdict
+
+
+def test_lengths_of_periods_are_no_wake_ups() -> None:
+    told = answer(of(periodic(0, 2.9e6, bench="dk.latencytest")))
+    assert told.verdict.startswith("No verdict on deadlines")
+    assert not any("wake-up" in text for text in told.basis)
+
+
+def test_experiments_of_hartstone_tell_the_least_breakdown() -> None:
+    def broke(bench: str, at: float) -> Result:
+        figures = {"breakdown utilisation": Figure(value=at, unit="%")}
+        return Result(case=0, bench=bench, params={}, load="none", status="ok", figures=figures)
+
+    told = answer(of(broke("hart.PH.1", 92.5), broke("hart.AH.3", 61.25)))
+    assert told.verdict == (
+        "Deadlines held up to 61.25 % of raw speed: the least of 2 breakdowns, hart.AH.3."
+    )
+
+
+def test_disturbance_from_outside_is_told_with_how_much_of_the_run_it_spoilt() -> None:
+    told = answer(of(periodic(0, 1e3, flags=["steal"]), periodic(0, 1e3), periodic(0, 1e3)))
+    assert told.basis[-1] == (
+        "Disturbed: the hypervisor took the CPU away, in 1 of 3 results (steal)."
+    )
+
+
+def test_what_is_estimated_of_the_worst_wake_up_follows_it() -> None:
+    told = answer(of(periodic(0, 40e3, histogram=[(900.0, 4999), (40e3, 1)])))
+    assert told.estimates[0].outcome.startswith("? inconclusive: ")
+    assert told.estimates[0].case.observed_max == 40e3
+    assert told.basis[1] == f"Worst case, estimated: {told.estimates[0].outcome[2:]}."
+
+
+def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
+    case = WorstCase(
+        verdict="bound", bound=61e3, unit="ns", exceedance_per_hour=1e-3, confidence=0.95,
+        method="pot", reason=None, more_s=None, observed_max=40e3, n=9, section_s=60.0, checks=[],
+    )  # fmt: skip
+    subject = seen(of(periodic(0, 40e3))).subjects[0]
+    assert sentence(Estimated(subject, case)) == (
+        "Worst case, estimated: at most 61.0 µs, exceeded at most once in 1 000 h (95% confidence, "
+        "peaks over threshold)."
+    )
+
+
+def test_estimates_are_of_wake_ups_and_of_what_findings_point_to() -> None:
+    told = answer(run())
+    named = {f.evidence for f in [*told.worst, *told.others]}
+    for one in told.estimates:
+        r = one.subject.result
+        assert r.bench == "dk.periodic" or one.subject.place in named
+        assert r.max is not None
+
+
+def test_classes_of_latency() -> None:
+    assert [magnitude(v) for v in (0.0, 999.0, 1e3, 9.99e4, 1e5, 5e6, 3e9)] == [
+        "below a microsecond", "below a microsecond", "microseconds", "tens of microseconds",
+        "hundreds of microseconds", "milliseconds", "seconds",
+    ]  # fmt: skip
+
+
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def test_the_three_worst_come_first_and_no_maximum_goes_without_n_and_time() -> None:
+    told = answer(run())
+    assert len(told.worst) == 3
+    assert told.worst[0].head == "8 missed activations"
+    assert "n = 12 288, over 12.3 s, load none" in told.worst[0].text
+    assert told.worst[0].text.endswith("flags: missed; maximum 8.01 ms")
+    assert [f.grade for f in told.worst] == ["bad", "bad", "bad"]
+    assert {f.grade for f in told.others} == {"note", "info"}
+    alone = answer(of(periodic(0, 4e4)))
+    assert [f.head for f in alone.worst] == ["Worst wake-up 40.0 µs"]
+    assert "n = 5 000, over 7.00 s, load none" in alone.worst[0].text
+
+
+def test_evidence_is_the_place_of_a_result() -> None:
+    made = unprivileged()
+    for finding in findings(made):
+        if isinstance(finding.evidence, int):
+            assert made.results[finding.evidence].bench in finding.text
+        else:
+            assert finding.evidence == "growth"
+            assert made.slopes
+
+
+def predictable(**members: Any) -> list[str]:
+    result = Result(
+        case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
+    )  # fmt: skip
+    found = findings(run(results=[result], slopes=[]))
+    return [f.head for f in found if f.head.startswith("Least")]
+
+
+def test_a_large_ratio_is_written_out() -> None:
+    head = "Least predictable: p99.9 is 77 000 times the median"
+    assert predictable(p50=20.0, p999=1_540_100.0) == [head]
+    assert predictable(p50=20.0, p999=80.0) == ["Least predictable: p99.9 is 4 times the median"]
+    assert predictable(p50=20.0, p999=40.0) == []
+
+
+def test_no_ratio_to_a_median_of_a_few_steps_of_the_clock() -> None:
+    assert predictable(p50=3.0, p999=100.0) == []  # a step is 0.357 ns
+    assert predictable(p50=3.0, p999=100.0, batch=2) != []

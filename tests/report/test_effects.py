@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from math import isclose
+
+import pytest
+
+from rtstone.model.comparison import Column, Comparison, Effect, Row, Verdict
+from rtstone.report import html
+from rtstone.report.effects import Axis, verdicts
+from rtstone.stats.compare import compare
+from tests.report.test_html import Reader
+from tests.stats.lab import study
+
+
+def effect(verdict: Verdict, ratio: float | None, **members: object) -> Effect:
+    interval = (ratio * 0.9, ratio * 1.1) if ratio else None
+    members = {"part": "median", "statistic": "p50", "column": "b", "ci95": interval, **members}
+    return Effect(verdict=verdict, ratio=ratio, **members)  # type: ignore[arg-type]
+
+
+def comparison(*effects: Effect) -> Comparison:
+    columns = [Column(label=name, target=name, runs=[f"run-{name}"]) for name in "ab"]
+    rows = [
+        Row(bench=f"x.{place}", params={}, load="none", unit="ns", cells=[None, None], effects=[e])
+        for place, e in enumerate(effects)
+    ]
+    return Comparison(columns=columns, units=["ns"], equal={}, differences=[], rows=rows)
+
+
+def test_the_worst_come_first_and_the_largest_of_them() -> None:
+    made = verdicts(
+        comparison(
+            effect("no difference", 1.001), effect("better", 0.5), effect("worse", 1.2),
+            effect("inconclusive", None, reason="too few", missing=120), effect("worse", 3.0),
+        )
+    )  # fmt: skip
+    assert made
+    assert [told.link for told in made.rows] == ["#c-4", "#c-2", "#c-1", "#c-3", "#c-0"]
+    assert [told.verdict for told in made.rows] == [
+        "- worse", "- worse", "+ better", "? inconclusive", "= no difference",
+    ]  # fmt: skip
+    assert made.counts == {"worse": 2, "better": 1, "inconclusive": 1, "no difference": 1}
+    assert made.rows[0].change == "x3"
+    assert made.rows[3].reason == "too few: 120 more samples"
+    assert made.picture(made.rows[3]) is None
+    assert made.reasons
+    assert not made.floors
+    (summary,) = made.summaries
+    assert summary.head.startswith("b against a: of 5 effects 2 worse, 1 better")
+    assert summary.grade == "info"  # they do not point the same way
+
+
+@pytest.mark.parametrize(
+    ("verdict", "grade"), [("worse", "bad"), ("better", "good"), ("no difference", "info")]
+)
+def test_the_grade_of_the_answer(verdict: Verdict, grade: str) -> None:
+    made = verdicts(comparison(effect(verdict, 1.5), effect("inconclusive", 1.0)))
+    assert made
+    assert made.summaries[0].grade == grade
+
+
+def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> None:
+    axis = Axis(4.0)
+    assert axis.x(1) == 100
+    assert isclose(axis.x(2) - 100, 100 - axis.x(0.5))
+    assert axis.x(4) == axis.x(1000) == 192
+    assert (50.0, "1") in axis.ticks()
+    made = verdicts(comparison(effect("worse", 18.0, ci95=(2.0, 50.0))))
+    assert made
+    assert made.axis.end <= 20
+    picture = made.picture(made.rows[0])
+    assert picture
+    assert picture["above"]
+    assert not picture["below"]
+    assert picture["low"] < picture["at"] < picture["high"]
+
+
+@pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+def test_the_page_has_a_row_for_each_effect_and_its_answer_first() -> None:
+    runs = study()
+    page = Reader(html.compose(runs))
+    made = verdicts(compare(runs))
+    assert made
+    assert len(page.attributes("data-verdict")) == len(made.rows)
+    assert sorted(page.attributes("data-verdict")) == sorted(t.effect.verdict for t in made.rows)
+    ids = page.attributes("id")
+    assert ids.index("compared-title") < ids.index("compared-verdicts") < ids.index("c-0")
+    words = [word.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-") for word in page.words]
+    for summary in made.summaries:
+        assert summary.head in words
+    assert "verdict" in page.attributes("name")
+
+
+def test_without_effects_there_are_no_verdicts() -> None:
+    assert verdicts(comparison()) is None

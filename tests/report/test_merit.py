@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rtstone.model.documents import Figure, Result
+from rtstone.report.merit import merits
+from tests.report.synthetic import run
+
+
+def told(bench: str, figures: dict[str, tuple[float, str]], **members: Any) -> Result:
+    members = {"params": {}, "load": "none", "status": "ok", **members}
+    known = {name: Figure(value=value, unit=unit) for name, (value, unit) in figures.items()}
+    return Result(case=0, bench=bench, figures=known, **members)
+
+
+def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
+    results = [
+        told("hart.PH.1", {"breakdown utilisation": (75.0, "%"), "final test at": (90.0, "%")}),
+        told("hart.SA.1", {"final test at": (14.6, "%")}),
+        told("hart.raw", {"raw speed": (1e6, "KWIPS")}),
+    ]
+    (table,) = merits(run(results=results, slopes=[]))
+    assert [(row.name, row.place) for row in table.rows] == [("hart.PH.1", 0), ("hart.SA.1", 1)]
+    first, second = (row.cells[0] for row in table.rows)
+    assert (first.text, first.share) == ("75 %", 50.0)
+    assert (second.text, second.share) == ("no breakdown", None)
+
+
+def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
+    results = [
+        told("rheal.rate", {"sum of rates": (2.5e6, "1/s"), "components": (6, "of 6")},
+             params={"form": "sampled"}),
+        told("rheal.sum_time", {"sum": (3.5, "us")}, params={"form": "sampled"}),
+        told("rheal.rate", {"sum of rates": (1e6, "1/s")}, params={"form": "classic"},
+             flags=["partial"]),
+        told("rheal.ts", {}, params={"form": "sampled"}, n=5),
+    ]  # fmt: skip
+    (table,) = merits(run(results=results, slopes=[]))
+    cells = {row.name: [cell.text.replace("\u202f", " ") for cell in row.cells]
+             for row in table.rows}  # fmt: skip
+    assert cells == {
+        "form=sampled": ["3.5 us", "", "2 500 000 1/s", "", ""],
+        "form=classic": ["", "", "1 000 000 1/s (partial)", "", ""],
+    }
+
+
+def test_a_run_of_neither_has_no_such_table() -> None:
+    assert merits(run(20)) == []
