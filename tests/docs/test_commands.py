@@ -1,7 +1,7 @@
 """Every command in the documentation is run.
 
 A page is a session in a store of its own, in which there are two runs already; the README is a
-list of which every line stands for itself.
+list of which every line stands for itself, but for the files it leaves.
 
 They are run as they are written, but shorter: what is measured here is the documentation, so runs
 that name no target go to the simulated one, and all take as little time as they can.
@@ -102,9 +102,11 @@ def test_the_commands_of_a_page_work(page: Path, place: Path, tmp_path: Path) ->
         for command in commands(page.read_text(encoding="utf-8"))
         if not any(" ".join(command.words).startswith(name) for name in NOT_HERE)
     ]
-    for number, command in enumerate(found):
-        if number == 0 or page.name in LISTS:
-            where = Path(shutil.copytree(place, tmp_path / str(number)))
+    where = Path(shutil.copytree(place, tmp_path / "reader"))
+    for command in found:
+        if page.name in LISTS:
+            shutil.rmtree(where / "home")
+            shutil.copytree(place / "home", where / "home")
         run(command, page.name, where)
 
 
