@@ -136,6 +136,39 @@ def test_a_batched_result_has_no_maximum_of_single_operations(plan: Plan) -> Non
     assert "batched" in found.flags
 
 
+def rows_of(*rows: list[int]) -> dict[str, Any]:
+    return {"lines": [100, 190], "rows": list(rows)}
+
+
+def test_batches_are_net_and_make_the_intervals(plan: Plan) -> None:
+    rows = [[10, 1000 + 10 * (k % 3 - 1), 9 + k % 2, k % 2] for k in range(9)]
+    found = only(plan, batches=rows_of(*rows, [10, 1000, 10, 1]))
+    assert found.batches is not None
+    assert found.batches.mean[:3] == [79, 80, 81]
+    assert found.batches.above == {
+        "p50": [9, 10, 9, 10, 9, 10, 9, 10, 9, 10], "p90": [0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
+    }  # fmt: skip
+    ends = found.ci95["mean"]
+    assert ends is not None and 79 < ends[0] < 80 < ends[1] < 81
+    assert found.ci95["p99"] is None  # there is no p99 of 100 samples
+    without = only(plan).ci95["mean"]
+    assert without is not None and without[1] - without[0] > 4 * (ends[1] - ends[0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[50, 5000, 45, 2], [49, 5000, 45, 2]],  # a sample is missing
+        [[50, 5000, 45, 2], [50, 4999, 45, 2]],
+        [[50, 5000, 51, 2], [50, 5000, 45, 2]],  # more above the line than there are
+        [[50, 5000, 45], [50, 5000, 45]],
+        [[0, 0, 0, 0], [100, 10_000, 90, 5]],
+    ],
+)
+def test_batches_that_are_not_all_samples_are_a_defect(plan: Plan, rows: list[list[int]]) -> None:
+    assert only(plan, batches=rows_of(*rows)).status == "incomplete"
+
+
 def test_omitted_activations_are_counted_in_the_corrected_view(plan: Plan) -> None:
     omitted = {"n": 7, "sum": 700, "min": 100, "max": 100, "overflow": 0, "hist": [[100, 7]]}
     found = only(plan, missed=7, omitted=omitted)
