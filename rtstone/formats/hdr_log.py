@@ -74,8 +74,7 @@ def _line(result: Result) -> tuple[str, list[str]]:
     beyond = result.n - sum(count for _, count in result.histogram)
     if beyond:
         lost.append(f"{beyond} samples beyond the histogram, the largest {result.max}")
-    told = result.evidence.get("section_ns")
-    length_s = told / 1e9 if isinstance(told, int | float) else 0.0
+    length_s = result.section_s or 0.0
     largest = max(counts, default=0)
     text = base64.b64encode(encoded(counts)).decode()
     return f"Tag={tag(result)},0.000,{length_s:.3f},{largest:.3f},{text}", lost

@@ -153,6 +153,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     until: Reached | None = None
     flags: list[str] = []
 
+    @property
+    def section_s(self) -> float | None:
+        """How long was measured; None if that is not known.  Instructions have no time."""
+        told = self.evidence.get("section_ns")
+        known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
+        return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
+
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
     """Least-squares slope of the mean over a parameter, per unit of it, with its 95% interval.

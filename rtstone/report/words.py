@@ -178,9 +178,8 @@ def observed(result: Result) -> str | None:
     """How long was measured: without it no worst case is told.  Instructions have no time."""
     if result.unit != "ns":
         return None
-    section = result.evidence.get("section_ns")
-    if isinstance(section, int | float) and not isinstance(section, bool) and section > 0:
-        return seconds(section / 1e9)
+    if result.section_s is not None:
+        return seconds(result.section_s)
     if result.trace and result.trace.rows:
         rows = result.trace.rows
         return seconds(rows[-1][0] - rows[0][0] + result.trace.width_s)

@@ -21,8 +21,8 @@ from rtstone.stats.extremes import (
     SHAPE,
     TAIL,
     document,
-    section_s,
 )  # fmt: skip
+from rtstone.stats.pool import section_s
 from rtstone.stats.steady import ABOVE, EXTREME, follow, steady
 from rtstone.stats.tails import (
     Bins,

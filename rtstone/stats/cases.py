@@ -9,6 +9,7 @@ from rtstone.errors import UsageError, nearest, unknown
 from rtstone.model.benches import quantity, values
 from rtstone.model.budget import Entry, fits
 from rtstone.model.documents import Result, Run, Value
+from rtstone.stats import pool
 from rtstone.wire.records import Bench
 
 
@@ -45,9 +46,7 @@ class Case(NamedTuple):
     @property
     def section_s(self) -> float | None:
         """How long was measured; instructions have no time."""
-        sections = [result.evidence.get("section_ns") for result in self.results]
-        known = [s for s in sections if isinstance(s, int | float) and s > 0]
-        return sum(known) / 1e9 if len(known) == len(sections) and self.unit == "ns" else None
+        return pool.section_s(self.results)
 
     @property
     def missed(self) -> int | None:

@@ -21,7 +21,7 @@ from rtstone.stats.conditions import (
     value,
 )
 from rtstone.stats.judge import Content, Judge
-from rtstone.stats.pool import pooled
+from rtstone.stats.pool import pooled, section_s
 from rtstone.stats.systems import System, session, systems
 from rtstone.wire.records import Bench
 
@@ -313,7 +313,6 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
     if not counted:
         return cell
     whole = pooled(counted)
-    sections = [_section_s(result) for result in counted]
     return structs.replace(
         cell,
         runs=len(counted),
@@ -325,7 +324,7 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
         p999=whole.p999,
         max=whole.max,
         batched=any(result.batch > 1 for result in counted),
-        section_s=None if None in sections else sum(s for s in sections if s is not None),
+        section_s=section_s(counted),
     )
 
 
@@ -335,10 +334,3 @@ def _with_figure(cell: Cell, name: str, results: Sequence[Result]) -> Cell:
     return structs.replace(
         cell, runs=len(known), min=min(known, default=None), max=max(known, default=None)
     )
-
-
-def _section_s(result: Result) -> float | None:
-    """How long was measured.  Instructions have no time."""
-    told = result.evidence.get("section_ns")
-    known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
-    return told / 1e9 if known and result.unit == "ns" else None  # type: ignore[operator]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from rtstone.model.documents import Result
 from rtstone.model.worstcase import Check, Method, WorstCase
 from rtstone.stats.blocks import joined
+from rtstone.stats.pool import section_s
 
 PER_HOUR = 1e-3  # exceedances: once in six weeks, about the longest that a system runs unattended
 CONFIDENCE = 0.95
@@ -43,17 +44,6 @@ def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> Worst
 
         return Estimate(results, exceedance, checks).outcome()
     return document(results, exceedance, checks, more_s=_longer(results))
-
-
-def section_s(results: Sequence[Result]) -> float | None:
-    """How long was measured, None if one of them does not say.  Instructions have no time."""
-    total = 0.0
-    for result in results:
-        told = result.evidence.get("section_ns")
-        if isinstance(told, bool) or not isinstance(told, int | float) or told <= 0:
-            return None
-        total += told / 1e9
-    return total if results[0].unit == "ns" else None
 
 
 def document(

@@ -14,7 +14,8 @@ from rtstone.model.documents import Result, Run, Value
 from rtstone.model.flags import BY_NAME
 from rtstone.model.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.stats.conditions import circumstances, differing, emulated
-from rtstone.stats.extremes import CONFIDENCE, PER_HOUR, section_s, worst_case
+from rtstone.stats.extremes import CONFIDENCE, PER_HOUR, worst_case
+from rtstone.stats.pool import section_s
 from rtstone.stats.systems import System
 from rtstone.wire.records import Loaded
 

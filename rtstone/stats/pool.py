@@ -75,3 +75,9 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
             return None
         squares += (result.n - 1) * (result.sd or 0) ** 2 + result.n * (result.mean - mean) ** 2
     return round(sqrt(squares / (n - 1)), 4) if n > 1 else None
+
+
+def section_s(results: Sequence[Result]) -> float | None:
+    """How long was measured in all; None if one does not say.  Instructions have no time."""
+    known = [s for result in results if (s := result.section_s) is not None]
+    return sum(known) if len(known) == len(results) else None

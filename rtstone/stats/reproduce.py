@@ -304,7 +304,7 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: _GRAVITY.index(result.status))
-    spans = [span for result in telling if (span := _section(result)) is not None]
+    spans = [span for result in telling if (span := result.section_s) is not None]
     return Found(
         status=worst.status,
         reason=worst.reason,
@@ -327,13 +327,6 @@ def _not_run(wanted: Here, today: _Today) -> str:
     under = f" under load {wanted.load}" if wanted.load else ""
     runs = f"no run of this system ({', '.join(today.column.runs)})"
     return f"{runs} has {wanted.bench}{series} with these parameters{under}"
-
-
-def _section(result: Result) -> float | None:
-    """How long was measured, in s; instructions have no time."""
-    section = result.evidence.get("section_ns") if result.unit == "ns" else None
-    number = isinstance(section, int | float) and not isinstance(section, bool)
-    return section / 1e9 if number and isinstance(section, int | float) and section > 0 else None
 
 
 def _shown(

@@ -172,9 +172,8 @@ def _n(parts: Sequence[Result]) -> int:
 
 def _section_s(result: Result) -> float:
     """How long a round measured; where the target does not tell, what its trace covers."""
-    section = result.evidence.get("section_ns")
-    if isinstance(section, int | float) and section > 0:
-        return section / 1e9
+    if result.section_s is not None:
+        return result.section_s
     trace = result.trace
     return trace.rows[-1][0] + trace.width_s if trace and trace.rows else 0.0
 
