@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,17 +14,11 @@ from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.store.index import find
 from rtstone.store.rundir import load
-from rtstone.store.session import members
+from rtstone.store.session import named, several
 from rtstone.turns import PAIRS, Next, Side, check, take
 
 if TYPE_CHECKING:
     from rtstone.model.comparison import Comparison
-    from rtstone.model.documents import Run
-
-
-def _several(text: str) -> list[str]:
-    """RUN,RUN,... unless a file has that name."""
-    return [text] if Path(text).exists() else text.split(",")
 
 
 @click.command("compare")
@@ -81,17 +74,9 @@ def command(
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.compare import compare
 
-    beside = [load(find(name)) for text in floor for name in _several(text)]
-    _show(compare(_named(names), beside), json)
+    beside = [load(find(name)) for text in floor for name in several(text)]
+    _show(compare(named(names), beside), json)
     return 0
-
-
-def _named(names: tuple[str, ...]) -> list[Run | list[Run]]:
-    """Runs; as a list those that belong together."""
-    if len(names) == 1 and len(_several(names[0])) == 1:
-        return list(members(names[0]))
-    groups = [[load(find(name)) for name in _several(text)] for text in names]
-    return [group if len(group) > 1 else group[0] for group in groups]
 
 
 def _measured(asked: list[Request], pairs: int) -> int:

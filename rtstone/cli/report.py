@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from rtstone.errors import UsageError
-from rtstone.store.index import find
-from rtstone.store.rundir import load
+from rtstone.store.session import named
 
 
 def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path:
@@ -19,16 +18,20 @@ def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path
 
 
 @click.command("report")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN[,RUN]...", nargs=-1, required=True)
 @click.option(
     "-o", "output", required=True, callback=_page, metavar="FILE.html", help="The page to write."
 )
 def command(runs: tuple[str, ...], output: Path) -> None:
-    """One offline page of one or more runs; several are compared."""
+    """One offline page of one or more runs; several are compared.
+
+    They are named as for `rtstone compare`: runs of one system may be joined by commas, and a run
+    that `compare --run` has measured stands for all of them.
+    """
     from rtstone.report import html
 
     html.bundle()
-    documents = [load(find(run)) for run in runs]
+    documents = named(runs)
     try:
         size = html.render(documents, output)
         regular = stat.S_ISREG(output.stat().st_mode)

@@ -13,9 +13,9 @@ from rtstone.model import flags
 from rtstone.model.documents import Run
 from rtstone.model.loads import NONE
 from rtstone.report import words
+from rtstone.report.estimated import Estimated, estimates, sentence
 from rtstone.report.findings import Finding, Grade, Subject, findings, largest, seen, split
 from rtstone.report.words import count, counted, quantity
-from rtstone.report.estimated import Estimated, estimates, sentence
 
 # What a latency is like, by its first value that is not: ns.
 MAGNITUDES = (

@@ -349,11 +349,12 @@ def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
     return template.render(script=script, digest=digest, data=embedded, **shown)
 
 
-def compose(runs: Sequence[Run]) -> str:
-    """The page as text."""
+def compose(named: Sequence[Run | Sequence[Run]]) -> str:
+    """The page as text; runs of one system may be given as a list."""
+    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
     forms, results = Forms(), [r for run in runs for r in run.results]
     rows = trace_budget(results)
-    beside, why_not = side_by_side(runs)
+    beside, why_not = side_by_side(named)
     brief = beside is not None and len(results) > MOST
     pages = [
         brief_of(run, f"r{index}") if brief else page_of(run, f"r{index}", rows, forms)
@@ -374,7 +375,7 @@ def compose(runs: Sequence[Run]) -> str:
     )  # fmt: skip
 
 
-def side_by_side(runs: Sequence[Run]) -> tuple[Compared | None, str]:
+def side_by_side(runs: Sequence[Run | Sequence[Run]]) -> tuple[Compared | None, str]:
     """The comparison of several runs, or why there is none; of one run neither."""
     if len(runs) < 2:
         return None, ""
@@ -384,6 +385,6 @@ def side_by_side(runs: Sequence[Run]) -> tuple[Compared | None, str]:
         return None, str(error)
 
 
-def render(runs: list[Run], path: Path) -> int:
+def render(runs: Sequence[Run | Sequence[Run]], path: Path) -> int:
     """Write the runs as one page that needs nothing but itself; its size in bytes."""
     return write(compose(runs), path)

@@ -1,13 +1,30 @@
-"""The runs that a comparison took in turn, found again by any of them."""
+"""Runs as they are named for a comparison: each alone, in groups, or a whole session by one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rtstone.errors import UsageError
 from rtstone.model.documents import Run
 from rtstone.store.index import entries, find
 from rtstone.store.rundir import load, runs
+
+
+def several(text: str) -> list[str]:
+    """RUN,RUN,... unless a file has that name."""
+    return [text] if Path(text).exists() else text.split(",")
+
+
+def named(names: Sequence[str]) -> list[Run | list[Run]]:
+    """Runs; as a list those that are joined by commas, so belong together.
+
+    A run that stands alone and was taken in turn stands for its session.  Raises UsageError.
+    """
+    if len(names) == 1 and len(several(names[0])) == 1:
+        return list(members(names[0]))
+    groups = [[load(find(name)) for name in several(text)] for text in names]
+    return [group if len(group) > 1 else group[0] for group in groups]
 
 
 def members(name: str) -> list[Run]:

@@ -114,7 +114,7 @@ def test_two_targets_measured_in_turn(cli: Cli) -> None:
         assert again.document == done.document
 
 
-def test_the_same_target_twice_is_told_apart_by_side(cli: Cli) -> None:
+def test_the_same_target_twice_is_told_apart_by_side(cli: Cli, tmp_path: Path) -> None:
     done = cli("compare", "--run", "local", "local", "clk.overhead", "-p", "samples=1000",
                "--pairs", 2, "--json")  # fmt: skip
     assert done.status == 0
@@ -130,9 +130,12 @@ def test_the_same_target_twice_is_told_apart_by_side(cli: Cli) -> None:
     text = cli("compare", "last").out
     assert "local (B) against local (A): of " in text
     assert "Noise floor from 2 pairs" in text
+    assert cli("report", "last", "-o", tmp_path / "x.html").status == 0
+    page = " ".join((tmp_path / "x.html").read_text(encoding="utf-8").split())
+    assert "Noise floor from 2 pairs" in page
 
 
-def test_runs_joined_by_commas_are_one_column(cli: Cli) -> None:
+def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
     for _ in range(4):
         assert cli("run", "clk.overhead", "-p", "samples=1000").status == 0
     done = cli("compare", "last~3,last~2", "last~1,last", "--json")
@@ -140,6 +143,9 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli) -> None:
     assert [len(column["runs"]) for column in done.document["columns"]] == [2, 2]
     (remark,) = done.document["rules"]["remarks"]
     assert "a drift of the machine looks like a difference" in remark
+    page = tmp_path / "x.html"
+    assert cli("report", "last~3,last~2", "last~1,last", "-o", page).status == 0
+    assert page.read_text(encoding="utf-8").count("a drift of the machine looks like") == 1
     beside = cli("compare", "last~1", "last", "--floor", "last~3,last~2", "--json")
     assert "from 2 runs beside" in beside.document["rules"]["floor"]
 
