@@ -22,6 +22,8 @@ STATISTICS = ("mean", *PERCENTILES)
 _FEWEST = 8  # batches; with fewer, samples are taken for independent
 _LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
 _HIGHEST = 0.6  # of the correlation of a batch and the next: what lasts so long is not seen whole
+_JOINED = (8, 4)  # batches are joined to so many then
+_INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
 
 
 class Variance(NamedTuple):
@@ -88,8 +90,6 @@ def _percentile_ends(
     parts = []
     for result in results:
         variance = _share_variance(statistic, q, result)
-        if variance is None:
-            return None
         share = q if len(results) == 1 else _ordered(result).share(value)
         parts.append(Part(result.n, share, variance))
     low, high = ranks(whole.n, q, combined(parts), level)
@@ -102,7 +102,7 @@ def _ordered(result: Result) -> Ordered:
     return Ordered(result.histogram, result.overflow, result.max)
 
 
-def _share_variance(statistic: str, q: float, result: Result) -> Variance | None:
+def _share_variance(statistic: str, q: float, result: Result) -> Variance:
     """Variance of the share of a result's samples that lie below the true quantile.
 
     It is that of independent ones, times what the batches show at the line nearest to it.
@@ -116,8 +116,8 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance | None
     if not 0 < share < 1:  # all samples are alike
         return Variance(plain)
     variance = serial(n, [k / m for k, m in zip(above, n, strict=True)])
-    factor = variance and variance.value / (share * (1 - share) / result.n)
-    return None if variance is None or factor is None else variance._replace(value=plain * factor)
+    factor = variance.value / (share * (1 - share) / result.n)
+    return variance._replace(value=plain * factor)
 
 
 def _usable(result: Result) -> Batches | None:
@@ -140,25 +140,58 @@ def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | Non
     return (batches.n, batches.above[told[-1]]) if told else None
 
 
-def serial(sizes: Sequence[int], means: Sequence[float]) -> Variance | None:
+def serial(sizes: Sequence[int], means: Sequence[float]) -> Variance:
     """Variance of the mean of a series, from the means of its successive batches.
 
     It is the sum of the variance of the batches and twice the covariance of neighbours (the
     flat-top lag window of Politis and Romano, at lag 1), whose estimate from B batches has about
-    (B - 1)/3 degrees of freedom.  None if correlation lasts longer than can be seen so.
+    (B - 1)/3 degrees of freedom.  Where correlation lasts longer than can be seen so, batches are
+    joined to eight, or else to four, that are taken for independent of one another.
     """
-    batches, n = len(sizes), sum(sizes)
+    squares, correlation = _spread(sizes, means)
+    batches = len(sizes)
+    if correlation <= _HIGHEST:
+        freedom = max((batches - 1) / 3, 1)
+        return _of_means(sizes, squares, max(1 + 2 * correlation, _LOWEST), freedom)
+    for count in _JOINED:
+        wide, tops = _join(sizes, means, count)
+        squares, correlation = _spread(wide, tops)
+        if correlation < _INDEPENDENT:
+            break
+    return _of_means(wide, squares, 1.0, len(wide) - 1)
+
+
+def _spread(sizes: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
+    """Sum of the squares about the common mean, and correlation of neighbours."""
+    n = sum(sizes)
     mean = sum(size * m for size, m in zip(sizes, means, strict=True)) / n
     off = [size * (m - mean) for size, m in zip(sizes, means, strict=True)]
     squares = sum(value * value for value in off)
     if not squares:
-        return Variance(0.0, (batches - 1) / 3)
-    neighbours = sum(a * b for a, b in pairwise(off))
-    correlation = neighbours / squares + 1 / batches  # which is what the common mean takes away
-    if correlation > _HIGHEST:
-        return None
-    value = squares / (n * n) * batches / (batches - 1) * max(1 + 2 * correlation, _LOWEST)
-    return Variance(value, max((batches - 1) / 3, 1))
+        return 0.0, 0.0
+    # 1/B is what the common mean takes away
+    return squares, sum(a * b for a, b in pairwise(off)) / squares + 1 / len(sizes)
+
+
+def _of_means(sizes: Sequence[int], squares: float, factor: float, freedom: float) -> Variance:
+    n, batches = sum(sizes), len(sizes)
+    return Variance(squares / (n * n) * batches / (batches - 1) * factor, freedom)
+
+
+def _join(
+    sizes: Sequence[int], means: Sequence[float], count: int
+) -> tuple[list[int], list[float]]:
+    """The same series in so many batches, about equally long."""
+    n = sum(sizes)
+    wide, totals = [0] * count, [0.0] * count
+    before = 0
+    for size, mean in zip(sizes, means, strict=True):
+        place = min(count - 1, (2 * before + size) * count // (2 * n))  # where its middle lies
+        wide[place] += size
+        totals[place] += size * mean
+        before += size
+    filled = [(size, total / size) for size, total in zip(wide, totals, strict=True) if size]
+    return [size for size, _ in filled], [mean for _, mean in filled]
 
 
 def combined(parts: Sequence[Part]) -> Variance:

@@ -221,11 +221,30 @@ def test_samples_in_order_are_cut_as_the_recorder_cuts_them(n: int) -> None:
         assert one == pytest.approx(other, rel=0.02)
 
 
-def test_a_drift_has_no_interval() -> None:
+def test_the_interval_of_a_drift_holds_where_it_has_been() -> None:
     rising = np.arange(5000) + np.random.default_rng(1).standard_normal(5000)
-    assert estimate_samples(rising, "mean") is None
-    assert estimate_samples(rising, "p50") is None
-    assert estimate_samples(np.random.default_rng(1).permutation(rising), "mean") is not None
+    found = estimate_samples(rising, "mean")
+    assert found is not None
+    assert found.low < rising[:1250].mean()
+    assert found.high > rising[3750:].mean()
+    assert estimate_samples(rising, "p50") is None  # it reaches beyond what was seen
+    shuffled = estimate_samples(np.random.default_rng(1).permutation(rising), "mean")
+    assert shuffled is not None
+    assert shuffled.high - shuffled.low < 300
+
+
+def test_correlation_that_outlasts_batches_widens_the_interval() -> None:
+    """It is wider the longer it lasts, and seldom too narrow by much (docs/estimates.md)."""
+    rng = np.random.default_rng(11)
+    held, widths = {}, {}
+    for rho in (0.9, 0.99):
+        found = [estimate_samples(row, "mean") for row in correlated(rho)(rng, 300, 2000)]
+        known = [each for each in found if each is not None]
+        assert len(known) == len(found)
+        held[rho] = sum(each.low <= 0 <= each.high for each in known) / len(known)
+        widths[rho] = np.median([each.high - each.low for each in known])
+    assert widths[0.99] > 2 * widths[0.9]
+    assert held[0.99] >= 0.86
 
 
 def test_what_runs_differ_by_is_part_of_the_uncertainty() -> None:
