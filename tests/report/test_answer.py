@@ -7,8 +7,8 @@ import pytest
 from rtstone.model.documents import Figure, Result, Run, Target
 from rtstone.model.worstcase import WorstCase
 from rtstone.report.answer import answer, magnitude
-from rtstone.report.findings import findings, seen
 from rtstone.report.estimated import Estimated, sentence
+from rtstone.report.findings import findings, seen
 from tests.report.synthetic import instructions, run, unprivileged
 
 MS = 1_000_000
