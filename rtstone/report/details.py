@@ -141,7 +141,7 @@ def _blocks(charts: Mapping[str, Any]) -> str:
     block, each = (count(charts["heat"][name]) for name in ("block", "each"))
     return (
         f"Of every {block} successive samples the largest; each column holds {each} such blocks, "
-        "and the stronger the colour of a cell, the more of them lie in its range. Samples below the "
+        "and the stronger a cell's colour, the more of them lie in its range. Samples below the "
         "largest are not in it."
     )
 
