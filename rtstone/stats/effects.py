@@ -226,7 +226,7 @@ def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
     floor = _unknown_floor(sides)
     judged = Judged(centre, interval, None, "inconclusive", "single", 2)
     if interval is None:
-        return judged._replace(reason="too few samples for an interval")
+        return judged._replace(reason="too few independent samples for an interval")
     if _beyond(interval, floor):
         return judged._replace(verdict=_side(centre, better))
     return judged._replace(reason="noise floor unknown")

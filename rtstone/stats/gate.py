@@ -249,7 +249,7 @@ class _Judge:
         if found is None:
             return _too_few(check, limit, [whole(r) for r in case.results])
         if len(spans) < len(base):
-            why = f"the baseline has too few samples for an interval of {name}"
+            why = f"the baseline has too few independent samples for an interval of {name}"
             return structs.replace(check, verdict="inconclusive", reason=why)
         assumed = check.independent or any(one.independent for one in before if one)
         check = structs.replace(check, independent=assumed)
@@ -438,7 +438,8 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         return structs.replace(
             check,
             verdict="inconclusive",
-            reason=f"too few samples for an interval of {limit.statistic}",
+            observed=getattr(pooled(results), limit.statistic),
+            reason=f"too few independent samples for an interval of {limit.statistic}",
         )
     why = f"n is too small for {limit.statistic}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
