@@ -6,29 +6,23 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rtstone.errors import Inconclusive, Unfit, UsageError, unknown
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, catalogue, measure, measured_cpus
+from rtstone.measure import Listener, measure, measured_cpus
 from rtstone.model import suite
-from rtstone.model.benches import Catalogue, find
-from rtstone.model.derived import ENVIRONMENT
 from rtstone.model.documents import Result, Run
-from rtstone.model.documents import Target as Place
-from rtstone.model.elsewhere import joined
 from rtstone.model.flags import BY_NAME, SPOILING
 from rtstone.model.loads import NONE
-from rtstone.model.plan import Plan, run_id
+from rtstone.model.plan import Plan
+from rtstone.planning import Wish, planned
 from rtstone.quantity import Quantity, ms, ns, s, us
 from rtstone.report.words import count, observed
 from rtstone.stats.estimates import Estimate, estimate
 from rtstone.stats.gate import needed, whole
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import LOCAL
-from rtstone.targets import find as find_target
-from rtstone.targets.base import Target
 
 __all__ = ["HISTORY", "Measured", "Quantity", "ms", "ns", "run", "s", "us"]
 
@@ -238,16 +232,14 @@ def run(
         interrupt = Interrupt()
         if threading.current_thread() is threading.main_thread():  # nobody else can have signals
             stack.enter_context(interrupt)
-        place = find_target(target)
-        offered = catalogue(place, interrupt)
-        known = offered
-        if target != LOCAL:
-            known = joined(offered, catalogue(find_target(LOCAL), interrupt))
         asked = suite.Asked(_texts(params), _written(time), None, (load,))
-        plan = _plan(place, target, bench, asked, offered=offered, known=known)
+        command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
+        place, plan = planned(Wish([bench], target, asked, command), interrupt)
+        _single(plan, bench)
+        cpus = measured_cpus(plan, place)
         directory = RunDirectory(plan)
         document, error = measure(
-            plan, place, cpus=measured_cpus(plan, place), directory=directory,
+            plan, place, cpus=cpus, directory=directory,
             listener=Listener(), interrupt=interrupt,
         )  # fmt: skip
     if interrupt.requested:
@@ -285,44 +277,11 @@ def _texts(params: Mapping[str, Given]) -> dict[str, object]:
     return {name: _written(given) for name, given in params.items()}
 
 
-def _plan(
-    target: Target,
-    name: str,
-    bench: str,
-    asked: suite.Asked,
-    *,
-    offered: Catalogue,
-    known: Catalogue,
-) -> Plan:
-    """The plan of one case.  Raises UsageError if it would be several."""
-    created = datetime.now(UTC)
-    find(known.benches, bench)
-    wanted = suite.select([bench], known.benches)
-    cases, absent, made, calls, scale_s = suite.expand(wanted, asked, offered, known)
-    there = [*cases, *absent, *made]
-    if sum(case.bench == bench for case in there) != 1:
+def _single(plan: Plan, bench: str) -> None:
+    """Raises UsageError unless the plan has one case of the bench."""
+    cases = [*plan.cases, *plan.absent, *plan.derived]
+    number = sum(case.bench == bench for case in cases)
+    if not number:
+        raise UsageError(f"{bench} is not a bench but a suite; run its cases one after the other")
+    if number > 1:
         raise UsageError(f"several values of a parameter, of {bench}; run one case after the other")
-    tables = {**known.benches, **offered.benches}
-    started = {call.name for call in calls.values()} - {NONE}
-    return Plan(
-        run_id=run_id(created, bench),
-        created=created.isoformat(timespec="seconds"),
-        command=[
-            "rtstone.run",
-            bench,
-            *asked.loads,
-            *(f"{k}={v}" for k, v in asked.params.items()),
-        ],
-        suite=None,
-        target=Place(name=name, detail=dict(target.detail())),
-        keep_idle=False,
-        cases=cases,
-        absent=absent,
-        derived=made,
-        benches={case.bench: tables[case.bench] for case in there},
-        calls=calls,
-        loads={load: offered.loads[load] for load in started},
-        scale_s=scale_s,
-        environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
-        surroundings=target.surroundings(),
-    )

@@ -14,17 +14,13 @@ from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, catalogue, measure, measured_cpus
-from rtstone.model import suite, until
+from rtstone.measure import Listener, measure, measured_cpus
+from rtstone.model import suite
 from rtstone.model.assemble import gathered
-from rtstone.model.benches import Catalogue
-from rtstone.model.derived import ENVIRONMENT
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
-from rtstone.model.elsewhere import joined
-from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan, run_id
-from rtstone.model.until import Until
+from rtstone.planning import Wish, planned
 from rtstone.store.index import find as find_run
 from rtstone.store.index import forget
 from rtstone.store.rundir import RUN, RunDirectory, load
@@ -134,35 +130,28 @@ def carry_out(
     request: Request, interrupt: Interrupt
 ) -> tuple[Run, RunDirectory, RtstoneError | None]:
     """Measures what is asked for; what came of it, where it is kept, and what went wrong."""
-    target = find(request.target)
-    created = datetime.now(UTC)
-    place = Place(name=request.target)
     try:
-        place = Place(name=request.target, detail=dict(target.detail()))
-        offered = catalogue(target, interrupt)
-        known = _known(target, offered, interrupt)
+        target, plan = prepared(request, interrupt)
     except (TargetError, Interrupted) as early:
         if request.json:
-            print_document(_nothing(created, place, str(early)))
+            print_document(_nothing(request.target, str(early)))
         raise
-    plan = _plan(request, created, place, offered=offered, known=known, target=target)
     cpus = measured_cpus(plan, target)
     directory = RunDirectory(plan, request.out)
-    listener = listener_for(request.json)
     run, error = measure(
-        plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
-    )
+        plan, target, cpus=cpus, directory=directory,
+        listener=listener_for(request.json), interrupt=interrupt,
+    )  # fmt: skip
     return run, directory, error
 
 
 def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
     """The target and what is to be done on it.  Raises UsageError, TargetError, Interrupted."""
-    target = find(request.target)
-    place = Place(name=request.target, detail=dict(target.detail()))
-    offered = catalogue(target, interrupt)
-    known = _known(target, offered, interrupt)
-    created = datetime.now(UTC)
-    return target, _plan(request, created, place, offered=offered, known=known, target=target)
+    asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
+    command = ["rtstone", *sys.argv[1:]]
+    names = request.names or ["quick"]
+    wish = Wish(names, request.target, asked, command, request.keep_idle, request.until)
+    return planned(wish, interrupt)
 
 
 def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
@@ -172,16 +161,6 @@ def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneErr
         else:
             _print_summary(run, directory.path)
     return told(error)
-
-
-def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
-    """What there is here or on this machine, which has the most."""
-    if target.name == LOCAL:
-        return offered
-    try:
-        return joined(offered, catalogue(find(LOCAL), interrupt))
-    except TargetError:
-        return offered
 
 
 def _resume(request: Request, interrupt: Interrupt) -> int:
@@ -207,68 +186,16 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     return _show(request, run, directory, error)
 
 
-def _plan(
-    request: Request,
-    created: datetime,
-    place: Place,
-    *,
-    offered: Catalogue,
-    known: Catalogue,
-    target: Target,
-) -> Plan:
-    wish = _until(request, target)
-    names = request.names or ["quick"]
-    suites = [name for name in names if name not in known.benches]
-    asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
-    wanted = suite.select(names, known.benches)
-    cases, absent, made, calls, scale_s = suite.expand(wanted, asked, offered, known)
-    benches = {**known.benches, **offered.benches}
-    return Plan(
-        run_id=run_id(created, Path(names[0]).name.removesuffix(".toml")),
-        created=created.isoformat(timespec="seconds"),
-        command=["rtstone", *sys.argv[1:]],
-        suite=" ".join(suites) or None,
-        target=place,
-        keep_idle=request.keep_idle,
-        cases=cases,
-        absent=absent,
-        derived=made,
-        benches={case.bench: benches[case.bench] for case in [*cases, *absent, *made]},
-        calls=calls,
-        loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
-        scale_s=scale_s,
-        environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
-        surroundings=target.surroundings(),
-        until=wish,
-    )
-
-
-def _until(request: Request, target: Target) -> Until | None:
-    """Raises UsageError where it cannot be done, or another option says when a case ends."""
-    if request.until is None:
-        return None
-    if target.scripted:
-        raise UsageError(
-            f"--until decides after each round, but target '{target.name}' gets all commands at "
-            "its start; give -p samples=N"
-        )
-    wish = until.parse(request.until)
-    if request.time is not None:
-        raise UsageError(
-            f"--time and --until both end a case; write --until {request.until},time={request.time}"
-        )
-    return wish
-
-
-def _nothing(created: datetime, place: Place, reason: str) -> Run:
+def _nothing(target: str, reason: str) -> Run:
     """The document of a run that did not come so far as to have cases."""
+    created = datetime.now(UTC)
     return Run(
         run_id=run_id(created, "none"),
         created=created.isoformat(timespec="seconds"),
         status="incomplete",
         reason=reason,
         command=["rtstone", *sys.argv[1:]],
-        target=place,
+        target=Place(name=target),
     )
 
 

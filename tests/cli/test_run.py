@@ -468,7 +468,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.
 @pytest.mark.parametrize(
     ("owner", "name", "complete"),
     [
-        ("rtstone.cli.run", "catalogue", None),
+        ("rtstone.planning", "catalogue", None),
         ("rtstone.cli.run", "RunDirectory", 0),
         ("rtstone.measure.Assembly", "__init__", 0),
         ("rtstone.measure.Listener", "case_started", 0),
