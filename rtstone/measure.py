@@ -32,7 +32,6 @@ POLL_S = 0.25  # how soon a wish to stop is seen
 PATIENCE_S = 120.0  # silence beyond the longest time of a case, after which the agent is given up
 LIST_S = 10.0  # an agent has listed its benches by then
 NOISE = 16 << 20  # bytes of console noise that are kept
-LOAD_S = 60.0  # a load has been started by then
 NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
 
 
@@ -355,7 +354,7 @@ class _Dialogue:
     def _expect_load(self, case: Case) -> None:
         """The agent changes the load, if the case is not to run beside the one that runs."""
         call = self.plan.call(case)
-        self.lead_s = 0.0 if call == self.load else LOAD_S * self.target.pace
+        self.lead_s = 0.0 if call == self.load else self.target.load_s
         if call != self.load:
             self.load = call
             self.tell(lambda to: to.load_starting(case.load))

@@ -74,6 +74,7 @@ class Target(ABC):
     agent: str  # what is started, for messages
     scripted: ClassVar[bool] = False  # it takes all commands at its start: Options.script
     pace: ClassVar[float] = 1.0  # seconds that a second of the target may take here
+    load_s: ClassVar[float] = 60.0  # a load has been started by then, in seconds here
 
     def __init__(self, argument: str | None = None) -> None:
         """``argument``: what stands behind the colon, None if there is none."""

@@ -60,6 +60,7 @@ class Qemu(Target):
 
     scripted = True
     pace = 60.0  # a loaded guest on a busy host
+    load_s = 600.0
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
