@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from rtstone.model.comparison import Cell, Comparison, Difference, Row
+from rtstone.model.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.model.imported import PLACE
 from rtstone.report import verdicts
 from rtstone.report.terminal import packed
@@ -160,15 +160,17 @@ def _units(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"{COUNTED}: {MEANING}.", style="bold")
 
 
+def of_runs(column: Column) -> str:
+    """Of how many runs a column is, and which."""
+    several = len(column.runs) > _NAMED
+    ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
+    seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
+    return f"{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
+
+
 def _head(comparison: Comparison) -> Iterator[Text]:
     for column in comparison.columns:
-        several = len(column.runs) > _NAMED
-        ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
-        seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
-        yield Text.assemble(
-            (column.label, "bold cyan"),
-            (f": {counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})", "dim"),
-        )
+        yield Text.assemble((column.label, "bold cyan"), (f": {of_runs(column)}", "dim"))
     for remark in comparison.remarks:
         yield Text(remark, style="bold red")
     for difference in comparison.differences:

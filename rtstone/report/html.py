@@ -28,6 +28,7 @@ from rtstone.model.imported import tool
 from rtstone.report import typeset, words
 from rtstone.report.answer import answer
 from rtstone.report.compared import Compared, compared
+from rtstone.report.comparison import of_runs
 from rtstone.report.details import Forms, detail, flag_texts, why_no_max
 from rtstone.report.effects import verdicts
 from rtstone.report.loads import RULE, by_load
@@ -329,6 +330,7 @@ def environment() -> jinja2.Environment:
         load_rule=RULE,
         most_figures=4,
         most_named=NAMED,
+        of_runs=of_runs,
         signs=SIGNS,
         statistics=words.STATISTICS,
         tool=tool,

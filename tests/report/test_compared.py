@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from rtstone.stats.compare import compare
 from tests.report.synthetic import HOSTILE
 from tests.report.test_html import Reader
 from tests.stats.lab import agent, lab, result, study
+from tests.stats.runs import session
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +197,14 @@ def test_hostile_strings_of_a_comparison_are_text() -> None:
     page = Reader(html.compose(runs))
     assert [tag for tag, _ in page.tags if tag == "img"] == []
     assert sum(tag == "script" for tag, _ in page.tags) == 2
+
+
+def test_the_runs_of_a_session_are_folded_behind_what_they_say() -> None:
+    samples = np.random.default_rng(1).lognormal(8, 0.1, (12, 20, 200))
+    text = html.compose(session(samples))
+    assert text.count('<details class="folded">') == 12
+    assert "6 runs (s-000 to s-011)" in text
+    assert text.count('href="#runs"') == text.count('id="runs"') == 1
+    few = html.compose(session(samples[:4]))
+    assert '<details class="folded">' not in few
+    assert "2 runs (s-000, s-003)" in few
