@@ -439,7 +439,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
             check,
             verdict="inconclusive",
             observed=getattr(pooled(results), limit.statistic),
-            reason=f"too few independent samples for an interval of {limit.statistic}",
+            reason="too few independent samples for an interval",
         )
     why = f"n is too small for {limit.statistic}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
