@@ -14,7 +14,7 @@ from msgspec import structs
 
 from rtstone.model.documents import Batches, Result
 from rtstone.model.histogram import Histogram
-from rtstone.model.interval import t_quantile
+from rtstone.model.interval import serial, t_quantile
 from rtstone.stats.estimates import batches, estimate, estimate_samples
 from tests.agent.test_recorder import LIBRARY, record
 from tests.stats.lab import result
@@ -296,3 +296,30 @@ def test_what_is_not_to_be_had() -> None:
     assert estimate_samples([], "mean") is None
     with pytest.raises(KeyError):
         estimate([few], "p75")
+
+
+def resampled(rng: np.random.Generator, values: np.ndarray, times: int, length: int) -> np.ndarray:
+    """Means of stationary bootstrap samples: blocks of geometric length, wrapped around the end."""
+    n = len(values)
+    start = rng.random((times, n)) < 1 / length
+    start[:, 0] = True
+    first = rng.integers(0, n, (times, n))
+    place = np.maximum.accumulate(np.where(start, np.arange(n), 0), axis=1)
+    index = (np.take_along_axis(first, place, axis=1) + np.arange(n) - place) % n
+    means: np.ndarray = values[index].mean(axis=1)
+    return means
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("shares", [False, True])
+def test_the_variance_is_that_of_the_stationary_bootstrap(rho: float, shares: bool) -> None:
+    """Of means, and of the shares below the median that intervals of percentiles rest on."""
+    rng = np.random.default_rng(5)
+    length = 1 if rho == 0 else round(6 * (1 + rho) / (1 - rho))
+    ratios = []
+    for row in correlated(rho)(rng, 16, 2048):
+        values = (row < np.median(row)).astype(float) if shares else row
+        cut = batches(values)
+        ours = serial(cut.n, cut.mean).value
+        ratios.append(ours / resampled(rng, values, 150, length).var())
+    assert np.exp(np.log(ratios).mean()) == pytest.approx(1, abs=0.25)
