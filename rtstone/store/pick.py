@@ -33,8 +33,8 @@ class Wish(NamedTuple):
     last: int | None = None
 
 
-def pick(entries: list[Entry], wish: Wish) -> list[Entry]:
-    """The runs that are wished for, in their order.
+def pick(entries: list[Entry], wish: Wish, now: datetime | None = None) -> list[Entry]:
+    """The runs that are wished for, in their order; ages count from ``now``.
 
     Raises UsageError for a time that is none, and for a name that none of the runs has and that
     is none of rtstone's own.
@@ -49,7 +49,7 @@ def pick(entries: list[Entry], wish: Wish) -> list[Entry]:
             raise unknown("status", wish.status, STATUSES)
         tests.append(lambda entry: entry.status == wish.status)
     if wish.since is not None:
-        moment = _moment(wish.since)
+        moment = _moment(wish.since, now or datetime.now(UTC))
         tests.append(lambda entry: datetime.fromisoformat(entry.created).astimezone() >= moment)
     found = [entry for entry in entries if all(test(entry) for test in tests)]
     return found if wish.last is None else found[max(len(found) - wish.last, 0) :]
@@ -90,9 +90,9 @@ def _benches(entry: Entry) -> set[str]:
     return {*ids, *(bench.partition(".")[0] for bench in ids)}
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: str, now: datetime) -> datetime:
     if ago := _AGO.fullmatch(text):
-        return datetime.now(UTC) - timedelta(**{_AGES[ago[2]]: int(ago[1])})
+        return now - timedelta(**{_AGES[ago[2]]: int(ago[1])})
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:

@@ -61,7 +61,7 @@ ENTRIES = [
     ],
 )
 def test_every_wish_counts(wish: Wish, found: str) -> None:
-    assert "".join(run.run_id for run in pick(ENTRIES, wish)) == found
+    assert "".join(run.run_id for run in pick(ENTRIES, wish, NOW)) == found
 
 
 @pytest.mark.parametrize(
