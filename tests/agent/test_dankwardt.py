@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.agent.speak import STUB, case, figures, records, result, talk
-from tests.agent.test_posix import as_root, copy, group_of, realtime, send, start, unprivileged
+from tests.agent.test_posix import as_root, copy, realtime, send, start, under_way, unprivileged
 
 __all__ = ["copy"]  # a fixture
 
@@ -186,13 +186,10 @@ def test_every_signal_of_the_timer_is_one_distance() -> None:
 def test_expirations_that_fall_together_are_missed() -> None:
     agent = start()
     send(agent, "case 1 dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
-    while not group_of(agent.pid):
-        time.sleep(0.01)
-    time.sleep(0.5)
-    measuring = group_of(agent.pid)  # others may have been there, and gone
-    os.kill(measuring[0], signal.SIGSTOP)
+    (measuring,) = under_way(agent.pid)
+    os.kill(measuring, signal.SIGSTOP)
     time.sleep(0.1)  # 50 expirations
-    os.kill(measuring[0], signal.SIGCONT)
+    os.kill(measuring, signal.SIGCONT)
     agent.send_signal(signal.SIGTERM)
     out, _ = agent.communicate(timeout=30)
     found = next(r for r in records(out) if r["t"] == "result")
@@ -241,9 +238,7 @@ def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
 def test_a_ring_that_breaks_is_no_result(member: int) -> None:
     agent = start()
     send(agent, "case 1 dk.lat_ctx processes=4 samples=0 time=20000000000")
-    while len(members := group_of(agent.pid)) < 4:  # the measuring process and three
-        time.sleep(0.01)
-    time.sleep(0.2)
+    members = under_way(agent.pid, 4)  # the measuring process and three
     os.kill(sorted(members)[member], signal.SIGKILL)
     out, _ = agent.communicate(b"bye\n", timeout=30)
     answers = records(out)
@@ -280,10 +275,7 @@ def test_the_calls_are_made_by_a_less_urgent_process_on_the_same_cpu() -> None:
     agent = start()
     cpu = max(os.sched_getaffinity(0))
     send(agent, f"case 1 dk.schedlat samples=0 time=60000000000 cpus={cpu}")
-    while len(found := group_of(agent.pid)) < 2:
-        time.sleep(0.01)
-    time.sleep(0.2)
-    caller = found[1]
+    caller = under_way(agent.pid, 2)[1]
     assert os.sched_getscheduler(caller) == os.SCHED_OTHER
     assert os.sched_getaffinity(caller) == {cpu}
     agent.send_signal(signal.SIGTERM)

@@ -246,6 +246,19 @@ def group_of(pid: int) -> list[int]:
     return found[1:]
 
 
+def under_way(pid: int, least: int = 1) -> list[int]:
+    """The processes of a case, once those that only start it have gone."""
+    before: list[int] = []
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        found = group_of(pid)
+        if len(found) >= least and found == before:
+            return found
+        before = found
+        time.sleep(0.4)
+    raise AssertionError(f"of {least} processes there are {len(before)}")
+
+
 def gone(pids: list[int]) -> bool:
     """True once none of them runs any more (a zombie does not)."""
     for _ in range(100):
