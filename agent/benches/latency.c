@@ -70,11 +70,28 @@ static int take_quiet(phase *p, rts_arrival *a)
     return err;
 }
 
+/* How long the next span is: no longer than what the limits of the series leave to be recorded. */
+static size_t next_span(const phase *p)
+{
+    const rts_rec *r = p->rec;
+    uint64_t before = p->anchor[p->quiet - 1].m, n = p->span;
+    if (r->setup.samples) {
+        uint64_t left = r->setup.samples - r->hist.n + r->warm;
+        n = left < n ? left : n;
+    }
+    if (r->deadline != UINT64_MAX) {
+        uint64_t time = r->deadline > before ? r->deadline - before : 0;
+        uint64_t left = (uint64_t)((double)time / p->numbering.period) + 2 + r->warm;
+        n = left < n ? left : n;
+    }
+    return n ? (size_t)n : 1;
+}
+
 /* What lies below the line comes out negative, as what is subtracted of every sample is added. */
-static void record(phase *p, const rts_line *line)
+static void record(phase *p, const rts_line *line, size_t n)
 {
     const rts_arrival *a = p->between;
-    for (size_t i = 0; i < p->span && p->rec->running; i++) {
+    for (size_t i = 0; i < n && p->rec->running; i++) {
         double value = rts_phase_excess(line, &a[i]) + (double)p->below_ticks;
         if (i) {
             double step = rts_phase_step(line, &a[i - 1], &a[i]);
@@ -93,15 +110,17 @@ static int measure(phase *p)
 {
     if (take_quiet(p, p->anchor))
         return -1;
-    for (rts_rec_start(p->rec, p->anchor[0].m); p->rec->running;) {
+    rts_rec_section(p->rec); /* a span is recorded when it is over */
+    for (rts_rec_start(p->rec, p->anchor[p->quiet - 1].m); p->rec->running;) {
         rts_line line;
-        if (take(p, p->between, p->span) || take_quiet(p, p->anchor + p->quiet))
+        size_t n = next_span(p);
+        if (take(p, p->between, n) || take_quiet(p, p->anchor + p->quiet))
             return -1;
         if (!rts_phase_fit(p->anchor, 2 * p->quiet, p->numbering.period, p->hull, &line))
             return rts_failed(p->c, "the source of interrupts does not go on");
         p->fits++;
         p->slopes += line.slope;
-        record(p, &line);
+        record(p, &line, n);
         memcpy(p->anchor, p->anchor + p->quiet, p->quiet * sizeof *p->anchor);
     }
     return 0;

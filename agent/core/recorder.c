@@ -249,7 +249,7 @@ static void set_start(rts_rec *r, uint64_t t)
     r->rest_at = r->setup.busy ? t + r->setup.busy : UINT64_MAX;
 }
 
-static void call_on_section(rts_rec *r)
+void rts_rec_section(rts_rec *r)
 {
     void (*call)(void *) = r->on_section;
     r->on_section = NULL;
@@ -260,7 +260,7 @@ static void call_on_section(rts_rec *r)
 void rts_rec_start(rts_rec *r, uint64_t t)
 {
     if (!r->warm)
-        call_on_section(r);
+        rts_rec_section(r);
     set_start(r, t);
     r->running = true;
     next_chunk(r, t);
@@ -379,7 +379,7 @@ static void discard(rts_rec *r, uint64_t t)
     r->warm -= r->used;
     r->discarded += r->used;
     if (r->warm <= r->tail)
-        call_on_section(r);
+        rts_rec_section(r);
     if (!r->warm)
         set_start(r, t);
 }

@@ -125,6 +125,12 @@ typedef struct rts_rec {
 /* Prepares the recorder and touches all its memory. */
 void rts_rec_init(rts_rec *r, const rts_rec_setup *setup);
 
+/*
+ * The section begins: on_section is called, if it has not been.  For who records samples later than
+ * they are taken; else it begins shortly before the warm-up ends.
+ */
+void rts_rec_section(rts_rec *r);
+
 /* Starts the series at clock value t. */
 void rts_rec_start(rts_rec *r, uint64_t t);
 

@@ -245,6 +245,21 @@ def test_on_the_stub_every_activation_is_as_late_as_planted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limit", "n", "spans"),
+    [("samples=500", 500, 1), ("samples=2500", 2500, 3), ("samples=0 time=300000000", 300, 1)],
+)
+def test_the_section_holds_the_samples_and_no_span_is_longer_than_they_need(
+    limit: str, n: int, spans: int
+) -> None:
+    """Beside them it holds the quiet stretches behind the spans, of 32 + 64 requests each."""
+    results, end = case(f"int.latency.phase rate=1000 quiet=64 span=1024 {limit}", agent=STUB)
+    assert results[0]["n"] == n
+    assert figures(results[0])["lines fitted"] == spans
+    taken = n + 2 + spans * 96  # 2: the warm-up
+    assert end["evidence"]["section_ns"] == pytest.approx(taken * MS, rel=0.03)
+
+
+@pytest.mark.parametrize(
     ("params", "device"), [("source=hpet", "/dev/hpet"), ("source=rtc", "/dev/rtc0")]
 )
 def test_a_source_that_is_not_there_says_so(params: str, device: str) -> None:
