@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from rtstone.errors import UsageError, unknown
 from rtstone.model import toml
 
-SHIPPED = Path(__file__).parent.parent.parent / "models"
+SHIPPED = Path(__file__).parent.parent / "models"
 
 _KEYS = {
     "title": str,

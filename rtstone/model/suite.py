@@ -31,7 +31,7 @@ from rtstone.model.loads import NONE, Call, parse
 from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
-SHIPPED = Path(__file__).parent.parent.parent / "suites"
+SHIPPED = Path(__file__).parent.parent / "suites"
 
 
 class Wanted(NamedTuple):
