@@ -8,6 +8,7 @@
 
 #include "../longcalls.h"
 #include "calls.h"
+#include "posix.h"
 
 #define CHUNK (4u << 20)    /* bytes that one call reads or writes */
 #define MAPPING (16u << 20) /* bytes mapped, filled with pages, and unmapped */
@@ -57,7 +58,7 @@ static int prepare_calls(rts_case *c)
 {
     (void)c;
     buffer = malloc(CHUNK);
-    file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    file = posix_nameless_file("/tmp", 0);
     if (file < 0)
         return -errno;
     if (!buffer)

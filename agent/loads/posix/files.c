@@ -38,16 +38,9 @@ bool rts_load_has_disk(rts_running *l, const char *dir, bool ram)
 
 int rts_load_scratch(rts_worker *w, const char *dir)
 {
-    char path[RTS_LOAD_PATH + 32];
     dir = dir_of(dir);
-    int file = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file >= 0)
-        return file;
-    snprintf(path, sizeof path, "%s/rtstone-XXXXXX", dir); /* a file system without O_TMPFILE */
-    file = mkostemp(path, O_CLOEXEC);
-    if (file >= 0)
-        unlink(path);
-    else
+    int file = posix_nameless_file(dir, 0);
+    if (file < 0)
         rts_worker_failed(w, "cannot make a file in '%s': %s", dir, strerror(errno));
     return file;
 }

@@ -260,9 +260,12 @@ static bool is_installed(const char *name)
     const char *dir = getenv("PATH");
     while (dir && *dir) {
         const char *end = strchrnul(dir, ':');
-        char path[512];
-        snprintf(path, sizeof path, "%.*s/%s", (int)(end - dir), dir, name);
-        if (access(path, X_OK) == 0)
+        char *path;
+        if (asprintf(&path, "%.*s/%s", (int)(end - dir), dir, name) < 0)
+            return false;
+        bool there = access(path, X_OK) == 0;
+        free(path);
+        if (there)
             return true;
         dir = *end ? end + 1 : end;
     }
@@ -271,12 +274,11 @@ static bool is_installed(const char *name)
 
 static int need_program(rts_running *l, const char *name, const char *package)
 {
+    char why[RTS_REASON];
     if (!is_installed(name))
         return rts_load_unsupported(l, "%s is not installed (Debian: apt-get install %s)", name,
                                     package);
-    if (!posix_work_dir())
-        return rts_load_failed(l, "cannot make a directory for it: %s", strerror(errno));
-    return 0;
+    return posix_work_dir(why, sizeof why) < 0 ? rts_load_failed(l, "%s", why) : 0;
 }
 
 static int prepare_command(rts_running *l)
@@ -303,10 +305,14 @@ static int prepare_hackbench(rts_running *l)
 /* Where a program leaves its files, they are found again. */
 static bool go_to_work(rts_worker *w)
 {
-    const char *dir = posix_work_dir();
-    if (dir && chdir(dir) == 0)
+    char why[RTS_REASON];
+    int dir = posix_work_dir(why, sizeof why);
+    if (dir >= 0 && fchdir(dir) == 0)
         return true;
-    rts_worker_failed(w, "cannot use its directory: %s", strerror(errno));
+    if (dir < 0)
+        rts_worker_failed(w, "%s", why);
+    else
+        rts_worker_failed(w, "cannot use its directory: %s", strerror(errno));
     return false;
 }
 
@@ -367,7 +373,7 @@ static bool write_authority(const char *path)
     unsigned char cookie[COOKIE];
     if (getrandom(cookie, sizeof cookie, 0) != sizeof cookie)
         return false;
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     FILE *out = file < 0 ? NULL : fdopen(file, "w");
     if (!out)
         return false;

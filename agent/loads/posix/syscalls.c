@@ -165,7 +165,7 @@ static bool work_on_file(rts_worker *w, int dir, int64_t i, bool make)
     snprintf(name, sizeof name, "file%lld", (long long)i);
     if (!make)
         return unlinkat(dir, name, 0) == 0;
-    int file = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = file >= 0 && write(file, read_bytes, SMALL_FILE) == SMALL_FILE &&
                 (!p->sync || fsync(file) == 0);
     return file >= 0 && close(file) == 0 && good;
@@ -175,16 +175,19 @@ static bool work_on_file(rts_worker *w, int dir, int64_t i, bool make)
 static void run_files(rts_worker *w)
 {
     const call_params *p = rts_load_params(w->load);
-    const char *path = posix_work_dir();
-    int dir = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    bool good = dir >= 0;
+    char why[RTS_REASON];
+    int dir = posix_work_dir(why, sizeof why);
+    bool good = true;
+    if (dir < 0) {
+        rts_worker_failed(w, "%s", why);
+        return;
+    }
     while (good && !w->load->stop)
         for (int64_t i = 0; good && i < 2 * p->many && rts_load_goes_on(w); i++)
             if ((good = work_on_file(w, dir, i % p->many, i < p->many)))
                 w->done++;
     if (!good)
-        rts_worker_failed(w, "its files in '%s': %s", path ? path : posix_temporary(),
-                          strerror(errno));
+        rts_worker_failed(w, "its files in '%s': %s", posix_temporary(), strerror(errno));
 }
 
 /* ---- network ----------------------------------------------------------------------------- */
@@ -303,12 +306,8 @@ static int prepare_network(rts_running *l)
 
 static int prepare_files(rts_running *l)
 {
-    return posix_work_dir()
-               ? 0
-               : rts_load_failed(l,
-                                 "cannot make a directory in '%s': %s; set TMPDIR to where it "
-                                 "can",
-                                 posix_temporary(), strerror(errno));
+    char why[RTS_REASON];
+    return posix_work_dir(why, sizeof why) < 0 ? rts_load_failed(l, "%s", why) : 0;
 }
 
 static int prepare_all(rts_running *l)

@@ -52,8 +52,7 @@ static int new_queue(key_t key)
     int id = msgget(key, IPC_CREAT | IPC_EXCL | 0600);
     if (id >= 0 || errno != EEXIST)
         return id;
-    id = msgget(key, 0);
-    if (id < 0 || msgctl(id, IPC_RMID, NULL))
+    if (!posix_remove_queue(key))
         return -1;
     return msgget(key, IPC_CREAT | IPC_EXCL | 0600);
 }
@@ -102,13 +101,15 @@ static int create_fifo(rts_channel *channel, unsigned slot)
     char name[32], path[64];
     posix_object_name(name, sizeof name, slot);
     snprintf(path, sizeof path, "/dev/shm/fifo.%s", name + 1);
-    unlink(path); /* of a case of this agent that was killed */
+    posix_remove_object(AT_FDCWD, path); /* of a case of this agent that was killed */
     if (mkfifo(path, 0600))
         return -errno;
-    channel->out = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for a writer */
-    channel->in = channel->out < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    /* Does not wait for a writer. */
+    channel->out = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    channel->in = channel->out < 0 ? -1 : open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     int err = channel->in < 0 || fcntl(channel->out, F_SETFL, O_RDONLY) ? -errno : 0;
-    unlink(path); /* the descriptors are enough, also for processes that inherit them */
+    /* The descriptors are enough, also for processes that inherit them. */
+    posix_remove_object(AT_FDCWD, path);
     return err;
 }
 

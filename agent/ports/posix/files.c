@@ -50,20 +50,6 @@ long long posix_read_number(const char *path, long long otherwise)
 #define TMPFS 0x01021994
 #define RAMFS 0x858458f6
 
-/* Where a file system knows no files without a name, it has one for a moment. */
-static int open_nameless(const char *directory, int flags)
-{
-    char path[256];
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-        return fd;
-    snprintf(path, sizeof path, "%s/rtstone-XXXXXX", directory);
-    fd = mkostemp(path, O_CLOEXEC | flags);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
 int posix_scratch_file(int flags, char *why, size_t size)
 {
     const char *directories[] = {getenv("TMPDIR"), "/var/tmp"};
@@ -71,7 +57,7 @@ int posix_scratch_file(int flags, char *why, size_t size)
         struct statfs fs;
         if (!directories[i] || !directories[i][0])
             continue;
-        int fd = open_nameless(directories[i], flags);
+        int fd = posix_nameless_file(directories[i], flags);
         if (fd < 0) {
             snprintf(why, size, "no file can be made in %s (%s): set TMPDIR to where it can",
                      directories[i], strerror(errno));

@@ -183,5 +183,5 @@ void rts_port_load_stop(rts_running *l)
         if (!await_end(l, rts_time() + KILL_TICKS))
             rts_log("warn", "processes of load %s do not end though they were killed", l->load->id);
     }
-    posix_remove_work_dir(posix_owner());
+    posix_remove_work_dir();
 }

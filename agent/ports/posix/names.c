@@ -2,7 +2,9 @@
  * Names of kernel objects, and their removal after an agent that could not do it itself.
  *
  * An agent holds a lock on /dev/shm/rtstone-PID.lock for as long as it lives; the kernel lets go of
- * it however the agent ends.  Whoever gets the lock may remove what bears that number.
+ * it however the agent ends.  An agent of the same user that gets the lock may remove what bears
+ * that number, and the directory that is noted in the file.  Anybody can make files of these names:
+ * nothing is believed or removed that does not belong to this user.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -49,24 +51,52 @@ int posix_object_key(unsigned slot)
     return object_key(owner, slot);
 }
 
-/* Removes the System V queues of agent `number`; how many. */
-static unsigned remove_queues(long number)
+/* Removes the System V queue of that key if it is this user's; true: it was there. */
+bool posix_remove_queue(key_t key)
 {
-    unsigned removed = 0;
-    for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
-        int id = msgget(object_key(number, slot), 0);
-        removed += id >= 0 && msgctl(id, IPC_RMID, NULL) == 0;
-    }
-    return removed;
+    struct msqid_ds queue;
+    int id = msgget(key, 0);
+    return id >= 0 && msgctl(id, IPC_STAT, &queue) == 0 && queue.msg_perm.cuid == geteuid() &&
+           msgctl(id, IPC_RMID, NULL) == 0;
 }
 
-/* True if the lock on the file of `owner` is ours, and the file is still the one of that name. */
+static bool is_mine(const struct stat *status)
+{
+    return status->st_uid == geteuid();
+}
+
+/* Removes a name of /dev/shm if it is this user's; true: it was there. */
+bool posix_remove_object(int shm, const char *name)
+{
+    struct stat status;
+    return fstatat(shm, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_mine(&status) &&
+           unlinkat(shm, name, 0) == 0;
+}
+
+/*
+ * A file of that name that this user has made, with the lock on it; -1: there is none, or another
+ * has the lock.  Whoever else plants a name here cannot have it belong to this user.
+ */
+static int open_lock(int shm, const char *name)
+{
+    struct stat status;
+    int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    /* First the lock: who had it before may have removed the file, and another made a new one. */
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
+        S_ISREG(status.st_mode) && is_mine(&status) && status.st_nlink == 1)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* True if the lock on a new file of `owner` is ours, and the file is still the one of that name. */
 static bool take_lock(void)
 {
     char path[64];
     struct stat status;
     lock_path(path, sizeof path, owner);
-    lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    lock_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (lock_fd < 0)
         return false;
     if (flock(lock_fd, LOCK_EX | LOCK_NB) == 0 && fstat(lock_fd, &status) == 0 && status.st_nlink)
@@ -76,12 +106,18 @@ static bool take_lock(void)
     return false;
 }
 
+int posix_lock_file(void)
+{
+    return lock_fd;
+}
+
 #define PID_LIMIT (1L << 22) /* of Linux */
 #define TRIES 8
 
 void posix_claim_names(void)
 {
-    /* Taken: by a sweep just now, or in another process number space that shares /dev/shm. */
+    /* Taken: by a sweep just now, by another user, or in another process number space that shares
+     * /dev/shm. */
     owner = getpid();
     for (int i = 0; i < TRIES && !take_lock(); i++)
         owner += PID_LIMIT;
@@ -89,6 +125,30 @@ void posix_claim_names(void)
 
 /* Queues cannot be listed everywhere; a case has few. */
 #define QUEUE_SLOTS 64
+
+static bool remove_posix_queue(const char *name)
+{
+    struct stat status;
+    mqd_t queue = mq_open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a descriptor, on Linux */
+    bool mine = queue >= 0 && fstat(queue, &status) == 0 && is_mine(&status);
+    if (queue >= 0)
+        mq_close(queue);
+    return mine && mq_unlink(name) == 0;
+}
+
+/* Removes the queues of agent `number`; how many. */
+static unsigned remove_queues(long number)
+{
+    char name[64];
+    unsigned removed = 0;
+    for (unsigned slot = 0; slot < KEY_SLOTS; slot++)
+        removed += posix_remove_queue(object_key(number, slot));
+    for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
+        snprintf(name, sizeof name, "/rtstone-%ld.%u", number, slot);
+        removed += remove_posix_queue(name);
+    }
+    return removed;
+}
 
 /* True for "sem.rtstone-PID.SLOT", and so with "shm." and "fifo.". */
 static bool is_object(const char *name, long pid)
@@ -100,34 +160,35 @@ static bool is_object(const char *name, long pid)
            (!strncmp(name, "sem.", 4) || !strncmp(name, "shm.", 4) || !strncmp(name, "fifo.", 5));
 }
 
-/* Removes the semaphores, shared memory, fifos and queues of agent `pid`, and its lock file; how
- * many. */
+static DIR *open_shm(int *fd)
+{
+    *fd = open(SHM, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = *fd < 0 ? NULL : fdopendir(*fd);
+    if (!dir && *fd >= 0)
+        close(*fd);
+    return dir;
+}
+
+/* Removes what agent `pid` has left that is this user's, and its lock file; how many. */
 static unsigned remove_objects(long pid)
 {
-    char path[300];
+    char path[64];
+    int shm;
     unsigned removed = remove_queues(pid);
-    for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
-        snprintf(path, sizeof path, "/rtstone-%ld.%u", pid, slot);
-        removed += mq_unlink(path) == 0;
-    }
-    DIR *dir = opendir(SHM);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (!is_object(e->d_name, pid))
-            continue;
-        snprintf(path, sizeof path, SHM "/%s", e->d_name);
-        removed += unlink(path) == 0;
-    }
+    DIR *dir = open_shm(&shm);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        removed += is_object(e->d_name, pid) && posix_remove_object(shm, e->d_name);
     if (dir)
         closedir(dir);
-    posix_remove_work_dir(pid);
     lock_path(path, sizeof path, pid);
-    return removed + (unlink(path) == 0);
+    return removed + posix_remove_object(AT_FDCWD, path);
 }
 
 void posix_release_names(void)
 {
     if (lock_fd < 0)
         return;
+    posix_remove_work_dir();
     remove_objects(owner); /* a case that was killed could not */
     close(lock_fd);
     lock_fd = -1;
@@ -144,45 +205,45 @@ static long pid_of_lock(const char *name)
     return posix_number(&name, &pid) && !strcmp(name, ".lock") ? (long)pid : -1;
 }
 
-/*
- * Calls what(pid) for every lock file: of agents that live if `alive`, else of those that are gone,
- * with their lock held.  The sum of what it returns.
- */
-static unsigned each_agent(bool alive, unsigned (*what)(long pid))
+/* True if an agent whose lock file cannot be had holds it. */
+static bool is_locked(int shm, const char *name)
 {
-    unsigned sum = 0;
-    DIR *dir = opendir(SHM);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[64];
-        long pid = pid_of_lock(e->d_name);
-        if (pid < 0)
-            continue;
-        lock_path(path, sizeof path, pid);
-        int fd = pid == owner ? -1 : open(path, O_RDWR | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        bool gone = flock(fd, LOCK_EX | LOCK_NB) == 0;
-        if (gone != alive)
-            sum += what(pid);
+    int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
+    if (fd >= 0)
         close(fd);
-    }
-    if (dir)
-        closedir(dir);
-    return sum;
-}
-
-static unsigned one(long pid)
-{
-    (void)pid;
-    return 1;
+    return locked;
 }
 
 unsigned posix_other_agents(void)
 {
-    return each_agent(true, one);
+    int shm;
+    unsigned others = 0;
+    DIR *dir = open_shm(&shm);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        long pid = pid_of_lock(e->d_name);
+        others += pid >= 0 && pid != owner && is_locked(shm, e->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return others;
 }
 
 unsigned posix_sweep(void)
 {
-    return each_agent(false, remove_objects);
+    int shm;
+    unsigned removed = 0;
+    DIR *dir = open_shm(&shm);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        long pid = pid_of_lock(e->d_name);
+        int lock = pid < 0 || pid == owner ? -1 : open_lock(shm, e->d_name);
+        if (lock < 0)
+            continue;
+        posix_remove_noted(lock);
+        removed += remove_objects(pid);
+        close(lock);
+    }
+    if (dir)
+        closedir(dir);
+    return removed;
 }

@@ -72,6 +72,16 @@ bool posix_number(const char **text, long long *value);
 /* Up to size - 1 bytes of a file; -1: not readable. */
 int posix_read_file(const char *path, char *buffer, size_t size);
 
+/* A name for a file or directory of this agent that nobody can foretell; POSIX_NAME bytes. */
+#define POSIX_NAME 48
+void posix_new_name(char *name, size_t size);
+
+/*
+ * A new file in a directory, for reading and writing, that has no name, so that nothing is left of
+ * it; `flags` as of open(), beside those it needs.  -1: errno.
+ */
+int posix_nameless_file(const char *directory, int flags);
+
 /*
  * Opens a new file without a name, so that nothing is left of it, in $TMPDIR or else /var/tmp:
  * where files are not kept in memory.  `flags` as of open(), beside those it needs; -1: `why` says
@@ -85,6 +95,9 @@ int posix_object_key(unsigned slot); /* the same for System V objects */
 void posix_claim_names(void);
 void posix_release_names(void);
 unsigned posix_sweep(void);
+bool posix_remove_queue(key_t key);
+bool posix_remove_object(int dir, const char *name);
+int posix_lock_file(void); /* what tells agents that this one lives; -1: there is none */
 
 /* How many other agents live on this machine. */
 unsigned posix_other_agents(void);
@@ -118,10 +131,13 @@ void posix_kill_family(pid_t root, pid_t group);
 const char *posix_temporary(void);
 
 /*
- * A directory for what a load leaves lying about: made at the first call, removed with
- * all it holds when the load stops, or by the next sweep.  NULL: it cannot be made; errno.
+ * The descriptor of a directory for what a load leaves lying about: made at the first call, removed
+ * with all it holds when the load stops, or by the next sweep.  -1: `why` says why not.
  */
-const char *posix_work_dir(void);
-void posix_remove_work_dir(long owner);
+int posix_work_dir(char *why, size_t size);
+void posix_remove_work_dir(void);
+
+/* Removes the directory that is noted in the lock file of an agent that is gone. */
+void posix_remove_noted(int lock);
 
 #endif

@@ -1,8 +1,18 @@
-/* Where loads leave files: rtstone-OWNER in $TMPDIR, or else in /var/tmp or /tmp. */
+/*
+ * Where loads leave files: a directory of a name that nobody can foretell, in $TMPDIR, or else in
+ * /var/tmp or /tmp.
+ *
+ * Others may write there as well.  So the directory is used by its descriptor and never by its
+ * name, and only a directory that this agent made, or an agent of the same user that is gone, is
+ * emptied: which one that was is noted in the agent's lock file, which nobody else can write.
+ */
 #include <dirent.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix.h"
@@ -15,24 +25,59 @@ const char *posix_temporary(void)
     return access("/var/tmp", F_OK) ? "/tmp" : "/var/tmp"; /* an initial RAM disk has no /var */
 }
 
-static void path_of(char *path, size_t size, long owner)
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+/* A guest that has just started may have no random numbers yet; nor has it other users. */
+void posix_new_name(char *name, size_t size)
 {
-    snprintf(path, size, "%s/rtstone-%ld", posix_temporary(), owner);
+    uint64_t number;
+    struct timespec now;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        number = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    snprintf(name, size, "rtstone-%d-%016llx", (int)getpid(), (unsigned long long)number);
 }
 
-const char *posix_work_dir(void)
+int posix_nameless_file(const char *directory, int flags)
 {
-    static char path[256];
-    path_of(path, sizeof path, posix_owner());
-    return mkdir(path, 0700) && errno != EEXIST ? NULL : path;
+    char name[POSIX_NAME];
+    flags |= O_RDWR | O_CLOEXEC;
+    int fd = open(directory, O_TMPFILE | flags, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -1;
+    posix_new_name(name, sizeof name);
+    fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
+    if (fd >= 0)
+        unlinkat(dir, name, 0);
+    int error = errno;
+    close(dir);
+    errno = error;
+    return fd;
 }
+
+/* ---- removal ----------------------------------------------------------------------------------
+ */
 
 #define DEPTH_MAX 64
 
 /*
- * Removes what a directory holds, by its descriptor: names in it may be exchanged for links to
- * elsewhere meanwhile, and must not be followed.
+ * A directory in `dir`, but no link to one, nor another file system that is mounted there, also if
+ * it is a part of the same one; -1: errno.
  */
+static int open_below(int dir, const char *name)
+{
+    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+    int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+    return fd < 0 && errno == ENOSYS ? openat(dir, name, (int)how.flags) : fd; /* before 5.6 */
+}
+
+/* Removes what a directory holds, and closes it. */
 static void empty_dir(int fd, dev_t device, unsigned depth)
 {
     struct stat status;
@@ -40,7 +85,7 @@ static void empty_dir(int fd, dev_t device, unsigned depth)
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
-        int below = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int below = open_below(fd, e->d_name);
         if (below >= 0 && depth < DEPTH_MAX && fstat(below, &status) == 0 &&
             status.st_dev == device)
             empty_dir(below, device, depth + 1);
@@ -54,17 +99,162 @@ static void empty_dir(int fd, dev_t device, unsigned depth)
         close(fd);
 }
 
-void posix_remove_work_dir(long owner)
+/* True if the directory can only have been made by this user, and for nobody else. */
+static bool is_own(const struct stat *status)
 {
-    char path[256];
+    return S_ISDIR(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & 0077);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/*
+ * Empties and removes the directory `name` in `parent` if it is the one of `made`.  Of one that is
+ * not known to have been entered (st_ino 0) only the name goes, and only if there is nothing in it.
+ */
+static void remove_dir(int parent, const char *name, const struct stat *made)
+{
     struct stat status;
-    path_of(path, sizeof path, owner);
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_below(parent, name);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0)
+    bool ours = fstat(fd, &status) == 0 && is_own(&status);
+    if (ours && made->st_ino && is_same(&status, made))
         empty_dir(fd, status.st_dev, 0);
     else
         close(fd);
-    rmdir(path);
+    if (ours && (!made->st_ino || is_same(&status, made)))
+        unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* ---- the note in the lock file ----------------------------------------------------------------
+ */
+
+#define NUMBERS 42 /* "DEVICE INODE ", of 20 digits each */
+
+/* Replaces the note; false: errno.  A path that could not be written whole has no line end. */
+static bool note(const char *parent, const char *name, const struct stat *made)
+{
+    int lock = posix_lock_file();
+    char *text;
+    if (lock < 0) /* no /dev/shm: nobody looks there either */
+        return true;
+    int n = asprintf(&text, "%020llu %020llu %s/%s\n", (unsigned long long)made->st_dev,
+                     (unsigned long long)made->st_ino, parent, name);
+    if (n < 0)
+        return false;
+    ssize_t written = pwrite(lock, text, (size_t)n, 0);
+    free(text);
+    if (written >= 0 && written < n)
+        errno = ENOSPC;
+    return written == n;
+}
+
+void posix_remove_noted(int lock)
+{
+    static char text[NUMBERS + 4096 + POSIX_NAME + 1];
+    struct stat made = {0};
+    long long device, inode;
+    ssize_t n = pread(lock, text, sizeof text - 1, 0);
+    if (n <= NUMBERS || text[n - 1] != '\n')
+        return;
+    text[n - 1] = '\0';
+    const char *number = text;
+    char *name = strrchr(text, '/');
+    if (!posix_number(&number, &device) || !posix_number(&number, &inode) || text[NUMBERS] != '/')
+        return;
+    made.st_dev = (dev_t)device;
+    made.st_ino = (ino_t)inode;
+    *name = '\0';
+    int parent =
+        open(name == text + NUMBERS ? "/" : text + NUMBERS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return;
+    remove_dir(parent, name + 1, &made);
+    close(parent);
+}
+
+/* ---- the directory of this agent --------------------------------------------------------------
+ */
+
+static struct {
+    int parent, fd;
+    char name[POSIX_NAME];
+    struct stat made;
+} work = {.parent = -1, .fd = -1};
+
+/* True if nobody but root and this user can exchange what this user has in a directory. */
+static bool is_safe(int dir)
+{
+    struct stat status;
+    if (fstat(dir, &status) || (status.st_uid && status.st_uid != geteuid()))
+        return false;
+    mode_t others = S_IWOTH | (status.st_gid == getegid() ? 0 : S_IWGRP);
+    return !(status.st_mode & others) || status.st_mode & S_ISVTX;
+}
+
+/* Makes `name` in a directory that is called `path`; its descriptor, or -1. */
+static int make_in(int parent, const char *path, const char *name, struct stat *made)
+{
+    *made = (struct stat){0};
+    if (!note(path, name, made) || mkdirat(parent, name, 0700))
+        return -1;
+    int fd = open_below(parent, name);
+    if (fd >= 0 && fstat(fd, made) == 0 && is_own(made) && note(path, name, made))
+        return fd;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    unlinkat(parent, name, AT_REMOVEDIR); /* it is empty */
+    errno = error;
+    return -1;
+}
+
+/* What is noted is the whole path, for `where` may be a link or a relative one; 0, or errno. */
+static int make(const char *where)
+{
+    posix_new_name(work.name, sizeof work.name);
+    char *path = realpath(where, NULL);
+    work.parent = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (work.parent >= 0 && !is_safe(work.parent))
+        errno = EXDEV; /* which it cannot be otherwise */
+    else if (work.parent >= 0)
+        work.fd = make_in(work.parent, path, work.name, &work.made);
+    int error = work.fd < 0 ? errno : 0;
+    if (error && work.parent >= 0) {
+        close(work.parent);
+        work.parent = -1;
+    }
+    free(path);
+    return error;
+}
+
+int posix_work_dir(char *why, size_t size)
+{
+    const char *where = posix_temporary();
+    int error = work.fd < 0 ? make(where) : 0;
+    if (error == EXDEV)
+        snprintf(why, size,
+                 "others may exchange what lies in '%.100s': set TMPDIR to a directory of yours, "
+                 "or to one of root's that is sticky",
+                 where);
+    else if (error)
+        snprintf(why, size, "no directory can be made in '%.100s': %s; set TMPDIR to where it can",
+                 where, strerror(error));
+    return work.fd;
+}
+
+void posix_remove_work_dir(void)
+{
+    int lock = posix_lock_file();
+    if (work.fd < 0)
+        return;
+    remove_dir(work.parent, work.name, &work.made);
+    close(work.fd);
+    close(work.parent);
+    work.fd = work.parent = -1;
+    if (lock >= 0)
+        (void)!ftruncate(lock, 0);
 }
