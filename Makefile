@@ -10,7 +10,7 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format docs agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run test bench lint format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
 	charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -18,6 +18,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
+	@echo "make wheel   build a wheel and a source distribution into dist (docs/install.md)"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator and the report; beside cyclictest and perf"
 	@echo "make docs    write the pages of the benches from their tables"
@@ -56,6 +57,20 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.report.benchpages docs/benches
+
+# What is given to others.  `make dist` puts into the wheel what the lab starts, too.
+DIST := dist
+LAB_IN_WHEEL ?= OFF
+
+wheel: $(VENV)/dev.stamp charts
+	rm -rf build/wheel && mkdir -p $(DIST)
+	$(BIN)/python -m build --no-isolation --sdist --outdir $(DIST) .
+	$(BIN)/python -m build --no-isolation --wheel --outdir build/wheel \
+	    --config-setting=cmake.define.RTSTONE_LAB=$(LAB_IN_WHEEL) .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir $(DIST) build/wheel/*.whl
+
+dist: agent-aarch64 agent-x86_64 freertos
+	$(MAKE) wheel LAB_IN_WHEEL=ON
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
@@ -195,4 +210,4 @@ LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-t
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe
 
 clean:
-	rm -rf build node_modules $(VENV) $(AGENTS) $(dir $(ENGINE)) $(CHARTS)
+	rm -rf build dist node_modules $(VENV) $(AGENTS) $(dir $(ENGINE)) $(CHARTS)

@@ -17,6 +17,7 @@ string(SHA256 common "${common}")
 string(SUBSTRING ${common} 0 16 common)
 string(STRIP "${FLAGS}" FLAGS)
 file(WRITE ${OUTPUT}
+     "#define RTS_BUILD_VERSION \"${VERSION}\"\n"
      "#define RTS_BUILD_SOURCE \"${hash}\"\n"
      "#define RTS_BUILD_COMMON \"${common}\"\n"
      "#define RTS_BUILD_COMPILER \"${COMPILER}\"\n"

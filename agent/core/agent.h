@@ -5,7 +5,6 @@
 #include "bench.h"
 #include "wire.h"
 
-#define RTS_VERSION "0.2.0"
 #define RTS_WIRE_VERSION 1
 
 /* Sends the tables of all benches and loads: the answer to --list. */

@@ -224,7 +224,7 @@ static void send_hello(void)
 {
     rts_wire *w = rts_wire_begin("hello");
     rts_wire_int(w, "wire", RTS_WIRE_VERSION);
-    rts_wire_str(w, "agent", RTS_VERSION);
+    rts_wire_str(w, "agent", RTS_BUILD_VERSION);
     rts_wire_str(w, "source", RTS_BUILD_SOURCE);
     rts_wire_str(w, "common", RTS_BUILD_COMMON);
     rts_wire_str(w, "compiler", RTS_BUILD_COMPILER);

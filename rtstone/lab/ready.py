@@ -13,8 +13,9 @@ from rtstone.lab import images, kernels
 from rtstone.lab.systems import System
 from rtstone.targets.process import BUILT
 
-SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is
+SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is in a checkout
 BUILD = "rtstone lab build"
+INSTALL = "install a wheel made by `make dist`"  # where there is no source to build from
 GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos")  # of the Makefile
 # What they are built with: program, and the packages of Debian that bring it.
 TOOLS = {
@@ -38,13 +39,14 @@ class Missing(NamedTuple):
 def missing(system: System) -> list[Missing]:
     """What it takes to start the system and is not there; empty if it is ready."""
     board, found = system.board, []
+    brings = BUILD if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):
         found.append(Missing(board.emulator, f"apt-get install {board.package}"))
     if system.image and not (BUILT / system.image).exists():
-        found.append(Missing(f"image {system.image}", BUILD))
+        found.append(Missing(f"image {system.image}", brings))
     if system.kernel:
         if not (agent := images.AGENTS[board.arch]).exists():
-            found.append(Missing(f"agent {agent.name}", BUILD))
+            found.append(Missing(f"agent {agent.name}", brings))
         if not images.mke2fs():
             found.append(Missing("mke2fs", "apt-get install e2fsprogs"))
         try:
@@ -54,10 +56,14 @@ def missing(system: System) -> list[Missing]:
     return found
 
 
+def _is_checkout(source: Path) -> bool:
+    return (source / "Makefile").exists()
+
+
 def build(source: Path = SOURCE, tools: Iterable[str] = tuple(TOOLS)) -> None:
     """Builds agents and images.  Raises TargetError if a tool is missing or fails."""
-    if not (source / "Makefile").exists():
-        raise TargetError(f"the lab is built from rtstone's source, and {source} is not it")
+    if not _is_checkout(source):
+        raise TargetError(f"the lab is built in a checkout of rtstone, not in {source}; {INSTALL}")
     if lacking := [tool for tool in tools if not shutil.which(tool)]:
         packages = " ".join(TOOLS[tool] for tool in lacking)
         raise TargetError(

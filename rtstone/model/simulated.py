@@ -19,10 +19,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rtstone import resources
 from rtstone.errors import UsageError, unknown
 from rtstone.model import toml
 
-SHIPPED = Path(__file__).parent.parent / "models"
+SHIPPED = resources.path("models")
 
 _KEYS = {
     "title": str,

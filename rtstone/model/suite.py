@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from rtstone import resources
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.model import elsewhere, toml
 from rtstone.model.benches import Benches, Catalogue, find, values
@@ -31,7 +32,7 @@ from rtstone.model.loads import NONE, Call, parse
 from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
-SHIPPED = Path(__file__).parent.parent / "suites"
+SHIPPED = resources.path("suites")
 
 
 class Wanted(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
-FILE = Path(__file__).parent / "published.json"
+from rtstone import resources
+
+FILE = resources.path("published", "published.json")
 
 
 class Printed(msgspec.Struct, frozen=True, kw_only=True):

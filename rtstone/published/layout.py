@@ -15,11 +15,12 @@ from typing import Literal
 
 import msgspec
 
+from rtstone import resources
 from rtstone.errors import UsageError, unknown
 from rtstone.model import toml
 from rtstone.published import Printed, find, sources
 
-HERE = Path(__file__).parent
+HERE = resources.path("published")
 
 Statistic = Literal["min", "mean", "p50", "p99", "p999", "max"]  # of all samples of the results
 

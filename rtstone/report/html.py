@@ -21,6 +21,7 @@ from typing import Any
 
 import jinja2
 
+from rtstone import resources
 from rtstone.errors import UsageError
 from rtstone.model.comparison import SIGNS
 from rtstone.model.documents import Result, Run, Value
@@ -50,7 +51,7 @@ from rtstone.report.typeset import NARROW, count, counted, figure, quantity, sec
 from rtstone.report.words import STATISTICS, labels
 from rtstone.stats.compare import compare
 
-HERE = Path(__file__).parent
+HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
 
 # What a unit measures, as an axis is named.

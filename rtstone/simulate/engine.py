@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from rtstone import resources
 from rtstone.errors import UsageError
 from rtstone.simulate.taskset import (
     PROTOCOLS,
@@ -22,7 +22,7 @@ from rtstone.simulate.taskset import (
     priorities,
 )
 
-LIBRARY = Path(__file__).parents[1] / "_engine" / "engine.so"
+LIBRARY = resources.path("_engine", "engine.so")
 ENGINE_VARIABLE = "RTSTONE_ENGINE"  # another build of the engine, for tests
 
 # engine.h; rm, dm and value density are fixed priorities that differ in the ranks.

@@ -13,10 +13,11 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from rtstone import resources
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
 
-BUILT = Path(__file__).parent.parent / "_agent"  # where `make agent` puts what it builds
+BUILT = resources.path("_agent")  # where `make agent`, or an installation, puts agents
 STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
 LINE = 16 << 20  # bytes after which a line is taken to have ended
 LAST_WORDS = 300  # bytes of the agent's stderr in an error

@@ -69,7 +69,7 @@ def test_build_names_the_packages_of_missing_tools(bare: Path, cli: Cli) -> None
     assert done.status == 4
     for package in ("gcc-aarch64-linux-gnu", "gcc-arm-none-eabi", "picolibc-arm-none-eabi"):
         assert package in done.says
-    with pytest.raises(TargetError, match=f"built from rtstone's source, and {bare} is not it"):
+    with pytest.raises(TargetError, match=f"built in a checkout of rtstone, not in {bare}"):
         ready.build(bare)
 
 

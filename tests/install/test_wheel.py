@@ -1,0 +1,202 @@
+"""A wheel in an environment of its own, without compilers, by root and by an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rtstone import __version__
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+SETPRIV = "/usr/bin/setpriv"
+USERS = {"root": 0, "user": NOBODY}
+
+
+@pytest.fixture(scope="module")
+def dist() -> Iterator[Path]:
+    """A folder with a wheel and a source distribution, readable by everyone."""
+    with tempfile.TemporaryDirectory(prefix="rtstone-dist-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        done = subprocess.run(
+            ["make", "--silent", "wheel", f"DIST={folder}"],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    (found,) = dist.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def environment(dist: Path, wheel: Path) -> Path:
+    """A virtual environment with rtstone and what it needs at run time, and nothing else."""
+    path = dist / "environment"
+    subprocess.run([sys.executable, "-m", "venv", path], check=True)
+    pip = [str(path / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "--require-hashes", "-r", str(ROOT / "requirements/run.lock")], check=True
+    )
+    subprocess.run([*pip, "--no-deps", str(wheel)], check=True)
+    return path
+
+
+class Account(NamedTuple):
+    """Somebody who uses the environment from a directory of their own, with no program on PATH."""
+
+    uid: int
+    home: Path
+    program: Path
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run rtstone."""
+        other = self.uid != os.geteuid()
+        become = [
+            "/usr/bin/setpriv",
+            f"--reuid={self.uid}",
+            f"--regid={self.uid}",
+            "--clear-groups",
+        ]
+        return subprocess.run(
+            [*(become if other else []), str(self.program), *arguments],
+            cwd=self.home, env={"HOME": str(self.home), "PATH": "/nonexistent"},
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+@pytest.fixture(params=USERS)
+def account(request: pytest.FixtureRequest, environment: Path) -> Iterator[Account]:
+    uid = USERS[request.param]
+    if uid != os.geteuid() and os.geteuid() != 0:
+        pytest.skip("only root can be both")
+    with tempfile.TemporaryDirectory(prefix="rtstone-home-") as home:
+        os.chown(home, uid, uid)
+        yield Account(uid, Path(home), environment / "bin/rtstone")
+
+
+def installed(environment: Path) -> set[str]:
+    """Everything in the environment but what Python compiles for itself."""
+    return {
+        str(path.relative_to(environment))
+        for path in environment.rglob("*")
+        if "__pycache__" not in path.parts
+    }
+
+
+def test_the_wheel_says_where_it_runs_and_holds_what_it_needs(wheel: Path) -> None:
+    machine = os.uname().machine
+    assert re.fullmatch(
+        rf"rtstone-{re.escape(__version__)}-py3-none-(manylinux\w+_{machine}\.?)+\.whl", wheel.name
+    )
+    names = set(zipfile.ZipFile(wheel).namelist())
+    data = {
+        str(path.relative_to(ROOT))
+        for folder in ("suites", "models", "published", "report/templates")
+        for path in (ROOT / "rtstone" / folder).iterdir()
+        if path.is_file()
+    }
+    assert len(data) > 30
+    assert data <= names
+    assert names >= {
+        "rtstone/_agent/rtstone-agent",
+        "rtstone/_agent/rtstone-agent-sim",
+        "rtstone/_engine/engine.so",
+        "rtstone/report/assets/charts.js",
+        "rtstone/py.typed",
+    }
+    assert not [name for name in names if name.endswith((".c", ".h", ".mjs"))]
+
+
+def test_every_module_is_in_the_wheel(wheel: Path) -> None:
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "rtstone").rglob("*.py")}
+    assert modules <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_a_source_distribution_brings_the_charts_built(dist: Path) -> None:
+    (archive,) = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    tracked = subprocess.run(
+        ["git", "ls-files", "agent", "rtstone"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert "rtstone/report/assets/charts.js" in names
+    assert {*tracked, "CMakeLists.txt", "pyproject.toml", "LICENSE", "NOTICE"} <= names
+    assert not [name for name in names if name.startswith("rtstone/_agent/")]
+
+
+def test_there_is_one_version(environment: Path) -> None:
+    account = Account(os.geteuid(), environment, environment / "bin/rtstone")
+    assert account.run("--version").stdout == f"rtstone {__version__}\n"
+    (metadata,) = environment.glob("lib/python*/site-packages/rtstone-*.dist-info/METADATA")
+    assert f"\nVersion: {__version__}\n" in metadata.read_text("utf-8")
+    document = json.loads(account.run("run", "null", "--target", "sim", "--json").stdout)
+    assert document["agent"]["version"] == __version__
+
+
+def test_installed_it_measures_and_reports(account: Account, environment: Path) -> None:
+    before = installed(environment)
+    for arguments, statuses in (
+        (("list",), {0}),
+        (("list", "suites"), {0}),
+        (("run", "quick", "--target", "sim"), {0}),
+        (("report", "last", "-o", "sim.html"), {0}),
+        (("run", "quick"), {0, 3}),  # 3: some case could not be measured without its rights
+        (("show", "last"), {0}),
+        (("report", "last", "-o", "quick.html"), {0}),
+        (("reproduce", "gutsalov", "--target", "sim", "-o", "gutsalov.html"), {0, 3}),
+        (("doctor",), {0, 1, 3}),
+    ):
+        done = account.run(*arguments)
+        assert done.returncode in statuses, (arguments, done.returncode, done.stderr[-2000:])
+        assert "Traceback" not in done.stderr
+    for page in ("sim.html", "quick.html", "gutsalov.html"):
+        assert (account.home / page).read_text("utf-8").startswith("<!doctype html>")
+    assert installed(environment) == before
+
+
+def test_a_result_of_an_installation_is_a_result(account: Account) -> None:
+    document = json.loads(account.run("run", "dk.periodic", "--time", "1", "--json").stdout)
+    (result,) = document["results"]
+    assert result["status"] == "ok", result["reason"]
+    assert result["n"] > 0
+
+
+def test_the_lab_of_an_installation_says_what_brings_it(environment: Path, tmp_path: Path) -> None:
+    account = Account(os.geteuid(), tmp_path, environment / "bin/rtstone")
+    assert "make dist" in account.run("lab", "list").stdout
+    done = account.run("lab", "build")
+    assert done.returncode == 4
+    assert "in a checkout of rtstone" in done.stderr
+
+
+def test_removed_it_leaves_nothing(wheel: Path, dist: Path) -> None:
+    environment = dist / "removed"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    pip = [str(environment / "bin/pip"), "--quiet", "--disable-pip-version-check"]
+    before = installed(environment)
+    subprocess.run([*pip, "install", "--no-deps", str(wheel)], check=True)
+    assert installed(environment) > before
+    subprocess.run([*pip, "uninstall", "--yes", "rtstone"], check=True)
+    assert installed(environment) == before
+    shutil.rmtree(environment)
