@@ -21,6 +21,7 @@ from rtstone.model.assemble import Assembly
 from rtstone.model.benches import Catalogue, cpu_list
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Result, Run
+from rtstone.model.identity import difference
 from rtstone.model.loads import Call
 from rtstone.model.plan import Case, Plan
 from rtstone.store.rundir import RunDirectory
@@ -125,6 +126,8 @@ def measure(
     """Runs all cases of the plan, keeps what comes, and returns the document in any event.
 
     ``earlier``: what there is of an interrupted run of the plan; only the other cases are run.
+    Such a run stays as it was, and the error is raised, if its agent does not start, or is not what
+    the run began on (UsageError).
     """
     error: RtstoneError | None = None
     assembly = Assembly(plan, earlier)
@@ -152,12 +155,18 @@ def measure(
         error = failed
     except BaseException as fault:  # of this program: what was measured is kept all the same
         tell(lambda to: to.ended())
+        if not directory.begun:
+            directory.close()
+            raise
         with suppress(StoreError):
             directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
         raise
     if interrupt.requested and not isinstance(error, StoreError):
         error = Interrupted("interrupted")
     tell(lambda to: to.ended())
+    if error and not directory.begun:
+        directory.close()
+        raise error
     whole = error is None or assembly.complete == len(plan.cases)
     if error and whole:
         assembly.remarks.append(str(error))
@@ -179,6 +188,11 @@ def _inconclusive(run: Run) -> Inconclusive | None:
     return Inconclusive(
         f"{len(bad)} of {len(run.results)} results are not valid, the first is {first}"
     )
+
+
+def not_the_same(differs: str) -> UsageError:
+    """The refusal to go on with a run on something else than it was begun on."""
+    return UsageError(f"this is not what the run began on: {differs}; put it back, or run anew")
 
 
 class _Teller:
@@ -259,6 +273,8 @@ class _Dialogue:
                     self.heard = time.monotonic()
                     self._take(body)
             self._keep_going()
+        if not self.directory.begun and not self.interrupt.requested:
+            self._go_on()
         bye = self.assembly.bye
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if not self.interrupt.requested and ran < len(self.cases):
@@ -280,11 +296,9 @@ class _Dialogue:
                     f"the agent speaks wire {version}, this is for {records.VERSION}; "
                     "`make agent` builds the right one"
                 )
-            case records.Hello() as hello if not self._same(hello):
-                raise TargetError(
-                    "the agent or its system is not the one that began this run; what it measures "
-                    "would not belong together: begin a new run"
-                )
+            case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
+                self._go_on()
+        match body:
             case records.Case(id) if id in self.cases:
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.case_started(case))
@@ -313,10 +327,21 @@ class _Dialogue:
         self.cases[more.id] = more
         self.tell(lambda to: to.round_ended(case, results))
 
-    def _same(self, hello: records.Hello) -> bool:
-        """True unless another agent, or the agent of another system, began this run."""
-        began = self.assembly.earlier.hello if self.assembly.earlier else None
-        return began is None or began == hello
+    def _go_on(self) -> None:
+        """Goes on with an interrupted run, if this is what it was measured on.
+
+        Raises UsageError if it is not, TargetError if that cannot be told.
+        """
+        if lost := self.assembly.lost():
+            raise TargetError(
+                "whether this is what the run began on cannot be told, for records of the agent "
+                f"were lost: {', '.join(lost)}; try again"
+            )
+        now = self.assembly.heads
+        then = self.assembly.earlier.known if self.assembly.earlier else now
+        if differs := difference(then.as_far_as(now), now.as_far_as(then)):
+            raise not_the_same(differs)
+        self.directory.begin()
 
     def _ended(self) -> int:
         """How many of the cases that are to be run have ended."""

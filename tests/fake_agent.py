@@ -7,6 +7,7 @@ FAKE_AGENT holds the scenario, a JSON object:
               `at`, "late": it is killed after the last case
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
     rates     members of the rates of a load's one part
+    conditions  more of them, or others
     sched, locked, missed, others, wire_version, source, extra (members of every result)
 """
 
@@ -180,7 +181,8 @@ def serve() -> None:
     State.wire = scenario.get("wire", {})
     hello()
     put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
-    put(t="conditions", values={"cpu.model": "Imaginary", "kernel.release": "1.0"})
+    told = {"cpu.model": "Imaginary", "kernel.release": "1.0", **scenario.get("conditions", {})}
+    put(t="conditions", values=told)
     cases = 0
     while not State.stopped and (line := sys.stdin.readline()):
         words = line.split()

@@ -25,6 +25,7 @@ from rtstone.model.documents import (
 )
 from rtstone.model.flags import Seen, flags
 from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.model.identity import Heads
 from rtstone.model.interval import STATISTICS, ends
 from rtstone.model.loads import NONE, lacking
 from rtstone.model.plan import Case, Plan
@@ -32,6 +33,7 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
 INSTRUCTIONS = "instructions"
+STOPPED = "stopped"  # the agent's reason for a case that it was told to end
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
@@ -72,6 +74,12 @@ class _Seen:
         self.params: dict[str, Any] | None = None
         self.results: list[wire.Result] = []
         self.end: wire.End | None = None
+
+    @property
+    def began(self) -> bool:
+        """False for a case that the agent refused before it measured anything."""
+        refused = self.end is not None and self.end.status == "failed" and not self.results
+        return self.params is not None or not refused
 
 
 class Assembly:
@@ -283,19 +291,29 @@ class Assembly:
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str
     ) -> tuple[Status, str | None]:
+        end = self._seen[case.id].end
+        if end and end.status != "ok" and end.reason not in {None, STOPPED}:
+            return _STATUS.get(end.status, "failed"), end.reason  # the agent's, whatever was lost
+        if why := self._incomplete(case, damage, unstarted):
+            return "incomplete", why
+        assert end is not None
+        return _STATUS.get(end.status, "failed"), end.reason
+
+    def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
+        """Why a case is, None if it is whole."""
         seen = self._seen[case.id]
         if damage:
-            return "incomplete", f"wire: {damage}"
+            return f"wire: {damage}"
         if seen.end is None:
             started = seen.params is not None or seen.results
-            return "incomplete", "did not end" if started else f"not run: {unstarted}"
-        if seen.end.status == "failed" and seen.end.reason == "stopped":
-            return "incomplete", "stopped"
+            return "did not end" if started else f"not run: {unstarted}"
+        if seen.end.status == "failed" and seen.end.reason == STOPPED:
+            return STOPPED
         if self.clock is None:
-            return "incomplete", "wire: the clock record was lost, so the unit is not known"
+            return "wire: the clock record was lost, so the unit is not known"
         if seen.end.status == "ok" and case.load != NONE and (lack := lacking(seen.end.load)):
-            return "incomplete", f"load {case.load}: {lack}"
-        return _STATUS.get(seen.end.status, "failed"), seen.end.reason
+            return f"load {case.load}: {lack}"
+        return None
 
     def _unit(self) -> str:
         if self._instructions_per_s:
@@ -376,7 +394,7 @@ class Assembly:
         if missing and not reason:
             verb = "is" if missing == 1 else "are"
             reason = f"{missing} of {len(results)} results {verb} incomplete"
-        if not reason and (lost := self._lost()):
+        if not reason and (lost := self.lost()):
             reason = f"wire: records of the agent were lost: {', '.join(lost)}"
         return Run(
             run_id=self._plan.run_id,
@@ -413,14 +431,23 @@ class Assembly:
             notes.append(f"wire: {told}; {what}")
         return notes
 
-    def _lost(self) -> list[str]:
-        """The records about the whole run that are not here."""
+    def lost(self) -> list[str]:
+        """The records about all cases that are not here, though they must have been sent."""
         if not self.left:
             return []
-        heads: dict[str, wire.Body | None] = {"hello": self.hello}
-        if self._plan.cases:  # before the first of which they are sent
-            heads |= {"clock": self.clock, "conditions": self.conditions}
-        return [name for name, record in heads.items() if record is None]
+        # But for the first they come before the first case that is not refused.
+        began = any(seen.began for seen in self._seen.values())
+        return [name for name in self.heads.lacking() if began or name == "hello"]
+
+    @property
+    def heads(self) -> Heads:
+        """The records about all cases."""
+        return Heads(self.hello, self.clock, self.conditions)
+
+    @property
+    def known(self) -> Heads:
+        """The same, also of earlier logs."""
+        return self.heads.or_else(self.earlier.known) if self.earlier else self.heads
 
     def _conditions(self) -> dict[str, Any]:
         return (self.conditions.values if self.conditions else {}) | self._plan.surroundings

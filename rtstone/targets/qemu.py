@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,11 +118,30 @@ class Qemu(Target):
             "shift": board.shift if self._icount else None,
             "instructions_per_s": board.instructions_per_s if self._icount else None,
             "qemu": self._version,
+            "emulator_sha256": digest(Path(shutil.which(board.emulator) or board.emulator)),
+            "emulator_command": self._words(),
             "kernel": kernel and kernel.release,
             "kernel_sha256": kernel and kernel.sha256,
+            "initramfs_sha256": kernel and sha256(images.linux(kernel, b"")).hexdigest(),
             "image_sha256": None if kernel else digest(self._image),
             "agent_sha256": digest(self._image),
         }
+
+    def _words(self) -> str:
+        """The emulator's command line, whatever its files are called and the seed is."""
+        linux = self.system.kernel is not None
+        return " ".join(
+            systems.command(
+                self.system,
+                image=Path("image"),
+                initramfs=Path("initramfs") if linux else None,
+                script=None if linux else Path("script"),
+                preempt=self._preempt,
+                seed=0,
+                icount=self._icount,
+                serial=f"file:{CONSOLE}",
+            )
+        )
 
     @cached_property
     def _kernel(self) -> Kernel:

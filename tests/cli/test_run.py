@@ -433,10 +433,10 @@ def test_a_disk_that_is_full_when_the_document_is_written(
 ) -> None:
     before = rundir._write
 
-    def write(path: Path, data: bytes) -> None:
-        if path.name.startswith("run.json"):
+    def write(place: int, name: str, data: bytes) -> None:
+        if name.startswith("run.json"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        before(path, data)
+        before(place, name, data)
 
     monkeypatch.setattr(rundir, "_write", write)
     done = cli(*GRID, "--json")

@@ -92,8 +92,8 @@ def test_a_full_disk_is_told_and_leaves_no_half_document(
     with pytest.raises(StoreError, match="No space left on device"):
         directory.append(b"x\n")
 
-    def full(path: Path, data: bytes) -> None:
-        path.write_bytes(data[:10])
+    def full(place: int, name: str, data: bytes) -> None:
+        (directory.path / name).write_bytes(data[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(rundir, "_write", full)
