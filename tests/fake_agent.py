@@ -8,6 +8,7 @@ FAKE_AGENT holds the scenario, a JSON object:
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
     rates     members of the rates of a load's one part
     conditions  more of them, or others
+    refuses   why it refuses all cases, before it measures anything
     sched, locked, missed, others, wire_version, source, extra (members of every result)
 """
 
@@ -155,6 +156,9 @@ def strike() -> str:
 
 def case(words: list[str]) -> None:
     number, bench, pairs = int(words[0]), words[1], words[2:]
+    if "refuses" in scenario:
+        put(t="end", id=number, status="failed", reason=scenario["refuses"])
+        return
     params = {p["name"]: p["default"] for p in BENCHES[bench][0] + COMMON}
     given = dict(pair.split("=") for pair in pairs)
     for name, value in given.items():
@@ -177,12 +181,17 @@ def case(words: list[str]) -> None:
     put(t="end", id=number, status=status, reason=reason, evidence=evidence, load=rates)
 
 
-def serve() -> None:
-    State.wire = scenario.get("wire", {})
-    hello()
+def begin() -> None:
     put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
     told = {"cpu.model": "Imaginary", "kernel.release": "1.0", **scenario.get("conditions", {})}
     put(t="conditions", values=told)
+
+
+def serve() -> None:
+    State.wire = scenario.get("wire", {})
+    hello()
+    if "refuses" not in scenario:
+        begin()
     cases = 0
     while not State.stopped and (line := sys.stdin.readline()):
         words = line.split()

@@ -591,3 +591,27 @@ def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_
     done = cli("run", suite, "--time", "0", "--json")
     assert done.document["results"][0]["params"]["time"] == 60 * 10**9
     assert done.document["notes"] == []
+
+
+# ---- samples one by one ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [["--time", "3"], ["-p", "samples=10000001"]])
+def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, asked: list[str]) -> None:
+    trace = fake()
+    done = cli("run", "null", "-p", "raw=1", *asked)
+    assert done.status == 2
+    assert "raw=1 keeps every sample and needs their number" in done.says
+    assert trace.read_text() == "--list\n"  # nothing was started
+    assert cli("run", "null", "-p", "raw=1", "-p", "samples=10", "--time", "3").status == 0
+
+
+def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> None:
+    """It refuses the case, and so has no clock and no conditions to tell of."""
+    fake(refuses="raw=1 needs a number of samples")
+    done = cli("run", "null", "--json")
+    assert done.status == 3
+    (result,) = done.document["results"]
+    assert (result["status"], result["reason"]) == ("failed", "raw=1 needs a number of samples")
+    assert done.document["reason"] is None
+    assert "raw=1 needs a number of samples" in done.says
