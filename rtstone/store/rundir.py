@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from rtstone.errors import StoreError, UsageError
 from rtstone.model.documents import SCHEMA, Run
@@ -62,6 +63,9 @@ class RunDirectory:
 
         Raises UsageError if that is impossible: nothing has been measured yet, and nothing is left.
         """
+        from rtstone.store.index import arrivals
+
+        plan = structs.replace(plan, arrival=arrivals() + 1)
         self.path = (out or runs() / plan.run_id).absolute()
         fresh: list[Path] = []
         try:
@@ -230,11 +234,11 @@ def regular(path: Path, largest: int | None = None) -> bytes:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
         raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
-    return file
+    return os.fdopen(handle, "rb")
 
 
 def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
