@@ -30,7 +30,9 @@ from rtstone.wire import commands, records
 from rtstone.wire.reader import MARK, Reader, Record
 
 POLL_S = 0.25  # how soon a wish to stop is seen
-PATIENCE_S = 120.0  # silence beyond the longest time of a case, after which the agent is given up
+PATIENCE_S = 120.0  # silence beyond what the cases may take, after which the agent is given up
+UNTOLD_S = 7200.0  # what a case may take that has no limit, until it tells of its progress
+HEARTBEAT_MS = 30_000  # how often it is asked to, if nobody wants to know more often
 LIST_S = 10.0  # an agent has listed its benches by then
 NOISE = 16 << 20  # bytes of console noise that are kept
 NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
@@ -39,7 +41,7 @@ NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end
 class Listener:
     """Told of the course of a run; this one does not care."""
 
-    progress_ms = 0  # how often it wants to hear of the case that runs; 0: never
+    progress_ms = 0  # how often it wants to hear of the case that runs; 0: it does not care
 
     def started(self, plan: Plan) -> None:
         """The agent is about to be started."""
@@ -250,6 +252,8 @@ class _Dialogue:
     lead_s: float = 0.0  # what the case sent last may take longer because its load starts first
     noise: int = 0
     heard: float = field(default_factory=time.monotonic)
+    began: int = 0  # the case that told last that it has begun
+    progressing: int = 0  # the case that told last of its progress
 
     def __post_init__(self) -> None:
         self.left = self.assembly.due
@@ -261,8 +265,8 @@ class _Dialogue:
             self.sent = len(self.left) + 1
             for case in self.left[:1]:
                 self._expect_load(case)
-        elif self.tell.progress_ms:
-            self.link.send(commands.progress(self.tell.progress_ms))
+        else:
+            self.link.send(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
         self._send_upto(1)
         while (line := self.link.read(POLL_S)) != b"":
             if self.interrupt.requested:
@@ -300,9 +304,11 @@ class _Dialogue:
                 self._go_on()
         match body:
             case records.Case(id) if id in self.cases:
+                self.began = id
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.case_started(case))
             case records.Progress(id) if id in self.cases:
+                self.progressing = id
                 unit = self.assembly.clock.unit if self.assembly.clock else "ns"
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.progress(case, body, unit))
@@ -349,15 +355,35 @@ class _Dialogue:
 
     def _keep_going(self) -> None:
         """Sends what is due; gives up an agent that has been silent for too long."""
-        current = self._current()
-        limit = (self.plan.limit_s(current) if current else None) or 0
-        silent = time.monotonic() - self.heard - limit * self.target.pace - self.lead_s
-        if silent > PATIENCE_S:
+        silent = time.monotonic() - self.heard - self.lead_s
+        cases = self._on_their_way()
+        if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
             words = self.link.last_words()
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
         damaged = self.assembly.reader.damaged and self.plan.until is None
-        lost = damaged or silent > NUDGE_S  # to run ahead would leave no place for a next round
+        due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
+        lost = damaged or silent > NUDGE_S + due  # to run ahead leaves no place for a next round
         self._send_upto(self._ended() + (2 if lost else 1))
+
+    def _on_their_way(self) -> list[Case]:
+        """The cases that were sent and have not ended: one, or two after damage."""
+        ended = self._ended()
+        return self.left[ended : ended + 1 if self.target.scripted else self.sent]
+
+    def _limit_s(self, case: Case) -> float | None:
+        limit = self.plan.limit_s(case)
+        return None if limit is None else limit * self.target.pace
+
+    def _longest_s(self, case: Case) -> float:
+        """How long there may be silence while it runs.
+
+        Some cases have no limit, and an agent that has no CPU of its own does not tell of progress.
+        """
+        limit = self._limit_s(case)
+        if limit is not None:
+            return limit
+        waited_for = case.id == self.began or self.assembly.reader.damaged
+        return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
 
     def _current(self) -> Case | None:
         """The case that runs, or whose load is being started."""

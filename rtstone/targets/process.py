@@ -63,6 +63,8 @@ class Process(Link):
         line = self._take_line()
         if line is not None:
             return line
+        if self._kill_at is not None and time.monotonic() > self._kill_at:
+            self._signal(signal.SIGKILL)  # also of one that has more and more to say
         more = self._more(timeout)
         if more is None:
             return None
@@ -72,11 +74,10 @@ class Process(Link):
     def _more(self, timeout: float) -> bytes | None:
         """What has come within ``timeout`` s; b"" at the end, None before it."""
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
-        if ready:
+        waiting = select.poll()  # select() ends at the 1024th open file
+        waiting.register(self._process.stdout, select.POLLIN)
+        if waiting.poll(timeout * 1000):
             return os.read(self._process.stdout.fileno(), 1 << 16)
-        if self._kill_at is not None and time.monotonic() > self._kill_at:
-            self._signal(signal.SIGKILL)
         # A child of a dead agent may hold the pipe open, so its end is not awaited.
         return b"" if self._dead() else None
 

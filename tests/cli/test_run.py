@@ -22,6 +22,7 @@ from rtstone.report.terminal import Lines
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
+from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
 GRID = ("run", "ctx.ballast", "-p", "ballast=0,1,33")
@@ -309,6 +310,52 @@ def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.Mo
     assert done.status == 4
     assert "silent" in done.says
     assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
+
+
+def test_a_case_of_any_length_is_waited_for_while_it_tells_of_its_progress(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody watches: the host itself wants to know that the case goes on."""
+    fake(at=1, pause=1.5)
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    done = cli("run", "null", "--json")
+    assert (done.status, statuses(done.document)) == (0, ["ok"])
+
+
+def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, fate="hang", quiet=True)
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(measure, "UNTOLD_S", 1.0)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    begin = time.monotonic()
+    done = cli("run", "null", "--json")
+    assert (done.status, "silent for 1 s" in done.says) == (4, True)
+    assert time.monotonic() - begin >= 1.2
+
+
+def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, fate="hang", quiet=True, wire={str(n): "lose" for n in range(4)})
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    done = cli("run", "null", "--json")
+    assert (done.status, "silent" in done.says) == (4, True)
+
+
+def test_damage_does_not_give_a_long_case_the_time_of_the_next(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, pause=1.5, wire={"4": "damage"})  # its first word of progress
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
+    done = cli("run", "ctx.ballast", "-p", "time=10s,1ms", "--json")
+    assert statuses(done.document) == ["incomplete", "ok"]
+    assert "record 4 damaged" in done.document["results"][0]["reason"]
 
 
 # Records: hello 0, clock 1, conditions 2; case k: 4k-1 case, progress, result, end.

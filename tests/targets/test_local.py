@@ -59,7 +59,7 @@ def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(local, "BUILT", tmp_path)
     with pytest.raises(TargetError, match=r"agent: No such file or directory; `make agent`"):
         find("local").start(Options())
-    assert find("local").detail() == {"agent_sha256": None}
+    assert find("local").detail()["agent_sha256"] is None
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # which make does not build
     with pytest.raises(TargetError, match=r"mine: No such file or directory; see RTSTONE_AGENT"):
         find("local").start(Options())
