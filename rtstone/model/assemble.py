@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -33,7 +33,12 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
 INSTRUCTIONS = "instructions"
+WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
+SERIES = 4096  # of a case, that are kept: more than there are CPUs
+LETTERS = 1000  # of a warning
 STOPPED = "stopped"  # the agent's reason for a case that it was told to end
+
+_T = TypeVar("_T")
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
@@ -96,8 +101,11 @@ class Assembly:
         self._ids = {case.id for case in plan.cases}
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
+        self._latest: tuple[int, str] | None = None
         self._warnings: list[str] = list(earlier._warnings) if earlier else []
         self._loads: list[wire.Loaded] = list(earlier._loads) if earlier else []
+        self._most_loads = len(self._loads) + len(plan.cases)
+        self._left_out: Counter[str] = Counter(earlier._left_out if earlier else ())
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
@@ -198,14 +206,15 @@ class Assembly:
             case wire.Conditions() as conditions:
                 self.conditions = conditions
             case wire.Loaded() as loaded:
-                self._loads.append(loaded)
+                self._keep("answers to loads", self._loads, loaded, self._most_loads)
             case wire.Log("warn", text):
-                self._warnings.append(text)
+                short = text if len(text) <= LETTERS else f"{text[:LETTERS]}…"
+                self._keep("warnings", self._warnings, short, WARNINGS)
             case wire.Case(id, _, params):
                 self._seen[id].params = params
                 self._at(record.seq, id, "start")
             case wire.Result() as result:
-                self._seen[result.id].results.append(result)
+                self._keep("results", self._seen[result.id].results, result, SERIES)
                 self._at(record.seq, result.id, "mid")
             case wire.Progress(id) | wire.Raw(id):
                 self._at(record.seq, id, "mid")
@@ -215,11 +224,19 @@ class Assembly:
             case wire.Bye() as bye:
                 self.bye = bye
 
+    def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
+        """Adds one, unless there are so many that only their number is kept."""
+        if len(kept) < most:
+            kept.append(one)
+        else:
+            self._left_out[what] += 1
+
     def _asked_for(self, wire_id: int) -> bool:
         return self._plan.case_of(wire_id) in self._ids
 
     def _at(self, seq: int, case: int, kind: str) -> None:
-        self._place[seq] = (case, kind)
+        if (case, kind) != self._latest or kind != "mid":  # a case may have any number of these
+            self._place[seq] = self._latest = (case, kind)
         self.ended = max(self.ended, case if kind == "end" else case - 1)
 
     def _costs(self) -> dict[int, Defect]:
@@ -429,7 +446,10 @@ class Assembly:
             cases = [str(case) for case in sorted(hit)]
             what = f"costs case {', '.join(cases)}" if cases else "costs no case"
             notes.append(f"wire: {told}; {what}")
-        return notes
+        return notes + [
+            f"{number} more {what} of the agent are left out; they are in its log"
+            for what, number in self._left_out.items()
+        ]
 
     def lost(self) -> list[str]:
         """The records about all cases that are not here, though they must have been sent."""

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +17,14 @@ import pytest
 
 from rtstone import measure
 from rtstone.interrupt import Interrupt
+from rtstone.model.assemble import WARNINGS
 from rtstone.model.documents import Run
 from rtstone.model.plan import run_id
 from rtstone.report.terminal import Lines
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
+from rtstone.targets import process
 from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
@@ -638,6 +641,32 @@ def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_
     done = cli("run", suite, "--time", "0", "--json")
     assert done.document["results"][0]["params"]["time"] == 60 * 10**9
     assert done.document["notes"] == []
+
+
+# ---- an agent that does not stop talking -------------------------------------------------------
+
+
+def test_of_many_warnings_some_are_kept_and_the_others_counted(fake: Fake, cli: Cli) -> None:
+    fake(flood=3000)
+    done = cli(*GRID, "--json")
+    assert (done.status, statuses(done.document)) == (0, ["ok"] * 3)
+    notes = done.document["notes"]
+    assert notes[0].startswith("0 xxx")
+    assert len(notes) == WARNINGS + 1
+    assert notes[-1] == "8800 more warnings of the agent are left out; they are in its log"
+    log = (find("last") / "wire.log").read_bytes()
+    assert log.count(b'"t": "log"') == 9000
+
+
+def test_one_that_talks_for_ever_can_be_ended(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(flood="endless")
+    monkeypatch.setattr(process, "STOP_S", 0.5)
+    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    done = cli("run", "null", "--json")
+    assert (done.status, statuses(done.document)) == (130, ["incomplete"])
+    assert len(done.out) < 1_000_000
 
 
 # ---- samples one by one ------------------------------------------------------------------------
