@@ -25,12 +25,13 @@ LAST_WORDS = 300  # bytes of the agent's stderr in an error
 class Process(Link):
     """A program with its arguments, in a session of its own.
 
-    ``advice``: what to do if there is no such program.  Raises TargetError if it does not start.
+    ``advice``: what to do if there is no such program.  ``files``: descriptors that it gets, by
+    their numbers.  Raises TargetError if it does not start.
     """
 
     noun = "the agent"  # what it is, for messages
 
-    def __init__(self, command: Sequence[str], advice: str) -> None:
+    def __init__(self, command: Sequence[str], advice: str, files: Sequence[int] = ()) -> None:
         self._buffer = bytearray()
         self._scanned = 0  # so much of it holds no line end
         self._kill_at: float | None = None
@@ -46,6 +47,7 @@ class Process(Link):
                 stdout=subprocess.PIPE,
                 stderr=self._words,
                 bufsize=0,
+                pass_fds=files,
                 start_new_session=True,  # the terminal's Ctrl-C is for the host alone
             )
         except OSError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -174,13 +176,35 @@ def test_a_guest_that_hangs_is_ended(
     assert not lab.alive()
 
 
-def test_closing_leaves_no_file(lab: Lab) -> None:
+def test_an_emulator_has_no_file_that_could_be_left(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     with find("qemu:freertos-a64").start(Options(catalogue=True)) as link:
-        directory = Path(link._console.name).parent  # type: ignore[attr-defined]
-        assert directory.exists()
         assert b'"hello"' in (link.read(5) or b"")
-    assert not directory.exists()
+        assert list(place.iterdir()) == []
+        assert sum(str(place) in name for name in _open()) >= 2  # script and console
+    assert not any(str(place) in name for name in _open())
     assert not lab.alive()
+
+
+def _open() -> list[str]:
+    """The names of all files that this process has open."""
+    names = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the folder itself
+            names.append(str(link.readlink()))
+    return names
+
+
+def test_no_room_for_the_emulators_files(
+    lab: Lab, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert (done.status, "no temporary file for the emulator" in done.says) == (4, True)
 
 
 def test_a_missing_emulator(lab: Lab, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
