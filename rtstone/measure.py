@@ -21,6 +21,7 @@ from rtstone.model.assemble import Assembly
 from rtstone.model.benches import Catalogue, cpu_list
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Result, Run
+from rtstone.model.identity import difference
 from rtstone.model.loads import Call
 from rtstone.model.plan import Case, Plan
 from rtstone.store.rundir import RunDirectory
@@ -29,7 +30,9 @@ from rtstone.wire import commands, records
 from rtstone.wire.reader import MARK, Reader, Record
 
 POLL_S = 0.25  # how soon a wish to stop is seen
-PATIENCE_S = 120.0  # silence beyond the longest time of a case, after which the agent is given up
+PATIENCE_S = 120.0  # silence beyond what the cases may take, after which the agent is given up
+UNTOLD_S = 7200.0  # what a case may take that has no limit, until it tells of its progress
+HEARTBEAT_MS = 30_000  # how often it is asked to, if nobody wants to know more often
 LIST_S = 10.0  # an agent has listed its benches by then
 NOISE = 16 << 20  # bytes of console noise that are kept
 NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
@@ -38,7 +41,7 @@ NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end
 class Listener:
     """Told of the course of a run; this one does not care."""
 
-    progress_ms = 0  # how often it wants to hear of the case that runs; 0: never
+    progress_ms = 0  # how often it wants to hear of the case that runs; 0: it does not care
 
     def started(self, plan: Plan) -> None:
         """The agent is about to be started."""
@@ -125,6 +128,8 @@ def measure(
     """Runs all cases of the plan, keeps what comes, and returns the document in any event.
 
     ``earlier``: what there is of an interrupted run of the plan; only the other cases are run.
+    Such a run stays as it was, and the error is raised, if its agent does not start, or is not what
+    the run began on (UsageError).
     """
     error: RtstoneError | None = None
     assembly = Assembly(plan, earlier)
@@ -152,12 +157,18 @@ def measure(
         error = failed
     except BaseException as fault:  # of this program: what was measured is kept all the same
         tell(lambda to: to.ended())
+        if not directory.begun:
+            directory.close()
+            raise
         with suppress(StoreError):
             directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
         raise
     if interrupt.requested and not isinstance(error, StoreError):
         error = Interrupted("interrupted")
     tell(lambda to: to.ended())
+    if error and not directory.begun:
+        directory.close()
+        raise error
     whole = error is None or assembly.complete == len(plan.cases)
     if error and whole:
         assembly.remarks.append(str(error))
@@ -179,6 +190,11 @@ def _inconclusive(run: Run) -> Inconclusive | None:
     return Inconclusive(
         f"{len(bad)} of {len(run.results)} results are not valid, the first is {first}"
     )
+
+
+def not_the_same(differs: str) -> UsageError:
+    """The refusal to go on with a run on something else than it was begun on."""
+    return UsageError(f"this is not what the run began on: {differs}; put it back, or run anew")
 
 
 class _Teller:
@@ -236,6 +252,8 @@ class _Dialogue:
     lead_s: float = 0.0  # what the case sent last may take longer because its load starts first
     noise: int = 0
     heard: float = field(default_factory=time.monotonic)
+    began: int = 0  # the case that told last that it has begun
+    progressing: int = 0  # the case that told last of its progress
 
     def __post_init__(self) -> None:
         self.left = self.assembly.due
@@ -247,8 +265,8 @@ class _Dialogue:
             self.sent = len(self.left) + 1
             for case in self.left[:1]:
                 self._expect_load(case)
-        elif self.tell.progress_ms:
-            self.link.send(commands.progress(self.tell.progress_ms))
+        else:
+            self.link.send(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
         self._send_upto(1)
         while (line := self.link.read(POLL_S)) != b"":
             if self.interrupt.requested:
@@ -259,6 +277,8 @@ class _Dialogue:
                     self.heard = time.monotonic()
                     self._take(body)
             self._keep_going()
+        if not self.directory.begun and not self.interrupt.requested:
+            self._go_on()
         bye = self.assembly.bye
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if not self.interrupt.requested and ran < len(self.cases):
@@ -280,15 +300,15 @@ class _Dialogue:
                     f"the agent speaks wire {version}, this is for {records.VERSION}; "
                     "`make agent` builds the right one"
                 )
-            case records.Hello() as hello if not self._same(hello):
-                raise TargetError(
-                    "the agent or its system is not the one that began this run; what it measures "
-                    "would not belong together: begin a new run"
-                )
+            case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
+                self._go_on()
+        match body:
             case records.Case(id) if id in self.cases:
+                self.began = id
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.case_started(case))
             case records.Progress(id) if id in self.cases:
+                self.progressing = id
                 unit = self.assembly.clock.unit if self.assembly.clock else "ns"
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.progress(case, body, unit))
@@ -313,10 +333,21 @@ class _Dialogue:
         self.cases[more.id] = more
         self.tell(lambda to: to.round_ended(case, results))
 
-    def _same(self, hello: records.Hello) -> bool:
-        """True unless another agent, or the agent of another system, began this run."""
-        began = self.assembly.earlier.hello if self.assembly.earlier else None
-        return began is None or began == hello
+    def _go_on(self) -> None:
+        """Goes on with an interrupted run, if this is what it was measured on.
+
+        Raises UsageError if it is not, TargetError if that cannot be told.
+        """
+        if lost := self.assembly.lost():
+            raise TargetError(
+                "whether this is what the run began on cannot be told, for records of the agent "
+                f"were lost: {', '.join(lost)}; try again"
+            )
+        now = self.assembly.heads
+        then = self.assembly.earlier.known if self.assembly.earlier else now
+        if differs := difference(then.as_far_as(now), now.as_far_as(then)):
+            raise not_the_same(differs)
+        self.directory.begin()
 
     def _ended(self) -> int:
         """How many of the cases that are to be run have ended."""
@@ -324,15 +355,35 @@ class _Dialogue:
 
     def _keep_going(self) -> None:
         """Sends what is due; gives up an agent that has been silent for too long."""
-        current = self._current()
-        limit = (self.plan.limit_s(current) if current else None) or 0
-        silent = time.monotonic() - self.heard - limit * self.target.pace - self.lead_s
-        if silent > PATIENCE_S:
+        silent = time.monotonic() - self.heard - self.lead_s
+        cases = self._on_their_way()
+        if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
             words = self.link.last_words()
             raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
         damaged = self.assembly.reader.damaged and self.plan.until is None
-        lost = damaged or silent > NUDGE_S  # to run ahead would leave no place for a next round
+        due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
+        lost = damaged or silent > NUDGE_S + due  # to run ahead leaves no place for a next round
         self._send_upto(self._ended() + (2 if lost else 1))
+
+    def _on_their_way(self) -> list[Case]:
+        """The cases that were sent and have not ended: one, or two after damage."""
+        ended = self._ended()
+        return self.left[ended : ended + 1 if self.target.scripted else self.sent]
+
+    def _limit_s(self, case: Case) -> float | None:
+        limit = self.plan.limit_s(case)
+        return None if limit is None else limit * self.target.pace
+
+    def _longest_s(self, case: Case) -> float:
+        """How long there may be silence while it runs.
+
+        Some cases have no limit, and an agent that has no CPU of its own does not tell of progress.
+        """
+        limit = self._limit_s(case)
+        if limit is not None:
+            return limit
+        waited_for = case.id == self.began or self.assembly.reader.damaged
+        return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
 
     def _current(self) -> Case | None:
         """The case that runs, or whose load is being started."""

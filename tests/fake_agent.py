@@ -6,12 +6,18 @@ FAKE_AGENT holds the scenario, a JSON object:
     fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not); or, without
               `at`, "late": it is killed after the last case
     wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
+    pause     with `at`: so many seconds pass before its result; progress is told if asked for
+    quiet     no case tells of its progress unless it is asked for
+    flood     records `log` that come with each case; with "endless" no end comes
     rates     members of the rates of a load's one part
+    conditions  more of them, or others
+    refuses   why it refuses all cases, before it measures anything
     sched, locked, missed, others, wire_version, source, extra (members of every result)
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -29,6 +35,7 @@ class State:
     held = b""
     stopped = False
     wire: dict[str, str] = {}  # noqa: RUF012
+    progress = False  # it was asked for
     load = "none"
 
 
@@ -152,18 +159,44 @@ def strike() -> str:
     return "stopped"
 
 
+def progress(number: int) -> None:
+    put(
+        t="progress", id=number, n=10, min=100, p50=110, p99=120, max=130, hz=10**9, overhead=20,
+        batch=1, done=500,
+    )  # fmt: skip
+
+
+def pause(number: int, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.05)
+        if State.progress:
+            progress(number)
+
+
+def flood() -> None:
+    for number in (
+        itertools.count() if scenario.get("flood") == "endless" else range(scenario.get("flood", 0))
+    ):
+        put(t="log", level="warn", text=f"{number} {'x' * 200}")
+
+
 def case(words: list[str]) -> None:
     number, bench, pairs = int(words[0]), words[1], words[2:]
+    if "refuses" in scenario:
+        put(t="end", id=number, status="failed", reason=scenario["refuses"])
+        return
     params = {p["name"]: p["default"] for p in BENCHES[bench][0] + COMMON}
     given = dict(pair.split("=") for pair in pairs)
     for name, value in given.items():
         params[name] = int(value) if value.isdigit() else value
     put(t="case", id=number, bench=bench, params=params)
-    put(
-        t="progress", id=number, n=10, min=100, p50=110, p99=120, max=130, hz=10**9, overhead=20,
-        batch=1, done=500,
-    )  # fmt: skip
-    reason = strike() if scenario.get("at") == number else None
+    if not scenario.get("quiet"):
+        progress(number)
+    flood()
+    reason = strike() if scenario.get("at") == number and "fate" in scenario else None
+    if scenario.get("at") == number:
+        pause(number, scenario.get("pause", 0))
     result(number, bench, params)
     evidence = {
         "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0, "tasks": 1,
@@ -176,16 +209,24 @@ def case(words: list[str]) -> None:
     put(t="end", id=number, status=status, reason=reason, evidence=evidence, load=rates)
 
 
+def begin() -> None:
+    put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
+    told = {"cpu.model": "Imaginary", "kernel.release": "1.0", **scenario.get("conditions", {})}
+    put(t="conditions", values=told)
+
+
 def serve() -> None:
     State.wire = scenario.get("wire", {})
     hello()
-    put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
-    put(t="conditions", values={"cpu.model": "Imaginary", "kernel.release": "1.0"})
+    if "refuses" not in scenario:
+        begin()
     cases = 0
     while not State.stopped and (line := sys.stdin.readline()):
         words = line.split()
         if words[0] == "bye":
             break
+        if words[0] == "progress":
+            State.progress = words[1] != "0"
         if words[0] == "load":
             load(words[1:])
         if words[0] == "case":

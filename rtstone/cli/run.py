@@ -14,15 +14,14 @@ from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, measure, measured_cpus
-from rtstone.model import suite
-from rtstone.model.assemble import gathered
+from rtstone.measure import Listener, measure, measured_cpus, not_the_same
+from rtstone.model import identity, suite
+from rtstone.model.assemble import Assembly, gathered
 from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.plan import Plan, run_id
 from rtstone.planning import Wish, planned
 from rtstone.store.index import find as find_run
-from rtstone.store.index import forget
 from rtstone.store.rundir import RUN, RunDirectory, load
 from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
@@ -177,13 +176,35 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     if (path / RUN).exists() and load(path).status == "complete":
         raise UsageError(f"the run is complete, {path}; there is nothing to resume")
     directory, plan, logs = RunDirectory.resume(path)
-    forget(plan.run_id)
-    target = find(plan.target.name)
+    try:
+        earlier = gathered(plan, *logs)
+        target, cpus = _same_target(plan, earlier)
+    except BaseException:
+        directory.close()
+        raise
     run, error = measure(
-        plan, target, cpus=measured_cpus(plan, target), directory=directory,
-        listener=listener_for(request.json), interrupt=interrupt, earlier=gathered(plan, *logs),
+        plan, target, cpus=cpus, directory=directory,
+        listener=listener_for(request.json), interrupt=interrupt, earlier=earlier,
     )  # fmt: skip
     return _show(request, run, directory, error)
+
+
+def _same_target(plan: Plan, earlier: Assembly) -> tuple[Target, frozenset[int] | None]:
+    """The target that a run is to go on with, and the CPUs.  Raises UsageError.
+
+    It must be what the run began on, as far as can be told before its agent starts.
+    """
+    target = find(plan.target.name)
+    then = identity.of_target(plan.target.detail, plan.surroundings)
+    now = identity.of_target(target.detail(), target.surroundings())
+    if differs := identity.difference(then, now):
+        raise not_the_same(differs)
+    if earlier.valid() and (unknown := earlier.known.lacking()):
+        raise UsageError(
+            "what the run began on is not known, for records of its agent were lost: "
+            f"{', '.join(unknown)}; run anew"
+        )
+    return target, measured_cpus(plan, target)
 
 
 def _nothing(target: str, reason: str) -> Run:

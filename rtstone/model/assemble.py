@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -25,6 +25,7 @@ from rtstone.model.documents import (
 )
 from rtstone.model.flags import Seen, flags
 from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.model.identity import Heads
 from rtstone.model.interval import STATISTICS, ends
 from rtstone.model.loads import NONE, lacking
 from rtstone.model.plan import Case, Plan
@@ -32,6 +33,12 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
 INSTRUCTIONS = "instructions"
+WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
+SERIES = 4096  # of a case, that are kept: more than there are CPUs
+LETTERS = 1000  # of a warning
+STOPPED = "stopped"  # the agent's reason for a case that it was told to end
+
+_T = TypeVar("_T")
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
@@ -73,6 +80,12 @@ class _Seen:
         self.results: list[wire.Result] = []
         self.end: wire.End | None = None
 
+    @property
+    def began(self) -> bool:
+        """False for a case that the agent refused before it measured anything."""
+        refused = self.end is not None and self.end.status == "failed" and not self.results
+        return self.params is not None or not refused
+
 
 class Assembly:
     """Gathers the lines of one run; pure, and blind to where they come from.
@@ -88,8 +101,11 @@ class Assembly:
         self._ids = {case.id for case in plan.cases}
         self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._place: dict[int, tuple[int, str]] = {}  # seq: case, "start" | "mid" | "end"
+        self._latest: tuple[int, str] | None = None
         self._warnings: list[str] = list(earlier._warnings) if earlier else []
         self._loads: list[wire.Loaded] = list(earlier._loads) if earlier else []
+        self._most_loads = len(self._loads) + len(plan.cases)
+        self._left_out: Counter[str] = Counter(earlier._left_out if earlier else ())
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
@@ -190,14 +206,15 @@ class Assembly:
             case wire.Conditions() as conditions:
                 self.conditions = conditions
             case wire.Loaded() as loaded:
-                self._loads.append(loaded)
+                self._keep("answers to loads", self._loads, loaded, self._most_loads)
             case wire.Log("warn", text):
-                self._warnings.append(text)
+                short = text if len(text) <= LETTERS else f"{text[:LETTERS]}…"
+                self._keep("warnings", self._warnings, short, WARNINGS)
             case wire.Case(id, _, params):
                 self._seen[id].params = params
                 self._at(record.seq, id, "start")
             case wire.Result() as result:
-                self._seen[result.id].results.append(result)
+                self._keep("results", self._seen[result.id].results, result, SERIES)
                 self._at(record.seq, result.id, "mid")
             case wire.Progress(id) | wire.Raw(id):
                 self._at(record.seq, id, "mid")
@@ -207,11 +224,19 @@ class Assembly:
             case wire.Bye() as bye:
                 self.bye = bye
 
+    def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
+        """Adds one, unless there are so many that only their number is kept."""
+        if len(kept) < most:
+            kept.append(one)
+        else:
+            self._left_out[what] += 1
+
     def _asked_for(self, wire_id: int) -> bool:
         return self._plan.case_of(wire_id) in self._ids
 
     def _at(self, seq: int, case: int, kind: str) -> None:
-        self._place[seq] = (case, kind)
+        if (case, kind) != self._latest or kind != "mid":  # a case may have any number of these
+            self._place[seq] = self._latest = (case, kind)
         self.ended = max(self.ended, case if kind == "end" else case - 1)
 
     def _costs(self) -> dict[int, Defect]:
@@ -283,19 +308,29 @@ class Assembly:
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str
     ) -> tuple[Status, str | None]:
+        end = self._seen[case.id].end
+        if end and end.status != "ok" and end.reason not in {None, STOPPED}:
+            return _STATUS.get(end.status, "failed"), end.reason  # the agent's, whatever was lost
+        if why := self._incomplete(case, damage, unstarted):
+            return "incomplete", why
+        assert end is not None
+        return _STATUS.get(end.status, "failed"), end.reason
+
+    def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
+        """Why a case is, None if it is whole."""
         seen = self._seen[case.id]
         if damage:
-            return "incomplete", f"wire: {damage}"
+            return f"wire: {damage}"
         if seen.end is None:
             started = seen.params is not None or seen.results
-            return "incomplete", "did not end" if started else f"not run: {unstarted}"
-        if seen.end.status == "failed" and seen.end.reason == "stopped":
-            return "incomplete", "stopped"
+            return "did not end" if started else f"not run: {unstarted}"
+        if seen.end.status == "failed" and seen.end.reason == STOPPED:
+            return STOPPED
         if self.clock is None:
-            return "incomplete", "wire: the clock record was lost, so the unit is not known"
+            return "wire: the clock record was lost, so the unit is not known"
         if seen.end.status == "ok" and case.load != NONE and (lack := lacking(seen.end.load)):
-            return "incomplete", f"load {case.load}: {lack}"
-        return _STATUS.get(seen.end.status, "failed"), seen.end.reason
+            return f"load {case.load}: {lack}"
+        return None
 
     def _unit(self) -> str:
         if self._instructions_per_s:
@@ -376,7 +411,7 @@ class Assembly:
         if missing and not reason:
             verb = "is" if missing == 1 else "are"
             reason = f"{missing} of {len(results)} results {verb} incomplete"
-        if not reason and (lost := self._lost()):
+        if not reason and (lost := self.lost()):
             reason = f"wire: records of the agent were lost: {', '.join(lost)}"
         return Run(
             run_id=self._plan.run_id,
@@ -411,16 +446,28 @@ class Assembly:
             cases = [str(case) for case in sorted(hit)]
             what = f"costs case {', '.join(cases)}" if cases else "costs no case"
             notes.append(f"wire: {told}; {what}")
-        return notes
+        return notes + [
+            f"{number} more {what} of the agent are left out; they are in its log"
+            for what, number in self._left_out.items()
+        ]
 
-    def _lost(self) -> list[str]:
-        """The records about the whole run that are not here."""
+    def lost(self) -> list[str]:
+        """The records about all cases that are not here, though they must have been sent."""
         if not self.left:
             return []
-        heads: dict[str, wire.Body | None] = {"hello": self.hello}
-        if self._plan.cases:  # before the first of which they are sent
-            heads |= {"clock": self.clock, "conditions": self.conditions}
-        return [name for name, record in heads.items() if record is None]
+        # But for the first they come before the first case that is not refused.
+        began = any(seen.began for seen in self._seen.values())
+        return [name for name in self.heads.lacking() if began or name == "hello"]
+
+    @property
+    def heads(self) -> Heads:
+        """The records about all cases."""
+        return Heads(self.hello, self.clock, self.conditions)
+
+    @property
+    def known(self) -> Heads:
+        """The same, also of earlier logs."""
+        return self.heads.or_else(self.earlier.known) if self.earlier else self.heads
 
     def _conditions(self) -> dict[str, Any]:
         return (self.conditions.values if self.conditions else {}) | self._plan.surroundings

@@ -44,7 +44,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     limited its cases to, in s, where its publication measured for longer.  ``environment``: what
     `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
     conditions that the agent cannot tell.  ``turn``: its place in a comparison that measures.
-    ``until``: each case is run in rounds, which are cases of their own on the wire.
+    ``until``: each case is run in rounds, which are cases of their own on the wire.  ``arrival``:
+    its number in the order in which the store took up its runs, as clocks may go back; 0: it is
+    older than these numbers.
     """
 
     schema: str = SCHEMA
@@ -65,6 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     surroundings: dict[str, str | None] = {}
     turn: Turn | None = None
     until: Until | None = None
+    arrival: int = 0
 
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
         """A round of a case, from 1, as it goes over the wire; the case itself if it has none."""

@@ -33,6 +33,7 @@ from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
 SHIPPED = resources.path("suites")
+RAW = 10_000_000  # samples that an agent keeps one by one
 
 
 class Wanted(NamedTuple):
@@ -122,11 +123,18 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
             wanted.append(Wanted(name, {}))
         elif name in suites or name.endswith(".toml"):
             wanted += load(suites.get(name, Path(name))).cases
-        elif Path(name).is_file():
+        elif _is_file(name):
             raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
         else:
             raise unknown("suite or bench", name, [*suites, *benches])
     return wanted
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # no file can have that name
+        return False
 
 
 def expand(
@@ -266,8 +274,15 @@ def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
 
 
 def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:
-    """Raises UsageError for a case that nothing would end."""
+    """Raises UsageError for a case that nothing would end, or that there is no room for."""
+    place = f"in bench '{table.id}'{f', {where}' if where else ''}"
     limits = [param for param in table.params if param.name in {"samples", "time"}]
-    if limits and not any(params.get(limit.name, limit.default) for limit in limits):
-        place = f"in bench '{table.id}'{f', {where}' if where else ''}"
+    given = {limit.name: params.get(limit.name, limit.default) for limit in limits}
+    if limits and not any(given.values()):
         raise UsageError(f"neither samples nor time sets an end, {place}; give one above 0")
+    raw, samples = params.get("raw"), given.get("samples")
+    if raw and isinstance(samples, int) and not 0 < samples <= RAW:
+        raise UsageError(
+            f"raw=1 keeps every sample and needs their number, up to {RAW}, {place}; "
+            "give -p samples=N, and time as a limit"
+        )

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from rtstone.errors import TargetError
 from rtstone.simulate.documents import Breakdown, Point
 from rtstone.simulate.engine import Simulator
 from rtstone.simulate.taskset import Ints, Rules, TaskSet
+from rtstone.simulate.workers import shared_out
 from rtstone.simulate.workload import Shape, Workload, draw, fill, scaled
 
 CHUNK = 50  # sets that a worker simulates at a time
@@ -129,7 +123,9 @@ def run(
     """Simulates everything; the same for any number of workers.  Raises TargetError."""
     todo = list(chunks(study))
     parts: dict[tuple[int, int | None], list[Ints]] = {}
-    for done, (chunk, part) in enumerate(zip(todo, _carried_out(todo, workers), strict=True), 1):
+    alone = workers == 1 or len(todo) == 1
+    made = map(work, todo) if alone else shared_out(work, todo, workers)
+    for done, (chunk, part) in enumerate(zip(todo, made, strict=True), 1):
         parts.setdefault((chunk.n, chunk.ppm), []).append(part)
         if progress:
             progress(done, len(todo))
@@ -142,31 +138,6 @@ def run(
             else:
                 points.append(_point(rules.policy, n, ppm, numbers[:, index]))
     return points, breakdowns
-
-
-def _carried_out(todo: list[Chunk], workers: int) -> Iterator[Ints]:
-    if workers == 1 or len(todo) == 1:
-        yield from map(work, todo)
-        return
-    pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
-    )
-    try:
-        yield from pool.map(work, todo)
-    except BrokenProcessPool as error:
-        raise TargetError(
-            "a worker of the simulation was killed, of memory or by hand; "
-            "try again with --workers 1"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    """A worker leaves Ctrl-C to its parent, and ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 def _point(policy: str, n: int, ppm: int, rows: Ints) -> Point:

@@ -11,22 +11,23 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import UsageError
-from rtstone.store.rundir import PLAN, RUN, holds_run, home, runs
+from rtstone.store.rundir import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_VERSION = 2  # of the table; another one is made anew from the directories
+_VERSION = 3  # of the table; another one is made anew from the directories
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
-    results INTEGER, benches TEXT
+    results INTEGER, benches TEXT, arrival INTEGER
 ) WITHOUT ROWID"""
 
 
 class Entry(NamedTuple):
     """One run; ``ok`` of its ``results`` are.  ``benches``: their ids, parted by blanks.
 
-    ``status`` is "unfinished" while it has no document, and the counts are 0 then.
+    ``status`` is "unfinished" while it has no document, and the counts are 0 then.  ``arrival``:
+    as in the plan.
     """
 
     run_id: str
@@ -37,10 +38,11 @@ class Entry(NamedTuple):
     ok: int
     results: int
     benches: str
+    arrival: int = 0
 
 
 def entries() -> list[Entry]:
-    """All runs, oldest first, brought up to date with the directories."""
+    """All runs in the order of their arrival, brought up to date with the directories."""
     try:
         return _indexed(home() / "index.db")
     except sqlite3.Error as error:
@@ -51,6 +53,11 @@ def entries() -> list[Entry]:
             with suppress(sqlite3.Error):
                 return _indexed(home() / "index.db")
     return _indexed(":memory:")  # a place that cannot be written: slower, not wrong
+
+
+def arrivals() -> int:
+    """The number of the run that arrived last, 0 if there is none."""
+    return max((entry.arrival for entry in entries()), default=0)
 
 
 def forget(run_id: str) -> None:
@@ -99,13 +106,17 @@ def _indexed(path: Path | str) -> list[Entry]:
             database.execute(_TABLE)
             database.execute(f"PRAGMA user_version={_VERSION}")
         _refresh(database)
-        rows = database.execute(f"SELECT {', '.join(Entry._fields)} FROM runs ORDER BY run_id")
-        return [Entry(*row) for row in rows]
+        columns = ", ".join(Entry._fields)
+        rows = database.execute(f"SELECT {columns} FROM runs ORDER BY arrival, run_id").fetchall()
+    try:
+        return msgspec.convert(rows, list[Entry])
+    except msgspec.ValidationError as error:
+        raise sqlite3.DatabaseError("not what was written") from error
 
 
 def _refresh(database: sqlite3.Connection) -> None:
     """Adds new directories, takes out those that have gone, looks again at the unfinished."""
-    there = {path.name for path in runs().glob("*") if _readable(path)}
+    there = {name for name in _names() if _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
     read = [entry for entry in map(_read, fresh) if entry]
@@ -117,6 +128,12 @@ def _refresh(database: sqlite3.Connection) -> None:
     database.executemany(f"INSERT OR REPLACE INTO runs VALUES ({places})", read)
     database.executemany("DELETE FROM runs WHERE run_id = ?", gone)
     database.execute("COMMIT")
+
+
+def _names() -> list[str]:
+    with suppress(OSError):  # there is none yet, or it is nobody's to look into
+        return [path.name for path in runs().iterdir()]
+    return []
 
 
 def _readable(path: Path) -> bool:
@@ -139,7 +156,7 @@ class _Result(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The members that plan and document share, two of the document and one of the plan."""
+    """The members that plan and document share, two of the document and two of the plan."""
 
     created: str
     target: _Target
@@ -147,15 +164,23 @@ class _Head(msgspec.Struct):
     status: str = "unfinished"
     results: list[_Result] = []
     cases: list[_Case] = []
+    arrival: int = 0
 
 
 def _read(name: str) -> Entry | None:
-    path = runs() / name
-    for file in (path / RUN, path / PLAN):
-        with suppress(OSError, msgspec.MsgspecError):
-            head = msgspec.json.decode(file.read_bytes(), type=_Head)
-            ok = sum(result.status == "ok" for result in head.results)
-            what = (head.created, head.suite, head.target.name, head.status)
-            benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
-            return Entry(name, *what, ok, len(head.results), " ".join(sorted(benches)))
+    """What the document says, or else the plan; None if neither can be read."""
+    plan = _head(runs() / name / PLAN)
+    head = _head(runs() / name / RUN) or plan
+    if head is None:
+        return None
+    ok = sum(result.status == "ok" for result in head.results)
+    what = (head.created, head.suite, head.target.name, head.status)
+    benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
+    arrival = plan.arrival if plan else 0
+    return Entry(name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival)
+
+
+def _head(path: Path) -> _Head | None:
+    with suppress(OSError, *UNREADABLE):
+        return msgspec.json.decode(regular(path, LARGEST), type=_Head)
     return None

@@ -4,25 +4,35 @@ plan.json   what was asked, written first
 wire.log    the agent's lines as they came; on disk at each case end
 wire-2.log  the same after the run was resumed, and so on
 run.json    the document, written last and at once; made from the others if it is missing
+
+What is written is made anew and never through a link: the directory may be somebody else's.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gc
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from rtstone.errors import StoreError, UsageError
 from rtstone.model.documents import SCHEMA, Run
 from rtstone.model.plan import Plan
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
+NEW = ".new"  # behind the name of a file that is not yet whole
+LARGEST = 1 << 30  # bytes; nothing larger is a document
+
+# What decoding raises: also for letters that are none, and for what is nested too deeply.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _T = TypeVar("_T")
 
@@ -43,19 +53,30 @@ def runs() -> Path:
 class RunDirectory:
     """The directory of a run that goes on."""
 
+    begun = True  # False: nothing has been changed yet, and what is appended waits for `begin`
+    _held: bytearray  # this
+    _next: str  # name of the log that `begin` makes
+    _run_id: str
+
     def __init__(self, plan: Plan, out: Path | None = None) -> None:
         """Makes the directory: ``out``, which must be empty or new, else one in ``runs()``.
 
-        Raises UsageError if that is impossible: nothing has been measured yet.
+        Raises UsageError if that is impossible: nothing has been measured yet, and nothing is left.
         """
+        from rtstone.store.index import arrivals
+
+        plan = structs.replace(plan, arrival=arrivals() + 1)
         self.path = (out or runs() / plan.run_id).absolute()
+        fresh: list[Path] = []
         try:
+            fresh += [path for path in (self.path, *self.path.parents) if not path.exists()]
             self.path.mkdir(parents=True, exist_ok=out is not None)
-            if any(self.path.iterdir()):
-                raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
-            _write(self.path / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
-            self._begin(LOG)
+            self._place = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            self._begin(plan)
         except OSError as error:
+            for path in fresh:
+                with suppress(OSError):
+                    path.rmdir()
             raise UsageError(
                 f"results cannot be stored, {self.path}: {error.strerror}; "
                 "name a writable place with --out DIR or RTSTONE_HOME"
@@ -63,36 +84,67 @@ class RunDirectory:
         if out is not None:
             self._make_known(plan.run_id)
 
+    def _begin(self, plan: Plan) -> None:
+        """Writes the plan and opens the log, or leaves the directory as it was.
+
+        Raises OSError, and UsageError if it is not empty.
+        """
+        made: list[str] = []
+        try:
+            if any(self.path.iterdir()):
+                raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
+            made = [LOG, PLAN]
+            _write(self._place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+            self._log = _new_log(self._place, LOG, self.path)
+        except (OSError, UsageError):
+            for name in made:
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=self._place)
+            os.close(self._place)
+            raise
+
     @classmethod
     def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
         """The directory of a run to go on with, its plan, and its logs so far.
 
-        Its document is taken away until there is a new one.  Raises UsageError.
+        It is this process's from now on, but nothing in it changes before ``begin``.
+        Raises UsageError.
         """
         self = cls.__new__(cls)
         self.path = path.resolve()
+        self.begun, self._held = False, bytearray()
         try:
-            plan = _decode(self.path / PLAN, Plan, None)
-            logs = [log.read_bytes() for log in _logs(self.path)]
-            self._begin_after(len(logs))
-            (self.path / RUN).unlink(missing_ok=True)
+            logs = _logs(self.path)
+            self._next = f"wire-{len(logs) + 1}.log" if logs else LOG
+            with ExitStack() as files:
+                self._log = files.enter_context(_opened((logs or [self.path / PLAN])[-1]))
+                _lock(self._log, self.path)
+                plan = _decode(self.path / PLAN, Plan, None)
+                texts = [regular(log) for log in logs]
+                self._run_id = plan.run_id
+                self._place = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+                files.pop_all()
         except OSError as error:
             raise UsageError(f"cannot resume run, {path}: {error.strerror}") from error
-        return self, plan, logs or [b""]
+        return self, plan, texts or [b""]
 
-    def _begin_after(self, logs: int) -> None:
-        """Opens the next log.  Raises UsageError if another process still writes the last one."""
-        if not logs:
-            self._begin(LOG)
-            return
-        with _logs(self.path)[logs - 1].open("rb") as last:
-            _lock(last, self.path)
-            self._begin(f"wire-{logs + 1}.log")
+    def begin(self) -> None:
+        """Begins the next log of a resumed run with what was held back.  Raises StoreError.
 
-    def _begin(self, log: str) -> None:
-        self._log = (self.path / log).open("ab", buffering=0)
-        _lock(self._log, self.path)
-        _sync_directory(self.path)
+        The document goes: until there is a new one it is made from the logs, which hold it all.
+        """
+        from rtstone.store.index import forget
+
+        try:
+            log = _new_log(self._place, self._next, self.path)
+            with suppress(FileNotFoundError):
+                os.unlink(RUN, dir_fd=self._place)
+        except OSError as error:
+            raise self._lost(error) from error
+        self._log.close()
+        self._log, self.begun = log, True
+        forget(self._run_id)
+        self.append(bytes(self._held))
 
     def _make_known(self, run_id: str) -> None:
         """Lets `last` and `list runs` find a directory elsewhere; not worth failing for."""
@@ -104,6 +156,9 @@ class RunDirectory:
 
     def append(self, line: bytes) -> None:
         """Adds one of the agent's lines.  Raises StoreError."""
+        if not self.begun:
+            self._held += line
+            return
         try:
             rest = memoryview(line)
             while rest:
@@ -120,16 +175,24 @@ class RunDirectory:
 
     def finish(self, run: Run) -> None:
         """Writes the document, whole or not at all.  Raises StoreError."""
-        self._log.close()
-        temporary = self.path / (RUN + ".new")
+        temporary = RUN + NEW
         try:
-            _write(temporary, msgspec.json.encode(run))
-            temporary.replace(self.path / RUN)
-            _sync_directory(self.path)
+            with suppress(FileNotFoundError):  # left by a host that was killed, or planted
+                os.unlink(temporary, dir_fd=self._place)
+            _write(self._place, temporary, msgspec.json.encode(run))
+            os.replace(temporary, RUN, src_dir_fd=self._place, dst_dir_fd=self._place)
+            os.fsync(self._place)
         except OSError as error:
             with suppress(OSError):
-                temporary.unlink()
+                os.unlink(temporary, dir_fd=self._place)
             raise self._lost(error) from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Lets others go on with the run."""
+        self._log.close()
+        os.close(self._place)
 
     def _lost(self, error: OSError) -> StoreError:
         return StoreError(
@@ -144,7 +207,7 @@ def holds_run(path: Path) -> bool:
         return (path / PLAN).exists() or (path / RUN).exists()
     except PermissionError:
         raise
-    except OSError:  # no name of a file, being too long
+    except (OSError, ValueError):  # no name of a file, being too long, or with a zero in it
         return False
 
 
@@ -156,10 +219,35 @@ def load(path: Path) -> Run:
         from rtstone.model.assemble import replay
 
         plan = _decode(path / PLAN, Plan, None)
-        first, *later = [log.read_bytes() for log in _logs(path)] or [b""]
+        first, *later = [regular(log) for log in _logs(path)] or [b""]
         return replay(plan, first, *later)
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
+
+
+def regular(path: Path, largest: int | None = None) -> bytes:
+    """The content of a file.  Raises OSError also for what may never end, as a pipe."""
+    with _opened(path) as file:
+        if largest is not None and os.fstat(file.fileno()).st_size > largest:
+            raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
+        return file.read()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
+    return os.fdopen(handle, "rb")
+
+
+def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
+    """A log that is this process's as long as it is open.  Raises OSError, UsageError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    log = os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "ab", buffering=0)
+    _lock(log, path)
+    os.fsync(place)
+    return log
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
@@ -181,14 +269,15 @@ def _logs(path: Path) -> list[Path]:
 
 
 def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
-    data = path.read_bytes()
+    data = regular(path, LARGEST)
     try:
         if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
             raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
         with _uncollected():
             return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"not a readable {path.name}, {path}: {error}") from error
+    except UNREADABLE as error:
+        again = "; without it the document is made from the logs" if path.name == RUN else ""
+        raise UsageError(f"not a readable {path.name}, {path}: {error}{again}") from error
 
 
 @contextmanager
@@ -207,16 +296,10 @@ class _Schema(msgspec.Struct):
     schema: str = ""
 
 
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
+def _write(place: int, name: str, data: bytes) -> None:
+    """A new file in a directory, on the disk when this returns.  Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -13,7 +13,10 @@ from rtstone.store.rundir import load, runs
 
 def several(text: str) -> list[str]:
     """RUN,RUN,... unless a file has that name."""
-    return [text] if Path(text).exists() else text.split(",")
+    try:
+        return [text] if Path(text).exists() else text.split(",")
+    except (OSError, ValueError):  # no file can
+        return text.split(",")
 
 
 def named(names: Sequence[str]) -> list[Run | list[Run]]:

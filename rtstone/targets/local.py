@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from contextlib import AbstractContextManager, nullcontext, suppress
+from hashlib import sha256
 from pathlib import Path
 
 from rtstone.targets.base import Link, Options, Target
@@ -12,6 +13,7 @@ from rtstone.targets.process import BUILT, Process, digest
 from rtstone.wire.records import Facts
 
 CPUS = 1024  # the agent counts no further
+MACHINE_ID = Path("/etc/machine-id")
 SWEEP_S = 5.0  # an agent has removed by then what a dead one left
 
 
@@ -48,8 +50,17 @@ class Local(Target):
         return table()
 
     def detail(self) -> dict[str, str | int | None]:
-        """The hash of the agent's binary, None if it cannot be read."""
-        return {"agent_sha256": digest(self._program)}
+        """The hash of the agent's binary and a name of the machine, None if it cannot be read."""
+        return {"agent_sha256": digest(self._program), "machine": _machine()}
+
+
+def _machine() -> str | None:
+    """What tells this installation from every other; machine-id itself is not to be passed on."""
+    try:
+        told = MACHINE_ID.read_bytes().strip()
+    except OSError:
+        return None
+    return sha256(b"rtstone " + told).hexdigest()[:16] if told else None
 
 
 def usable_cpus() -> set[int]:

@@ -26,12 +26,13 @@ LAST_WORDS = 300  # bytes of the agent's stderr in an error
 class Process(Link):
     """A program with its arguments, in a session of its own.
 
-    ``advice``: what to do if there is no such program.  Raises TargetError if it does not start.
+    ``advice``: what to do if there is no such program.  ``files``: descriptors that it gets, by
+    their numbers.  Raises TargetError if it does not start.
     """
 
     noun = "the agent"  # what it is, for messages
 
-    def __init__(self, command: Sequence[str], advice: str) -> None:
+    def __init__(self, command: Sequence[str], advice: str, files: Sequence[int] = ()) -> None:
         self._buffer = bytearray()
         self._scanned = 0  # so much of it holds no line end
         self._kill_at: float | None = None
@@ -47,6 +48,7 @@ class Process(Link):
                 stdout=subprocess.PIPE,
                 stderr=self._words,
                 bufsize=0,
+                pass_fds=files,
                 start_new_session=True,  # the terminal's Ctrl-C is for the host alone
             )
         except OSError as error:
@@ -64,6 +66,8 @@ class Process(Link):
         line = self._take_line()
         if line is not None:
             return line
+        if self._kill_at is not None and time.monotonic() > self._kill_at:
+            self._signal(signal.SIGKILL)  # also of one that has more and more to say
         more = self._more(timeout)
         if more is None:
             return None
@@ -73,11 +77,10 @@ class Process(Link):
     def _more(self, timeout: float) -> bytes | None:
         """What has come within ``timeout`` s; b"" at the end, None before it."""
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], timeout)
-        if ready:
+        waiting = select.poll()  # select() ends at the 1024th open file
+        waiting.register(self._process.stdout, select.POLLIN)
+        if waiting.poll(timeout * 1000):
             return os.read(self._process.stdout.fileno(), 1 << 16)
-        if self._kill_at is not None and time.monotonic() > self._kill_at:
-            self._signal(signal.SIGKILL)
         # A child of a dead agent may hold the pipe open, so its end is not awaited.
         return b"" if self._dead() else None
 

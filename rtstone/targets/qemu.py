@@ -7,6 +7,7 @@ are the same to the instruction, however busy this machine is.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,8 +16,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.lab import images, kernels, systems
@@ -98,7 +100,7 @@ class Qemu(Target):
             # The same source makes the same tables, and a kernel takes seconds to boot.
             return Local().start(options)
         lines = ("list", commands.BYE) if options.catalogue else options.script
-        return _Emulator(lambda place: self._command(place, lines), self.system.board.name)
+        return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
 
     def cpus(self) -> frozenset[int]:
         """The one there is."""
@@ -117,11 +119,30 @@ class Qemu(Target):
             "shift": board.shift if self._icount else None,
             "instructions_per_s": board.instructions_per_s if self._icount else None,
             "qemu": self._version,
+            "emulator_sha256": digest(Path(shutil.which(board.emulator) or board.emulator)),
+            "emulator_command": self._words(),
             "kernel": kernel and kernel.release,
             "kernel_sha256": kernel and kernel.sha256,
+            "initramfs_sha256": kernel and sha256(images.linux(kernel, b"")).hexdigest(),
             "image_sha256": None if kernel else digest(self._image),
             "agent_sha256": digest(self._image),
         }
+
+    def _words(self) -> str:
+        """The emulator's command line, whatever its files are called and the seed is."""
+        linux = self.system.kernel is not None
+        return " ".join(
+            systems.command(
+                self.system,
+                image=Path("image"),
+                initramfs=Path("initramfs") if linux else None,
+                script=None if linux else Path("script"),
+                preempt=self._preempt,
+                seed=0,
+                icount=self._icount,
+                serial=f"file:{CONSOLE}",
+            )
+        )
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -157,8 +178,8 @@ class Qemu(Target):
             raise TargetError(f"{board.emulator} is of {found[0]}; the lab needs {oldest} or later")
         return found[0].removeprefix("version ")
 
-    def _command(self, directory: Path, lines: Sequence[str]) -> list[str]:
-        """The emulator's command line; what it reads is written to ``directory``."""
+    def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
+        """The emulator's command line; what it reads is among ``files``, as is its console."""
         assert self._version
         if not self._image.exists():
             raise TargetError(
@@ -167,11 +188,10 @@ class Qemu(Target):
         text = "".join(f"{line}\n" for line in lines).encode("ascii")
         image, initramfs, script = self._image, None, None
         if self.system.kernel:
-            image, initramfs = self._kernel.image, directory / "initramfs"
-            initramfs.write_bytes(images.linux(self._kernel, text))
+            image = self._kernel.image
+            initramfs = files.holding(images.linux(self._kernel, text))
         else:
-            script = directory / "script"
-            script.write_bytes(SCRIPT_MARK + text + b"\0")
+            script = files.holding(SCRIPT_MARK + text + b"\0")
         return systems.command(
             self.system,
             image=image,
@@ -180,7 +200,7 @@ class Qemu(Target):
             preempt=self._preempt,
             seed=self._seed,
             icount=self._icount,
-            serial=f"file:{directory / CONSOLE}",
+            serial=f"file:{files.console}",
         )
 
 
@@ -207,20 +227,66 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     return given
 
 
+class _Files:
+    """Files without names, for an emulator that gets their descriptors: nothing can be left."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self.written: IO[bytes] = self._new()
+        self.numbers = [self.written.fileno()]
+
+    @property
+    def console(self) -> Path:
+        """What the emulator is to write to."""
+        return _path(self.written)
+
+    def holding(self, data: bytes) -> Path:
+        """A file to read.  Raises TargetError if there is no room for it."""
+        try:
+            file = self._new()
+            file.write(data)
+            file.flush()
+        except OSError as error:
+            raise _no_file(error) from error
+        self.numbers.append(file.fileno())
+        return _path(file)
+
+    def close(self) -> None:
+        """Gives them back."""
+        self._open.close()
+
+    def _new(self) -> IO[bytes]:
+        try:
+            return self._open.enter_context(tempfile.TemporaryFile())
+        except OSError as error:
+            raise _no_file(error) from error
+
+
+def _path(file: IO[bytes]) -> Path:
+    """Its name for a process that has it open by the same number."""
+    return Path(f"/proc/self/fd/{file.fileno()}")
+
+
+def _no_file(error: OSError) -> TargetError:
+    place = tempfile.gettempdir()
+    return TargetError(f"no temporary file for the emulator, in {place}: {error.strerror}")
+
+
 class _Emulator(Process):
     """A running emulator whose console is a file: a pipe that is full would hold up the guest."""
 
-    def __init__(self, command: Callable[[Path], list[str]], board: str) -> None:
-        """``command`` gets a directory of this run's own; ``board``: for messages."""
+    def __init__(self, command: Callable[[_Files], list[str]], board: str) -> None:
+        """``command`` gets this run's own files; ``board``: for messages."""
         self.noun = f"the emulated {board}"
         self._noise: list[bytes] = []
-        with ExitStack() as files:
-            name = files.enter_context(tempfile.TemporaryDirectory(prefix="rtstone-"))
-            console = Path(name) / CONSOLE
-            console.touch()
-            self._console = files.enter_context(console.open("rb", buffering=0))
-            super().__init__(_bound_to_this(command(Path(name))), "see `rtstone lab list`")
-            self._files = files.pop_all()
+        self._seen = 0  # bytes of the console
+        with ExitStack() as stack:
+            files = _Files()
+            stack.callback(files.close)
+            words = _bound_to_this(command(files))
+            super().__init__(words, "see `rtstone lab list`", files.numbers)
+            self._files = stack.pop_all()
+            self._console = files.written
 
     def close(self) -> None:
         """Ends the emulator and removes its files."""
@@ -231,7 +297,8 @@ class _Emulator(Process):
         end = time.monotonic() + timeout
         while True:
             dead = self._dead()  # first, so that nothing comes behind what is read now
-            if more := self._console.read(1 << 20):
+            if more := os.pread(self._console.fileno(), 1 << 20, self._seen):
+                self._seen += len(more)
                 return more
             if dead:
                 return b""

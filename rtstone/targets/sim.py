@@ -25,6 +25,7 @@ class Sim(Target):
         super().__init__(argument)
         self.name = "sim" if argument is None else f"sim:{argument}"
         self._model = simulated.find(DEFAULT if argument is None else argument)
+        self._hash = digest(self._model.path)  # now: it is not read again
         self._program = BUILT / "rtstone-agent-sim"
         self.agent = str(self._program)
 
@@ -51,7 +52,7 @@ class Sim(Target):
             "title": self._model.title,
             "label": self._model.label,
             "source": self._model.source or None,
-            "model_sha256": digest(self._model.path),
+            "model_sha256": self._hash,
             "agent_sha256": digest(self._program),
         }
 

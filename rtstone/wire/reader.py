@@ -116,7 +116,7 @@ class Reader:
             self.damaged = False
         try:
             return Record(seq, decode_body(json))
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             insort(self._gaps, Defect("malformed", seq, seq), key=_first)
             return None
 

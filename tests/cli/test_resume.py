@@ -11,19 +11,33 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.model.documents import Run
+from rtstone.errors import TargetError
+from rtstone.model.documents import Run, Target
 from rtstone.model.plan import Plan
-from rtstone.store.index import entries, find
+from rtstone.store.index import entries, find, forget
 from rtstone.store.rundir import RunDirectory, load
+from rtstone.system import tune
+from rtstone.targets import find as find_target
+from rtstone.targets import local
 from tests.conftest import Cli, Fake
 from tests.wire.writer import Writer
 
 GRID = ("run", "ctx.ballast", "-p", "ballast=0,1,33")
-HELLO = {
+HELLO: dict[str, object] = {
     "t": "hello", "wire": 1, "agent": "0", "source": "00ff00ff00ff00ff", "port": "fake",
     "os": "Fake 1.0", "arch": "none", "compiler": "none", "flags": "-O2", "caps": ["heap"],
 }  # fmt: skip
-CLOCK = {"t": "clock", "source": "fake", "hz": 10**9, "granule": 1, "overhead": 20}
+CLOCK: dict[str, object] = {
+    "t": "clock",
+    "source": "fake",
+    "hz": 10**9,
+    "granule": 1,
+    "overhead": 20,
+}
+CONDITIONS: dict[str, object] = {
+    "t": "conditions",
+    "values": {"cpu.model": "Imaginary", "kernel.release": "1.0"},
+}
 
 
 def statuses(run: Run) -> list[str]:
@@ -70,9 +84,11 @@ def test_it_can_be_resumed_again_and_its_logs_are_enough(fake: Fake, cli: Cli) -
 
 def planted(plan: Plan, *cases: int) -> Path:
     """A directory as a killed host leaves it: these cases ended, the next one was cut off."""
+    here = find_target("local")
+    place = Target(name="local", detail=dict(here.detail()))
+    plan = msgspec.structs.replace(plan, target=place, surroundings=here.surroundings())
     directory, writer = RunDirectory(plan), Writer()
-    conditions: dict[str, object] = {"t": "conditions", "values": {}}
-    for record in (HELLO, CLOCK, conditions):
+    for record in (HELLO, CLOCK, CONDITIONS):
         directory.append(writer.line(record))
     for case in cases:
         head = {"t": "case", "id": case, "bench": "ctx.ballast", "params": {"ballast": case}}
@@ -120,14 +136,190 @@ def test_a_run_that_goes_on_is_left_alone(fake: Fake, cli: Cli, plan: Plan) -> N
     directory._log.close()
 
 
-def test_another_agent_does_not_go_on_with_it(fake: Fake, cli: Cli) -> None:
-    fake(at=2, fate="kill")
-    cli(*GRID)
-    fake(source="another")
-    done = cli("run", "--resume", "last")
+def interrupted(path: Path, cases: int = 1) -> Path:
+    """The directory of a run as if it had been interrupted after so many cases."""
+    lines = (path / "wire.log").read_bytes().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines, 1) if b'"end"' in line]
+    (path / "wire.log").write_bytes(b"".join(lines[: ends[cases - 1]]))
+    (path / "run.json").unlink()
+    (path / "run.json").write_bytes(msgspec.json.encode(load(path)))
+    forget(path.name)
+    return path
+
+
+def refused(cli: Cli, path: Path) -> str:
+    """What a refusal to go on says; the directory is as it was."""
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    done = cli("run", "--resume", path)
+    assert done.status == 2
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+    return done.says
+
+
+def resumed(cli: Cli, path: Path) -> None:
+    assert cli("run", "--resume", path).status == 0
+    assert set(statuses(load(path))) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"source": "another"}, "agent.source was 00ff00ff00ff, is another"),
+        ({"conditions": {"cpu.model": "Real"}}, "cpu.model was Imaginary, is Real"),
+        ({"conditions": {"kernel.release": "2.0"}}, "kernel.release was 1.0, is 2.0"),
+        (
+            {"conditions": {"cpu.governor": "powersave"}},
+            "cpu.governor was performance, is powersave",
+        ),
+        (
+            {"conditions": {"kernel.cmdline": "quiet " * 20 + "isolcpus=2"}},
+            "kernel.cmdline was without, is isolcpus=2",
+        ),
+        ({"conditions": {"cpu.smt": None}}, "cpu.smt was off, is not known"),
+    ],
+    ids=["agent", "machine", "kernel", "tuning", "command line", "hyperthreading"],
+)
+def test_what_the_agent_tells_must_be_what_it_was(
+    fake: Fake, cli: Cli, other: dict[str, object], told: str
+) -> None:
+    began = {"cpu.governor": "performance", "kernel.cmdline": "quiet " * 20, "cpu.smt": "off"}
+    fake(conditions=began)
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    more = other.pop("conditions", {})
+    fake(conditions={**began, **more}, **other)  # type: ignore[dict-item]
+    for _ in range(2):  # the one that was refused is not what the run began on, either
+        assert told in refused(cli, path)
+    fake(conditions=began)
+    resumed(cli, path)
+
+
+def test_another_program_of_the_agent(
+    fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = fake()
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    program = tmp_path / "fake-agent"
+    (tmp_path / "other").write_text(program.read_text() + "# of another build\n")
+    (tmp_path / "other").chmod(0o755)
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "other"))
+    starts = trace.read_text()
+    assert "the agent's program was" in refused(cli, path)
+    assert trace.read_text() == starts  # it need not be started to see that
+    monkeypatch.setenv("RTSTONE_AGENT", str(program))
+    resumed(cli, path)
+
+
+def test_another_machine(
+    fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MACHINE_ID", tmp_path / "machine-id")
+    (tmp_path / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    assert b"0123456789abcdef" not in (path / "plan.json").read_bytes()
+    (tmp_path / "machine-id").write_text("fedcba9876543210fedcba9876543210\n")
+    assert "the machine was" in refused(cli, path)
+    (tmp_path / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
+    resumed(cli, path)
+
+
+def test_another_state_of_tuning(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[dict[str, str | None]] = [
+        {"tune": "governor", "tune.cpus": "1", "tune.since": "yesterday"},
+        {"tune": "none"},
+        {"tune": "governor", "tune.cpus": "1", "tune.since": "today"},
+    ]
+    monkeypatch.setattr(tune, "state", lambda: states[0])
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    monkeypatch.setattr(tune, "state", lambda: states[1])
+    assert "tuning was governor, is none; tune.cpus was 1, is not known" in refused(cli, path)
+    monkeypatch.setattr(tune, "state", lambda: states[2])
+    resumed(cli, path)
+
+
+def test_another_model(cli: Cli, tmp_path: Path) -> None:
+    model = tmp_path / "mine.toml"
+    text = 'title = "Mine"\nlabel = "a test\'s own"\n[cost]\nread = "9ns"\nsem_give = "1us"\n'
+    model.write_text(text)
+    asked = ("run", "null", "sem.post.nowait", "-p", "samples=100", "--target", f"sim:{model}")
+    whole = cli(*asked, "--json").document["results"]
+    path = interrupted(find("last"))
+    model.write_text(text.replace("1us", "2us"))
+    assert "the model's file was" in refused(cli, path)
+    model.write_text(text)
+    resumed(cli, path)
+    assert msgspec.json.decode(msgspec.json.encode(load(path).results)) == whole
+
+
+def test_what_changes_by_itself_is_no_other_system(fake: Fake, cli: Cli) -> None:
+    fake(conditions={"machine.load": "0.1", "cpu.mhz": "800", "memory.available": "1"})
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    fake(conditions={"machine.load": "9.1", "cpu.mhz": "3800", "memory.available": "2"})
+    resumed(cli, path)
+
+
+@pytest.mark.parametrize("lost", ["0", "1", "2"])
+def test_what_cannot_be_told_to_be_the_same(fake: Fake, cli: Cli, lost: str) -> None:
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    fake(wire={lost: "damage"})
+    done = cli("run", "--resume", path)
     assert done.status == 4
-    assert "not the one that began this run" in done.says
-    assert statuses(load(find("last"))) == ["ok", "incomplete", "incomplete"]
+    assert "whether this is what the run began on cannot be told" in done.says
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+    fake()
+    resumed(cli, path)
+
+
+def test_what_the_run_began_on_is_not_known(fake: Fake, cli: Cli) -> None:
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"), cases=2)
+    log = (path / "wire.log").read_bytes()
+    (path / "wire.log").write_bytes(log.replace(b"Imaginary", b"imaginary"))  # the checksum fails
+    assert "what the run began on is not known, for records" in refused(cli, path)
+
+
+def test_an_agent_that_does_not_start_costs_nothing(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    fake(fate="fail", at=1)
+    monkeypatch.setattr(local._Agent, "__init__", _cannot_start)
+    done = cli("run", "--resume", path)
+    assert (done.status, "does not start" in done.says) == (4, True)
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+
+
+def _cannot_start(*_: object) -> None:
+    raise TargetError("the agent does not start")
+
+
+@pytest.mark.parametrize("name", ["run.json.new", "wire-2.log"])
+@pytest.mark.parametrize("there", [True, False])
+def test_links_in_a_directory_of_somebody_else_lead_nowhere(
+    fake: Fake, cli: Cli, tmp_path: Path, name: str, there: bool
+) -> None:
+    assert cli(*GRID).status == 0
+    path = interrupted(find("last"))
+    precious = tmp_path / "precious"
+    if there:
+        precious.write_text("precious")
+    (path / name).symlink_to(precious)
+    done = cli("run", "--resume", path)
+    assert done.status in {0, 2, 4}, done.err
+    assert "Traceback" not in done.err
+    assert precious.exists() == there
+    assert not there or precious.read_text() == "precious"
+    if done.status:
+        (path / name).unlink()
+        resumed(cli, path)
 
 
 @pytest.mark.parametrize("more", [["null"], ["-p", "a=1"], ["--time", "1"], ["--load", "heavy"]])

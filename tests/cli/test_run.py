@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +17,15 @@ import pytest
 
 from rtstone import measure
 from rtstone.interrupt import Interrupt
+from rtstone.model.assemble import WARNINGS
 from rtstone.model.documents import Run
 from rtstone.model.plan import run_id
 from rtstone.report.terminal import Lines
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
+from rtstone.targets import process
+from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
 GRID = ("run", "ctx.ballast", "-p", "ballast=0,1,33")
@@ -311,6 +315,52 @@ def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.Mo
     assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
 
 
+def test_a_case_of_any_length_is_waited_for_while_it_tells_of_its_progress(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody watches: the host itself wants to know that the case goes on."""
+    fake(at=1, pause=1.5)
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    done = cli("run", "null", "--json")
+    assert (done.status, statuses(done.document)) == (0, ["ok"])
+
+
+def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, fate="hang", quiet=True)
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(measure, "UNTOLD_S", 1.0)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    begin = time.monotonic()
+    done = cli("run", "null", "--json")
+    assert (done.status, "silent for 1 s" in done.says) == (4, True)
+    assert time.monotonic() - begin >= 1.2
+
+
+def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, fate="hang", quiet=True, wire={str(n): "lose" for n in range(4)})
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    done = cli("run", "null", "--json")
+    assert (done.status, "silent" in done.says) == (4, True)
+
+
+def test_damage_does_not_give_a_long_case_the_time_of_the_next(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(at=1, pause=1.5, wire={"4": "damage"})  # its first word of progress
+    monkeypatch.setattr(measure, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
+    done = cli("run", "ctx.ballast", "-p", "time=10s,1ms", "--json")
+    assert statuses(done.document) == ["incomplete", "ok"]
+    assert "record 4 damaged" in done.document["results"][0]["reason"]
+
+
 # Records: hello 0, clock 1, conditions 2; case k: 4k-1 case, progress, result, end.
 @pytest.mark.parametrize(
     ("wire", "cost"),
@@ -433,10 +483,10 @@ def test_a_disk_that_is_full_when_the_document_is_written(
 ) -> None:
     before = rundir._write
 
-    def write(path: Path, data: bytes) -> None:
-        if path.name.startswith("run.json"):
+    def write(place: int, name: str, data: bytes) -> None:
+        if name.startswith("run.json"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        before(path, data)
+        before(place, name, data)
 
     monkeypatch.setattr(rundir, "_write", write)
     done = cli(*GRID, "--json")
@@ -591,3 +641,53 @@ def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_
     done = cli("run", suite, "--time", "0", "--json")
     assert done.document["results"][0]["params"]["time"] == 60 * 10**9
     assert done.document["notes"] == []
+
+
+# ---- an agent that does not stop talking -------------------------------------------------------
+
+
+def test_of_many_warnings_some_are_kept_and_the_others_counted(fake: Fake, cli: Cli) -> None:
+    fake(flood=3000)
+    done = cli(*GRID, "--json")
+    assert (done.status, statuses(done.document)) == (0, ["ok"] * 3)
+    notes = done.document["notes"]
+    assert notes[0].startswith("0 xxx")
+    assert len(notes) == WARNINGS + 1
+    assert notes[-1] == "8800 more warnings of the agent are left out; they are in its log"
+    log = (find("last") / "wire.log").read_bytes()
+    assert log.count(b'"t": "log"') == 9000
+
+
+def test_one_that_talks_for_ever_can_be_ended(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(flood="endless")
+    monkeypatch.setattr(process, "STOP_S", 0.5)
+    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    done = cli("run", "null", "--json")
+    assert (done.status, statuses(done.document)) == (130, ["incomplete"])
+    assert len(done.out) < 1_000_000
+
+
+# ---- samples one by one ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [["--time", "3"], ["-p", "samples=10000001"]])
+def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, asked: list[str]) -> None:
+    trace = fake()
+    done = cli("run", "null", "-p", "raw=1", *asked)
+    assert done.status == 2
+    assert "raw=1 keeps every sample and needs their number" in done.says
+    assert trace.read_text() == "--list\n"  # nothing was started
+    assert cli("run", "null", "-p", "raw=1", "-p", "samples=10", "--time", "3").status == 0
+
+
+def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> None:
+    """It refuses the case, and so has no clock and no conditions to tell of."""
+    fake(refuses="raw=1 needs a number of samples")
+    done = cli("run", "null", "--json")
+    assert done.status == 3
+    (result,) = done.document["results"]
+    assert (result["status"], result["reason"]) == ("failed", "raw=1 needs a number of samples")
+    assert done.document["reason"] is None
+    assert "raw=1 needs a number of samples" in done.says

@@ -10,7 +10,7 @@ from rtstone.errors import UsageError
 from rtstone.model.assemble import replay
 from rtstone.model.documents import Target
 from rtstone.model.plan import Case, Plan
-from rtstone.store import index
+from rtstone.store import index, rundir
 from rtstone.store.index import Entry
 from rtstone.store.pick import Wish, pick
 from rtstone.store.rundir import RunDirectory
@@ -22,7 +22,7 @@ NOW = datetime.now(UTC)
 def entry(run_id: str, ago: timedelta = timedelta(), **members: str) -> Entry:
     told = {"suite": "quick", "target": "local", "status": "complete", "benches": "null sem.post"}
     told |= {"created": (NOW - ago).isoformat(timespec="seconds")} | members
-    return Entry(run_id=run_id, ok=1, results=1, **told)
+    return Entry(run_id=run_id, ok=1, results=1, arrival=0, **told)
 
 
 ENTRIES = [
@@ -121,6 +121,8 @@ def test_the_command(plan: Plan, cli: Cli) -> None:
 def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_id in "abc":
         stored(plan, run_id, "null", "sim")
+    for file in rundir.home().glob("index.db*"):
+        file.unlink()
     opened: list[str] = []
     read = index._read
 
@@ -131,6 +133,7 @@ def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr(index, "_read", watched)
     assert len(cli("list", "runs", "--json").document["runs"]) == 3
     assert sorted(opened) == ["a", "b", "c"]
+    monkeypatch.setattr(rundir, "_opened", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "open", lambda path, *_: pytest.fail(f"{path} was opened"))
     assert len(cli("list", "runs", "--bench", "null", "--json").document["runs"]) == 3

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from rtstone.model.assemble import replay
 from rtstone.model.plan import Plan
 from rtstone.store import index, rundir
 from rtstone.store.rundir import RunDirectory, load
+from rtstone.store.session import several
+from tests.conftest import Cli, Fake
 from tests.wire.writer import Writer
 
 
@@ -92,8 +95,8 @@ def test_a_full_disk_is_told_and_leaves_no_half_document(
     with pytest.raises(StoreError, match="No space left on device"):
         directory.append(b"x\n")
 
-    def full(path: Path, data: bytes) -> None:
-        path.write_bytes(data[:10])
+    def full(place: int, name: str, data: bytes) -> None:
+        (directory.path / name).write_bytes(data[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(rundir, "_write", full)
@@ -233,3 +236,121 @@ def test_where_home_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rundir.home() == Path("/xdg/rtstone")
     monkeypatch.delenv("XDG_DATA_HOME")
     assert rundir.home() == Path.home() / ".local/share/rtstone"
+
+
+# ---- damaged runs, odd names, clocks that go back ----------------------------------------------
+
+DAMAGE = {
+    "no UTF-8": b'{"schema": "rtstone.run/1", "created": "\xff\xfe"}',
+    "deep": b'{"schema": "rtstone.run/1", "notes": ' + b"[" * 200_000,
+    "cut": b'{"schema": "rtstone.run/1", "crea',
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.json"])
+@pytest.mark.parametrize("damage", [*DAMAGE, "pipe", "directory", "huge"])
+def test_a_damaged_run_is_the_only_one_that_cannot_be_read(
+    plan: Plan, cli: Cli, name: str, damage: str
+) -> None:
+    paths = [stored(plan, run_id) for run_id in ("20260101-a", "20260102-b", "20260103-c")]
+    file = paths[1] / name
+    file.unlink()
+    if damage in DAMAGE:
+        file.write_bytes(DAMAGE[damage])
+    elif damage == "pipe":
+        os.mkfifo(file)
+    elif damage == "directory":
+        file.mkdir()
+    else:
+        with file.open("wb") as large:
+            large.truncate(1 << 40)
+    listed = cli("list", "runs", "--json")
+    assert listed.status == 0, listed.err
+    assert {"20260101-a", "20260103-c"} <= {r["run_id"] for r in listed.document["runs"]}
+    assert cli("show", "last").status == 0
+    assert cli("show", "20260101-a").status == 0
+    assert cli("run", "--resume", "20260101").status in {0, 2, 4}
+    for asked in (("show", str(paths[1])), ("run", "--resume", str(paths[1]))):
+        done = cli(*asked)
+        assert done.status in {0, 2, 4}
+        assert "Traceback" not in done.err
+        assert name == "plan.json" or "run.json" in done.says
+    assert paths[1].exists()
+
+
+def test_a_document_that_cannot_be_read_is_made_from_the_logs_without_it(plan: Plan) -> None:
+    path = stored(plan, "a")
+    (path / "run.json").write_bytes(b"{")
+    with pytest.raises(UsageError, match=r"run\.json.*without it the document is made from"):
+        load(path)
+    (path / "run.json").unlink()
+    assert load(path).run_id == "a"
+
+
+def test_the_last_run_is_the_one_that_came_last_whatever_the_clock_said(
+    plan: Plan, home: Path
+) -> None:
+    for run_id in ("20260105-a", "19700101-b", "20260104-c", "20260103-d"):
+        stored(plan, run_id)
+    order = ["20260105-a", "19700101-b", "20260104-c", "20260103-d"]
+    assert ids() == order
+    assert index.find("last").name == "20260103-d"
+    assert index.find("last~2").name == "19700101-b"
+    (home / "index.db").unlink()  # the order is in the directories
+    assert ids() == order
+    shutil.rmtree(home / "runs" / "20260103-d")
+    stored(plan, "19700102-e")
+    assert ids() == [*order[:3], "19700102-e"]
+
+
+def test_runs_that_were_stored_before_there_was_an_order_come_first_by_their_ids(
+    plan: Plan,
+) -> None:
+    stored(plan, "20260109-new")
+    for run_id in ("20260102-old", "20260101-old"):
+        path = stored(plan, run_id)
+        told = msgspec.json.decode((path / "plan.json").read_bytes())
+        del told["arrival"]
+        (path / "plan.json").write_bytes(msgspec.json.encode(told))
+        index.forget(run_id)
+    assert ids() == ["20260101-old", "20260102-old", "20260109-new"]
+
+
+def test_rows_of_an_index_that_nobody_wrote_so(plan: Plan, home: Path) -> None:
+    import sqlite3
+
+    stored(plan, "a")
+    assert ids() == ["a"]
+    with sqlite3.connect(home / "index.db") as database:
+        database.execute("UPDATE runs SET created = NULL, ok = 'many', arrival = NULL")
+    assert [(entry.run_id, entry.created) for entry in index.entries()] == [("a", plan.created)]
+
+
+def test_many_runs_joined_by_commas(plan: Plan, cli: Cli) -> None:
+    names = [f"20260101-{number:02}-{'x' * 40}" for number in range(12)]
+    for name in names:
+        stored(plan, name)
+    done = cli("compare", ",".join(names[:6]), ",".join(names[6:]), "--json")
+    assert done.status in {0, 3}, done.err
+    assert "too long" not in done.err
+    assert several("a\0b,c") == ["a\0b", "c"]
+
+
+@pytest.mark.parametrize("length", [300, 5000])
+def test_names_and_places_that_are_too_long(
+    fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    long = "x" * length
+    assert "unknown suite or bench" in cli("run", long).says
+    assert "no run" in cli("show", long).says
+    done = cli("run", "null", "--out", str(tmp_path / "new" / long))
+    assert done.status == 2
+    assert "results cannot be stored" in done.says
+    assert "stored in" not in done.out
+    assert not (tmp_path / "new").exists()
+    monkeypatch.setenv("RTSTONE_HOME", str(tmp_path / long))
+    done = cli("run", "null")
+    assert (done.status, "results cannot be stored" in done.says) == (2, True)
+    assert cli("list", "runs").status == 0
+    assert "no run" in cli("show", "last").says

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -59,7 +61,7 @@ def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(local, "BUILT", tmp_path)
     with pytest.raises(TargetError, match=r"agent: No such file or directory; `make agent`"):
         find("local").start(Options())
-    assert find("local").detail() == {"agent_sha256": None}
+    assert find("local").detail()["agent_sha256"] is None
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # which make does not build
     with pytest.raises(TargetError, match=r"mine: No such file or directory; see RTSTONE_AGENT"):
         find("local").start(Options())
@@ -234,3 +236,17 @@ def test_a_cpu_outside_the_affinity_can_be_measured() -> None:
         assert os.sched_getaffinity(0) == {min(home)}
     finally:
         os.sched_setaffinity(0, home)
+
+
+def test_a_program_with_very_many_open_files(fake: Fake) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))
+    with ExitStack() as files:
+        files.callback(resource.setrlimit, resource.RLIMIT_NOFILE, before)
+        for _ in range(1100):
+            files.enter_context(Path("/dev/null").open())
+        with find("local").start(Options()) as link:
+            link.send("case 1 null")
+            link.send("bye")
+            got = lines(link)
+    assert b'"bye"' in got[-1]

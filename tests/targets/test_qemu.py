@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rtstone import measure
 from rtstone.errors import UsageError
+from rtstone.lab import images
 from rtstone.lab.systems import SYSTEMS
+from rtstone.model.documents import Target
+from rtstone.model.plan import Plan
+from rtstone.store.index import find as find_run
+from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu
 from rtstone.targets.base import Options
+from tests.cli.test_resume import interrupted
 from tests.conftest import FAKE, Cli, Fake
 
 EMULATOR = """#!{python}
@@ -167,13 +176,35 @@ def test_a_guest_that_hangs_is_ended(
     assert not lab.alive()
 
 
-def test_closing_leaves_no_file(lab: Lab) -> None:
+def test_an_emulator_has_no_file_that_could_be_left(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     with find("qemu:freertos-a64").start(Options(catalogue=True)) as link:
-        directory = Path(link._console.name).parent  # type: ignore[attr-defined]
-        assert directory.exists()
         assert b'"hello"' in (link.read(5) or b"")
-    assert not directory.exists()
+        assert list(place.iterdir()) == []
+        assert sum(str(place) in name for name in _open()) >= 2  # script and console
+    assert not any(str(place) in name for name in _open())
     assert not lab.alive()
+
+
+def _open() -> list[str]:
+    """The names of all files that this process has open."""
+    names = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the folder itself
+            names.append(str(link.readlink()))
+    return names
+
+
+def test_no_room_for_the_emulators_files(
+    lab: Lab, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert (done.status, "no temporary file for the emulator" in done.says) == (4, True)
 
 
 def test_a_missing_emulator(lab: Lab, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,3 +259,57 @@ def test_every_system_is_listed_under_the_name_that_it_has() -> None:
     assert names[-1] == "kernel=FILE"
     assert {find(f"qemu:{name}").name for name in names[:-1]} == {f"qemu:{n}" for n in names[:-1]}
     assert set(SYSTEMS) == {name.split("+")[0] for name in names[:-1]}
+
+
+# ---- what a run that is gone on with must have in common with its beginning ---------------------
+
+
+def refused(cli: Cli, path: Path) -> str:
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    done = cli("run", "--resume", path)
+    assert done.status == 2
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
+    return done.says
+
+
+@pytest.mark.parametrize("what", ["version", "program", "image"])
+def test_an_interrupted_run_goes_on_in_the_same_emulator(lab: Lab, cli: Cli, what: str) -> None:
+    ran(cli)
+    path = interrupted(find_run("last"))
+    image = lab.bin.parent / "built" / "freertos-a64.elf"
+    if what == "image":
+        image.write_bytes(b"another image")
+    else:
+        lab.plays(version="8.0.0" if what == "version" else "7.2.22", before=b"\n")
+    told = {
+        "version": "the version of QEMU was 7.2.22, is 8.0.0",
+        "program": "the emulator's program was",
+        "image": "the image was",
+    }
+    assert told[what] in refused(cli, path)
+    image.write_bytes(b"an image")
+    lab.plays()
+    assert cli("run", "--resume", path).status == 0
+    assert [result.status for result in load(path).results] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("what", ["kernel", "initial file system"])
+def test_an_interrupted_run_goes_on_with_the_same_kernel(
+    lab: Lab, cli: Cli, plan: Plan, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    kernel, agent = lab.bin.parent / "Image", lab.bin.parent / "agent"
+    image = bytes(56) + b"ARM\x64" + b"Linux version 6.1.0 (me)"
+    kernel.write_bytes(image)
+    agent.write_bytes(b"an agent")
+    monkeypatch.setitem(images.AGENTS, "aarch64", agent)
+    place = find(f"qemu:kernel={kernel}")
+    began = Target(name=place.name, detail=dict(place.detail()))
+    directory = RunDirectory(structs.replace(plan, target=began, surroundings={}))
+    directory.close()
+    if what == "kernel":
+        kernel.write_bytes(image + b"of another build")
+        assert "the kernel's file was" in refused(cli, directory.path)
+    else:
+        agent.write_bytes(b"another agent")
+        assert "the initial file system was" in refused(cli, directory.path)
+    assert not lab.trace.exists()  # nothing need be started to see it

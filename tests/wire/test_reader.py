@@ -189,3 +189,20 @@ def test_command_lines() -> None:
     assert commands.load("command", {"run": "sh -c 'echo 5%'\nµ"}) == (
         "load command run=sh%20-c%20'echo%205%25'%0A%C2%B5"
     )
+
+
+@pytest.mark.parametrize(
+    "json",
+    [
+        b'{"t":"log","level":"warn","text":"\xff\xfe"}',
+        b'{"t":"conditions","values":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+        b'{"t":"bye","more":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001,
+    ],
+    ids=["no UTF-8", "deep in a member", "deep in what is not known"],
+)
+def test_content_that_cannot_be_decoded_costs_only_its_record(json: bytes) -> None:
+    reader = Reader()
+    assert [event for event in reader.feed(frame(0, json)) if isinstance(event, Record)] == []
+    assert [str(defect) for defect in reader.defects] == ["record 0 malformed"]
+    (event,) = reader.feed(frame(1, b'{"t":"bye","cases":1}'))
+    assert isinstance(event, Record)

@@ -1,0 +1,91 @@
+"""Processes that share out work: answers come in order, and nothing outlives who asked.
+
+They hang on pipes alone.  A pool of the standard library keeps semaphores with names, which stay
+behind when its process is killed, as do workers that wait on them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar, cast
+
+from rtstone.errors import TargetError
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+
+
+def shared_out(work: Callable[[_A], _B], todo: Sequence[_A], workers: int) -> Iterator[_B]:
+    """Yields what ``work`` makes of each, in order.
+
+    Raises what ``work`` does, and TargetError if a worker was killed.
+    """
+    with ExitStack() as stack:
+        idle = [_started(stack, work) for _ in range(min(workers, len(todo)))]
+        busy: dict[Connection, int] = {}
+        done: dict[int, _B] = {}
+        asked = 0
+        for wanted in range(len(todo)):
+            while wanted not in done:
+                while idle and asked < len(todo):
+                    line = idle.pop()
+                    _send(line, todo[asked])
+                    busy[line] = asked
+                    asked += 1
+                for line in cast(list[Connection], wait(list(busy))):
+                    done[busy.pop(line)] = _answer(line)
+                    idle.append(line)
+            yield done.pop(wanted)
+
+
+def _started(stack: ExitStack, work: Callable[[_A], _B]) -> Connection:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    stack.callback(ours.close)
+    process = context.Process(target=_serve, args=(theirs, work, os.getpid()), daemon=True)
+    process.start()
+    theirs.close()
+    stack.callback(process.join)
+    stack.callback(process.kill)
+    return ours
+
+
+def _send(line: Connection, one: object) -> None:
+    with suppress(OSError):  # it was killed, as `_answer` will find
+        line.send(one)
+
+
+def _answer(line: Connection) -> Any:
+    try:
+        answer = line.recv()
+    except (EOFError, OSError) as error:
+        raise TargetError(
+            "a worker of the simulation was killed, of memory or by hand; "
+            "try again with --workers 1"
+        ) from error
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _serve(line: Connection, work: Callable[[_A], _B], parent: int) -> None:
+    """A worker leaves Ctrl-C to its parent, and ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:  # it was killed before that
+        return
+    with suppress(EOFError, OSError):
+        while True:
+            one = line.recv()
+            try:
+                answer: object = work(one)
+            except Exception as error:  # for who asked
+                answer = error
+            line.send(answer)

@@ -1,0 +1,86 @@
+"""Processes that share out work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rtstone.errors import TargetError
+from rtstone.simulate.workers import shared_out
+
+SIMULATES = "from rtstone.cli.main import main; main()"
+
+
+def late(number: int) -> int:
+    """The first ones take longest."""
+    time.sleep(0.05 * (5 - number) if number < 5 else 0)
+    return number * number
+
+
+def fails(number: int) -> int:
+    if number == 3:
+        raise ValueError("three")
+    return number
+
+
+def dies(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_answers_come_in_order() -> None:
+    assert list(shared_out(late, range(20), 3)) == [n * n for n in range(20)]
+    assert list(shared_out(late, [7], 3)) == [49]
+
+
+def test_what_goes_wrong_is_told() -> None:
+    with pytest.raises(ValueError, match="three"):
+        list(shared_out(fails, range(5), 2))
+    with pytest.raises(TargetError, match="a worker of the simulation was killed"):
+        list(shared_out(dies, range(5), 2))
+
+
+def test_who_stops_asking_leaves_no_worker() -> None:
+    answers = shared_out(late, range(50), 2)
+    assert next(answers) == 0
+    workers = multiprocessing.active_children()
+    assert len(workers) == 2
+    answers.close()  # type: ignore[attr-defined]
+    assert not any(worker.is_alive() for worker in workers)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.3, 1.0])
+def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
+    """At any time after its first worker has started."""
+    before = set(Path("/dev/shm").iterdir())
+    command = [sys.executable, "-c", SIMULATES, "simulate", "--workers", "2", "--sets", "100000"]
+    with subprocess.Popen(command, stdout=-3, stderr=-3) as process:
+        while len(family(process.pid)) < 2:  # the first is what spawning keeps for itself
+            time.sleep(0.01)
+        time.sleep(after_s)
+        workers = family(process.pid)
+        process.kill()
+    end = time.monotonic() + 30
+    while any(worker.exists() for worker in workers):
+        assert time.monotonic() < end, f"of {workers} some are left"
+        time.sleep(0.05)
+    assert set(Path("/dev/shm").iterdir()) <= before
+
+
+def family(parent: int) -> list[Path]:
+    """Its children, which may have none of their own."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"PPid:\t{parent}\n" in (process / "status").read_text():
+                found.append(process)
+    return found
