@@ -8,6 +8,8 @@
     ├── StoreError     4    results could not be kept while the run was going on
     └── Interrupted  130    SIGINT, SIGTERM or SIGHUP
 
+All else is a defect of rtstone and ends with 70: its traceback is in a file that one line names.
+
 The text of an error is one line: what, where; what to do.
 """
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,37 @@ _KINDS: dict[type, str] = {
 }
 
 
+LARGEST = 1 << 63  # of whole numbers, as TOML has it
+
+
 def read(path: Path, noun: str) -> dict[str, Any]:
-    """The file's table; its fractions are Decimal.  Raises UsageError; ``noun``: what it is."""
+    """The file's table; its fractions are Decimal, and all numbers finite.
+
+    Raises UsageError; ``noun``: what it is.
+    """
     try:
-        return tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        _check_numbers(table.items(), path)
     except OSError as error:
         raise UsageError(f"cannot read {noun} {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also a number of thousands of digits, or a NUL in the name
         raise UsageError(f"not a TOML file, {path}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"not a {noun}, {path}: nested too deeply") from error
+    return table
+
+
+def _check_numbers(items: Iterable[tuple[object, object]], path: Path) -> None:
+    """Raises UsageError for a number that nothing can be reckoned with."""
+    for key, value in items:
+        if isinstance(value, dict):
+            _check_numbers(value.items(), path)
+        elif isinstance(value, list):
+            _check_numbers(((key, item) for item in value), path)
+        elif isinstance(value, int) and not -LARGEST <= value < LARGEST:
+            raise UsageError(f"a number of more than 64 bits for '{key}', in {path}")
+        elif isinstance(value, Decimal) and not math.isfinite(float(value)):
+            raise UsageError(f"'{value:.9}' for '{key}' is no finite number, in {path}")
 
 
 def check_keys(table: Mapping[str, object], known: Mapping[str, type], where: str) -> None:

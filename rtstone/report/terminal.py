@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import shlex
 import textwrap
 import time
@@ -66,7 +65,7 @@ class _Trimmed:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+        return self._file.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
