@@ -17,11 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rtstone.printable import line
+
 
 class RtstoneError(Exception):
     """Base of all errors that a user is meant to read; never raised itself."""
 
     exit_code: int
+
+    def __str__(self) -> str:
+        return line(super().__str__())
 
 
 class UsageError(RtstoneError):

@@ -9,6 +9,7 @@ characters) becomes a question mark, a line end or a tab a blank.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from typing import Any, TypeVar
 
@@ -34,39 +35,62 @@ def _letter(letter: str) -> str:
     return " " if letter.isspace() else "?"
 
 
+def arguments() -> list[str]:
+    """The command line, as a document tells it."""
+    return ["rtstone", *map(shown, sys.argv[1:])]
+
+
+# ---- documents ----------------------------------------------------------------------------------
+
+
 def plainly(data: bytes) -> bool:
     """True if all strings of a JSON text are fit to be shown: most are, and it is quickly seen."""
     if _ESCAPE.search(data):
         return False
-    return b"\x7f" not in data if data.isascii() else data.decode().replace("\n", "").isprintable()
+    if data.isascii():
+        return b"\x7f" not in data
+    return data.decode("utf-8", "replace").replace("\n", "").isprintable()
 
 
 def parsed(data: bytes, kind: type[_T]) -> _T:
-    """The document of a JSON text, with strings that can be shown.
-
-    Raises MsgspecError, UnicodeDecodeError, RecursionError.
-    """
+    """The document of a JSON text, with strings that can be shown.  Raises as msgspec does."""
     import msgspec
 
     if plainly(data):
         return msgspec.json.decode(data, type=kind)
-    return msgspec.convert(_every(msgspec.json.decode(data)), kind)
+    return msgspec.convert(every(msgspec.json.decode(data)), kind)
 
 
 def document(made: _T) -> _T:
     """A document of this program's own making, with strings that can be shown."""
     import msgspec
 
-    data = msgspec.json.encode(made)
-    return made if plainly(data) else parsed(data, type(made))
+    try:
+        if plainly(msgspec.json.encode(made)):
+            return made
+    except UnicodeEncodeError:  # half a character
+        pass
+    return msgspec.convert(every(msgspec.to_builtins(made)), type(made))
 
 
-def _every(value: Any) -> Any:
+def every(value: Any) -> Any:
+    """A value of JSON with strings that can be shown.  Raises RecursionError."""
     match value:
         case str():
             return shown(value)
-        case list():
-            return [_every(item) for item in value]
+        case list() | tuple():
+            return [every(item) for item in value]
         case dict():
-            return {shown(key): _every(item) for key, item in value.items()}
+            return _members(value)
     return value
+
+
+def _members(value: dict[Any, Any]) -> dict[Any, Any]:
+    """None of them is lost, though their names may now be the same."""
+    found: dict[Any, Any] = {}
+    for key, item in value.items():
+        name = every(key)
+        while name in found:
+            name += "?"
+        found[name] = every(item)
+    return found

@@ -54,12 +54,7 @@ class Source(NamedTuple):
     def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raises UsageError: what is wrong, where, what to do."""
         place = self.name if line is None else f"{self.name} line {line}"
-        raise UsageError(f"{printable(what)}, in {place}; {do}")
-
-
-def printable(text: str) -> str:
-    """A text of a file in one line, without letters that a terminal would act upon."""
-    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+        raise UsageError(f"{what}, in {place}; {do}")
 
 
 def read(name: str) -> Source:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from rtstone.errors import UsageError, unknown
+from rtstone.printable import shown
 
 _KINDS: dict[type, str] = {
     str: "text",
@@ -30,27 +31,29 @@ def read(path: Path, noun: str) -> dict[str, Any]:
     """
     try:
         table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
-        _check_numbers(table.items(), path)
+        return {key: _sound(key, value, path) for key, value in table.items()}
     except OSError as error:
         raise UsageError(f"cannot read {noun} {path}: {error.strerror}") from error
     except ValueError as error:  # also a number of thousands of digits, or a NUL in the name
         raise UsageError(f"not a TOML file, {path}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"not a {noun}, {path}: nested too deeply") from error
-    return table
 
 
-def _check_numbers(items: Iterable[tuple[object, object]], path: Path) -> None:
-    """Raises UsageError for a number that nothing can be reckoned with."""
-    for key, value in items:
-        if isinstance(value, dict):
-            _check_numbers(value.items(), path)
-        elif isinstance(value, list):
-            _check_numbers(((key, item) for item in value), path)
-        elif isinstance(value, int) and not -LARGEST <= value < LARGEST:
+def _sound(key: str, value: Any, path: Path) -> Any:
+    """A value with texts that can be shown.  Raises UsageError for an unreckonable number."""
+    match value:
+        case dict():
+            return {name: _sound(name, item, path) for name, item in value.items()}
+        case list():
+            return [_sound(key, item, path) for item in value]
+        case str():
+            return "\n".join(map(shown, value.split("\n")))
+        case int() if not -LARGEST <= value < LARGEST:
             raise UsageError(f"a number of more than 64 bits for '{key}', in {path}")
-        elif isinstance(value, Decimal) and not math.isfinite(float(value)):
+        case Decimal() if not math.isfinite(float(value)):
             raise UsageError(f"'{value:.9}' for '{key}' is no finite number, in {path}")
+    return value
 
 
 def check_keys(table: Mapping[str, object], known: Mapping[str, type], where: str) -> None:

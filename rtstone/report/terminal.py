@@ -25,6 +25,7 @@ from rtstone.model.flags import BY_NAME
 from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
+from rtstone.printable import shown
 from rtstone.report.answer import answer
 from rtstone.report.loads import lines as load_effects
 from rtstone.report.shapes import correction
@@ -253,9 +254,9 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
     yield from _footnotes(run)
     yield from _told(run)
     if place is not None:
-        yield Text(f"stored in {place}", style="dim")
+        yield Text(f"stored in {shown(str(place))}", style="dim")
         known = place.absolute() == (runs() / run.run_id).absolute()
-        name = run.run_id if known else shlex.quote(str(place))
+        name = run.run_id if known else shlex.quote(shown(str(place)))
         yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 

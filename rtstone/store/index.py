@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.printable import parsed, shown
 from rtstone.store.rundir import PLAN, RUN, holds_run, home, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
@@ -100,12 +101,21 @@ def _indexed(path: Path | str) -> list[Entry]:
             database.execute(f"PRAGMA user_version={_VERSION}")
         _refresh(database)
         rows = database.execute(f"SELECT {', '.join(Entry._fields)} FROM runs ORDER BY run_id")
-        return [Entry(*row) for row in rows]
+        return [_entry(row) for row in rows]
+
+
+def _entry(row: tuple[object, ...]) -> Entry:
+    """Raises DatabaseError for what no version of rtstone has written."""
+    try:
+        texts = (shown(item) if isinstance(item, str) else item for item in row)
+        return msgspec.convert(tuple(texts), Entry)
+    except msgspec.ValidationError as error:
+        raise sqlite3.DatabaseError("damaged") from error
 
 
 def _refresh(database: sqlite3.Connection) -> None:
     """Adds new directories, takes out those that have gone, looks again at the unfinished."""
-    there = {path.name for path in runs().glob("*") if _readable(path)}
+    there = {path.name for path in runs().glob("*") if path.name.isprintable() and _readable(path)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
     read = [entry for entry in map(_read, fresh) if entry]
@@ -153,7 +163,7 @@ def _read(name: str) -> Entry | None:
     path = runs() / name
     for file in (path / RUN, path / PLAN):
         with suppress(OSError, msgspec.MsgspecError):
-            head = msgspec.json.decode(file.read_bytes(), type=_Head)
+            head = parsed(file.read_bytes(), _Head)
             ok = sum(result.status == "ok" for result in head.results)
             what = (head.created, head.suite, head.target.name, head.status)
             benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
