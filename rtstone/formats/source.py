@@ -25,14 +25,18 @@ class Source(NamedTuple):
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number, text) of each line, from 1.  Refuses what is no text, or too long."""
-        if len(self.data) > LONGEST:
-            self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
+        self.check_length()
         try:
             text = self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             self.refuse("not a text", line)
         return enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+
+    def check_length(self) -> None:
+        """Refuses a text that is too long."""
+        if len(self.data) > LONGEST:
+            self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
 
     def check_end(self) -> None:
         """Refuses a text whose last line has no end: it may have been longer."""
