@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from rtstone.errors import Inconclusive, Unfit, UsageError, unknown
+from rtstone.errors import Inconclusive, Interrupted, Unfit, UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, measure, measured_cpus
 from rtstone.model import suite
@@ -226,7 +226,8 @@ def run(
 
     ``time`` and ``params`` are written as for `rtstone run` (``period="1ms"``; bare times are
     seconds), or as a quantity (``period=rtstone.ms(1)``).  Raises RtstoneError: UsageError for what
-    cannot be asked, Unfit for what the target cannot do, Inconclusive, TargetError.
+    cannot be asked (a quantity of another kind, a part of a ns), Unfit for what the target cannot
+    do, Inconclusive, TargetError; and KeyboardInterrupt.
     """
     with ExitStack() as stack:
         interrupt = Interrupt()
@@ -234,7 +235,10 @@ def run(
             stack.enter_context(interrupt)
         asked = suite.Asked(_texts(params), _written(time), None, (load,))
         command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
-        place, plan = planned(Wish([bench], target, asked, command), interrupt)
+        try:
+            place, plan = planned(Wish([bench], target, asked, command), interrupt)
+        except Interrupted:
+            raise KeyboardInterrupt from None
         _single(plan, bench)
         cpus = measured_cpus(plan, place)
         directory = RunDirectory(plan)
@@ -270,7 +274,7 @@ def _written(given: object) -> str | None:
     """What a person would have written in the command line."""
     if given is None:
         return None
-    return f"{float(given):.0f}ns" if isinstance(given, Quantity) else str(given)
+    return given.written if isinstance(given, Quantity) else str(given)
 
 
 def _texts(params: Mapping[str, Given]) -> dict[str, object]:

@@ -8,6 +8,8 @@
     ├── StoreError     4    results could not be kept while the run was going on
     └── Interrupted  130    SIGINT, SIGTERM or SIGHUP
 
+All else is a defect of rtstone and ends with 70: its traceback is in a file that one line names.
+
 The text of an error is one line: what, where; what to do.
 """
 
@@ -15,11 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rtstone.printable import line
+
 
 class RtstoneError(Exception):
     """Base of all errors that a user is meant to read; never raised itself."""
 
     exit_code: int
+
+    def __str__(self) -> str:
+        return line(super().__str__())
 
 
 class UsageError(RtstoneError):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from rtstone import printable
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import catalogue
@@ -48,7 +49,7 @@ def planned(wish: Wish, interrupt: Interrupt) -> tuple[Target, Plan]:
     wanted = suite.select(list(wish.names), known.benches)
     cases, absent, made, calls, scale_s = suite.expand(wanted, wish.asked, offered, known)
     tables = {**known.benches, **offered.benches}
-    return target, Plan(
+    plan = Plan(
         run_id=run_id(created, Path(wish.names[0]).name.removesuffix(".toml")),
         created=created.isoformat(timespec="seconds"),
         command=wish.command,
@@ -66,6 +67,7 @@ def planned(wish: Wish, interrupt: Interrupt) -> tuple[Target, Plan]:
         surroundings=target.surroundings(),
         until=limit,
     )
+    return target, printable.document(plan)
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:

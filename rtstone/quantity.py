@@ -47,6 +47,16 @@ class Quantity(float):
             return NotImplemented
         return float(self) == self._like(other)
 
+    def __ne__(self, other: object) -> bool:  # float has one of its own
+        if not isinstance(other, int | float):
+            return NotImplemented
+        return float(self) != self._like(other)
+
+    @property
+    def written(self) -> str:
+        """As a parameter is written: all digits, without what arithmetic left behind the last."""
+        return f"{float(self):.15g}{self.unit}"
+
     def _like(self, other: float) -> float:
         if isinstance(other, Quantity) and other.unit != self.unit:
             raise UsageError(

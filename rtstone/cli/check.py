@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rtstone.errors import UsageError
+from rtstone.printable import shown
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 
@@ -92,7 +93,7 @@ def _draft(run: str, path: Path, margin: str) -> int:
         raise UsageError(f"there is a file already, {path}; name a new one")
     text = draft(load(find(run)), share(margin))
     _write(text, path)
-    click.echo(f"{path}: {text.count('[[case]]')} cases")
+    click.echo(f"{shown(str(path))}: {text.count('[[case]]')} cases")
     return 0
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from rtstone.errors import UsageError
 from rtstone.formats.table import READERS, imported
 from rtstone.model.documents import Run
 from rtstone.model.imported import tool
+from rtstone.printable import arguments
 from rtstone.store.rundir import RunDirectory
 
 
@@ -29,7 +28,7 @@ def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
     """
     if json and len(files) > 1:
         raise UsageError(f"{len(files)} files make as many documents, in --json; name one file")
-    made = [imported(file, form, ["rtstone", *sys.argv[1:]]) for file in files]
+    made = [imported(file, form, arguments()) for file in files]
     for plan, run in made:
         directory = RunDirectory(plan)
         directory.finish(run)

@@ -6,8 +6,14 @@ import sys
 
 import msgspec
 
+from rtstone import printable
+
 
 def print_document(document: object) -> None:
     """One JSON document and a line end: all that stdout carries with --json."""
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    try:
+        data = msgspec.json.encode(document)
+    except UnicodeEncodeError:  # a name of a file may be any bytes
+        data = msgspec.json.encode(printable.every(msgspec.to_builtins(document)))
+    sys.stdout.buffer.write(msgspec.json.format(data) + b"\n")
     sys.stdout.buffer.flush()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rtstone.errors import UsageError
+from rtstone.printable import shown
 from rtstone.store.session import named
 
 
@@ -37,4 +38,4 @@ def command(runs: tuple[str, ...], output: Path) -> None:
         regular = stat.S_ISREG(output.stat().st_mode)
     except OSError as error:
         raise UsageError(f"cannot write the report, {output}: {error.strerror}") from error
-    click.echo(f"{output}: {size / 1e6:.1f} MB", err=not regular)
+    click.echo(f"{shown(str(output))}: {size / 1e6:.1f} MB", err=not regular)

@@ -21,6 +21,7 @@ from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.plan import Plan, run_id
 from rtstone.planning import Wish, planned
+from rtstone.printable import arguments
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RUN, RunDirectory, load
 from rtstone.targets import LOCAL, find
@@ -147,7 +148,7 @@ def carry_out(
 def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
     """The target and what is to be done on it.  Raises UsageError, TargetError, Interrupted."""
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
-    command = ["rtstone", *sys.argv[1:]]
+    command = arguments()
     names = request.names or ["quick"]
     wish = Wish(names, request.target, asked, command, request.keep_idle, request.until)
     return planned(wish, interrupt)
@@ -215,7 +216,7 @@ def _nothing(target: str, reason: str) -> Run:
         created=created.isoformat(timespec="seconds"),
         status="incomplete",
         reason=reason,
-        command=["rtstone", *sys.argv[1:]],
+        command=arguments(),
         target=Place(name=target),
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtstone.errors import UsageError
+from rtstone.printable import shown
 
 if TYPE_CHECKING:
     from rtstone.simulate.documents import Simulation
@@ -184,7 +185,7 @@ def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
         regular = stat.S_ISREG(path.stat().st_mode)
     except OSError as error:
         raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
-    click.echo(f"{path}: {size / 1e6:.1f} MB", err=quiet or not regular)
+    click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB", err=quiet or not regular)
 
 
 def _progress() -> Progress | None:

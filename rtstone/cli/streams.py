@@ -14,6 +14,7 @@ def settle() -> None:
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
+    sys.stdin = sys.stdin or os.fdopen(0, "r", closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 

@@ -20,8 +20,9 @@ from rtstone.model.documents import Result, Value
 
 OF_RTSTONE = "(rtstone"  # in the version of a file that rtstone wrote of its own samples
 
-# Written by cyclictest between these two keys, quotes and all.
-_COMMAND = re.compile(r'("cmdline:?": ")(.*?)(",\s*"rt_test_version)', re.DOTALL)
+# Between these two cyclictest writes its command line, quotes and all.
+_BEFORE = re.compile(r'"cmdline:?": "')
+_AFTER = re.compile(r'",\s*"rt_test_version')
 
 
 class _System(msgspec.Struct):
@@ -60,7 +61,7 @@ def read(source: Source) -> Reading:
     """The histograms of the threads.  Raises UsageError."""
     text = "\n".join(line for _, line in source.lines())
     notes = []
-    mended = _COMMAND.sub(_escaped, text, count=1)
+    mended = _escaped(text)
     if mended != text:
         text = mended
         notes.append("the command line in the file was not valid JSON; it was escaped")
@@ -81,14 +82,18 @@ def read(source: Source) -> Reading:
     )  # fmt: skip
 
 
-def _escaped(found: re.Match[str]) -> str:
-    """The command line as JSON; one that is valid stays as it is."""
-    head, command, tail = found.groups()
+def _escaped(text: str) -> str:
+    """The same with a command line in JSON; one that is valid stays as it is."""
+    before = _BEFORE.search(text)
+    after = _AFTER.search(text, before.end()) if before else None
+    if before is None or after is None:
+        return text
+    command = text[before.end() : after.start()]
     try:
         json.loads(f'"{command}"')
     except ValueError:
-        return head + json.dumps(command)[1:-1] + tail
-    return found[0]
+        return text[: before.end()] + json.dumps(command)[1:-1] + text[after.start() :]
+    return text
 
 
 def _check(source: Source, file: _File) -> None:

@@ -53,11 +53,11 @@ def buckets(source: Source, histogram: dict[str, int], where: str) -> dict[int, 
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _BrokenError(f"key '{twice[:40]}' is there twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _BrokenError(f"key '{key[:40]}' is there twice")
+        found[key] = value
     return found
 
 

@@ -75,6 +75,9 @@ def _ns(microseconds: str) -> float:
 
 
 def _check_once(source: Source, results: list[Result]) -> None:
-    told = [f"{result.bench} {result.params}" for result in results]
-    if twice := next((one for one in told if told.count(one) > 1), None):
-        source.refuse(f"{twice} is there twice", do="import one run's file at a time")
+    told: set[str] = set()
+    for result in results:
+        one = f"{result.bench} {result.params}"
+        if one in told:
+            source.refuse(f"{one} is there twice", do="import one run's file at a time")
+        told.add(one)

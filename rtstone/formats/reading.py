@@ -14,7 +14,8 @@ from typing import Any, Never
 
 import msgspec
 
-from rtstone.formats.source import HIGHEST, Source, printable
+from rtstone import printable
+from rtstone.formats.source import HIGHEST, Source
 from rtstone.model.documents import Result, Run, Target, Value
 from rtstone.model.imported import PLACE, TOOL
 from rtstone.model.plan import Case, Plan, run_id
@@ -203,7 +204,8 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
     target = Target(
         name=PLACE + name,
         detail={
-            TOOL: printable(reading.tool), "format": form, "file": source.name.rpartition("/")[2],
+            TOOL: printable.line(reading.tool), "format": form,
+            "file": source.name.rpartition("/")[2],
             "sha256": hashlib.sha256(source.data).hexdigest(),
         },
     )  # fmt: skip
@@ -222,15 +224,16 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
     run = Run(
         run_id=plan.run_id, created=plan.created, status="complete", command=command,
         target=target,
-        conditions={k: printable(v) if isinstance(v, str) else v for k, v in conditions.items()},
+        conditions={k: printable.line(v) if isinstance(v, str) else v
+                    for k, v in conditions.items()},
         results=[
             msgspec.structs.replace(r, case=numbers[r.bench, str(r.params)])
             for r in reading.results
         ],
-        benches=reading.benches, notes=[*map(printable, reading.notes)],
+        benches=reading.benches, notes=[*map(printable.line, reading.notes)],
         duration_s=reading.duration_s,
     )  # fmt: skip
-    return plan, run
+    return printable.document(plan), printable.document(run)
 
 
 def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:

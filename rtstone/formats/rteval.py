@@ -6,9 +6,9 @@ Samples at or above the number of buckets are in no count of the file.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rtstone.formats import cyclictest
 from rtstone.formats.reading import Reading, Series, result
@@ -16,15 +16,26 @@ from rtstone.formats.source import Source
 from rtstone.model.documents import Result, Value
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+    from xml.etree.ElementTree import Element, TreeBuilder
 
 _SPANS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 _LOAD = "rteval"  # its own loads ran
+_PIECE = 1 << 16  # bytes that are parsed at a time
+_DEEPEST = 32  # elements within one another
+_MOST = 100_000  # elements that are no buckets: rteval writes some thousands
+
+
+class _File(NamedTuple):
+    """The elements that are read, but for buckets: those are counts, by the core they are in."""
+
+    root: Element
+    counts: Mapping[Element, Mapping[int, int]]
 
 
 def read(source: Source) -> Reading:
     """The histograms of the cores.  Raises UsageError."""
-    root = _root(source)
+    file = _file(source)
+    root = file.root
     test = root.find(".//Measurements/cyclictest")
     if test is None:
         test = root.find(".//cyclictest")
@@ -38,8 +49,8 @@ def read(source: Source) -> Reading:
         )
     known = cyclictest.options(test.get("command_line", ""))
     duration_s = _duration(source, root)
-    results = [_result(source, core, known, duration_s) for core in cores]
-    _check_system(source, test, results)
+    results = [_result(source, file, core, known, duration_s) for core in cores]
+    _check_system(source, file, test, results)
     version = root.get("version")
     return Reading(
         tool=f"rteval {version}" if version else "rteval", command=test.get("command_line"),
@@ -48,14 +59,15 @@ def read(source: Source) -> Reading:
     )  # fmt: skip
 
 
-def _root(source: Source) -> Element:
-    """The document element.  Refuses entities, which rteval never writes."""
+def _file(source: Source) -> _File:
+    """Parses piece by piece.  Refuses entities, which rteval never writes."""
     from xml.etree import ElementTree
 
+    source.check_length()
     if b"<!DOCTYPE" in source.data or b"<!ENTITY" in source.data:
         source.refuse("a document type, which rteval never writes")
     try:
-        root = ElementTree.fromstring(source.data)
+        file = _collected(source)
     except ElementTree.ParseError as error:
         line, _ = error.position
         if "no element found" in str(error) or "unclosed" in str(error):
@@ -63,9 +75,70 @@ def _root(source: Source) -> Element:
         source.refuse(f"no XML: {str(error).partition(':')[0]}", line)
     except (ValueError, LookupError):  # an encoding that nobody knows
         source.refuse("no XML that a tool would write")
-    if root.tag != "rteval":
-        source.refuse(f"<{root.tag[:40]}> in place of <rteval>")
-    return root
+    if file.root.tag != "rteval":
+        source.refuse(f"<{file.root.tag[:40]}> in place of <rteval>")
+    return file
+
+
+def _collected(source: Source) -> _File:
+    from xml.etree import ElementTree
+
+    collector = _Collector(source, ElementTree.TreeBuilder())
+    parser = ElementTree.XMLParser(target=collector)
+    for at in range(0, len(source.data), _PIECE):
+        parser.feed(source.data[at : at + _PIECE])
+    return _File(parser.close(), collector.counts)
+
+
+class _Collector:
+    """What the parser tells of: makes a tree of all elements but the buckets."""
+
+    def __init__(self, source: Source, tree: TreeBuilder) -> None:
+        self.counts: dict[Element, dict[int, int]] = defaultdict(dict)
+        self._source = source
+        self._tree = tree
+        self._within: list[Element | None] = []  # those that have begun; None: a bucket
+        self._kept = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        if len(self._within) == _DEEPEST:
+            self._source.refuse(f"elements {_DEEPEST} deep, which rteval never writes")
+        if tag == "bucket":
+            self._count(attributes)
+            self._within.append(None)
+            return
+        self._kept += 1
+        if self._kept > _MOST:
+            self._source.refuse(f"more than {_MOST} elements, which rteval never writes")
+        self._within.append(self._tree.start(tag, attributes))
+
+    def data(self, text: str) -> None:
+        """A piece of text; between buckets there are only blanks."""
+        last = self._within[-1]
+        if last is not None and last.tag != "histogram":
+            self._tree.data(text)
+
+    def end(self, tag: str) -> None:
+        """The element that began last ends."""
+        if self._within.pop() is not None:
+            self._tree.end(tag)
+
+    def close(self) -> Element:
+        """The document's element."""
+        return self._tree.close()
+
+    def _count(self, bucket: dict[str, str]) -> None:
+        core, histogram = self._within[-2:] if len(self._within) > 1 else (None, None)
+        if core is None or histogram is None or histogram.tag != "histogram":
+            return
+        number = core.get("id")
+        name = "system" if number is None else f"cpu {number}"
+        counts = self.counts[core]
+        value = self._source.number(bucket.get("index", ""), 1, f"{name}: bucket")
+        if value in counts:
+            self._source.refuse(f"{name}: bucket {value} is there twice")
+        counts[value] = self._source.number(bucket.get("value", ""), 1, f"{name}: count")
 
 
 def _duration(source: Source, root: Element) -> float | None:
@@ -80,11 +153,11 @@ def _duration(source: Source, root: Element) -> float | None:
 
 
 def _result(
-    source: Source, core: Element, known: cyclictest.Options, duration_s: float | None
+    source: Source, file: _File, core: Element, known: cyclictest.Options, duration_s: float | None
 ) -> Result:
     cpu = source.number(core.get("id", ""), 1, "core")
     name = f"cpu {cpu}"
-    counts = _buckets(source, core, name)
+    counts = _buckets(file, core)
     n = _whole(source, core, "samples", name)
     low = _whole(source, core, "minimum", name) if n else None
     high = _whole(source, core, "maximum", name) if n else None
@@ -102,14 +175,8 @@ def _result(
     )  # fmt: skip
 
 
-def _buckets(source: Source, core: Element, name: str) -> Mapping[int, int]:
-    counts: dict[int, int] = {}
-    for bucket in core.findall("histogram/bucket"):
-        value = source.number(bucket.get("index", ""), 1, f"{name}: bucket")
-        if value in counts:
-            source.refuse(f"{name}: bucket {value} is there twice")
-        counts[value] = source.number(bucket.get("value", ""), 1, f"{name}: count")
-    return {value: count for value, count in counts.items() if count}
+def _buckets(file: _File, core: Element) -> Mapping[int, int]:
+    return {value: count for value, count in file.counts.get(core, {}).items() if count}
 
 
 def _whole(source: Source, core: Element, tag: str, name: str) -> int:
@@ -129,7 +196,7 @@ def _mean(source: Source, core: Element, name: str) -> float | None:
         source.refuse(f"{name}: mean '{text[:40]}' is no number")
 
 
-def _check_system(source: Source, test: Element, results: list[Result]) -> None:
+def _check_system(source: Source, file: _File, test: Element, results: list[Result]) -> None:
     """The whole must be the sum of the cores."""
     system = test.find("system")
     if system is None:
@@ -140,7 +207,7 @@ def _check_system(source: Source, test: Element, results: list[Result]) -> None:
     counts: Counter[float] = Counter()
     for core in results:
         counts.update(dict(core.histogram))
-    if counts != {1e3 * v: n for v, n in _buckets(source, system, "system").items()}:
+    if counts != {1e3 * v: n for v, n in _buckets(file, system).items()}:
         source.refuse("the histograms of the cores do not add up to that of the system")
 
 

@@ -25,14 +25,18 @@ class Source(NamedTuple):
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number, text) of each line, from 1.  Refuses what is no text, or too long."""
-        if len(self.data) > LONGEST:
-            self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
+        self.check_length()
         try:
             text = self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             self.refuse("not a text", line)
         return enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+
+    def check_length(self) -> None:
+        """Refuses a text that is too long."""
+        if len(self.data) > LONGEST:
+            self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
 
     def check_end(self) -> None:
         """Refuses a text whose last line has no end: it may have been longer."""
@@ -54,12 +58,7 @@ class Source(NamedTuple):
     def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raises UsageError: what is wrong, where, what to do."""
         place = self.name if line is None else f"{self.name} line {line}"
-        raise UsageError(f"{printable(what)}, in {place}; {do}")
-
-
-def printable(text: str) -> str:
-    """A text of a file in one line, without letters that a terminal would act upon."""
-    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+        raise UsageError(f"{what}, in {place}; {do}")
 
 
 def read(name: str) -> Source:

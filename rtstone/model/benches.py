@@ -36,7 +36,7 @@ _SCALES = {
 }
 _ALIASES = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
 _BOOLS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 _CPUS = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 LAST_CPU = 1023  # the largest number that the agent knows
 

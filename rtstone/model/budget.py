@@ -40,6 +40,7 @@ Bound = Literal["<=", ">="]
 ESTIMATED = ("mean", "p50", "p90", "p99", "p999", "p9999")  # each with an interval
 TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
+WIDEST = 1000.0  # a margin beyond it leaves no limit to speak of
 
 _UNITS = {
     "ns": ("ns", 1.0), "us": ("ns", 1e3), "µs": ("ns", 1e3), "μs": ("ns", 1e3),
@@ -48,8 +49,10 @@ _UNITS = {
     "M instr": ("instructions", 1e6), "G instr": ("instructions", 1e9),
     "%": ("%", 1.0), "": ("", 1.0),
 }  # fmt: skip
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_LIMIT = re.compile(rf"(<=|>=)?\s*([+-]?)({_NUMBER})\s*([^\d/]*?)\s*(?:/\s*(\w+))?")
+# No text can be parted in two ways: what does not match is refused without trying many.
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"
+LIMIT = re.compile(rf"(<=|>=)?\s*([+-]?)({_NUMBER})(?:\s*({_UNIT}))?(?:\s*/\s*(\w+))?")
 _SAMPLES = {"times": '"50us", "5k instr"', "relative": '"+10%", "1.1x"'}
 
 
@@ -134,7 +137,10 @@ def margin(text: str) -> float:
     match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
     if match is None:
         raise UsageError(f"bad margin '{text}'; write a share such as 20%")
-    return float(match[1]) / 100
+    share = float(match[1]) / 100
+    if share > WIDEST:
+        raise UsageError(f"bad margin '{text}'; write a share up to {WIDEST:.0%}, such as 20%")
+    return share
 
 
 def fits(name: str, pattern: str) -> bool:
@@ -184,7 +190,7 @@ def _flag(name: str, where: str) -> str:
 def _rate(given: object, where: str) -> float | None:
     if given is None:
         return None
-    if not isinstance(given, int | Decimal) or not 0 < given < math.inf:
+    if not isinstance(given, int | Decimal) or not 0 < float(given) < math.inf:
         raise UsageError(f"bad exceedance_per_hour '{given}', in {where}; write one such as 1e-3")
     return float(given)
 
@@ -197,11 +203,11 @@ def _limits(name: str, given: object, where: str, *, figure: bool = False) -> li
 
 def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
     text = str(given).strip()
-    match = _LIMIT.fullmatch(text) if isinstance(given, str | int | Decimal) else None
+    match = LIMIT.fullmatch(text) if isinstance(given, str | int | Decimal) else None
     if match is None or isinstance(given, bool):
         raise _bad(name, text, where, figure=figure)
     bound: Bound = ">=" if match[1] == ">=" else "<="
-    sign, unit, per = match[2], match[4], match[5]
+    sign, unit, per = match[2], match[4] or "", match[5]
     number = float(sign + match[3])
     if bound == ">=" and not figure:
         raise UsageError(f"'{name}' has an upper limit only, not '{text}', in {where}")
@@ -215,6 +221,8 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
         limit = limit._replace(value=number * times, unit=base)
     else:
         raise _bad(name, text, where, figure=figure)
+    if not math.isfinite((limit.value or 0.0) + (limit.factor or 0.0)):
+        raise UsageError(f"the limit '{text:.40}' of {name} is not finite, in {where}")
     return _checked(limit, where)
 
 

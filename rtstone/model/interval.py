@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import expm1, inf, isinf, pi, sqrt, tan
+from math import exp, inf, lgamma, log, log1p, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ _LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how
 _HIGHEST = 0.6  # of the correlation of a batch and the next: what lasts so long is not seen whole
 _JOINED = (8, 4)  # batches are joined to so many then
 _INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
+
+_MANY = 1e4  # degrees of freedom, from which an approximation to Student's t has nine digits
+_STEPS = 50  # of Newton's method; four do
 
 
 class Variance(NamedTuple):
@@ -264,27 +267,54 @@ class Ordered:
 def t_quantile(level: float, freedom: float) -> float:
     """Student's t that |t| stays below with probability ``level``; freedom >= 1, may be fractional.
 
-    Below 2 degrees log t is interpolated over 1/freedom between the exact values for 1 and 2, which
-    is at most 2% too much; above it is Hill's expansion (1970, algorithm 396 of the ACM).
+    To nine digits: Newton's method on the logarithm of the probability outside, from which that of
+    the approximations differs by up to 4%.
     """
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    freedom, outside = max(freedom, 1.0), 1 - level
+    t = _approximately(level, freedom, normal)
+    if freedom > _MANY:
+        return t
+    for _ in range(_STEPS):
+        tail = _outside(t, freedom)
+        slope = 2 * exp(_log_density(t, freedom)) * t / tail  # of -log tail over log t
+        step = log(tail / outside) / slope
+        t *= exp(step)
+        if abs(step) < 1e-10:
+            break
+    return t
+
+
+def _approximately(level: float, freedom: float, normal: float) -> float:
+    """Below 2 degrees log t between the exact ones for 1 and 2, above as Cornish and Fisher."""
     if freedom < 2:
         one, two = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
-        return float(two * (one / two) ** (2 / max(freedom, 1) - 1))
-    normal = NormalDist().inv_cdf((1 + level) / 2)
-    return normal if isinf(freedom) else _hill(1 - level, freedom, normal)
+        return float(two * (one / two) ** (2 / freedom - 1))
+    cube = normal**3
+    first = (cube + normal) / (4 * freedom)
+    return normal + first + (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)
 
 
-def _hill(outside: float, n: float, normal: float) -> float:
-    a = 1 / (n - 0.5)
-    b = 48 / (a * a)
-    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
-    d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * pi / 2) * n
-    y = (d * outside) ** (2 / n)
-    if y <= 0.05 + a:  # far out
-        first = 1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)
-        return float(sqrt(n * ((first * y - 1) * (n + 1) / (n + 2) + 1 / y)))
-    x, x2 = -normal, normal * normal
-    c += 0.3 * (n - 4.5) * (x + 0.6) if n < 5 else 0
-    c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
-    y = (((((0.4 * x2 + 6.3) * x2 + 36) * x2 + 94.5) / c - x2 - 3) / b + 1) * x
-    return sqrt(n * expm1(a * y * y))
+def _log_density(t: float, freedom: float) -> float:
+    constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
+    return constant - (freedom + 1) / 2 * log1p(t * t / freedom)
+
+
+def _outside(t: float, freedom: float) -> float:
+    """The probability that |t| is larger: an incomplete beta function of v/(v + t^2)."""
+    a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
+    rest = t * t / (freedom + t * t)
+    log_front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest)
+    if x < (a + 1) / (a + b + 2):
+        return exp(log_front) / (a * _fraction(a, b, x))
+    return 1 - exp(log_front) / (b * _fraction(b, a, rest))
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (DLMF 8.17.22), from its far end."""
+    value = 1.0
+    for m in range(16 + int(2 * sqrt(max(a, b))), -1, -1):
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        even = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2))
+        value = 1 + odd / (1 + even / value)
+    return value

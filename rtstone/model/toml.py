@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rtstone.errors import UsageError, unknown
+from rtstone.printable import shown
 
 _KINDS: dict[type, str] = {
     str: "text",
@@ -19,16 +21,39 @@ _KINDS: dict[type, str] = {
 }
 
 
+LARGEST = 1 << 63  # of whole numbers, as TOML has it
+
+
 def read(path: Path, noun: str) -> dict[str, Any]:
-    """The file's table; its fractions are Decimal.  Raises UsageError; ``noun``: what it is."""
+    """The file's table; its fractions are Decimal, and all numbers finite.
+
+    Raises UsageError; ``noun``: what it is.
+    """
     try:
-        return tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        return {key: _sound(key, value, path) for key, value in table.items()}
     except OSError as error:
         raise UsageError(f"cannot read {noun} {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also a number of thousands of digits, or a NUL in the name
         raise UsageError(f"not a TOML file, {path}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"not a {noun}, {path}: nested too deeply") from error
+
+
+def _sound(key: str, value: Any, path: Path) -> Any:
+    """A value with texts that can be shown.  Raises UsageError for an unreckonable number."""
+    match value:
+        case dict():
+            return {name: _sound(name, item, path) for name, item in value.items()}
+        case list():
+            return [_sound(key, item, path) for item in value]
+        case str():
+            return "\n".join(map(shown, value.split("\n")))
+        case int() if not -LARGEST <= value < LARGEST:
+            raise UsageError(f"a number of more than 64 bits for '{key}', in {path}")
+        case Decimal() if not math.isfinite(float(value)):
+            raise UsageError(f"'{value:.9}' for '{key}' is no finite number, in {path}")
+    return value
 
 
 def check_keys(table: Mapping[str, object], known: Mapping[str, type], where: str) -> None:

@@ -14,7 +14,7 @@ def write(content: str | bytes, path: Path) -> int:
     A symbolic link is followed, an existing file keeps its mode, a pipe or a device is written
     into and stays what it is.  Raises OSError.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         with path.open("wb") as out:
             out.write(data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import shlex
 import textwrap
 import time
@@ -26,6 +25,7 @@ from rtstone.model.flags import BY_NAME
 from rtstone.model.imported import tool
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Case, Plan
+from rtstone.printable import shown
 from rtstone.report.answer import answer
 from rtstone.report.loads import lines as load_effects
 from rtstone.report.shapes import correction
@@ -66,7 +66,7 @@ class _Trimmed:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+        return self._file.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
@@ -254,9 +254,9 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
     yield from _footnotes(run)
     yield from _told(run)
     if place is not None:
-        yield Text(f"stored in {place}", style="dim")
+        yield Text(f"stored in {shown(str(place))}", style="dim")
         known = place.absolute() == (runs() / run.run_id).absolute()
-        name = run.run_id if known else shlex.quote(str(place))
+        name = run.run_id if known else shlex.quote(shown(str(place)))
         yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 

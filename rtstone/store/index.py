@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.printable import parsed, shown
 from rtstone.store.rundir import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
@@ -108,15 +109,21 @@ def _indexed(path: Path | str) -> list[Entry]:
         _refresh(database)
         columns = ", ".join(Entry._fields)
         rows = database.execute(f"SELECT {columns} FROM runs ORDER BY arrival, run_id").fetchall()
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: tuple[object, ...]) -> Entry:
+    """Raises DatabaseError for what no version of rtstone has written."""
     try:
-        return msgspec.convert(rows, list[Entry])
+        texts = (shown(item) if isinstance(item, str) else item for item in row)
+        return msgspec.convert(tuple(texts), Entry)
     except msgspec.ValidationError as error:
-        raise sqlite3.DatabaseError("not what was written") from error
+        raise sqlite3.DatabaseError("damaged") from error
 
 
 def _refresh(database: sqlite3.Connection) -> None:
     """Adds new directories, takes out those that have gone, looks again at the unfinished."""
-    there = {name for name in _names() if _readable(runs() / name)}
+    there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
     read = [entry for entry in map(_read, fresh) if entry]
@@ -182,5 +189,5 @@ def _read(name: str) -> Entry | None:
 
 def _head(path: Path) -> _Head | None:
     with suppress(OSError, *UNREADABLE):
-        return msgspec.json.decode(regular(path, LARGEST), type=_Head)
+        return parsed(regular(path, LARGEST), _Head)
     return None

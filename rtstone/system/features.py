@@ -97,14 +97,15 @@ def scaling(seen: Seen) -> Finding:
     slopes = [slope for slope in run.slopes if slope.bench == "ctx.ballast"] if run else []
     if not slopes:
         return Finding("unknown", "not measured")
-    verdict: Verdict = "good" if all(slope.constant for slope in slopes) else "warn"
-    return Finding(verdict, "; ".join(map(_growth, slopes)))
+    grows = any(slope.slope > 0 and not slope.constant for slope in slopes)
+    return Finding("warn" if grows else "good", "; ".join(dict.fromkeys(map(_growth, slopes))))
 
 
 def _growth(slope: Slope) -> str:
     if slope.constant:
         return "no growth seen"
-    return f"{quantity(slope.slope, slope.unit)} more per waiting task"
+    change = quantity(abs(slope.slope), slope.unit.partition(" per ")[0])
+    return f"{change} {'more' if slope.slope > 0 else 'less'} per waiting task"
 
 
 def measured(*benches: str) -> Callable[[Seen], Finding]:

@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from rtstone import printable
+
 VERSION = 1
 
 # What arithmetic is done with must be sane even where a checksum fits; a record that breaks these
@@ -315,4 +317,12 @@ Body = (
 
 OF_A_CASE = (Case, Progress, Raw, Result, End)
 
-decode_body = msgspec.json.Decoder(Body).decode
+_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+
+
+def decode_body(data: bytes) -> Body:
+    """The record of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    if printable.plainly(data):
+        return _decoder.decode(data)
+    made: Body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)
+    return made

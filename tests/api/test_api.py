@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 import rtstone
+import rtstone.api
+from rtstone import Quantity, ms, ns, s, us
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
 from rtstone.store.index import find
 from rtstone.store.rundir import load
+from rtstone.wire.reader import Noise, Reader, Record
 from tests.conftest import Fake
 
 
@@ -44,6 +51,29 @@ def test_parameters_loads_and_times_are_as_in_the_command_line() -> None:
     assert (timed.result.params["samples"], timed.result.params["time"]) == (0, 50_000_000)
 
 
+def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
+    for given, written in [
+        (ms(0.1), "100000ns"), (s(1.1), "1100000000ns"), (s(3599.999999999), "3599999999999ns"),
+        (ns(0.4), "0.4ns"), (Quantity(64, "B"), "64B"), (us(2) - us(1), "1000.0"),
+    ]:  # fmt: skip
+        assert rtstone.api._written(given) == written
+
+
+def test_ctrl_c_is_one_at_any_time(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the agent lists its benches, and while it measures."""
+    listing = Reader.feed
+    for at in ("catalogue", "measuring"):
+
+        def feed(self: Reader, line: bytes, at: str = at) -> Iterator[Record | Noise]:
+            if at == "catalogue" or b'"t": "case"' in line:
+                signal.raise_signal(signal.SIGINT)
+            return listing(self, line)
+
+        monkeypatch.setattr(Reader, "feed", feed)
+        with pytest.raises(KeyboardInterrupt):
+            rtstone.run("null")
+
+
 def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
     measured = sim()
     with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000, there are 1 000"):
@@ -63,6 +93,15 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
         ({"bench": "dk.periodic", "load": "hevy"}, UsageError, "did you mean 'heavy'?"),
         ({"bench": "dk.periodic", "period": "1ms,2ms"}, UsageError, "several values"),
         ({"bench": "dk.periodic", "time": "soon"}, UsageError, "bad value 'soon' of time"),
+        (
+            {"bench": "dk.periodic", "period": Quantity(10**6, "instructions")},
+            UsageError,
+            "bad value '1000000instructions' of period",
+        ),
+        ({"bench": "dk.periodic", "samples": us(5)}, UsageError, "bad value '5000ns' of samples"),
+        ({"bench": "dk.periodic", "time": ns(0.4)}, UsageError, "bad value '0.4ns' of time"),
+        ({"bench": "dk.periodic", "period": us(1.2345678)}, UsageError, "bad value '1234.5678ns'"),
+        ({"bench": "dk.periodic", "period": ns(math.inf)}, UsageError, "bad value 'infns'"),
         ({"bench": "posix.options"}, Unfit, "this target has no bench posix.options"),
         ({"bench": "dk.periodic", "load": "heavy"}, Unfit, "no load heavy on this target"),
     ],
@@ -114,8 +153,12 @@ def test_quantities_know_their_unit() -> None:
     assert pickle.loads(pickle.dumps(rtstone.Quantity(5, "%"))).unit == "%"
     with pytest.raises(UsageError, match="instructions and ns cannot be compared"):
         assert rtstone.Quantity(5, "instructions") < rtstone.us(50)
-    with pytest.raises(UsageError, match="cannot be compared"):
-        assert rtstone.Quantity(5, "instructions") == rtstone.ns(5)
+    assert not operator.ne(us(50), 50_000.0)
+    for one, other in [(us(50), Quantity(50_000, "instructions")), (Quantity(1, "%"), ns(5))]:
+        for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+            with pytest.raises(UsageError, match="cannot be compared"):
+                compare(one, other)
+    assert us(50) != us(51) and us(50) != 3
     assert rtstone.ns(5) != "5"
     assert len({rtstone.ns(5), rtstone.ns(5.0)}) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from rtstone.model.budget import LIMIT
 from rtstone.model.documents import Figure, Result, Run, Slope
 from rtstone.store.rundir import runs
 from tests.conftest import Cli
@@ -139,6 +141,17 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
         (entry('bound = "1us"', "exceedance_per_hour = 0"), "bad exceedance_per_hour '0'"),
         (entry('figures = { x = "many" }'), "bad limit 'many' of x"),
         (entry("missed = 0", bench="dk.periodi"), "did you mean 'dk.periodic'?"),
+        (entry("missed = nan"), "'NaN' for 'missed' is no finite number"),
+        (entry("missed = 1e400"), "for 'missed' is no finite number"),
+        (entry("p99 = [-inf]"), "for 'p99' is no finite number"),
+        (entry("missed = 0", "params = { period = 1e999999999 }"), "is no finite number"),
+        (entry("missed = " + 5000 * "9"), "not a TOML file"),
+        (entry("missed = 0x" + 5000 * "f"), "a number of more than 64 bits for 'missed'"),
+        (entry('p50 = "1e400us"'), "the limit '1e400us' of p50 is not finite"),
+        (entry('p50 = "1e300s"'), "the limit '1e300s' of p50 is not finite"),
+        (entry('p50 = "+1e400%"'), "the limit '+1e400%' of p50 is not finite"),
+        (entry('figures = { x = "1e400" }'), "the limit '1e400' of x is not finite"),
+        (entry('bound = "1us"', "exceedance_per_hour = 1e-400"), "bad exceedance_per_hour"),
     ],
 )
 def test_a_bad_budget_ends_with_2(cli: Cli, budget: Any, text: str, says: str) -> None:
@@ -146,6 +159,31 @@ def test_a_bad_budget_ends_with_2(cli: Cli, budget: Any, text: str, says: str) -
     assert (done.status, done.out) == (2, "")
     assert says in done.says
     assert "budget.toml" in done.says
+
+
+@pytest.mark.parametrize("text", ["1{}1", "1{}/", "1 {}1", "{}", "<={}", "1/{}/"])
+@pytest.mark.parametrize("letter", [" ", "1", "a", "a ", "1 ", "e1"])
+def test_what_is_no_limit_is_refused_without_trying_all_ways_to_read_it(
+    text: str, letter: str
+) -> None:
+    """The time for a text four times as long is about four times as long, not sixteen or more."""
+
+    def taken(length: int) -> float:
+        tried = text.format(letter * length)
+        begin = process_time()
+        for _ in range(20):
+            LIMIT.fullmatch(tried)
+        return process_time() - begin
+
+    assert min(taken(8000) for _ in range(3)) < 10 * min(taken(2000) for _ in range(3)) + 0.01
+
+
+@pytest.mark.parametrize("margin", ["1e999999999%", "1e300%", "100001%", "nan%", "-5%"])
+def test_a_margin_is_a_share(cli: Cli, tmp_path: Path, margin: str) -> None:
+    one = stored(run(result(FLAT)))
+    done = cli("check", one, "--write-budget", tmp_path / "new.toml", "--margin", margin)
+    assert (done.status, done.out) == (2, "")
+    assert f"bad margin '{margin}'" in done.says
 
 
 def test_other_mistakes_end_with_2(cli: Cli, budget: Any, tmp_path: Path) -> None:
@@ -214,7 +252,7 @@ def test_junit(
     root = junit(cli, budget, tmp_path, policy)
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
-    assert suite.get("name") == "a\N{REPLACEMENT CHARACTER} & b"
+    assert suite.get("name") == "a? & b"
     tests = suite.findall("testcase")
     told = ["failure", "error", "skipped"]
     found = [next((c.tag for c in test if c.tag in told), None) for test in tests]

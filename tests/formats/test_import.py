@@ -8,10 +8,13 @@ import math
 import re
 import struct
 import sys
+import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
+from time import process_time
 
 import pytest
 
@@ -489,3 +492,80 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys, "stdin", Stdin())
     assert len(run_of(bounds.read("-").data).results) == 9
+
+
+# ---- files made to be expensive -----------------------------------------------------------------
+
+
+def lmbench(lines: int) -> bytes:
+    return "".join(f"Call a{n}: 1.5 microseconds\n" for n in range(lines)).encode()
+
+
+def twice(lines: int) -> bytes:
+    """A key repeated at the very end, of many."""
+    members = ",".join(f'"k{n}":{n}' for n in range(10 * lines))
+    return f'{{"file_version":1,"x":{{{members},"k{10 * lines - 1}":0}}}}'.encode()
+
+
+def commands(lines: int) -> bytes:
+    """Beginnings of a command line without an end."""
+    return b'{"file_version":1,"x":[' + b'"cmdline": "",\n' * 10 * lines + b"]}"
+
+
+def threads(number: int) -> bytes:
+    return b"".join(struct.pack("<IqqQ", n, 1, 1, 5) for n in range(number))
+
+
+def rteval(buckets: int) -> bytes:
+    told = "".join(f'<bucket index="{n}" value="0"/>' for n in range(buckets))
+    return re.sub(
+        r"<histogram [^>]*>", lambda found: found[0] + told.replace('index="', 'index="9'),
+        (DATA / "rteval.xml").read_text(),
+    ).encode()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [
+        (lmbench, "lmbench"), (twice, "cyclictest-json"), (commands, "cyclictest-json"),
+        (threads, "jitterdebugger-raw"), (rteval, "rteval"),
+    ],
+)  # fmt: skip
+def test_a_file_four_times_as_long_takes_no_sixteen_times_the_time(
+    make: Callable[[int], bytes], form: str
+) -> None:
+    def taken(data: bytes) -> float:
+        begin = process_time()
+        with suppress(UsageError):
+            run_of(data, form)
+        return process_time() - begin
+
+    short, long = make(2000), make(8000)
+    assert min(taken(long) for _ in range(3)) < 10 * min(taken(short) for _ in range(3)) + 0.02
+
+
+def test_the_buckets_of_rteval_are_not_kept_as_elements() -> None:
+    data = rteval(20_000)
+    tracemalloc.start()
+    try:
+        assert [r.n for r in run_of(data).results] == [600, 600]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * len(data)  # a tree of them is more than ten times as much
+
+
+@pytest.mark.parametrize(
+    ("element", "told"),
+    [
+        ("<a>" * 10**6, "elements 32 deep"),
+        ("<kernel/>" * 200_000, "more than 100000 elements"),
+        ("<a/>" * 90_000, ""),
+    ],
+)
+def test_an_rteval_file_of_many_elements(element: str, told: str) -> None:
+    text = (DATA / "rteval.xml").read_text().replace("<SystemInfo>", f"{element}<SystemInfo>")
+    if told:
+        assert told in refused(text.encode())
+    else:
+        assert held(run_of(text.encode()).results) == held(results("rteval.xml"))

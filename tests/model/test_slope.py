@@ -11,8 +11,18 @@ def test_a_textbook_line() -> None:
     assert line is not None
     slope, (low, high) = line
     assert slope == pytest.approx(0.6)
-    assert low == pytest.approx(0.6 - 3.182 * 0.08**0.5)
-    assert high == pytest.approx(0.6 + 3.182 * 0.08**0.5)
+    assert low == pytest.approx(0.6 - 3.182446 * 0.08**0.5)
+    assert high == pytest.approx(0.6 + 3.182446 * 0.08**0.5)
+
+
+def test_many_points() -> None:
+    """With 1000 degrees of freedom t is 1.9623, not the 2.042 of 30."""
+    line = fit([(x, x + (-1) ** x) for x in range(1002)])
+    assert line is not None
+    xs = range(1002)
+    sxx = sum((x - 500.5) ** 2 for x in xs)
+    left = sum((x + (-1) ** x - (500.5 + line[0] * (x - 500.5))) ** 2 for x in xs)
+    assert line[1][1] - line[0] == pytest.approx(1.962339 * (left / 1000 / sxx) ** 0.5, rel=1e-4)
 
 
 def test_an_exact_line_has_no_width() -> None:

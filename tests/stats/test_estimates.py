@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from math import exp, log, sqrt
+from math import atan, exp, lgamma, log, pi, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -285,7 +285,20 @@ def test_the_interval_of_another_level() -> None:
     ],
 )  # fmt: skip
 def test_student_t(level: float, freedom: float, expected: float) -> None:
-    assert t_quantile(level, freedom) == pytest.approx(expected, rel=1e-3)
+    assert t_quantile(level, freedom) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("freedom", [1, 1.2, 1.5, 1.9, 2, 2.1, 2.5, 3.7, 10.3, 120, 9000, 11000])
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.8, 0.95, 0.999])
+def test_student_t_is_where_its_density_says(level: float, freedom: float) -> None:
+    """The share within it, by Simpson's rule over the angle whose tangent is t / sqrt(freedom)."""
+    angles = np.linspace(0, atan(t_quantile(level, freedom) / sqrt(freedom)), 20_001)
+    heights = np.cos(angles) ** (freedom - 1)
+    weights = np.where(np.arange(20_001) % 2, 4.0, 2.0)
+    weights[[0, -1]] = 1
+    constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(pi) / 2
+    share = 2 * exp(constant) * float(weights @ heights) * angles[1] / 3
+    assert share == pytest.approx(level, rel=1e-8)
 
 
 def test_what_is_not_to_be_had() -> None:

@@ -405,12 +405,22 @@ def test_known_quantities_are_those_of_the_last_run(tmp_path: Path) -> None:
     assert found["known.interrupt"] == ("unknown", "not measured")
 
 
-@pytest.mark.parametrize(("constant", "verdict"), [(True, "good"), (False, "warn")])
-def test_constant_time_scheduling_is_a_slope(tmp_path: Path, constant: bool, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("rate", "width", "verdict", "told"),
+    [
+        (2.3, 1.0, "warn", "2.30 ns more per waiting task"),
+        (-2.3, 1.0, "good", "2.30 ns less per waiting task"),
+        (2.3, 3.0, "good", "no growth seen"),
+    ],
+)
+def test_constant_time_scheduling_is_a_slope(
+    tmp_path: Path, rate: float, width: float, verdict: str, told: str
+) -> None:
     slope = Slope(bench="ctx.ballast", load="none", over="ballast", params={}, points=[],
-                  slope=2.0, ci95=(1.0, 3.0), unit="ns", constant=constant)  # fmt: skip
+                  slope=rate, ci95=(rate - width, rate + width), unit="ns per task",
+                  constant=width > abs(rate))  # fmt: skip
     found = look(system(tmp_path, run=run(slopes=[slope])))
-    assert found["os.scaling"][0] == verdict
+    assert found["os.scaling"] == (verdict, told)
 
 
 # ---- the list itself ----------------------------------------------------------------------------

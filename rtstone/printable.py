@@ -1,0 +1,96 @@
+"""Texts from outside made fit to be shown: no letter acts upon a terminal or hides what is said.
+
+Files of other tools, documents of other machines, an agent's records and the words of an error all
+come through here.  What Unicode calls no letter (controls of ASCII and of ISO 6429, which are
+escape sequences to a terminal; marks that turn the direction of writing round; halves of
+characters) becomes a question mark, a line end or a tab a blank.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+# What stands for more than itself in a string of JSON: written plainly, only these are left.
+_ESCAPE = re.compile(rb'\\[^"\\/]')
+
+
+def line(text: str) -> str:
+    """A text in one line, with single blanks."""
+    return shown(" ".join(text.split()))
+
+
+def shown(text: str) -> str:
+    """A text of the same length that can be shown."""
+    return text if text.isprintable() else "".join(map(_letter, text))
+
+
+def _letter(letter: str) -> str:
+    if letter.isprintable() or unicodedata.category(letter) == "Zs":
+        return letter
+    return " " if letter.isspace() else "?"
+
+
+def arguments() -> list[str]:
+    """The command line, as a document tells it."""
+    return ["rtstone", *map(shown, sys.argv[1:])]
+
+
+# ---- documents ----------------------------------------------------------------------------------
+
+
+def plainly(data: bytes) -> bool:
+    """True if all strings of a JSON text are fit to be shown: most are, and it is quickly seen."""
+    if _ESCAPE.search(data):
+        return False
+    if data.isascii():
+        return b"\x7f" not in data
+    return data.decode("utf-8", "replace").replace("\n", "").isprintable()
+
+
+def parsed(data: bytes, kind: type[_T]) -> _T:
+    """The document of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    import msgspec
+
+    if plainly(data):
+        return msgspec.json.decode(data, type=kind)
+    return msgspec.convert(every(msgspec.json.decode(data)), kind)
+
+
+def document(made: _T) -> _T:
+    """A document of this program's own making, with strings that can be shown."""
+    import msgspec
+
+    try:
+        if plainly(msgspec.json.encode(made)):
+            return made
+    except UnicodeEncodeError:  # half a character
+        pass
+    return msgspec.convert(every(msgspec.to_builtins(made)), type(made))
+
+
+def every(value: Any) -> Any:
+    """A value of JSON with strings that can be shown.  Raises RecursionError."""
+    match value:
+        case str():
+            return shown(value)
+        case list() | tuple():
+            return [every(item) for item in value]
+        case dict():
+            return _members(value)
+    return value
+
+
+def _members(value: dict[Any, Any]) -> dict[Any, Any]:
+    """None of them is lost, though their names may now be the same."""
+    found: dict[Any, Any] = {}
+    for key, item in value.items():
+        name = every(key)
+        while name in found:
+            name += "?"
+        found[name] = every(item)
+    return found
