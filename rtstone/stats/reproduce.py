@@ -10,6 +10,7 @@ from msgspec import structs
 from rtstone.errors import UsageError
 from rtstone.model import benches, reproduction
 from rtstone.model.documents import Figure, Result, Run, Status, Value
+from rtstone.model.loads import name_of
 from rtstone.model.reproduction import (
     Cell,
     Column,
@@ -243,6 +244,8 @@ class _Table:
         if found.values:
             self.results[place] = [result for result in results if _tells(result)]
         notes = []
+        if found.load and wanted.load and found.load != wanted.load:
+            notes.append(self._note(f"{today.column.label}: under load {found.load}"))
         if found.status != "ok":
             why = found.reason or "no reason was recorded"
             notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
@@ -270,7 +273,24 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
     if table is None:
         return []
     params = {name: _base(table, name, given) for name, given in wanted.params.items()}
-    return [result for result in today.results if _fits(result, wanted, params)]
+    fitting = [result for result in today.results if _fits(result, wanted, params)]
+    if not wanted.load:
+        return fitting
+    label = _nearest_label([result.load for result in fitting], wanted.load)
+    return [result for result in fitting if result.load == label]
+
+
+def _same_load(label: str, wanted: str) -> bool:
+    """True for that load, whatever options it was started with: ``driver:device=/dev/sdb``."""
+    return name_of(label) == wanted
+
+
+def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
+    """The load as the publication has it, else the first with options.
+
+    Samples under loads that were started in different ways are never one set.
+    """
+    return wanted if wanted in labels else next(iter(labels), None)
 
 
 def _base(table: Bench, name: str, given: str | bool) -> Value:
@@ -283,7 +303,9 @@ def _base(table: Bench, name: str, given: str | bool) -> Value:
 
 
 def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
-    if result.bench != wanted.bench or (wanted.load and result.load != wanted.load):
+    if result.bench != wanted.bench:
+        return False
+    if wanted.load and not _same_load(result.load, wanted.load):
         return False
     if wanted.series is not None and result.series != wanted.series and result.status == "ok":
         return False

@@ -286,6 +286,40 @@ def test_another_case_is_not_taken_for_it(some: Run) -> None:
         assert _create(some, _result(**wrong)).status == "not run"
 
 
+def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
+    """The place of load min, and the notes at it, after results under these loads."""
+    results = [_result(bench="int.latency.phase", params={}, load=load) for load in loads]
+    document = reproduce("gutsalov", [structs.replace(run, results=results)]).document
+    table = next(t for t in document.tables if t.id == "Table 1")
+    cell = table.items[0].cells[-1]
+    assert cell.here
+    return cell.here, [table.footnotes[n - 1] for n in cell.notes]
+
+
+def test_a_load_is_the_same_whatever_its_options(some: Run) -> None:
+    found, notes = _minimal(some, "min:place=any")
+    assert (found.status, found.load, found.n) == ("ok", "min:place=any", 100)
+    assert notes == ["local: under load min:place=any"]
+
+
+@pytest.mark.parametrize(
+    ("loads", "taken"),
+    [
+        (["min:place=any", "min"], "min"),  # as the publication has it
+        (["min:place=any", "min:place=others"], "min:place=any"),
+    ],
+)
+def test_loads_that_were_started_in_different_ways_are_not_one(
+    some: Run, loads: list[str], taken: str
+) -> None:
+    found, _ = _minimal(some, *loads)
+    assert (found.load, found.n) == (taken, 100)
+
+
+def test_a_load_whose_name_begins_alike_is_another(some: Run) -> None:
+    assert _minimal(some, "minimal", "min/reduced")[0].status == "not run"
+
+
 def test_a_result_that_is_not_ok_says_why_under_the_table(some: Run) -> None:
     bad = _result(status="unsupported", reason="no semaphores", n=0, params={})
     run = structs.replace(some, results=[bad])
