@@ -202,7 +202,9 @@ class _Table:
             across=table.systems == "columns", systems=[source.system for source in self._sources],
             items=items, said=shown, notes=[*printed, *table.notes], footnotes=self._footnotes,
             figures=[
-                reproduction.Figure(kind=d.kind, title=d.title, value=d.value, over=d.over)
+                reproduction.Figure(
+                    kind=d.kind, title=d.title, value=d.value, over=d.over, slowest=d.slowest
+                )
                 for d in table.draw
             ],
         )  # fmt: skip
