@@ -213,7 +213,7 @@ DERIVED = _derived(
             Bench(
                 "dk.guarantee",
                 "Statement of a guaranteed latency",
-                source="Dankwardt, part 1",
+                source="Dankwardt, part 2",
                 help="The shape of a guarantee that no vendor was willing to give.",
             ),
             _ALONE,

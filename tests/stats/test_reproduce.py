@@ -150,13 +150,34 @@ def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) 
         assert not one.load or one.load in fitting, place
 
 
+@pytest.mark.parametrize(
+    ("bench", "table"),
+    [
+        ("dk.lat_ctx", "part 1 Table 1"),
+        ("dk.setitimer", "part 1 prose"),
+        ("dk.irqsoff", "part 1 prose"),
+        ("dk.irq_latency", "part 1 prose"),
+        ("dk.schedlat", "part 2 prose"),
+        ("dk.guarantee", "part 2 prose"),
+        ("dk.periodic", "part 3 prose"),
+    ],
+)
+def test_a_bench_names_the_part_that_its_numbers_are_of(
+    here: Catalogue, bench: str, table: str
+) -> None:
+    assert published.find(source="dankwardt", table=table)
+    assert f"Dankwardt, {table[:6]}" in here.benches[bench].source
+
+
 LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options"]  # a simulated system has none of them
 SIMULATED = {
     "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
     "none": ["hart.PH.1", "--time", "0.5"],
     "a pointer": ["ipc.srsr", "-p", "mechanism=mailbox", "-p", "samples=5"],
-    "the others": ["dk.irqsoff", "mq.throughput", "rheal.rate", "rheal.sum_time",
-                   "sched.bg50.half", "sync.test3", "-p", "time=1s"],
+    "the others": ["dk.irqsoff", "mq.throughput", "rheal.mean_rate", "rheal.rate", "rheal.sum_time",
+                   "rheal.weighted_rate", "rheal.weighted_time", "sched.bg50.half", "sync.test3",
+                   "-p", "time=1s"],
+    "the application-specific rate": ["rheal.mean_rate", "-p", "weight_il=2"],
 }  # fmt: skip
 
 
