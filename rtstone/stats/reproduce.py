@@ -152,6 +152,19 @@ def _remarks(runs: Sequence[Run]) -> Iterator[str]:
 # ---- a table ------------------------------------------------------------------------------------
 
 
+def _variants(table: layout.Table, today: _Today) -> list[layout.Axis]:
+    """Those of the table; of a model of one configuration that one, measured on its one CPU."""
+    config = today.runs[0].target.detail.get("config")
+    axes = table.variant or [_ONLY]
+    if not config or not any("config" in axis.here.params for axis in axes):
+        return axes
+    return [
+        structs.replace(axis, here=Here(params={"config": "1cpu"}).within(axis.here))
+        for axis in axes
+        if axis.here.params.get("config") == config
+    ]
+
+
 class _Table:
     """The cells of a table, with the footnotes that they need."""
 
@@ -169,7 +182,7 @@ class _Table:
 
     def _of_today(self) -> Iterator[_Source]:
         for place, today in enumerate(self._todays):
-            for axis in self._table.variant or [_ONLY]:
+            for axis in _variants(self._table, today):
                 label = ", ".join(filter(None, (today.column.label, axis.label)))
                 kind: Kind = today.column.kind
                 system = System(label=label, kind=kind, column=place)

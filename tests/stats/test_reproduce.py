@@ -256,6 +256,26 @@ def test_pairs_of_maximum_and_average(cli: Cli) -> None:
     assert "mq.throughput" in str(heavy.reason)
 
 
+@pytest.mark.parametrize(
+    ("model", "config", "only"),
+    [
+        ("solaris-8-1rt", "1rt", "sim:solaris-8-1rt, 1 rt"),
+        ("lynxos-3.0.1", "1cpu", "sim:lynxos-3.0.1, 1 proc"),
+    ],
+)
+def test_a_model_stands_for_the_configuration_that_it_is_made_after(
+    cli: Cli, model: str, config: str, only: str
+) -> None:
+    run = _measure(cli, f"sim:{model}", "det.timer_jitter", "-p", "config=1cpu,2cpu,1rt",
+                   "-p", "period=1ms", "-p", "samples=20")  # fmt: skip
+    assert run.target.detail["config"] == config
+    document = reproduce("obenland", [run]).document
+    figure = next(t for t in document.tables if t.id == "Figure 5a")
+    assert [s.label for s in figure.systems if s.kind == "model"] == [only]
+    found = _column(document, "Figure 5a", only)[1].here  # measured with config=1cpu
+    assert found and (found.status, found.n) == ("ok", 20)
+
+
 # ---- with results made by hand ------------------------------------------------------------------
 
 
