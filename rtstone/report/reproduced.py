@@ -100,6 +100,8 @@ def compose(made: Reproduced) -> str:
         origin=plainly.origin(document),
         meaning=plainly.MEANING,
         columns=[(c.label, kind_of(c), list(plainly.about(c))) for c in document.columns],
+        gaps=plainly.gaps(document),
+        gaps_title=plainly.GAPS,
         flags=plainly.flags(document),
     )
 

@@ -16,7 +16,7 @@ from rtstone.model.documents import Agent, Clock, Result, Run, Target, Trace
 from rtstone.model.reproduction import Reproduction, Table
 from rtstone.published import Printed, layout
 from rtstone.report.reproduced import MOMENTS, _lines, _section, compose, render
-from rtstone.report.reproduction import lines, markdown
+from rtstone.report.reproduction import GAPS, lines, markdown
 from rtstone.stats.reproduce import Reproduced, reproduce
 from rtstone.wire.records import Bench, Param
 
@@ -84,7 +84,7 @@ def _terminal(made: Reproduced) -> list[Seen]:
 def _markdown(made: Reproduced) -> list[Seen]:
     text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(made.document).replace(r"\|", "\0"))
     found = []
-    for section in text.split("\n## ")[1:]:
+    for section in text.partition(f"\n## {GAPS}")[0].split("\n## ")[1:]:
         before, _, rest = section.partition("\n| ")
         rows = [
             [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -244,6 +244,27 @@ def test_a_simulation_and_instructions_are_never_called_here() -> None:
     assert "A simulation: X, modelled; no system was measured." in text
     assert "compare with no clock" in text
     assert "is counted in instructions, not in time" in compose(made)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
+    results = [
+        Result(case=n, bench="sem.wait.busy", params={"waiters": waiters}, load="none",
+               status="unsupported", reason="no memory for its tasks")
+        for n, waiters in enumerate((65, 129), 1)
+    ]  # fmt: skip
+    bench = Bench("sem.wait.busy", "Wait", params=[Param("waiters", "int", None, 0)])
+    made = reproduce("gutsalov", [_run(results=results, benches=[bench])])
+    text = {
+        "terminal": lambda: "\n".join(line.plain for line in lines(made.document, WIDE)),
+        "markdown": lambda: markdown(made.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(made))),
+    }[form]()
+    listed = text.rpartition("Without a number today, and why")[2]
+    assert listed.count("local: unsupported, no memory for its tasks: Table 3 (2)") == 1
+    assert (
+        "local: not run, no run of it has these: Table 1 (3), Table 2 (10), Table 3 (7)" in listed
+    )
 
 
 @pytest.mark.parametrize("source", SOURCES)
