@@ -279,10 +279,10 @@ static const rts_bench benches[] = {
                 "after each span. A table tells whether the source is independent of the "
                 "system's own timers, and who stamps.",
                 run_phase),
-    PHASE_BENCH("dk.irq_latency", "Interrupt latency", "Dankwardt, part 2",
+    PHASE_BENCH("dk.irq_latency", "Interrupt latency", "Dankwardt, part 1",
                 "From the request until the handler starts: the procedure of int.latency.phase.",
                 run_phase),
-    PHASE_BENCH("dk.irqsoff", "Longest time with interrupts masked, a bound", "Dankwardt, part 2",
+    PHASE_BENCH("dk.irqsoff", "Longest time with interrupts masked, a bound", "Dankwardt, part 1",
                 "Bounded by the largest latency less the least one of int.latency.phase; where a "
                 "woken task stamps, its wake-up is in it. Actions that provoke it, of the source: "
                 "scrolling a framebuffer, hdparm, closing a block device, switching consoles.",

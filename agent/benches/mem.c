@@ -290,8 +290,9 @@ static int run_memcpy_rev(rts_case *c)
 }
 
 /*
- * The source overlaps the target by half of its size.  Moved several times between two stamps, the
- * outer half of the source spreads over the whole target.
+ * Within a buffer of twice the size, as for memcpy (Sjöblom), the source overlaps the target by
+ * half of its size: upwards it begins where the buffer does, downwards it ends where that ends.
+ * Moved several times between two stamps, its outer half spreads over the whole target.
  */
 static int run_memmove(rts_case *c, bool up)
 {
@@ -299,15 +300,15 @@ static int run_memmove(rts_case *c, bool up)
     size_t half = (size_t)p->size / 2, n = 2 * half;
     contents k;
     bool right = true;
-    if (contents_init(c, &k, 3 * half))
+    if (contents_init(c, &k, 2 * n))
         return -1;
-    unsigned char *from = k.buffer + (up ? 0 : half), *to = k.buffer + (up ? half : 0);
-    size_t outer = up ? 0 : 2 * half;
+    size_t source = up ? 0 : n, outer = up ? 0 : 3 * half;
+    unsigned char *from = k.buffer + source, *to = k.buffer + half;
     RTS_SAMPLES(c) {
-        refill(&k, k.buffer, 3 * half);
+        refill(&k, k.buffer, 2 * n);
         RTS_TIMED(c, memmove(to, from, n); RTS_BARRIER(); rts_worked(RTS_WORK_COPY, n));
         if (c->batch == 1)
-            right = right && holds(&k, to, n, up ? 0 : half);
+            right = right && holds(&k, to, n, source);
         else
             right = right && holds(&k, to, half, outer) && holds(&k, to + half, half, outer);
     }
@@ -396,13 +397,13 @@ static const rts_bench benches[] = {
                 run_memcpy_rev),
     BLOCK_BENCH(
         "mem.memmove.up", "memmove to a higher, overlapping address",
-        "One memmove of `size` bytes (an even number) by half of its size upwards; contents are "
-        "checked outside the interval.",
+        "One memmove of `size` bytes (an even number) by half of its size upwards, within a "
+        "buffer of twice the size; contents are checked outside the interval.",
         run_memmove_up),
     BLOCK_BENCH(
         "mem.memmove.down", "memmove to a lower, overlapping address",
-        "One memmove of `size` bytes (an even number) by half of its size downwards; contents are "
-        "checked outside the interval.",
+        "One memmove of `size` bytes (an even number) by half of its size downwards, within a "
+        "buffer of twice the size; contents are checked outside the interval.",
         run_memmove_down),
     BLOCK_BENCH("mem.memset", "memset",
                 "One memset of `size` bytes to 123; contents are checked outside the interval.",

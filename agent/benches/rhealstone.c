@@ -121,8 +121,8 @@ double rheal_net_mean(rts_tick sum, uint64_t n)
 static int not_determined(rts_case *c, double ticks)
 {
     return rts_unsupported(c,
-                           "n.e.: by the loop difference an event takes %.1f ns, so the loops vary "
-                           "by more than what they are to tell",
+                           "n.e.: by the loop difference an event takes %.1f in the unit of the "
+                           "clock, so the loops vary by more than what they are to tell",
                            rts_clock_ns(ticks));
 }
 

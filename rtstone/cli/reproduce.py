@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import structs
 
-from rtstone.errors import Interrupted, RtstoneError, UsageError
+from rtstone.cli import run as running
+from rtstone.cli.run import Request, assignments
+from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
+from rtstone.interrupt import Interrupt
+from rtstone.model import suite
+from rtstone.model.loads import NONE, name_of
 from rtstone.store.index import find
 from rtstone.store.rundir import load
+from rtstone.targets import LOCAL
 
 if TYPE_CHECKING:
     from rtstone.model.documents import Run
@@ -42,6 +49,15 @@ def _page(context: click.Context, parameter: click.Parameter, text: str | None) 
 @click.option(
     "--time", metavar="S", help="The limit of every case, bare: seconds; 0: none. As in `run`."
 )
+@click.option(
+    "--load", "loads", multiple=True, metavar="L",
+    help="A load of the publication's suite with options of its own, wherever the suite has it: "
+    "driver:device=/dev/sdb.",
+)  # fmt: skip
+@click.option(
+    "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
+    help="A parameter of every case that has it, with units. As in `run`.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print the reproduction document, and nothing else.")
 @click.option(
     "-o", "output", callback=_page, metavar="FILE", help="A page to write, FILE.html or FILE.md."
@@ -51,6 +67,8 @@ def command(  # noqa: PLR0917
     runs: tuple[str, ...],
     targets: tuple[str, ...],
     time: str | None,
+    loads: tuple[str, ...],
+    params: dict[str, str],
     json: bool,
     output: Path | None,
 ) -> int:
@@ -63,14 +81,19 @@ def command(  # noqa: PLR0917
     from rtstone.stats.reproduce import reproduce
 
     suites = layout(source).suites
-    if time is not None and runs and not targets:
-        raise UsageError("--time is for what is run, and only stored runs are named; leave it out")
+    asked = {"--time": time, "--load": loads, "-p": params}
+    if runs and not targets and (given := [name for name, value in asked.items() if value]):
+        raise UsageError(
+            f"{given[0]} is for what is run, and only stored runs are named; leave it out"
+        )
+    instead = _instead(suites, loads)
     if output and output.suffix == ".html":
         from rtstone.report import html
 
         html.bundle()
     documents = [load(find(run)) for run in runs]
-    fresh, errors = _measured(suites, targets if documents or targets else ("local",), time)
+    request = Request(suites, LOCAL, (), instead, params, time)
+    fresh, errors = _measured(request, targets if documents or targets else (LOCAL,))
     made = reproduce(source, [*documents, *fresh])
     _print(made, json)
     if output:
@@ -80,26 +103,32 @@ def command(  # noqa: PLR0917
     return max((error.exit_code for error in errors), default=0)
 
 
-def _measured(
-    suites: list[str], targets: tuple[str, ...], time: str | None
-) -> tuple[list[Run], list[RtstoneError]]:
+def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
+    """The loads by name.  Raises UsageError for one that the suites do not have, or have twice."""
+    shipped = suite.shipped()
+    cases = [case for name in suites for case in suite.load(shipped[name]).cases]
+    theirs = list(dict.fromkeys(name_of(spec) for case in cases for spec in case.loads or (NONE,)))
+    instead: dict[str, str] = {}
+    for spec in loads:
+        if (name := name_of(spec)) not in theirs:
+            raise unknown("load of the publication's suite", name, theirs)
+        if name in instead:
+            raise UsageError(f"load '{name}' is given twice, in --load; each has one place")
+        instead[name] = spec
+    return instead
+
+
+def _measured(request: Request, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
     """A run on each target, and what went wrong; a target that fails costs its own column."""
-    if not targets:
-        return [], []
-    import msgspec
-
-    from rtstone.cli import run as running
-    from rtstone.interrupt import Interrupt
-
     found: list[Run] = []
     errors: list[RtstoneError] = []
+    if not targets:
+        return found, errors
     with Interrupt() as interrupt:
         for target in targets:
-            words = [*suites, "--target", target, *(["--time", time] if time else [])]
-            context = running.command.make_context("run", words)
-            request = msgspec.convert(context.params, running.Request)
+            one = structs.replace(request, target=target)
             try:
-                run, _, error = running.carry_out(request, interrupt)
+                run, _, error = running.carry_out(one, interrupt)
             except UsageError:
                 raise
             except RtstoneError as failed:

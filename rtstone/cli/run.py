@@ -29,11 +29,12 @@ from rtstone.targets.base import Target
 
 
 class Request(msgspec.Struct, frozen=True):
-    """The command line of a run."""
+    """The command line of a run; ``instead`` as in ``suite.Asked``."""
 
     names: list[str]
     target: str
     loads: tuple[str, ...] = ()
+    instead: dict[str, str] = {}
     params: dict[str, str] = {}
     time: str | None = None
     cpus: str | None = None
@@ -147,7 +148,7 @@ def carry_out(
 
 def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
     """The target and what is to be done on it.  Raises UsageError, TargetError, Interrupted."""
-    asked = suite.Asked(request.params, request.time, request.cpus, request.loads)
+    asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
     command = arguments()
     names = request.names or ["quick"]
     wish = Wish(names, request.target, asked, command, request.keep_idle, request.until)

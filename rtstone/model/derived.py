@@ -32,8 +32,24 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """The results of all derived cases of a plan."""
     found = []
     for case in plan.derived:
-        found += DERIVED[case.bench].make(_blank(case), plan, measured)
+        made = DERIVED[case.bench].make(_blank(case), plan, measured)
+        found += [*made, *_under_absent_loads(_blank(case), plan, made)]
     return found
+
+
+def _under_absent_loads(blank: Result, plan: Plan, made: list[Result]) -> list[Result]:
+    """Why there is nothing under a load with which nothing that it is made from can run here."""
+    needs = DERIVED[blank.bench].needs
+    needed = set() if needs is _ALONE else {bench for bench, _ in needs}
+    there = {result.load for result in made}
+    reasons: dict[str, str] = {}
+    for case in plan.absent:
+        if case.bench in needed and case.load not in there:
+            reasons.setdefault(case.load, case.reason)
+    return [
+        structs.replace(blank, load=load, status="unsupported", reason=reason)
+        for load, reason in reasons.items()
+    ]
 
 
 def _blank(case: Case) -> Result:
@@ -213,7 +229,7 @@ DERIVED = _derived(
             Bench(
                 "dk.guarantee",
                 "Statement of a guaranteed latency",
-                source="Dankwardt, part 1",
+                source="Dankwardt, part 2",
                 help="The shape of a guarantee that no vendor was willing to give.",
             ),
             _ALONE,

@@ -34,13 +34,18 @@ class Call(msgspec.Struct, frozen=True):
         return Call(self.name, placed | self.params)
 
 
+def name_of(spec: str) -> str:
+    """``driver`` of ``driver:device=/dev/sdb``."""
+    return spec.partition(":")[0]
+
+
 def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> Call:
     """The load that ``spec`` names.
 
     Behind the colon stand parameters, separated by commas, or else the text that is all a load
     needs to know (a command, a device).  Raises UsageError.
     """
-    name, _, rest = spec.partition(":")
+    name, rest = name_of(spec), spec.partition(":")[2]
     if name == NONE and not rest:
         return Call()
     if name not in loads:

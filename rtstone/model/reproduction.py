@@ -93,13 +93,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure: bars or curves of the table's numbers, or of the results behind its cells.
 
-    ``value``: the place of the number in a cell.
+    ``value``: the place of the number in a cell.  ``slowest`` false: of the systems over time, all
+    but that one.
     """
 
     kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
     title: str
     value: int = 0
     over: str = ""
+    slowest: bool = True
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,8 @@
     sem_give = "0.2us"
     switch = { fixed = "0.4us", ready = [[1, 0], [34, "0.5us"]] }
     add = { amount = "0.5ns" }  # for each
+    [load.heavy]
+    switch = "0.9us"  # while that load runs
 
 The agent knows the costs there are; a model becomes its command line.
 """
@@ -29,12 +31,14 @@ _KEYS = {
     "title": str,
     "label": str,
     "source": str,
+    "config": str,
     "seed": int,
     "tick": str,
     "slice": str,
     "lacks": list,
     "stalls": list,
     "cost": dict,
+    "load": dict,
 }
 _STALL = {"first": str, "length": str, "period": str}
 _PS = {"ns": 10**3, "us": 10**6, "µs": 10**6, "μs": 10**6, "ms": 10**9, "s": 10**12}
@@ -51,6 +55,7 @@ class Words(NamedTuple):
     costs: Sequence[str]
     parts: Sequence[str]
     lacks: Sequence[str]
+    loads: Sequence[str]
     most: dict[str, int]
 
 
@@ -62,6 +67,7 @@ class System(NamedTuple):
     title: str
     label: str
     source: str
+    config: str  # of those that publications have, which one it is a model of; "": of none
     table: dict[str, Any]
 
 
@@ -90,8 +96,8 @@ def read(path: Path) -> System:
     for key in ("title", "label", "source"):
         if not table.get(key, "").isprintable():
             raise UsageError(f"'{key}' holds what cannot be printed, in model {path}")
-    source = table.get("source", "")
-    return System(path.stem, path, table["title"], table["label"], source, table)
+    source, config = table.get("source", ""), table.get("config", "")
+    return System(path.stem, path, table["title"], table["label"], source, config, table)
 
 
 def arguments(system: System, words: Words) -> list[str]:
@@ -124,10 +130,19 @@ class _Reader:
                 raise unknown("lack", str(lack), self._words.lacks, f"in {self._where}")
             yield f"lacks={lack}"
         yield from self._stalls(self._table.get("stalls", []))
-        for name, given in self._table.get("cost", {}).items():
+        yield from self._costs("cost", self._table.get("cost", {}))
+        for load, costs in self._table.get("load", {}).items():
+            if load not in self._words.loads:
+                raise unknown("load", load, self._words.loads, f"in {self._where}")
+            if not isinstance(costs, dict):
+                raise self._bad(f"load.{load}", "a table of costs")
+            yield from self._costs(load, costs)
+
+    def _costs(self, key: str, costs: dict[str, Any]) -> Iterator[str]:
+        for name, given in costs.items():
             if name not in self._words.costs:
                 raise unknown("cost", name, self._words.costs, f"in {self._where}")
-            yield from self._cost(f"cost.{name}", given)
+            yield from self._cost(f"{key}.{name}", given)
 
     def _stalls(self, stalls: list[Any]) -> Iterator[str]:
         if len(stalls) > (most := self._words.most["stalls"]):

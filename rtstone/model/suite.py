@@ -28,7 +28,7 @@ from rtstone.model import elsewhere, toml
 from rtstone.model.benches import Benches, Catalogue, find, values
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Value
-from rtstone.model.loads import NONE, Call, parse
+from rtstone.model.loads import NONE, Call, name_of, parse
 from rtstone.model.plan import Absent, Case
 from rtstone.wire.records import Bench
 
@@ -65,12 +65,14 @@ class Asked(NamedTuple):
 
     ``params`` must be known to one bench at least, ``time`` and ``cpus`` apply where they are
     known.  ``loads`` come one after the other, each with all cases; the same one may come again.
+    ``instead``: by name, what takes the place of a load wherever a suite has it.
     """
 
     params: Mapping[str, object] = {}
     time: str | None = None
     cpus: str | None = None
     loads: tuple[str, ...] = ()
+    instead: Mapping[str, str] = {}
 
 
 class Expanded(NamedTuple):
@@ -160,7 +162,7 @@ def expand(
         limit = _limit(want, table, asked)
         scale = max(scale, limit)
         own = catalogue.benches.get(want.bench, table)
-        for turn in _turns(asked.loads or want.loads or (NONE,)):
+        for turn in _turns(asked.loads or _own(want, asked)):
             spec = turn[0]
             call = parse(spec, known.loads, want.where)
             place = rounds.setdefault(turn, len(rounds))
@@ -215,6 +217,11 @@ def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int
             key = (want.bench, str(sorted(params.items())))
             found.setdefault(key, Case(number + len(found), want.bench, params))
     return list(found.values())
+
+
+def _own(want: Wanted, asked: Asked) -> tuple[str, ...]:
+    """The loads that its suite names, with the options that were asked for."""
+    return tuple(asked.instead.get(name_of(spec), spec) for spec in want.loads or (NONE,))
 
 
 def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:

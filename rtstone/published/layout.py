@@ -91,13 +91,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure: drawn from the numbers of the table, or from the results behind it.
 
-    ``value``: the place of the number in a cell.  ``over``: what a curve's axis is.
+    ``value``: the place of the number in a cell.  ``over``: what a curve's axis is.  ``slowest``
+    false: that system, of those over time, is left out.
     """
 
     kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
     title: str
     value: int = 0
     over: str = ""
+    slowest: bool = True
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

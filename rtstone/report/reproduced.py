@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtstone.model.documents import Result
+from rtstone.model.documents import Result, Trace
 from rtstone.model.reproduction import Cell, Figure, Item, Reproduction, Table
 from rtstone.report import reproduction as plainly
 from rtstone.report.output import write
@@ -17,8 +17,10 @@ from rtstone.report.shapes import charts, short
 from rtstone.report.typeset import typeset
 from rtstone.stats.reproduce import Reproduced
 
-TRACE_ROWS = 200  # of each curve over time
+MOMENTS = 200  # of a curve over time, at most
+TRACE_ROWS = 200
 FAR_APART = 30  # times the least bar: from there an axis is logarithmic
+NOTE = "A line for each system: at each point the largest sample from there to the next."
 _NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -50,11 +52,7 @@ class Drawn:
     charts: list[tuple[str, str, str]] = field(default_factory=list)  # id, kind, caption
     legend: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-
-    @property
-    def over_time(self) -> bool:
-        """True if its charts show extremes over time."""
-        return any(kind == "trace" for _, kind, _ in self.charts)
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,8 @@ def compose(made: Reproduced) -> str:
         origin=plainly.origin(document),
         meaning=plainly.MEANING,
         columns=[(c.label, kind_of(c), list(plainly.about(c))) for c in document.columns],
+        gaps=plainly.gaps(document),
+        gaps_title=plainly.GAPS,
         flags=plainly.flags(document),
     )
 
@@ -130,41 +130,44 @@ def _section(made: Reproduced, number: int, table: Table, data: dict[str, Any]) 
         heads=heads,
         rows=rows,
         observed=[typeset(text) for text in plainly.observed(document, table)],
-        figures=[_figure(made, number, place, data) for place in range(len(table.figures))],
+        figures=[
+            drawn
+            for place in range(len(table.figures))
+            for drawn in _figures(made, number, place, data)
+        ],
     )
 
 
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def _figure(made: Reproduced, number: int, place: int, data: dict[str, Any]) -> Drawn:
+def _figures(made: Reproduced, number: int, place: int, data: dict[str, Any]) -> Iterator[Drawn]:
     table = made.document.tables[number]
     figure = table.figures[place]
-    if figure.kind == "bars":
-        return _bars(made.document, table, figure)
     key = f"t{number}-f{place}"
-    found = _curves(table, figure) if figure.kind == "curves" else None
-    if found is not None:
+    if figure.kind == "bars":
+        yield _bars(made.document, table, figure)
+    elif figure.kind == "trace":
+        yield from _over_time(made, number, figure, key, data)
+    elif figure.kind == "curves" and (found := _curves(table, figure)):
         data[key] = found
         legend = [series["name"] for series in found["series"]]
-        return Drawn(figure.title, charts=[(key, "curves", "")], legend=legend)
-    drawn = Drawn(figure.title)
-    for name, results in _behind(made, number):
-        _draw(drawn, figure.kind, name, results, key=f"{key}-{len(data)}", data=data)
-    return drawn
+        yield Drawn(figure.title, charts=[(key, "curves", "")], legend=legend)
+    else:
+        drawn = Drawn(figure.title)
+        for name, results in _behind(made, number):
+            _draw(drawn, figure.kind, name, results, key=f"{key}-{len(data)}", data=data)
+        yield drawn
 
 
 def _behind(made: Reproduced, number: int) -> Iterator[tuple[str, list[Result]]]:
-    """The results behind the cells of a table, those of several cells once, by their name."""
+    """The results behind the cells of a table, those of several cells once, by their system."""
     table = made.document.tables[number]
     seen: list[list[Result]] = []
-    for (at, item, system), results in made.results.items():
+    for (at, _, system), results in made.results.items():
         if at == number and results not in seen:
             seen.append(results)
-            whose = table.systems[system].label
-            several = len({i for t, i, _ in made.results if t == number}) > len(seen) - 1
-            label = table.items[item].label if several and table.figures[0].kind == "trace" else ""
-            yield ", ".join(filter(None, (label, whose))), results
+            yield table.systems[system].label, results
 
 
 def _draw(
@@ -172,14 +175,85 @@ def _draw(
 ) -> None:
     found = [chart for result in results if (chart := charts(result, TRACE_ROWS).get(kind))]
     if not found:
-        why = "too short to be drawn over time" if kind == "trace" else "no deadline was missed"
-        drawn.missing.append(f"{name}: {why}")
+        drawn.missing.append(f"{name}: no deadline was missed")
         return
     data[key] = found[0]
     names = [series["name"] for series in found[0].get("series", [])]
     if len(names) > max(1, len(drawn.legend)):
         drawn.legend[:] = names
-    drawn.charts.append((key, "trace" if kind == "trace" else "curves", name))
+    drawn.charts.append((key, "curves", name))
+
+
+# ---- over time ----------------------------------------------------------------------------------
+
+
+def _over_time(
+    made: Reproduced, number: int, figure: Figure, key: str, data: dict[str, Any]
+) -> Iterator[Drawn]:
+    """For each item a graph with a line for each system; instructions have graphs of their own."""
+    table = made.document.tables[number]
+    for unit, lines in _traces(made, number).items():
+        systems = sorted({system for _, system in lines})
+        drawn = Drawn(figure.title if unit == "ns" else f"{figure.title}, in {unit}")
+        if not figure.slowest and (told := _leave_out_the_slowest(systems, lines)) is not None:
+            drawn = replace(drawn, title=f"{drawn.title} ({table.systems[told].label})")
+        elif not figure.slowest:
+            drawn.missing.append(f"{table.systems[systems[0]].label} is the only system drawn")
+            systems = []
+        names = [table.systems[n].label for n in systems]
+        for place, item in enumerate(table.items):
+            own = [lines.get((place, n)) for n in systems]
+            if any(own):
+                name = f"{key}-{unit}-{place}"
+                data[name] = _lines(names, own, unit)
+                drawn.charts.append((name, "curves", item.label))
+        yield replace(drawn, legend=names, note=NOTE if drawn.charts else "")
+
+
+def _traces(made: Reproduced, number: int) -> dict[str, dict[tuple[int, int], Trace]]:
+    """By unit, what the systems of a table did over time: by item and system."""
+    found: dict[str, dict[tuple[int, int], Trace]] = {}
+    for (at, item, system), results in made.results.items():
+        for result in results[:1] if at == number else []:
+            if result.trace and result.trace.rows:
+                found.setdefault(result.unit, {})[item, system] = result.trace
+    return found
+
+
+def _leave_out_the_slowest(systems: list[int], lines: dict[tuple[int, int], Trace]) -> int | None:
+    """Takes the one with the largest sample from the list; None if it is the only one."""
+    if len(systems) < 2:
+        return None
+    worst = {
+        system: max(row[4] for (_, own), trace in lines.items() if own == system
+                    for row in trace.rows)
+        for system in systems
+    }  # fmt: skip
+    slowest = max(systems, key=worst.__getitem__)
+    systems.remove(slowest)
+    return slowest
+
+
+def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str, Any]:
+    """All on one pair of axes, with points at the same moments; where one has none: a gap."""
+    there = [trace for trace in traces if trace]
+    end = max(trace.rows[-1][0] for trace in there)
+    widest = max(trace.width_s for trace in there)
+    each = widest * max(1, math.ceil(end / widest / MOMENTS))
+    moments = [round(n * each, 9) for n in range(math.floor(end / each + 1e-6) + 1)]
+    series = []
+    for name, trace in zip(names, traces, strict=True):
+        most: list[float | None] = [None] * len(moments)
+        for row in trace.rows if trace else []:
+            at = math.floor(row[0] / each + 1e-6)
+            most[at] = max(row[4], most[at] or row[4])
+        points = [[x, None if y is None else short(y)]
+                  for x, y in zip(moments, most, strict=True)]  # fmt: skip
+        series.append({"name": name, "points": points})
+    values = [row[4] for trace in there for row in trace.rows if row[4] > 0]
+    logarithmic = bool(values) and max(values) / min(values) > FAR_APART
+    return {"kind": "curves", "over": "s" if unit == "ns" else "window", "above": None,
+            "unit": unit, "log": logarithmic, "most": None, "series": series}  # fmt: skip
 
 
 def _number(cell: Cell, item: Item, place: int) -> float | None:

@@ -32,6 +32,7 @@ MEANING = (
     "printed: as the publication has it. here: measured by rtstone. "
     "model: simulated, no system was measured. [1]: see below the table."
 )
+GAPS = "Without a number today, and why"
 INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
 _UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
 _SYMBOLS = {"us": "µs", "instructions": "instr"}
@@ -231,6 +232,39 @@ def about(column: Column) -> Iterator[str]:
     yield from (f"load {load}" for load in column.loads)
 
 
+class Gap(NamedTuple):
+    """Why a system of today has no number, and in which tables, with how many places of each."""
+
+    label: str
+    why: str
+    tables: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.why}: {self.tables}"
+
+
+def gaps(reproduction: Reproduction) -> list[Gap]:
+    """Everything that was looked for and has no number, by system and reason."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for table in reproduction.tables:
+        for item in table.items:
+            for system, cell in zip(table.systems, item.cells, strict=True):
+                here = cell.here
+                if here is None or here.values or system.column is None:
+                    continue
+                why = f"{here.status}, {here.reason or 'no reason was recorded'}"
+                if here.status == "not run":  # each place says which bench
+                    why = "not run, no run of it has these"
+                key = (reproduction.columns[system.column].label, why)
+                name = table.title if table.id.endswith("prose") else table.id
+                found.setdefault(key, Counter())[name] += 1
+    order = {column.label: place for place, column in enumerate(reproduction.columns)}
+    return [
+        Gap(label, why, ", ".join(f"{name} ({n})" if n > 1 else name for name, n in of.items()))
+        for (label, why), of in sorted(found.items(), key=lambda one: order[one[0][0]])
+    ]
+
+
 def flags(reproduction: Reproduction) -> list[tuple[str, str]]:
     """The flags that occur, with their cause."""
     cells = (cell for table in reproduction.tables for item in table.items for cell in item.cells)
@@ -258,6 +292,12 @@ def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
     for table in reproduction.tables:
         yield Text()
         yield from _table(reproduction, table, width)
+    without = gaps(reproduction)
+    if without:
+        yield Text()
+        yield from _wrapped(GAPS, width, "bold cyan")
+    for gap in without:
+        yield from _wrapped(str(gap), width, "dim")
     told = flags(reproduction)
     if told:
         yield Text()
@@ -405,6 +445,9 @@ def _markdown(reproduction: Reproduction) -> Iterator[str]:
     yield from _bullets([MEANING, *reproduction.notes])
     for table in reproduction.tables:
         yield from _section(reproduction, table)
+    if without := gaps(reproduction):
+        yield f"\n## {GAPS}"
+        yield from _bullets(map(str, without))
     yield from _bullets(f"{name}: {cause}" for name, cause in flags(reproduction))
 
 

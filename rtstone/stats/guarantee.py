@@ -1,4 +1,4 @@
-"""The guarantee statement (Dankwardt, part 1; benchmarks 7.2): what may be promised of a latency.
+"""The guarantee statement (Dankwardt, part 2; benchmarks 7.2): what may be promised of a latency.
 
 The source knew no vendor willing to give one and sketched its shape.  It is made from runs of one
 system; what stands against it is told, and nothing is promised then.

@@ -10,6 +10,7 @@ from msgspec import structs
 from rtstone.errors import UsageError
 from rtstone.model import benches, reproduction
 from rtstone.model.documents import Figure, Result, Run, Status, Value
+from rtstone.model.loads import name_of
 from rtstone.model.reproduction import (
     Cell,
     Column,
@@ -151,6 +152,19 @@ def _remarks(runs: Sequence[Run]) -> Iterator[str]:
 # ---- a table ------------------------------------------------------------------------------------
 
 
+def _variants(table: layout.Table, today: _Today) -> list[layout.Axis]:
+    """Those of the table; of a model of one configuration that one, measured on its one CPU."""
+    config = today.runs[0].target.detail.get("config")
+    axes = table.variant or [_ONLY]
+    if not config or not any("config" in axis.here.params for axis in axes):
+        return axes
+    return [
+        structs.replace(axis, here=Here(params={"config": "1cpu"}).within(axis.here))
+        for axis in axes
+        if axis.here.params.get("config") == config
+    ]
+
+
 class _Table:
     """The cells of a table, with the footnotes that they need."""
 
@@ -168,7 +182,7 @@ class _Table:
 
     def _of_today(self) -> Iterator[_Source]:
         for place, today in enumerate(self._todays):
-            for axis in self._table.variant or [_ONLY]:
+            for axis in _variants(self._table, today):
                 label = ", ".join(filter(None, (today.column.label, axis.label)))
                 kind: Kind = today.column.kind
                 system = System(label=label, kind=kind, column=place)
@@ -201,7 +215,9 @@ class _Table:
             across=table.systems == "columns", systems=[source.system for source in self._sources],
             items=items, said=shown, notes=[*printed, *table.notes], footnotes=self._footnotes,
             figures=[
-                reproduction.Figure(kind=d.kind, title=d.title, value=d.value, over=d.over)
+                reproduction.Figure(
+                    kind=d.kind, title=d.title, value=d.value, over=d.over, slowest=d.slowest
+                )
                 for d in table.draw
             ],
         )  # fmt: skip
@@ -243,6 +259,8 @@ class _Table:
         if found.values:
             self.results[place] = [result for result in results if _tells(result)]
         notes = []
+        if found.load and wanted.load and found.load != wanted.load:
+            notes.append(self._note(f"{today.column.label}: under load {found.load}"))
         if found.status != "ok":
             why = found.reason or "no reason was recorded"
             notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
@@ -270,7 +288,24 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
     if table is None:
         return []
     params = {name: _base(table, name, given) for name, given in wanted.params.items()}
-    return [result for result in today.results if _fits(result, wanted, params)]
+    fitting = [result for result in today.results if _fits(result, wanted, params)]
+    if not wanted.load:
+        return fitting
+    label = _nearest_label([result.load for result in fitting], wanted.load)
+    return [result for result in fitting if result.load == label]
+
+
+def _same_load(label: str, wanted: str) -> bool:
+    """True for that load, whatever options it was started with: ``driver:device=/dev/sdb``."""
+    return name_of(label) == wanted
+
+
+def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
+    """The load as the publication has it, else the first with options.
+
+    Samples under loads that were started in different ways are never one set.
+    """
+    return wanted if wanted in labels else next(iter(labels), None)
 
 
 def _base(table: Bench, name: str, given: str | bool) -> Value:
@@ -283,7 +318,9 @@ def _base(table: Bench, name: str, given: str | bool) -> Value:
 
 
 def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
-    if result.bench != wanted.bench or (wanted.load and result.load != wanted.load):
+    if result.bench != wanted.bench:
+        return False
+    if wanted.load and not _same_load(result.load, wanted.load):
         return False
     if wanted.series is not None and result.series != wanted.series and result.status == "ok":
         return False

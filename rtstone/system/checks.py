@@ -98,7 +98,7 @@ _FEATURES = (
 _QUANTITIES = (
     Check("known.interrupt", "known quantities", "interrupt latency",
           features.measured("int.latency.phase", "int.latency.self", "rheal.il"),
-          "`rtstone run int.latency.phase` measures it, where this version has that bench"),
+          "`rtstone run int.latency.phase` measures it"),
     Check("known.wakeup", "known quantities", "wake-up latency", features.measured("dk.periodic"),
           "`rtstone run dk.periodic --time 60` measures it"),
     Check("known.syscalls", "known quantities", "system-call times",

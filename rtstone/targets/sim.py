@@ -52,6 +52,7 @@ class Sim(Target):
             "title": self._model.title,
             "label": self._model.label,
             "source": self._model.source or None,
+            "config": self._model.config or None,
             "model_sha256": self._hash,
             "agent_sha256": digest(self._program),
         }
@@ -71,4 +72,4 @@ class Sim(Target):
         lines = [line.split() for line in told.splitlines()]
         named = {kind: [line[1] for line in lines if line[0] == kind] for kind, *_ in lines}
         most = {line[1]: int(line[2]) for line in lines if line[0] == "most"}
-        return simulated.Words(named["cost"], named["part"], named["lack"], most)
+        return simulated.Words(named["cost"], named["part"], named["lack"], named["load"], most)

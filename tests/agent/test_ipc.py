@@ -88,6 +88,24 @@ def test_a_round_trip_is_two_messages_and_two_waits(mechanism: str) -> None:
 
 
 @realtime
+@pytest.mark.parametrize("entity", ["thread", "process"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_round_trip_through_one_queue(mechanism: str, entity: str) -> None:
+    """As the source had it; where the kernel hands a message to the task that waits."""
+    results, end = case(
+        f"ipc.srsr queues=1 mechanism={mechanism} entity={entity} samples=200 warmup=20"
+    )
+    if mechanism not in {"queue", "sysv"}:
+        assert (end["status"], results) == ("unsupported", [])
+        assert "takes its own message back" in end["reason"]
+        return
+    assert end["status"] == "ok", end["reason"]
+    assert figures(results[0])["messages sent"] == 1 + 1 + 20 + 200 + 1
+    waits = 2 if entity == "thread" else 1
+    assert 200 * waits <= end["evidence"]["nvcsw"] <= 220 * waits + 5
+
+
+@realtime
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_round_trip_between_processes(mechanism: str) -> None:
     _, end = case(f"ipc.srsr mechanism={mechanism} entity=process samples=200 warmup=20")

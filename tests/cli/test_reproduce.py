@@ -62,6 +62,23 @@ def test_what_is_inconclusive_is_laid_out_and_said(
     assert done.says == "rtstone: 1 of 16 results is not valid"
 
 
+def test_a_load_with_options_fills_its_row(cli: Cli) -> None:
+    """The others stay as the suite has them, and a note says how the load was started."""
+    done = cli("reproduce", "gutsalov", "--target", "sim:rtai-24.1.8", "--time", "0.2", "--load",
+               "driver:every=50us", "-p", "samples=0", "--json")  # fmt: skip
+    assert done.status == 0, done.err
+    first, second, *_ = done.document["tables"]
+    rows = {item["label"]: item["cells"][-1] for item in first["items"]}
+    loads = {label: cell["here"]["load"] for label, cell in rows.items()}
+    assert loads == {"minimal": "min", "Linux drivers": "driver:every=50us", "RT tasks": "rt200"}
+    assert {cell["here"]["status"] for cell in rows.values()} == {"ok"}
+    assert [first["footnotes"][n - 1] for n in rows["Linux drivers"]["notes"]] == [
+        "sim:rtai-24.1.8: under load driver:every=50us"
+    ]
+    assert rows["minimal"]["notes"] == []
+    assert second["items"][0]["cells"][-1]["here"]["load"] == "none"
+
+
 def test_a_page(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = cli("reproduce", *SIM, "-o", page)
@@ -78,6 +95,11 @@ def test_a_page(cli: Cli, tmp_path: Path) -> None:
         (["gutsalov", "-o", "no/where/page.md"], "cannot write the page"),
         (["gutsalov", "nothing"], "nothing"),
         (["gutsalov", "last", "--time", "1"], "only stored runs are named"),
+        (["gutsalov", "last", "--load", "min"], "--load is for what is run"),
+        (["gutsalov", "last", "-p", "samples=5"], "-p is for what is run"),
+        (["gutsalov", "--load", "heavy"], "unknown load of the publication's suite 'heavy'"),
+        (["gutsalov", "--load", "min", "--load", "min"], "load 'min' is given twice"),
+        (["gutsalov", "--target", "sim", "-p", "balast=3"], "did you mean 'ballast'"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(cli: Cli, words: list[str], told: str) -> None:

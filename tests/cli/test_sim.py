@@ -84,22 +84,56 @@ def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
 
 def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
     asked = ["run", "posix.options", "proc.create", "--target", "sim", "-p", "kind=thread,clone"]
-    done = cli(*asked, "--load", "none", "--load", "heavy", "--json")
+    done = cli(*asked, "--load", "none", "--load", "copy", "--json")
     assert done.status == 0
     told = [(r["bench"], r["load"], r["status"], r["reason"]) for r in done.document["results"]]
     assert told == [
         ("proc.create", "none", "ok", None),
         *(
             ("posix.options", load, "unsupported", "this target has no bench posix.options")
-            for load in ("none", "heavy")
+            for load in ("none", "copy")
         ),
         (
             "proc.create", "none", "unsupported",
             "kind=clone is not to be had here, it has thread, process",
         ),
-        ("proc.create", "heavy", "unsupported", "no load heavy on this target"),
+        ("proc.create", "copy", "unsupported", "no load copy on this target"),
     ]  # fmt: skip
     assert cli("show", "last").status == 0
+
+
+def test_heavy_load_is_what_the_model_says_of_it(cli: Cli, tmp_path: Path) -> None:
+    """Costs that it does not give again, and other loads, are as they were."""
+    model = tmp_path / "mine.toml"
+    model.write_text(
+        'title = "M"\nlabel = "mine"\n[cost]\nread = "10ns"\ntime = "10ns"\nsem_give = "1us"\n'
+        'sem_take = "2us"\ninterrupt = "3us"\nadd = { amount = "4ns" }\n'
+        '[load.heavy]\nsem_give = "7us"\ntimer = "9us"\nadd = { amount = "5ns" }\n'
+    )
+    asked = ["run", "sem.post.nowait", "sem.wait.free", "det.timer_jitter", "det.response",
+             "--target", f"sim:{model}", "-p", "samples=20"]  # fmt: skip
+    done = cli(*asked, "--load", "none", "--load", "heavy", "--json")
+    assert done.status == 0, done.err
+    found = {(r["bench"], r["load"]): r for r in done.document["results"]}
+    means = {place: round(result["mean"]) for place, result in found.items()}
+    assert means == {
+        ("sem.post.nowait", "none"): 1000, ("sem.post.nowait", "heavy"): 7000,
+        ("sem.wait.free", "none"): 2000, ("sem.wait.free", "heavy"): 2000,
+        ("det.timer_jitter", "none"): 3000, ("det.timer_jitter", "heavy"): 9000,
+        # calibrated without load
+        ("det.response", "none"): 10_000_000, ("det.response", "heavy"): 12_500_000,
+    }  # fmt: skip
+    (rate,) = found["sem.post.nowait", "heavy"]["load_rates"]
+    assert (rate["component"], rate["alive"]) == ("modelled", True)
+    assert rate["achieved"] > 0
+
+
+def test_a_model_that_says_nothing_of_heavy_load_does_not_have_it(cli: Cli) -> None:
+    done = cli("run", "null", "--target", "sim", "--load", "heavy", "--json")
+    (result,) = done.document["results"]
+    assert (result["status"], result["reason"]) == (
+        "unsupported", "load heavy: the model says nothing of this load",
+    )  # fmt: skip
 
 
 def test_a_number_is_made_of_what_ran(cli: Cli) -> None:

@@ -51,6 +51,16 @@ def test_ctx_sync_is_half_a_round_trip_less_the_calls(plan: Plan) -> None:
     assert found.params == {"entity": "thread", "config": "bound"}
 
 
+def test_a_load_that_is_not_to_be_had_is_a_result_with_its_reason(plan: Plan) -> None:
+    lacks = [Absent(5, "sync.test2", {}, "heavy", "no load heavy on this target"),
+             Absent(6, "sync.test2", {"type": "named"}, "none", "no named semaphores"),
+             Absent(7, "sem.create", {}, "min", "not what it is made from")]  # fmt: skip
+    found = switches(msgspec.structs.replace(plan, absent=lacks), calls(), trip())
+    assert [(r.load, r.status, r.reason) for r in found] == [
+        ("none", "ok", None), ("heavy", "unsupported", "no load heavy on this target"),
+    ]  # fmt: skip
+
+
 def test_ctx_sync_counts_what_lies_below_zero(plan: Plan) -> None:
     (found,) = switches(plan, calls(mean=900.0), trip())
     assert (found.negative, found.min) == (1, -400)

@@ -10,15 +10,15 @@ WORK = ["add", "copy", "whet"]
 ENTITIES = ["thread", "process"]
 
 
-def simulated(cli: Cli, model: str, benches: str, *params: str) -> Simulated:
+def simulated(cli: Cli, model: str, benches: str, *params: str, load: str = "none") -> Simulated:
     """The model has one CPU, whichever configuration it is a model of."""
     words = [word for param in ("config=1cpu", *params) for word in ("-p", param)]
-    return simulate(cli, model, *benches.split(), *words)
+    return simulate(cli, model, *benches.split(), "--load", load, *words)
 
 
-def table(number: int, model: str, metric: str, stat: str) -> float | None:
-    """A number without load."""
-    where = {"system": title(model), "metric": metric, "condition": "no load", "stat": stat}
+def table(number: int, model: str, metric: str, stat: str, load: str = "no load") -> float | None:
+    """A number of a table."""
+    where = {"system": title(model), "metric": metric, "condition": load, "stat": stat}
     return printed("obenland", f"Table {number}", **where)
 
 
@@ -102,3 +102,43 @@ def test_what_the_figures_state_without_load(cli: Cli, model: str) -> None:
     assert [verdict(run, protocol) for protocol in ("none", "inherit", "protect")] == (
         ["inverted", "unsupported", "unsupported"] if lynx else ["inverted", "bounded", "bounded"]
     )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tables_8_and_9_under_heavy_load(cli: Cli, model: str) -> None:
+    """What is delayed is rare: the averages leave room for one largest value in 20 000."""
+    blocks = simulated(cli, model, "det.response", "work=add,copy,whet", load="heavy")
+    trips = simulated(cli, model, "ctx.sync", "samples=20000", load="heavy")
+    differ = differing(
+        {
+            f"response {work}": (
+                blocks.us("max", "det.response", "heavy", work=work) / 1000,
+                table(8, model, f"response {work}", "max", "heavy load"),
+            )
+            for work in WORK
+        }
+    )
+    if model == "lynxos-3.0.1":  # as without load: below what rtstone calibrates to
+        assert differ.pop("response add") == (pytest.approx(10, abs=0.01), 9.9)
+    assert not differ
+    assert not differing(
+        {
+            f"switch {entity} {stat}": (
+                trips.us(ours, "ctx.sync", "heavy", entity=entity),
+                table(9, model, f"context switch {entity}", stat, "heavy load"),
+            )
+            for entity in ENTITIES
+            for ours, stat in (("mean", "avg"), ("max", "max"))
+        }
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_timers_under_heavy_load(cli: Cli, model: str) -> None:
+    """Figure 5b: up to 10 s on a Solaris that reserves no CPU, elsewhere as without load."""
+    run = simulated(cli, model, "det.timer_jitter", "period=1ms", load="heavy")
+    most = run.us("max", "det.timer_jitter", "heavy")
+    if model in {"solaris-8-1cpu", "solaris-8-2cpu"}:
+        assert most == pytest.approx(10e6, rel=0.001)
+    else:
+        assert most < 200

@@ -1,4 +1,4 @@
-"""His report holds two numbers, and says how OSE behaves."""
+"""Her report holds two numbers, and says how OSE behaves."""
 
 from __future__ import annotations
 

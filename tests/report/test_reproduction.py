@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec import structs
 
 from rtstone import published
-from rtstone.model.documents import Agent, Clock, Result, Run, Target
+from rtstone.model.documents import Agent, Clock, Result, Run, Target, Trace
 from rtstone.model.reproduction import Reproduction, Table
 from rtstone.published import Printed, layout
-from rtstone.report.reproduced import compose, render
-from rtstone.report.reproduction import lines, markdown
+from rtstone.report.reproduced import MOMENTS, _lines, _section, compose, render
+from rtstone.report.reproduction import GAPS, lines, markdown
 from rtstone.stats.reproduce import Reproduced, reproduce
 from rtstone.wire.records import Bench, Param
 
@@ -84,7 +84,7 @@ def _terminal(made: Reproduced) -> list[Seen]:
 def _markdown(made: Reproduced) -> list[Seen]:
     text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(made.document).replace(r"\|", "\0"))
     found = []
-    for section in text.split("\n## ")[1:]:
+    for section in text.partition(f"\n## {GAPS}")[0].split("\n## ")[1:]:
         before, _, rest = section.partition("\n| ")
         rows = [
             [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -246,6 +246,27 @@ def test_a_simulation_and_instructions_are_never_called_here() -> None:
     assert "is counted in instructions, not in time" in compose(made)
 
 
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
+    results = [
+        Result(case=n, bench="sem.wait.busy", params={"waiters": waiters}, load="none",
+               status="unsupported", reason="no memory for its tasks")
+        for n, waiters in enumerate((65, 129), 1)
+    ]  # fmt: skip
+    bench = Bench("sem.wait.busy", "Wait", params=[Param("waiters", "int", None, 0)])
+    made = reproduce("gutsalov", [_run(results=results, benches=[bench])])
+    text = {
+        "terminal": lambda: "\n".join(line.plain for line in lines(made.document, WIDE)),
+        "markdown": lambda: markdown(made.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(made))),
+    }[form]()
+    listed = text.rpartition("Without a number today, and why")[2]
+    assert listed.count("local: unsupported, no memory for its tasks: Table 3 (2)") == 1
+    assert (
+        "local: not run, no run of it has these: Table 1 (3), Table 2 (10), Table 3 (7)" in listed
+    )
+
+
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
@@ -286,3 +307,80 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     assert ordered == sorted(bars, key=lambda bar: float(bar[0]))
     assert bars[-1] != bars[0]
     assert max(float(width) for width, _ in bars) == 100
+
+
+# ---- figures over time --------------------------------------------------------------------------
+
+
+def _sleeper(name: str, most: dict[str, float], unit: str = "ns") -> Run:
+    """A system that slept under these loads, for three seconds of which the last was the worst."""
+    results = [
+        Result(
+            case=n, bench="dk.nanosleep", load=load, status="ok", n=60, unit=unit, params={},
+            min=1.0, mean=2.0, max=value, histogram=[(2.0, 60)],
+            trace=Trace(width_s=1, rows=[(s, 20, 1.0, 2.0, value / (3 - s)) for s in range(3)]),
+        )
+        for n, (load, value) in enumerate(most.items(), 1)
+    ]  # fmt: skip
+    return _run(run_id=name, target=Target(name=name), results=results,
+                benches=[Bench("dk.nanosleep", "Sleep")])  # fmt: skip
+
+
+def _figures(*runs: Run) -> list[tuple[str, list[tuple[str, list[str], list[float | None]]]]]:
+    """By title: what stands above each graph, its lines, and where they end."""
+    made = reproduce("dankwardt", list(runs))
+    place = next(n for n, t in enumerate(made.document.tables) if t.id.startswith("part 3 Fig"))
+    data: dict[str, Any] = {}
+    section = _section(made, place, made.document.tables[place], data)
+    return [
+        (drawn.title, [
+            (caption, [line["name"] for line in data[key]["series"]],
+             [line["points"][-1][1] for line in data[key]["series"]])
+            for key, _, caption in drawn.charts
+        ])
+        for drawn in section.figures
+    ]  # fmt: skip
+
+
+def test_all_systems_stand_in_one_graph_and_again_without_the_slowest() -> None:
+    """As Dankwardt drew them: a graph for each load, and one axis."""
+    slow = _sleeper("slow", {"copy": 9e6, "x11": 5e4})
+    fast = _sleeper("fast", {"copy": 1e5, "x11": 8e4})
+    other = _sleeper("other", {"copy": 2e5})
+    (all_of_them, graphs), (rest, fewer) = _figures(slow, fast, other)
+    assert all_of_them == "Figures 2 to 6: deviation over time, all systems"
+    assert graphs == [
+        ("Figures 2 and 7: disk copy", ["slow", "fast", "other"], [9e6, 1e5, 2e5]),
+        ("Figures 6 and 11: x11perf", ["slow", "fast", "other"], [5e4, 8e4, None]),
+    ]
+    assert rest == "Figures 7 to 11: without the slowest (slow)"
+    assert fewer == [
+        ("Figures 2 and 7: disk copy", ["fast", "other"], [1e5, 2e5]),
+        ("Figures 6 and 11: x11perf", ["fast", "other"], [8e4, None]),
+    ]
+
+
+def test_instructions_share_no_axis_with_time() -> None:
+    timed, counted = _sleeper("t", {"copy": 9.0}), _sleeper("c", {"copy": 7.0}, "instructions")
+    figures = dict(_figures(timed, counted))
+    assert list(figures) == [
+        "Figures 2 to 6: deviation over time, all systems",
+        "Figures 2 to 6: deviation over time, all systems, in instructions",
+        "Figures 7 to 11: without the slowest",
+        "Figures 7 to 11: without the slowest, in instructions",
+    ]
+    assert [[line for _, lines, _ in graphs for line in lines] for graphs in figures.values()] == [
+        ["t"], ["c"], [], [],
+    ]  # fmt: skip
+
+
+def test_lines_have_points_at_the_same_moments_and_keep_their_largest() -> None:
+    """However long each was measured, and with windows of different widths."""
+    rows = [(float(s), 20, 1.0, 2.0, float(s % 977)) for s in range(1000)]
+    long, brief = Trace(width_s=1, rows=rows), Trace(width_s=2, rows=[(2.0, 1, 5.0, 5.0, 5.0)])
+    drawn = _lines(["long", "brief"], [long, brief], "ns")
+    first, second = (line["points"] for line in drawn["series"])
+    assert [x for x, _ in first] == [x for x, _ in second]
+    assert len(first) <= MOMENTS + 1
+    assert max(y for _, y in first) == 976
+    assert [y for _, y in second if y is not None] == [5]

@@ -150,13 +150,34 @@ def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) 
         assert not one.load or one.load in fitting, place
 
 
+@pytest.mark.parametrize(
+    ("bench", "table"),
+    [
+        ("dk.lat_ctx", "part 1 Table 1"),
+        ("dk.setitimer", "part 1 prose"),
+        ("dk.irqsoff", "part 1 prose"),
+        ("dk.irq_latency", "part 1 prose"),
+        ("dk.schedlat", "part 2 prose"),
+        ("dk.guarantee", "part 2 prose"),
+        ("dk.periodic", "part 3 prose"),
+    ],
+)
+def test_a_bench_names_the_part_that_its_numbers_are_of(
+    here: Catalogue, bench: str, table: str
+) -> None:
+    assert published.find(source="dankwardt", table=table)
+    assert f"Dankwardt, {table[:6]}" in here.benches[bench].source
+
+
 LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options"]  # a simulated system has none of them
 SIMULATED = {
     "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
     "none": ["hart.PH.1", "--time", "0.5"],
     "a pointer": ["ipc.srsr", "-p", "mechanism=mailbox", "-p", "samples=5"],
-    "the others": ["dk.irqsoff", "mq.throughput", "rheal.rate", "rheal.sum_time",
-                   "sched.bg50.half", "sync.test3", "-p", "time=1s"],
+    "the others": ["dk.irqsoff", "mq.throughput", "rheal.mean_rate", "rheal.rate", "rheal.sum_time",
+                   "rheal.weighted_rate", "rheal.weighted_time", "sched.bg50.half", "sync.test3",
+                   "-p", "time=1s"],
+    "the application-specific rate": ["rheal.mean_rate", "-p", "weight_il=2"],
 }  # fmt: skip
 
 
@@ -235,6 +256,26 @@ def test_pairs_of_maximum_and_average(cli: Cli) -> None:
     assert "mq.throughput" in str(heavy.reason)
 
 
+@pytest.mark.parametrize(
+    ("model", "config", "only"),
+    [
+        ("solaris-8-1rt", "1rt", "sim:solaris-8-1rt, 1 rt"),
+        ("lynxos-3.0.1", "1cpu", "sim:lynxos-3.0.1, 1 proc"),
+    ],
+)
+def test_a_model_stands_for_the_configuration_that_it_is_made_after(
+    cli: Cli, model: str, config: str, only: str
+) -> None:
+    run = _measure(cli, f"sim:{model}", "det.timer_jitter", "-p", "config=1cpu,2cpu,1rt",
+                   "-p", "period=1ms", "-p", "samples=20")  # fmt: skip
+    assert run.target.detail["config"] == config
+    document = reproduce("obenland", [run]).document
+    figure = next(t for t in document.tables if t.id == "Figure 5a")
+    assert [s.label for s in figure.systems if s.kind == "model"] == [only]
+    found = _column(document, "Figure 5a", only)[1].here  # measured with config=1cpu
+    assert found and (found.status, found.n) == ("ok", 20)
+
+
 # ---- with results made by hand ------------------------------------------------------------------
 
 
@@ -284,6 +325,40 @@ def test_several_results_are_one_set_of_samples(some: Run) -> None:
 def test_another_case_is_not_taken_for_it(some: Run) -> None:
     for wrong in ({"load": "heavy"}, {"params": {"type": "named"}}, {"bench": "sem.delete"}):
         assert _create(some, _result(**wrong)).status == "not run"
+
+
+def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
+    """The place of load min, and the notes at it, after results under these loads."""
+    results = [_result(bench="int.latency.phase", params={}, load=load) for load in loads]
+    document = reproduce("gutsalov", [structs.replace(run, results=results)]).document
+    table = next(t for t in document.tables if t.id == "Table 1")
+    cell = table.items[0].cells[-1]
+    assert cell.here
+    return cell.here, [table.footnotes[n - 1] for n in cell.notes]
+
+
+def test_a_load_is_the_same_whatever_its_options(some: Run) -> None:
+    found, notes = _minimal(some, "min:place=any")
+    assert (found.status, found.load, found.n) == ("ok", "min:place=any", 100)
+    assert notes == ["local: under load min:place=any"]
+
+
+@pytest.mark.parametrize(
+    ("loads", "taken"),
+    [
+        (["min:place=any", "min"], "min"),  # as the publication has it
+        (["min:place=any", "min:place=others"], "min:place=any"),
+    ],
+)
+def test_loads_that_were_started_in_different_ways_are_not_one(
+    some: Run, loads: list[str], taken: str
+) -> None:
+    found, _ = _minimal(some, *loads)
+    assert (found.load, found.n) == (taken, 100)
+
+
+def test_a_load_whose_name_begins_alike_is_another(some: Run) -> None:
+    assert _minimal(some, "minimal", "min/reduced")[0].status == "not run"
 
 
 def test_a_result_that_is_not_ok_says_why_under_the_table(some: Run) -> None:

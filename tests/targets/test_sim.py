@@ -16,6 +16,7 @@ WORDS = Words(
     costs=["read", "switch", "add", "sem_give"],
     parts=["fixed", "amount", "ready", "random"],
     lacks=["inherit", "heap"],
+    loads=["heavy"],
     most={"points": 4, "stalls": 2, "title": 9, "label": 20},
 )
 HEAD = 'title = "T"\nlabel = "L"\n'
@@ -38,6 +39,10 @@ def told(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
         ('cost.read = "1.000001µs"', ["cost.read.fixed=1000001"]),
         ('cost.read = "3600s"', ["cost.read.fixed=3600000000000000"]),
         ("cost.read = 0", ["cost.read.fixed=0"]),
+        (
+            'cost.read = "1ns"\n[load.heavy]\nread = "2ns"',
+            ["cost.read.fixed=1000", "heavy.read.fixed=2000"],
+        ),
         ('cost.add.amount = "0.0625ns"', ["cost.add.amount=0:0,1000:62500"]),
         (
             'cost.switch = { fixed = "0.4us", ready = [[1, 0], [34, "0.5us"]] }',
@@ -57,6 +62,9 @@ def test_what_a_model_becomes(tmp_path: Path, text: str, expected: list[str]) ->
     ("text", "says"),
     [
         ("titel = 1", r"unknown key 'titel', in model .*mine.toml; did you mean 'title'"),
+        ('load.havy.read = "1ns"', r"unknown load 'havy', in .*; did you mean 'heavy'"),
+        ('load.heavy.raed = "1ns"', r"unknown cost 'raed', in .*; did you mean 'read'"),
+        ('load.heavy = "1ns"', r"bad load.heavy, in .*; it is a table of costs"),
         ('cost.sem_giv = "1ns"', r"unknown cost 'sem_giv', in .*; did you mean 'sem_give'"),
         ('cost.add.amout = "1ns"', r"'amout', in .*mine.toml, cost.add; did you mean 'amount'"),
         ('lacks = ["inherrit"]', "unknown lack 'inherrit', in .*; did you mean 'inherit'"),

@@ -1,4 +1,4 @@
-/* dk.lat_ctx: context switch by lmbench's method (Dankwardt, part 2; benchmarks 9). */
+/* dk.lat_ctx: context switch by lmbench's method (Dankwardt, part 1; benchmarks 9). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -290,7 +290,7 @@ static unsigned three(const rts_case *c)
 static const rts_bench benches[] = {
     {.id = "dk.lat_ctx",
      .title = RTS_SAY("Context switch in a ring of processes"),
-     .source = RTS_SAY("Dankwardt, part 2, after lmbench's lat_ctx"),
+     .source = RTS_SAY("Dankwardt, part 1, after lmbench's lat_ctx"),
      .help = RTS_SAY(
          "A token goes round a ring of processes through pipes; each sums an array of its own "
          "before it passes it on. A sample is one pass: its hops less what pipe and summing "

@@ -1,4 +1,4 @@
-/* dk.setitimer: distance of successive expirations of an interval timer (Dankwardt, part 3). */
+/* dk.setitimer: distance of successive expirations of an interval timer (Dankwardt, part 1). */
 #include <errno.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -102,7 +102,7 @@ static int run_setitimer(rts_case *c)
 static const rts_bench benches[] = {
     {.id = "dk.setitimer",
      .title = RTS_SAY("Distance of a timer's expirations"),
-     .source = RTS_SAY("Dankwardt, part 3"),
+     .source = RTS_SAY("Dankwardt, part 1"),
      .help = RTS_SAY(
          "An interval timer (ITIMER_REAL) of 15 ms: from the first statement of the handler of "
          "one SIGALRM to that of the next. Read minimum, mean and maximum, which are exact."),

@@ -671,8 +671,11 @@ void sim_boot(void)
 
 void sim_restart(uint64_t round)
 {
-    if (sim_tasks)
+    if (sim_tasks) { /* those of a load, whose time goes on */
+        if (sim_model_is_heavy())
+            sim_model_restart(round);
         return;
+    }
     sim_now = 0;
     sim_model_restart(round);
     restart_stalls();

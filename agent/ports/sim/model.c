@@ -28,6 +28,12 @@ typedef struct cost {
 
 static cost costs[SIM_OPS];
 
+/* What differs while load heavy runs; `heavy` counts what cost something then, NULL: it does not.
+ */
+static cost loaded[SIM_OPS];
+static bool has_heavy, quiet;
+static volatile uint64_t *heavy;
+
 #define SIM_COST_NAME(name) #name,
 static const char *const names[SIM_OPS] = {SIM_COSTS(SIM_COST_NAME)};
 
@@ -95,17 +101,17 @@ static table *table_of(cost *c, const char *kind)
     return NULL;
 }
 
-/* cost.NAME.KIND=...: KIND fixed has a number of ps, the others have a table. */
-static bool set_cost(const char *word, const char *key, const char *value)
+/* NAME.KIND=...: KIND fixed has a number of ps, the others have a table. */
+static bool set_cost(cost *book, const char *word, const char *key, const char *value)
 {
     const char *kind = strchr(key, '.');
     for (unsigned op = 0; kind && op < SIM_OPS; op++) {
         if (!same_name(names[op], key, (size_t)(kind - key)))
             continue;
-        costs[op].given = true;
+        book[op].given = true;
         if (!strcmp(kind + 1, "fixed"))
-            return read_number(&value, &costs[op].fixed, '\0') || refuse(word, "no number");
-        table *t = table_of(&costs[op], kind + 1);
+            return read_number(&value, &book[op].fixed, '\0') || refuse(word, "no number");
+        table *t = table_of(&book[op], kind + 1);
         return (t && read_table(t, value)) || refuse(word, "no table");
     }
     return refuse(word, "no such cost");
@@ -167,7 +173,11 @@ bool sim_model_set(const char *word)
     snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
     const char *value = equals + 1;
     if (!strncmp(key, "cost.", 5))
-        return set_cost(word, key + 5, value);
+        return set_cost(costs, word, key + 5, value);
+    if (!strncmp(key, "heavy.", 6)) {
+        has_heavy = true;
+        return set_cost(loaded, word, key + 6, value);
+    }
     if (!strcmp(key, "name"))
         return set_text(word, value, m->name, sizeof m->name);
     if (!strcmp(key, "label"))
@@ -203,6 +213,7 @@ void sim_model_list(void)
         list("part", tables[i].kind);
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         list("lack", lacks[i]);
+    list("load", "heavy");
     printf("most points %d\nmost stalls %d\n", POINTS, SIM_STALLS);
     printf("most title %zu\nmost label %zu\n", sizeof sim_the_model.name - 1,
            sizeof sim_the_model.label - 1);
@@ -254,12 +265,37 @@ static const cost *cost_of(sim_op op)
         [SIM_SEM_WAKE_SPACE] = SIM_SEM_WAKE,
         [SIM_QUEUE_WAKE_SPACE] = SIM_QUEUE_WAKE,
     };
-    return &costs[general[op] && !costs[op].given ? general[op] : op];
+    bool on = heavy && !quiet;
+    if (general[op] && !costs[op].given && !(on && loaded[op].given))
+        op = general[op];
+    return on && loaded[op].given ? &loaded[op] : &costs[op];
+}
+
+bool sim_model_has_heavy(void)
+{
+    return has_heavy;
+}
+
+bool sim_model_is_heavy(void)
+{
+    return heavy != NULL;
+}
+
+void sim_model_heavy(volatile uint64_t *count)
+{
+    heavy = count;
+}
+
+void sim_model_quiet(bool on)
+{
+    quiet = on;
 }
 
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
     const cost *c = cost_of(op);
+    if (heavy && !quiet)
+        ++*heavy;
     int64_t ps = c->fixed + at(&c->amount, load->amount) + at(&c->tasks, load->tasks) +
                  at(&c->ready, load->ready) + at(&c->waiters, load->waiters);
     if (c->random.n)

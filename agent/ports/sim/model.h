@@ -111,6 +111,17 @@ bool sim_model_set(const char *word);
 /* Prints the words a model is written in, one to a line behind its kind, and how many may be. */
 void sim_model_list(void);
 
+/*
+ * A model may say what costs how much while load heavy runs.  From now on that holds, and what is
+ * charged is counted; NULL: no more.
+ */
+bool sim_model_has_heavy(void);
+bool sim_model_is_heavy(void);
+void sim_model_heavy(volatile uint64_t *count);
+
+/* While this is on the load makes no difference. */
+void sim_model_quiet(bool on);
+
 /* What the operation costs now, in ns; a random part is drawn anew each time. */
 uint64_t sim_model_cost(sim_op op, const sim_load *load);
 

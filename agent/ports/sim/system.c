@@ -226,12 +226,14 @@ int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
 void rts_port_load_stop(rts_running *l)
 {
     (void)l;
+    sim_model_heavy(NULL);
     sim_kill_all(true);
 }
 
 void rts_port_quiet(bool quiet)
 {
     sim_silence(quiet);
+    sim_model_quiet(quiet);
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */
