@@ -13,7 +13,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, measure, measured_cpus
 from rtstone.model import suite
 from rtstone.model.documents import Result, Run
-from rtstone.model.flags import BY_NAME, SPOILING
+from rtstone.model.flags import BY_NAME, spoilt
 from rtstone.model.loads import NONE
 from rtstone.model.plan import Plan
 from rtstone.planning import Wish, planned
@@ -173,9 +173,7 @@ class Measured:
         return f"no {name}, for several operations make a sample"
 
     def _check_trusted(self) -> None:
-        spoilt = [f for f in self.result.flags if f in SPOILING and f not in self._accepted]
-        if spoilt:
-            flag = BY_NAME[spoilt[0]]
+        if flag := spoilt(self.result.flags, self._accepted):
             raise Unfit(
                 f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') if it has "
                 "to do as it is"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -59,15 +59,15 @@ class Seen(NamedTuple):
 class Flag(NamedTuple):
     """A flag, set on a result if ``when`` holds.
 
-    ``spoils``: the result does not show what the system does when it is measured as it should be,
-    so nothing can be passed or failed by it.
+    ``spoils``: how it was measured that it does not show what the system does when it is measured
+    as it should be, so nothing can be passed or failed by it; empty if it does.
     """
 
     name: str
     cause: str
     advice: str
     when: Callable[[Seen], bool]
-    spoils: bool = False
+    spoils: str = ""
 
 
 def _throttled(seen: Seen) -> bool:
@@ -95,7 +95,7 @@ FLAGS = (
         "ran without real-time scheduling",
         "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
         lambda s: s.evidence.get("sched") == "other",
-        spoils=True,
+        spoils="measured without real-time rights",
     ),
     Flag(
         "no_mlock",
@@ -108,14 +108,14 @@ FLAGS = (
         "another rtstone measured on this machine at the same time",
         "repeat when it is alone",
         lambda s: s.total("others") > 0,
-        spoils=True,
+        spoils="measured beside another run of rtstone",
     ),
     Flag(
         "page_faults",
         "the timed section took page faults, without locked memory",
         "lock memory, see no_mlock",
         lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
-        spoils=True,
+        spoils="measured without locked memory, with page faults",
     ),
     Flag(
         "faults_locked",
@@ -152,7 +152,7 @@ FLAGS = (
         "the kernel paused real-time tasks at its bandwidth limit",
         "raise sched_rt_runtime_us, at your own risk set it to -1",
         _throttled,
-        spoils=True,
+        spoils="measured while the kernel paused real-time tasks",
     ),
     Flag(
         "shared_cpu",
@@ -240,7 +240,7 @@ FLAGS = (
         "the clock stepped backwards",
         "do not trust this result; bind the case to one CPU, or use another clock source",
         lambda s: (s.result.max or 0) >= 1 << 63,
-        spoils=True,
+        spoils="measured with a clock that stepped backwards",
     ),
     Flag(
         "derived",
@@ -253,7 +253,7 @@ FLAGS = (
         "made from fewer components than belong to it",
         "do not set it beside a whole one; its table of components says what is n.e., and why",
         lambda s: False,  # of no series that was measured; see model/rhealstone.py
-        spoils=True,
+        spoils="made from fewer components than belong to it",
     ),
     Flag(
         "imported",
@@ -307,6 +307,14 @@ FLAGS = (
 
 BY_NAME = {flag.name: flag for flag in FLAGS}
 SPOILING = frozenset(flag.name for flag in FLAGS if flag.spoils)
+
+
+def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
+    """The first of these flags that forbids a verdict, None if none does.
+
+    The one rule for whatever judges a result: the headline of a run, its page, a gate, the API.
+    """
+    return next((BY_NAME[n] for n in names if n in SPOILING and n not in accepted), None)
 
 
 def flags(seen: Seen) -> list[str]:

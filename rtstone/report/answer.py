@@ -6,16 +6,18 @@ Words are plain, for the terminal; the page sets them (``typeset``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.model import flags
-from rtstone.model.documents import Run
+from rtstone.model.documents import Result, Run
 from rtstone.model.loads import NONE
 from rtstone.report import words
 from rtstone.report.estimated import Estimated, estimates, sentence
 from rtstone.report.findings import Finding, Grade, Subject, findings, largest, seen, split
 from rtstone.report.words import count, counted, quantity
+from rtstone.targets import LOCAL
 
 # What a latency is like, by its first value that is not: ns.
 MAGNITUDES = (
@@ -28,6 +30,9 @@ MAGNITUDES = (
     (1e9, "hundreds of milliseconds"),
 )
 LONGEST = "seconds"
+
+_BREAKDOWN = "breakdown utilisation"
+_RIGHTS = ("no_rt", "page_faults")  # flags of what more rights would mend
 
 # Flags of what came from outside the system that was measured, or cannot be believed.
 DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
@@ -50,7 +55,7 @@ def answer(run: Run) -> Answer:
     worst, others = split(findings(run))
     estimated = estimates(run, [*worst, *others])
     grade, verdict = _verdict(run, wakeups)
-    basis = [*_worst_case(wakeups, estimated), *_loads(run), *_disturbed(run)]
+    basis = [*_left_out(wakeups), *_worst_case(wakeups, estimated), *_loads(run), *_disturbed(run)]
     return Answer(grade, verdict, basis, worst, others, estimated)
 
 
@@ -66,9 +71,28 @@ def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
         return "info", "No verdict in time: what stands here are counts of an emulated machine."
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
+    judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
+    if judged and (flag := spoilt(judged)):
+        return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
-    return _fitness(run, wakeups)
+    return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def spoilt(results: Sequence[Result]) -> flags.Flag | None:
+    """Why none of these results allows a verdict; None if one does."""
+    found = [flags.spoilt(result.flags) for result in results]
+    return None if None in found else found[0]
+
+
+def _remedy(run: Run, flag: flags.Flag) -> str:
+    """What to do, as a command where there is one."""
+    if flag.name in _RIGHTS and run.target.name == LOCAL:
+        from rtstone.system.rights import granting
+        from rtstone.targets.local import Local
+
+        return f"This grants them: {granting(Path(Local().agent))}"
+    return f"{flag.advice[0].upper()}{flag.advice[1:]}."
 
 
 def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
@@ -91,7 +115,9 @@ def _breakdown(run: Run) -> str | None:
     known = [
         (figure.value, r.bench)
         for r in run.results
-        if (figure := r.figures.get("breakdown utilisation")) and figure.value is not None
+        if (figure := r.figures.get(_BREAKDOWN))
+        and figure.value is not None
+        and not flags.spoilt(r.flags)
     ]
     if not known:
         return None
@@ -133,6 +159,13 @@ def _loads(run: Run) -> Iterator[str]:
         yield "No load ran beside it: under load the worst case may be far larger."
     elif loads:
         yield f"Loads: {', '.join(loads)}."
+
+
+def _left_out(wakeups: list[Subject]) -> Iterator[str]:
+    """Wake-ups that the verdict does not rest on, though it rests on others."""
+    bad = [flag for s in wakeups if (flag := flags.spoilt(s.result.flags))]
+    if bad and len(bad) < len(wakeups):
+        yield f"Left out of the verdict: {len(bad)} of {len(wakeups)} cases, {bad[0].spoils}."
 
 
 def _disturbed(run: Run) -> Iterator[str]:

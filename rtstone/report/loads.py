@@ -9,31 +9,36 @@ from collections.abc import Iterable, Iterator
 from math import log
 from typing import NamedTuple
 
-from rtstone.model.comparison import SIGNS, Verdict
+from rtstone.model.comparison import SIGNS, Effect
+from rtstone.model.direction import SMALLER, direction
 from rtstone.model.documents import Distribution, Run
 from rtstone.model.loads import NONE
 from rtstone.report.findings import Subject, seen
+from rtstone.report.words import STATISTICS as NAMES
 from rtstone.report.words import count, observed, quantity, rounded
+from rtstone.stats import verdicts
+from rtstone.stats.effects import UNKNOWN
+from rtstone.stats.judge import side
 from rtstone.stats.pool import pooled
+from rtstone.stats.systems import System
 
-APART, ALIKE = 0.10, 0.02  # from a ratio of 1: a difference beyond, and none within
 STATISTICS = {"p99": "p99", "p50": "p50"}  # member, name: the first that all of a case have
 STRONG = 10.0  # times the first load's: from there a cell has the fullest colour
 RULE = (
-    "by the samples of this run alone: + better or - worse where they differ by more than 10% and "
-    "their 95% intervals do not overlap, = no difference within 2%, else ? inconclusive; how runs "
-    "differ from each other is not in it, which rtstone compare weighs"
+    "that of rtstone compare, as between single runs: + better, - worse, = no difference, "
+    "? inconclusive, of the median where the tail tells nothing; measured once under a load, only "
+    f"medians beyond a ratio of {1 + UNKNOWN:g} are called different, for nothing tells how far it "
+    "would scatter: name the loads several times, or compare runs"
 )
 
 
 class Met(NamedTuple):
-    """A case under a load: its samples, the ratio to the first load, and what that is worth."""
+    """A case under a load: its samples, and how they compare with those under the first load."""
 
     load: str
     subjects: list[Subject]  # several if the case was repeated under it
     whole: Distribution
-    ratio: float | None = None
-    word: Verdict | None = None
+    effect: Effect | None = None  # the one that tells most: tail, or median
 
     @property
     def place(self) -> int:
@@ -52,19 +57,28 @@ class Met(NamedTuple):
         return " and ".join(span for span in spans if span) or None
 
     @property
+    def word(self) -> str:
+        """The verdict, empty for the load that the others are compared with."""
+        return self.effect.verdict if self.effect else ""
+
+    @property
     def verdict(self) -> str:
-        """``- worse, 2.3 times``; nothing of the load that the others are compared with."""
-        if self.word is None:
+        """``- worse, p50 5.3 times``; nothing of the load that the others are compared with."""
+        effect = self.effect
+        if effect is None:
             return ""
-        ratio = "" if self.ratio is None else f", {rounded(self.ratio)} times"
-        return f"{SIGNS[self.word]} {self.word}{ratio}"
+        told = f"{SIGNS[effect.verdict]} {effect.verdict}"
+        if effect.ratio is None:
+            return told
+        return f"{told}, {NAMES.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
     def strength(self) -> float:
         """How much colour, from 0 to 1 at ``STRONG`` times the first load's."""
-        if not self.ratio or self.ratio < 0 or self.word not in ("better", "worse"):
+        ratio = self.effect.ratio if self.effect else None
+        if not ratio or self.word not in ("better", "worse"):
             return 0.0
-        return min(abs(log(self.ratio)) / log(STRONG), 1.0)
+        return min(abs(log(ratio)) / log(STRONG), 1.0)
 
 
 class Case(NamedTuple):
@@ -94,7 +108,7 @@ def by_load(run: Run) -> ByLoad | None:
     if not several:
         return None
     loads = _order(load for found in several for load in found)
-    return ByLoad(loads, [_case(found, loads) for found in several])
+    return ByLoad(loads, _judged(run, [_case(found, loads) for found in several]))
 
 
 def _order(loads: Iterable[str]) -> list[str]:
@@ -111,38 +125,40 @@ def _case(found: dict[str, list[Subject]], loads: list[str]) -> Case:
         (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
         "p50",
     )
-    first = next(cells[load] for load in loads if load in cells)
-    compared = {load: _against(cell, first, member) for load, cell in cells.items()}
-    title = first.subjects[0].title
-    return Case(title, member, [compared.get(load) for load in loads])
+    title = next(iter(cells.values())).subjects[0].title
+    return Case(title, member, [cells.get(load) for load in loads])
 
 
-def _against(cell: Met, first: Met, member: str) -> Met:
-    if cell is first:
-        return cell
-    own, base = (getattr(of.whole, member) for of in (cell, first))
-    ratio = own / base if own is not None and base is not None and base > 0 else None
-    return cell._replace(ratio=ratio, word=_word(cell, first, member, ratio))
+def _judged(run: Run, cases: list[Case]) -> list[Case]:
+    """With the verdicts of a comparison in which each load is a system."""
+    system = System(run.target.name, [run])
+    asked = []
+    for row, case in enumerate(cases):
+        first, *others = [cell for cell in case.cells if cell]
+        better = direction(None, first.unit) or SMALLER
+        sides = {
+            cell.load: side(system, [[s.result] for s in cell.subjects], cell.load)
+            for cell in (first, *others)
+        }
+        asked += [
+            verdicts.Case(row, o.load, None, better, sides[first.load], sides[o.load], False, [])
+            for o in others
+        ]
+    effects, _ = verdicts.judged(asked)
+    return [
+        case._replace(cells=[cell and _told(cell, effects[row]) for cell in case.cells])
+        for row, case in enumerate(cases)
+    ]
 
 
-def _word(cell: Met, first: Met, member: str, ratio: float | None) -> Verdict:
-    own, base = _interval(cell, member), _interval(first, member)
-    if own is None or base is None or ratio is None:
-        return "inconclusive"
-    if 1 - ALIKE <= ratio <= 1 + ALIKE:
-        return "no difference"
-    if own[0] > base[1] and ratio > 1 + APART:
-        return "worse"
-    return "better" if own[1] < base[0] and ratio < 1 - APART else "inconclusive"
+def _told(cell: Met, effects: Iterable[Effect]) -> Met:
+    """With the effect that is conclusive, the tail's before the median's."""
+    own = [effect for effect in effects if effect.column == cell.load]
 
+    def order(effect: Effect) -> tuple[bool, bool, bool]:
+        return effect.verdict == "inconclusive", effect.ratio is None, effect.part != "tail"
 
-def _interval(cell: Met, member: str) -> tuple[float, float] | None:
-    """The 95% interval of the samples; of several results from the least to the largest end."""
-    found = [s.result.ci95.get(member) for s in cell.subjects]
-    known = [ends for ends in found if ends]
-    if len(known) < len(found):
-        return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    return cell._replace(effect=min(own, key=order, default=None))
 
 
 def lines(run: Run) -> Iterator[str]:
@@ -150,7 +166,7 @@ def lines(run: Run) -> Iterator[str]:
     matrix = by_load(run)
     if matrix is None:
         return
-    yield f"against load {matrix.loads[0]}, {RULE}:"
+    yield f"against load {matrix.loads[0]}; the verdict is {RULE}:"
     for case in matrix.cases:
         yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
 

@@ -15,7 +15,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.model.budget import ESTIMATED, Budget, Entry, Limit, fits
 from rtstone.model.check import Check, Gate, Verdict, overall
 from rtstone.model.documents import Result, Run, Slope, Value
-from rtstone.model.flags import BY_NAME, SPOILING
+from rtstone.model.flags import spoilt
 from rtstone.model.histogram import PERCENTILES, WHOLE
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.compare import CIRCUMSTANCES
@@ -269,9 +269,9 @@ class _Judge:
         if len(base) < len(runs) or not base:
             return base, "the baseline has no such case"
         for one in base:
-            spoilt = [flag for flag in one.flags if flag in SPOILING and flag not in case.flags]
-            if one.status or spoilt:
-                return base, f"the baseline's result is {one.status or BY_NAME[spoilt[0]].name}"
+            flag = spoilt(one.flags, accepted=case.flags)
+            if one.status or flag:
+                return base, f"the baseline's result is {one.status or (flag and flag.name)}"
         return base, None
 
     def _comparable(self, check: Check) -> Check:
@@ -484,11 +484,8 @@ def _invalid(case: Case, entry: Entry) -> str | None:
     """Why a case cannot be judged, None if it can."""
     if case.status:
         return case.status
-    spoilt = [flag for flag in case.flags if flag in SPOILING and flag not in entry.accept]
-    if not spoilt:
-        return None
-    flag = BY_NAME[spoilt[0]]
-    return f"{flag.name}: {flag.cause}; {flag.advice}"
+    flag = spoilt(case.flags, entry.accept)
+    return f"{flag.name}: {flag.cause}; {flag.advice}" if flag else None
 
 
 def _check_unit(limit: Limit, unit: str, entry: Entry) -> None:

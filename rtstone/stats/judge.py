@@ -73,10 +73,8 @@ class Judge:
         if self._session:
             place = {run.turn.pair: n for n, run in enumerate(system.runs) if run.turn}
             runs = [runs[place[n]] if n in place else [] for n in self._numbers]
-        first = system.first
-        repeats = counted(first) and not system.seeds
-        why = None if any(runs) else f"{cell.status} on {system.label}"
-        return Side(runs, _tick(first), counted(first), repeats, why)
+        why = None if any(runs) else cell.status
+        return side(system, runs, system.label, why)
 
     def _pairs(self) -> list[tuple[int, int, tuple[str, str]]]:
         """Number, place and run ids of each pair that has both sides."""
@@ -145,6 +143,14 @@ class Judge:
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
                     "--floor, which may scatter less for that"
                 )
+
+
+def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side:
+    """One side of a case: what a system did, run by run.  ``why`` it has nothing to show."""
+    first = system.first
+    repeats = counted(first) and not system.seeds
+    lack = f"{why} on {label}" if why else None
+    return Side(_usable(runs), _tick(first), counted(first), repeats, lack)
 
 
 def _measured(cell: Cell) -> bool:

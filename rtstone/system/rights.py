@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CAPABILITIES
@@ -13,6 +17,7 @@ PRIORITY = 99  # the agent's watchdog
 LOCKED = 256 << 20  # bytes; under a lower limit the agent does not lock its memory
 MESSAGE = 16 << 10  # bytes of the largest message of Sjöblom's
 QUEUE = 10 * MESSAGE  # bytes of a queue of the default length
+_TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"  # also where the PATH of a user has no sbin
 MQ = "proc/sys/fs/mqueue"
 
 
@@ -73,6 +78,35 @@ def throttling(seen: Seen) -> Finding:
     if runtime < 0 or runtime >= period:
         return Finding("yours", "off: a runaway real-time task takes the machine")
     return Finding("yours", f"{runtime} of {period} µs")
+
+
+def granting(agent: Path, root: Path = Path("/")) -> str:
+    """The command that grants the agent real-time scheduling and locked memory on this machine."""
+    from rtstone.system.facts import System
+    from rtstone.system.machine import container
+
+    seen = Seen(System(root))
+    if seen.system.group("cpu") and rt_group(seen).verdict == "bad":
+        return "sudo rtstone tune apply"
+    if container(seen).verdict == "warn":
+        return (
+            "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 "
+            "--ulimit memlock=-1"
+        )
+    if shutil.which("setcap", path=_TOOLS) and not _without_capabilities(agent):
+        return f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {shlex.quote(str(agent))}"
+    return (
+        "printf '%s - rtprio 99\\n%s - memlock unlimited\\n' $USER $USER | "
+        "sudo tee /etc/security/limits.d/rtstone.conf, and log in again"
+    )
+
+
+def _without_capabilities(agent: Path) -> bool:
+    """True where the file system takes no capabilities of files, or there is no such file."""
+    try:
+        return bool(os.statvfs(agent).f_flag & os.ST_NOSUID)
+    except OSError:
+        return True
 
 
 # ---- capabilities -------------------------------------------------------------------------------

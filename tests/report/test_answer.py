@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rtstone.api import Measured
+from rtstone.errors import Unfit
+from rtstone.model.budget import load
 from rtstone.model.documents import Figure, Result, Run, Target
+from rtstone.model.flags import BY_NAME, SPOILING
 from rtstone.model.worstcase import WorstCase
 from rtstone.report.answer import answer, magnitude
 from rtstone.report.estimated import Estimated, sentence
 from rtstone.report.findings import findings, seen
+from rtstone.stats.gate import check
+from rtstone.system.rights import granting
+from rtstone.targets.local import Local
 from tests.report.synthetic import instructions, run, unprivileged
 
 MS = 1_000_000
@@ -68,6 +76,38 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
     told = answer(made)
     assert told.verdict.startswith(verdict)
     assert told.grade != "good"
+
+
+@pytest.mark.parametrize("name", sorted(SPOILING))
+def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_path: Path) -> None:
+    """Whatever was seen: one rule says what may be judged."""
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[case]]\nbench = "dk.periodic"\nmissed = 1000000\n')
+    for missed in (0, 3):
+        made = of(periodic(missed, 3.2e6, flags=[name]))
+        told = answer(made)
+        assert told.verdict.startswith(f"No verdict: {BY_NAME[name].spoils}. ")
+        assert told.grade == "info"
+        assert check(made, load(budget)).verdict == "not measured"
+        with pytest.raises(Unfit):
+            _ = Measured(made, tmp_path, made.results, frozenset()).missed
+
+
+def test_without_rights_it_says_what_grants_them() -> None:
+    told = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="local")))
+    assert told.verdict.startswith("No verdict: measured without real-time rights. This grants")
+    assert granting(Path(Local().agent)) in told.verdict
+    elsewhere = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="qemu:x")))
+    assert "This grants" not in elsewhere.verdict
+
+
+def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
+    beside = periodic(900, 3.2e6, load="heavy", flags=["other_run"])
+    told = answer(of(periodic(0, 40e3), beside))
+    assert told.verdict.startswith("Fit for a period of 1 ms")
+    assert told.basis[0] == (
+        "Left out of the verdict: 1 of 2 cases, measured beside another run of rtstone."
+    )
 
 
 def test_a_model_is_named_in_the_verdict() -> None:

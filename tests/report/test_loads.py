@@ -2,21 +2,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rtstone.model.documents import Result, Run
 from rtstone.report import html
-from rtstone.report.loads import by_load, lines
-from tests.report.synthetic import run
+from rtstone.report.loads import Met, by_load, lines
+from rtstone.stats.estimates import batches
+from tests.report.synthetic import run, statistics
 from tests.report.test_html import Reader
+from tests.stats.lab import counts
 
 
-def result(load: str, p99: float | None, **members: Any) -> Result:
-    around = (p99 * 0.99, p99 * 1.01) if p99 else None
+def result(load: str, times: float = 1.0, seed: int = 1, n: int = 4000, **members: Any) -> Result:
+    """Around a median of 1 µs, times so much."""
+    spread = np.random.default_rng(seed).exponential(100, n)
+    values = (times * (930 + spread)).round().tolist()
     members = {
-        "bench": "dk.periodic", "params": {"period": 1_000_000}, "n": 4000, "p50": 1000.0,
-        "p99": p99, "max": 9e3, "ci95": {"p50": (990.0, 1010.0), "p99": around},
-        "histogram": [(1000.0, 4000)], "evidence": {"section_ns": 4_000_000_000}, **members,
+        "bench": "dk.periodic", "params": {"period": 1_000_000}, **statistics(values),
+        "histogram": counts(values), "batches": batches(np.array(values)),
+        "evidence": {"section_ns": 4_000_000_000}, **members,
     }  # fmt: skip
     return Result(case=0, load=load, status="ok", **members)
 
@@ -25,67 +30,82 @@ def of(*results: Result) -> Run:
     return run(results=list(results), slopes=[])
 
 
-@pytest.mark.parametrize(
-    ("p99", "verdict"),
-    [
-        (4600.0, "- worse, 2.3 times"),
-        (1000.0, "+ better, 0.5 times"),
-        (2030.0, "= no difference, 1.01 times"),
-        (2100.0, "? inconclusive, 1.05 times"),
-    ],
-)
-def test_verdict_beside_load_none(p99: float, verdict: str) -> None:
-    matrix = by_load(of(result("heavy", p99), result("none", 2000.0)))
+def compared(*results: Result) -> tuple[Met, Met]:
+    matrix = by_load(of(*results))
     assert matrix
     assert matrix.loads == ["none", "heavy"]
-    (case,) = matrix.cases
-    none, heavy = case.cells
+    none, heavy = matrix.cases[0].cells
     assert none
     assert heavy
-    assert (none.verdict, heavy.verdict) == ("", verdict)
+    assert (none.verdict, none.strength) == ("", 0)
+    return none, heavy
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [(5.3, "- worse, p50 5.2"), (0.2, "+ better, p50 0.2"), (2.3, "? inconclusive")],
+)
+def test_once_under_each_load_is_judged_as_single_runs_are(times: float, verdict: str) -> None:
+    _, heavy = compared(result("heavy", times, seed=2), result("none"))
+    assert heavy.verdict.startswith(verdict)
     assert bool(heavy.strength) == (verdict[0] in "+-")
     assert heavy.place == 0
 
 
-def test_intervals_that_overlap_or_are_unknown_give_no_verdict() -> None:
-    wide = result("heavy", 4600.0, ci95={"p99": (1500.0, 9000.0)})
-    unknown = result("heavy", 4600.0, ci95={"p99": None})
-    for other in (wide, unknown):
-        matrix = by_load(of(result("none", 2000.0), other))
-        assert matrix
-        cell = matrix.cases[0].cells[1]
-        assert cell
-        assert cell.word == "inconclusive"
-        assert cell.strength == 0
+def test_what_is_alike_is_no_difference_only_if_that_is_known() -> None:
+    """Of a ratio near 1 and intervals of tens of percent nothing is known."""
+    _, wide = compared(result("none", n=40), result("heavy", 1.005, seed=2, n=40))
+    assert wide.effect
+    assert wide.effect.ratio == pytest.approx(1, abs=0.02)
+    assert wide.verdict.startswith("? inconclusive")
+    _, once = compared(result("none"), result("heavy", 1.005, seed=2))
+    assert once.verdict.startswith("? inconclusive")
+    thrice = [
+        result(load, 1 + 0.001 * (seed % 3), seed=seed)
+        for load, seeds in (("none", (1, 2, 3)), ("heavy", (4, 5, 6)))
+        for seed in seeds
+    ]
+    _, known = compared(*thrice)
+    assert known.verdict.startswith("= no difference")
+
+
+def test_loads_that_were_repeated_tell_smaller_differences() -> None:
+    repeated = [
+        result(load, times * (1 + 0.001 * (seed % 3)), seed=seed)
+        for load, times, seeds in (("none", 1, range(4)), ("heavy", 2.3, range(4, 8)))
+        for seed in seeds
+    ]
+    _, heavy = compared(*repeated)
+    assert heavy.word == "worse"
+    assert len(heavy.subjects) == 4
 
 
 def test_repetitions_under_a_load_are_one_set_of_samples() -> None:
-    heavy = [result("heavy", 2000.0, ci95={"p50": (900.0, 950.0)}, max=m) for m in (5e3, 7e3)]
-    matrix = by_load(of(result("none", None), *heavy))
-    assert matrix
-    cell = matrix.cases[0].cells[1]
-    assert cell
-    assert (cell.whole.n, cell.whole.max, len(cell.subjects)) == (8000, 7e3, 2)
+    heavy = [result("heavy", 2, seed) for seed in (2, 3)]
+    _, cell = compared(result("none", n=400), *heavy)
+    assert (cell.whole.n, len(cell.subjects)) == (8000, 2)
+    assert cell.whole.max == max(r.max for r in heavy if r.max)
     assert cell.observed == "4.00 s and 4.00 s"
+    matrix = by_load(of(result("none", n=400), *heavy))
+    assert matrix
     assert matrix.cases[0].statistic == "p50"  # not all have a p99
 
 
 def test_one_load_makes_no_matrix() -> None:
-    alone = of(result("none", 2000.0), result("none", 2000.0, bench="other"))
+    alone = of(result("none"), result("none", bench="other"))
     assert by_load(alone) is None
     assert list(lines(alone)) == []
 
 
 @pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_page_and_terminal_say_the_same() -> None:
-    made = of(result("none", 2000.0), result("heavy", 4600.0), result("none", 5.0, bench="x.y"))
+    made = of(result("none"), result("heavy", 5.3, seed=2), result("none", bench="x.y"))
     head, line = lines(made)
-    assert head.startswith("against load none, by the samples of this run alone")
-    assert line == (
-        "dk.periodic: none p99 2.00 µs, max 9.00 µs in 4.00 s, n 4 000; "
-        "heavy p99 4.60 µs (- worse, 2.3 times), max 9.00 µs in 4.00 s, n 4 000"
-    )
+    assert head.startswith("against load none; the verdict is that of rtstone compare")
+    verdict = by_load(made).cases[0].cells[1].verdict  # type: ignore[union-attr]
+    assert verdict.startswith("- worse, p50 5.")
+    assert f"({verdict}), max " in line
     page = Reader(html.compose([made]))
     words = [word.replace("\u202f", " ") for word in page.words]
-    assert "- worse, 2.3 times" in words
+    assert verdict in words
     assert "#r0-1" in page.attributes("href")

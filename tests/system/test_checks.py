@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from rtstone.errors import UsageError
 from rtstone.model.documents import Result, Run, Slope, Target
 from rtstone.report.environment import checklist
-from rtstone.system import checks, probes
+from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
 from rtstone.system.probes import Probe
@@ -488,3 +489,20 @@ def test_this_machine_can_be_looked_at() -> None:
     lines = checks.lines(System(pause=lambda: None))
     assert len(lines) == len(checks.CHECKS)
     assert all(line.verdict in VERDICTS for line in lines)
+
+
+def test_the_command_that_grants_rights_fits_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = tmp_path / "an agent"
+    agent.touch()
+    root = tmp_path / "root"
+    plant(root, {"proc/self/cgroup": "0::/user.slice\n", "proc/1/cgroup": "0::/init.scope\n"})
+    monkeypatch.setattr(shutil, "which", lambda name, path: f"/usr/sbin/{name}")
+    plain = f"sudo setcap cap_sys_nice,cap_ipc_lock+ep '{agent}'"
+    assert rights.granting(agent, root) == plain
+    assert "limits.d" in rights.granting(tmp_path / "none", root)
+    monkeypatch.setattr(shutil, "which", lambda name, path: None)
+    assert "limits.d/rtstone.conf" in rights.granting(agent, root)
+    plant(root, {".dockerenv": ""})
+    assert "--cap-add=SYS_NICE" in rights.granting(agent, root)
