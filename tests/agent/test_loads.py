@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -709,3 +711,34 @@ def test_without_rights_programs_are_looked_after_as_well(copy: Path, kill: bool
         agent.bye()
     assert gone(family)
     assert not work_dirs(agent.pid)
+
+
+# ---- what it must not touch ------------------------------------------------------------------
+
+IN_OPEN = 0x20
+
+
+@as_root
+@beside
+@pytest.mark.parametrize("load", ["proc", "heavy tree=/proc"])
+def test_the_log_of_the_kernel_is_not_read(agent: Agent, load: str) -> None:
+    """To read /proc/kmsg is to take its lines away from whoever keeps the log."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    names = {}
+    devices = map(str, Path("/proc/bus/pci").glob("*"))
+    for path in ("/proc/version", "/proc/kmsg", "/proc/kcore", *devices):
+        names[libc.inotify_add_watch(watch, path.encode(), IN_OPEN)] = path  # -1: not there
+    assert {"/proc/version", "/proc/kmsg"} <= set(names.values())
+    agent.load(load)
+    opened: list[str] = []
+    for _ in range(60):  # all of /proc lies between two readings of one file
+        agent.case("null samples=0 time=300000000")
+        with contextlib.suppress(BlockingIOError):
+            events = struct.iter_unpack("iIII", os.read(watch, 1 << 16))
+            opened += {names[event[0]] for event in events}
+        if opened.count("/proc/version") > 1:
+            break
+    os.close(watch)
+    assert opened.count("/proc/version") > 1
+    assert set(opened) == {"/proc/version"}

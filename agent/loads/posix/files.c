@@ -70,6 +70,7 @@ bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size)
 /* ---- searching a directory --------------------------------------------------------------- */
 
 #define DEPTH_MAX 64
+#define PROCFS_MAGIC 0x9fa0
 static const char needle[] = "rtstone was here";
 
 /* Reads one file; those of /proc can block, or never end. */
@@ -99,6 +100,19 @@ static unsigned char type_of(int dir, const struct dirent *e)
     return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
 }
 
+/*
+ * True for what must not be read in `dir`, which is called `of`: a reader of kmsg takes the lines
+ * out of the kernel's log, kcore is the memory of the kernel with that of devices, and what a
+ * device does when its registers are read (bus/pci) nobody knows.
+ */
+static bool is_left_out(int dir, const char *of, const char *name)
+{
+    struct statfs fs;
+    return (!strcmp(name, "kmsg") || !strcmp(name, "kcore") ||
+            (!strcmp(of, "bus") && !strcmp(name, "pci"))) &&
+           fstatfs(dir, &fs) == 0 && fs.f_type == PROCFS_MAGIC;
+}
+
 /* One directory and all below it; -1: it cannot be read.  What vanishes meanwhile is passed over.
  */
 static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsigned depth)
@@ -111,7 +125,7 @@ static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsign
         return -1;
     }
     for (struct dirent *e; rts_load_goes_on(w) && (e = readdir(dir));) {
-        unsigned char type = type_of(fd, e);
+        unsigned char type = is_left_out(fd, name, e->d_name) ? DT_UNKNOWN : type_of(fd, e);
         if (type == DT_REG)
             scan_file(w, fd, e->d_name, most);
         else if (type == DT_DIR && depth < DEPTH_MAX && strcmp(e->d_name, ".") &&
@@ -363,8 +377,8 @@ static const rts_load loads[] = {
      .title = RTS_SAY("The /proc tree is read"),
      .source = RTS_SAY(SENONER),
      .help = RTS_SAY(
-         "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
-         "block is passed over. Counted are files."),
+         "Reads all files of /proc but kmsg, kcore and those of bus/pci, up to 256 KiB of each, "
+         "again and again; a file that would block is passed over. Counted are files."),
      .needs = RTS_CAP_FILES,
      .component =
          {{.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc}}},
