@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -34,6 +35,25 @@ bool rts_load_has_disk(rts_running *l, const char *dir, bool ram)
                                      "does with dir=PATH, or want it so with ram=1",
                                      dir);
     return true;
+}
+
+int64_t rts_load_size(rts_running *l, const char *dir, unsigned files, int64_t wanted)
+{
+    struct statvfs fs;
+    dir = dir_of(dir);
+    if (statvfs(dir, &fs))
+        return wanted;
+    uint64_t half = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+    if (half / files >= (uint64_t)wanted)
+        return wanted;
+    int64_t size = (int64_t)(half / files / RTS_LOAD_BLOCK * RTS_LOAD_BLOCK);
+    if (!size)
+        rts_load_unsupported(l, "'%s' is full: %llu bytes are free", dir,
+                             (unsigned long long)half * 2);
+    else
+        rts_log("info", "load %s: files of %lld bytes instead of %lld, as no more is free in '%s'",
+                l->load->id, (long long)size, (long long)wanted, dir);
+    return size;
 }
 
 int rts_load_scratch(rts_worker *w, const char *dir)
@@ -157,7 +177,8 @@ typedef struct file_params {
 enum { CACHE_DROP, CACHE_KEEP };
 
 static const rts_param file_param[] = {
-    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2, "size of the file"),
+    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
+             "size of the file; less where that would take more than half of the room on the disk"),
     RTS_CHOICE(file_params, cache, "drop|keep", CACHE_DROP,
                "what the system keeps of the file in memory is dropped after each pass, so that "
                "the disk is used; or kept, for files larger than the memory"),
@@ -165,10 +186,23 @@ static const rts_param file_param[] = {
     RTS_PARAMS_END,
 };
 
+static int prepare_files(rts_running *l, unsigned files)
+{
+    file_params *p = (file_params *)l->params;
+    if (!rts_load_has_disk(l, p->dir, p->ram))
+        return -1;
+    p->size = rts_load_size(l, p->dir, files, p->size);
+    return p->size ? 0 : -1;
+}
+
 static int prepare_file(rts_running *l)
 {
-    const file_params *p = rts_load_params(l);
-    return rts_load_has_disk(l, p->dir, p->ram) ? 0 : -1;
+    return prepare_files(l, 1);
+}
+
+static int prepare_copy(rts_running *l)
+{
+    return prepare_files(l, 2);
 }
 
 /* The end of a pass: what was written is on the disk, and what was read is not in memory. */
@@ -351,7 +385,7 @@ static const rts_load loads[] = {
          "and again. Neither file has a name, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
-     .prepare = prepare_file,
+     .prepare = prepare_copy,
      .component = {{.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file}}},
     {.id = "read",
      .title = RTS_SAY("A disk file is read"),
