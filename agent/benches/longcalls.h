@@ -9,6 +9,7 @@ typedef struct long_call {
     const char *what; /* of the figure that counts it */
     uint32_t needs;   /* RTS_CAP_...: without them the kind is left out */
     int (*make)(void);
+    int (*lacks)(void); /* why this system cannot: then it is left out; NULL: it can */
 } long_call;
 
 /* Functions return 0, an error of the port, or LONG_CALL_NO_MEMORY; one task calls them all. */

@@ -107,9 +107,10 @@ static int call_task(void)
 }
 
 static const long_call kinds[] = {
-    {"queue", "messages through a queue", 0, call_queue},
-    {"heap", "times 8 blocks were taken and given back", RTS_CAP_HEAP, call_heap},
-    {"task", "tasks created and deleted", RTS_CAP_CHILDREN, RTS_RUN(RTS_CAP_CHILDREN, call_task)},
+    {"queue", "messages through a queue", 0, call_queue, NULL},
+    {"heap", "times 8 blocks were taken and given back", RTS_CAP_HEAP, call_heap, NULL},
+    {"task", "tasks created and deleted", RTS_CAP_CHILDREN, RTS_RUN(RTS_CAP_CHILDREN, call_task),
+     NULL},
 };
 
 const long_calls rts_long_calls = {kinds, sizeof kinds / sizeof kinds[0], "a queue", prepare_calls,
@@ -188,6 +189,13 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
     return 0;
 }
 
+/* Why this system cannot make calls of kind k; 0: it can. */
+static int lacks(unsigned k)
+{
+    const long_call *kind = &rts_long_calls.kind[k];
+    return kind->lacks ? kind->lacks() : 0;
+}
+
 /* All that there are, or the one asked for. */
 static bool is_wanted(const rts_case *c, unsigned k)
 {
@@ -197,7 +205,21 @@ static bool is_wanted(const rts_case *c, unsigned k)
         return p->calls - 1 == k;
 #endif
     (void)c;
-    return !(rts_long_calls.kind[k].needs & ~rts_port_caps());
+    return !(rts_long_calls.kind[k].needs & ~rts_port_caps()) && !lacks(k);
+}
+
+/* Says which kinds there are not, where a system may lack one that its port knows. */
+static void tell_lacks(rts_case *c)
+{
+    bool told = false;
+    for (unsigned k = 0; k < rts_long_calls.n; k++) {
+        int err = lacks(k);
+        if (err && !told)
+            rts_table(c, "left out", "what\twhy");
+        if (err)
+            rts_row(c, "%s\t%s", rts_long_calls.kind[k].what, rts_port_strerror(err));
+        told = told || err;
+    }
 }
 
 static int run_schedlat(rts_case *c)
@@ -206,6 +228,7 @@ static int run_schedlat(rts_case *c)
     if (!d)
         return rts_failed(c, "no memory");
     d->c = c;
+    tell_lacks(c);
     if (rts_task_start(c, less_urgent, d, 1, POLICY, PROCESS))
         return -1;
     for (unsigned k = 0; k < rts_long_calls.n; k++)
@@ -233,7 +256,7 @@ static const rts_bench benches[] = {
          "process that is not real-time makes long system calls. On other systems a task one level "
          "below sends itself messages of `size` bytes through a queue, takes memory and gives it "
          "back, and creates and deletes tasks; what the system has not is left out, unless asked "
-         "for."),
+         "for, and on POSIX told."),
      .params = schedlat_param,
      .needs = NEEDS,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU | RTS_OMITTED,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, records, result, talk
+from tests.agent.speak import AGENT, STUB, case, figures, records, result, talk
 from tests.agent.test_posix import as_root, copy, realtime, send, start, under_way, unprivileged
 
 __all__ = ["copy"]  # a fixture
@@ -268,6 +270,27 @@ def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
     assert min(made.values()) > 0
     assert processes_ever() - before >= made["calls of fork, exit and wait"]
     assert end["evidence"]["tasks"] == 2
+
+
+@as_root
+@realtime
+def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path) -> None:
+    """A kernel without terminals has no /dev/ptmx: here it is something that cannot be opened."""
+    with socket.socket(socket.AF_UNIX) as unopenable:
+        unopenable.bind(str(tmp_path / "ptmx"))
+        hide = f"mount --bind {tmp_path}/ptmx $(readlink -f /dev/ptmx) && exec {AGENT}"
+        done = subprocess.run(
+            ["unshare", "--mount", "--propagation=private", "sh", "-c", hide],
+            input=b"case 1 dk.schedlat samples=50 time=0\nbye\n", stdout=subprocess.PIPE,
+            timeout=60, check=True,
+        )  # fmt: skip
+    found = records(done.stdout)
+    series = [r for r in found if r["t"] == "result"]
+    assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan"]
+    assert [r["status"] for r in found if r["t"] == "end"] == ["ok"]
+    assert [table["rows"] for table in series[0]["tables"] if table["title"] == "left out"] == [
+        [["calls of open and close (/dev/ptmx)", "No such device or address"]]
+    ]
 
 
 @realtime

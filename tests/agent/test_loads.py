@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -457,6 +459,56 @@ def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: Agent) -> None:
     assert agent.case()["copy"]["achieved"] > 0
 
 
+def small_disk(directory: Path, size: str) -> Agent:
+    """An agent that has a file system of that size there."""
+    mount = f"mount -t tmpfs -o size={size} none {directory} && exec {AGENT}"
+    return Agent(
+        "unshare", "--mount", "--propagation=private", "sh", "-c", mount,
+        env={**os.environ, "TMPDIR": str(directory)},
+    )  # fmt: skip
+
+
+@as_root
+@beside
+@pytest.mark.parametrize(
+    ("load", "size"),
+    [("copy", 2 << 20), ("read", 4 << 20), ("write", 4 << 20), ("read size=1048576", 1 << 20)],
+)
+def test_a_file_is_no_larger_than_there_is_room_for(tmp_path: Path, load: str, size: int) -> None:
+    agent = small_disk(tmp_path, "8m")
+    loaded = agent.load(f"{load} ram=1")
+    assert loaded["params"]["size"] == size
+    (found,) = agent.case("null samples=0 time=300000000").values()
+    assert found["alive"], found["why"]
+    assert found["achieved"] > 0
+    assert gone(agent.bye())
+
+
+@as_root
+@beside
+@pytest.mark.parametrize(
+    ("load", "room", "least", "told"),
+    [
+        ("truncate", "8m", "", "load truncate: files of 4194304 bytes instead of 16777216"),
+        ("heavy ram=1", "8m", "", "load heavy: files of 4194304 bytes instead of 67108864"),
+        ("copy ram=1", "128k", "is full: 131072 bytes are free", ""),
+    ],
+)  # fmt: skip
+def test_a_size_that_is_not_as_wanted_is_told(
+    tmp_path: Path, load: str, room: str, least: str, told: str
+) -> None:
+    agent = small_disk(tmp_path, room)
+    assert agent.process.stdin
+    agent.process.stdin.write(f"load {load}\n".encode())
+    out, _ = agent.process.communicate(timeout=60)
+    found = records(out)
+    (loaded,) = (r for r in found if r["t"] == "loaded")
+    assert (loaded["status"], least in (loaded["reason"] or "")) == (
+        "unsupported" if least else "ok", True,
+    ), loaded  # fmt: skip
+    assert [r["text"].startswith(told) for r in found if r["t"] == "log"] == [True] * bool(told)
+
+
 @beside
 def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
     loaded = agent.ask(f"load heavy tree={tmp_path}", "loaded")
@@ -709,3 +761,34 @@ def test_without_rights_programs_are_looked_after_as_well(copy: Path, kill: bool
         agent.bye()
     assert gone(family)
     assert not work_dirs(agent.pid)
+
+
+# ---- what it must not touch ------------------------------------------------------------------
+
+IN_OPEN = 0x20
+
+
+@as_root
+@beside
+@pytest.mark.parametrize("load", ["proc", "heavy tree=/proc"])
+def test_the_log_of_the_kernel_is_not_read(agent: Agent, load: str) -> None:
+    """To read /proc/kmsg is to take its lines away from whoever keeps the log."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    names = {}
+    devices = map(str, Path("/proc/bus/pci").glob("*"))
+    for path in ("/proc/version", "/proc/kmsg", "/proc/kcore", *devices):
+        names[libc.inotify_add_watch(watch, path.encode(), IN_OPEN)] = path  # -1: not there
+    assert {"/proc/version", "/proc/kmsg"} <= set(names.values())
+    agent.load(load)
+    opened: list[str] = []
+    for _ in range(60):  # all of /proc lies between two readings of one file
+        agent.case("null samples=0 time=300000000")
+        with contextlib.suppress(BlockingIOError):
+            events = struct.iter_unpack("iIII", os.read(watch, 1 << 16))
+            opened += {names[event[0]] for event in events}
+        if opened.count("/proc/version") > 1:
+            break
+    os.close(watch)
+    assert opened.count("/proc/version") > 1
+    assert set(opened) == {"/proc/version"}

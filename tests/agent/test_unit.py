@@ -19,6 +19,7 @@ PROGRAMS = [
     "command_test",
     "options_test",
     "port_test",
+    "watchdog_test",
     "sim_test",
     "load_test",
     "rate_test",

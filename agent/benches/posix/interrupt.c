@@ -258,7 +258,7 @@ static const rts_bench benches[] = {
          "current_tracer."),
      .params = timerlat_param,
      .needs = RTS_CAP_FILES,
-     .traits = RTS_OWN_SERIES | RTS_OMITTED,
+     .traits = RTS_OWN_SERIES,
      .samples = 10000,
      .warmup = 2,
      .time_ns = 60 * SECOND_NS,

@@ -75,12 +75,12 @@ static void clean_up_calls(void)
 }
 
 static const long_call kinds[] = {
-    {"read", "calls of read (4 MiB)", 0, call_read},
-    {"write", "calls of write (4 MiB)", 0, call_write},
-    {"fork", "calls of fork, exit and wait", 0, call_fork},
-    {"mmap", "calls of mmap and munmap (16 MiB)", 0, call_mmap},
-    {"scan", "scans of the directory /proc", 0, call_scan},
-    {"open", "calls of open and close (/dev/ptmx)", 0, call_open},
+    {"read", "calls of read (4 MiB)", 0, call_read, NULL},
+    {"write", "calls of write (4 MiB)", 0, call_write, NULL},
+    {"fork", "calls of fork, exit and wait", 0, call_fork, NULL},
+    {"mmap", "calls of mmap and munmap (16 MiB)", 0, call_mmap, NULL},
+    {"scan", "scans of the directory /proc", 0, call_scan, call_scan},
+    {"open", "calls of open and close (/dev/ptmx)", 0, call_open, call_open},
 };
 
 const long_calls rts_long_calls = {kinds, sizeof kinds / sizeof kinds[0], "a file of 4 MiB in /tmp",

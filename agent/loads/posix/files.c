@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -34,6 +35,25 @@ bool rts_load_has_disk(rts_running *l, const char *dir, bool ram)
                                      "does with dir=PATH, or want it so with ram=1",
                                      dir);
     return true;
+}
+
+int64_t rts_load_size(rts_running *l, const char *dir, unsigned files, int64_t wanted)
+{
+    struct statvfs fs;
+    dir = dir_of(dir);
+    if (statvfs(dir, &fs))
+        return wanted;
+    uint64_t half = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+    if (half / files >= (uint64_t)wanted)
+        return wanted;
+    int64_t size = (int64_t)(half / files / RTS_LOAD_BLOCK * RTS_LOAD_BLOCK);
+    if (!size)
+        rts_load_unsupported(l, "'%s' is full: %llu bytes are free", dir,
+                             (unsigned long long)half * 2);
+    else
+        rts_log("info", "load %s: files of %lld bytes instead of %lld, as no more is free in '%s'",
+                l->load->id, (long long)size, (long long)wanted, dir);
+    return size;
 }
 
 int rts_load_scratch(rts_worker *w, const char *dir)
@@ -70,6 +90,7 @@ bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size)
 /* ---- searching a directory --------------------------------------------------------------- */
 
 #define DEPTH_MAX 64
+#define PROCFS_MAGIC 0x9fa0
 static const char needle[] = "rtstone was here";
 
 /* Reads one file; those of /proc can block, or never end. */
@@ -99,6 +120,19 @@ static unsigned char type_of(int dir, const struct dirent *e)
     return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
 }
 
+/*
+ * True for what must not be read in `dir`, which is called `of`: a reader of kmsg takes the lines
+ * out of the kernel's log, kcore is the memory of the kernel with that of devices, and what a
+ * device does when its registers are read (bus/pci) nobody knows.
+ */
+static bool is_left_out(int dir, const char *of, const char *name)
+{
+    struct statfs fs;
+    return (!strcmp(name, "kmsg") || !strcmp(name, "kcore") ||
+            (!strcmp(of, "bus") && !strcmp(name, "pci"))) &&
+           fstatfs(dir, &fs) == 0 && fs.f_type == PROCFS_MAGIC;
+}
+
 /* One directory and all below it; -1: it cannot be read.  What vanishes meanwhile is passed over.
  */
 static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsigned depth)
@@ -111,7 +145,7 @@ static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsign
         return -1;
     }
     for (struct dirent *e; rts_load_goes_on(w) && (e = readdir(dir));) {
-        unsigned char type = type_of(fd, e);
+        unsigned char type = is_left_out(fd, name, e->d_name) ? DT_UNKNOWN : type_of(fd, e);
         if (type == DT_REG)
             scan_file(w, fd, e->d_name, most);
         else if (type == DT_DIR && depth < DEPTH_MAX && strcmp(e->d_name, ".") &&
@@ -143,7 +177,8 @@ typedef struct file_params {
 enum { CACHE_DROP, CACHE_KEEP };
 
 static const rts_param file_param[] = {
-    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2, "size of the file"),
+    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
+             "size of the file; less where that would take more than half of the room on the disk"),
     RTS_CHOICE(file_params, cache, "drop|keep", CACHE_DROP,
                "what the system keeps of the file in memory is dropped after each pass, so that "
                "the disk is used; or kept, for files larger than the memory"),
@@ -151,10 +186,23 @@ static const rts_param file_param[] = {
     RTS_PARAMS_END,
 };
 
+static int prepare_files(rts_running *l, unsigned files)
+{
+    file_params *p = (file_params *)l->params;
+    if (!rts_load_has_disk(l, p->dir, p->ram))
+        return -1;
+    p->size = rts_load_size(l, p->dir, files, p->size);
+    return p->size ? 0 : -1;
+}
+
 static int prepare_file(rts_running *l)
 {
-    const file_params *p = rts_load_params(l);
-    return rts_load_has_disk(l, p->dir, p->ram) ? 0 : -1;
+    return prepare_files(l, 1);
+}
+
+static int prepare_copy(rts_running *l)
+{
+    return prepare_files(l, 2);
 }
 
 /* The end of a pass: what was written is on the disk, and what was read is not in memory. */
@@ -337,7 +385,7 @@ static const rts_load loads[] = {
          "and again. Neither file has a name, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
-     .prepare = prepare_file,
+     .prepare = prepare_copy,
      .component = {{.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file}}},
     {.id = "read",
      .title = RTS_SAY("A disk file is read"),
@@ -363,8 +411,8 @@ static const rts_load loads[] = {
      .title = RTS_SAY("The /proc tree is read"),
      .source = RTS_SAY(SENONER),
      .help = RTS_SAY(
-         "Reads all files of /proc, up to 256 KiB of each, again and again; a file that would "
-         "block is passed over. Counted are files."),
+         "Reads all files of /proc but kmsg, kcore and those of bus/pci, up to 256 KiB of each, "
+         "again and again; a file that would block is passed over. Counted are files."),
      .needs = RTS_CAP_FILES,
      .component =
          {{.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc}}},

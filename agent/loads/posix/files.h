@@ -17,6 +17,13 @@
 /* True if files can be made in `dir` and lie on a disk, or may lie in `ram`; else it is refused. */
 bool rts_load_has_disk(rts_running *l, const char *dir, bool ram);
 
+/*
+ * The size that each of `files` files in `dir` may have: as wanted, or as much less as it takes
+ * that half of the room there is left, which is told.  0: there is no room, and the load is
+ * refused.
+ */
+int64_t rts_load_size(rts_running *l, const char *dir, unsigned files, int64_t wanted);
+
 /* A new file there that has no name, so that nothing is left of it; -1: the worker has failed. */
 int rts_load_scratch(rts_worker *w, const char *dir);
 

@@ -67,6 +67,7 @@ static void run_cpu(rts_worker *w)
 }
 
 #define DISK_BYTES (64u << 20)
+static int64_t disk_bytes; /* or less, where there is no room for it */
 
 typedef struct disk_file {
     int file;
@@ -76,7 +77,7 @@ typedef struct disk_file {
 static bool disk_step(rts_worker *w, void *of)
 {
     disk_file *d = of;
-    return rts_load_write_block(w, d->file, &d->at, DISK_BYTES);
+    return rts_load_write_block(w, d->file, &d->at, (uint64_t)disk_bytes);
 }
 
 static bool disk_end(rts_worker *w, void *of)
@@ -348,7 +349,8 @@ static int prepare_heavy(rts_running *l)
     const heavy_params *p = rts_load_params(l);
     struct sockaddr_in address;
     struct stat status;
-    if (p->disk && !rts_load_has_disk(l, p->dir, p->ram))
+    if (p->disk && (!rts_load_has_disk(l, p->dir, p->ram) ||
+                    !(disk_bytes = rts_load_size(l, p->dir, 1, DISK_BYTES))))
         return -1;
     if (p->interrupt && p->irq == IRQ_EXTERNAL && !p->serial[0])
         return rts_load_failed(l, "irq=external needs the serial line: serial=PATH");

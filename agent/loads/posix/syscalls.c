@@ -142,12 +142,14 @@ static void run_urandom(rts_worker *w)
 
 #define SMALL_FILE 4096
 
+static int64_t truncate_bytes; /* as there is room for it */
+
 static void run_truncate(rts_worker *w)
 {
     int file = rts_load_scratch(w, "");
     uint64_t at = 0;
     while (file >= 0 && rts_load_goes_on(w)) {
-        if (!rts_load_write_block(w, file, &at, size_of(w)))
+        if (!rts_load_write_block(w, file, &at, (uint64_t)truncate_bytes))
             return;
         if (at == 0 && ftruncate(file, 0)) {
             rts_worker_failed(w, "cannot truncate its file: %s", strerror(errno));
@@ -293,6 +295,13 @@ static int prepare_urandom(rts_running *l)
     return prepare_file(l, URANDOM);
 }
 
+static int prepare_truncate(rts_running *l)
+{
+    const call_params *p = rts_load_params(l);
+    truncate_bytes = rts_load_size(l, "", 1, p->size);
+    return truncate_bytes ? 0 : -1;
+}
+
 static int prepare_network(rts_running *l)
 {
     struct sockaddr_in address;
@@ -314,7 +323,8 @@ static int prepare_all(rts_running *l)
 {
     const call_params *p = rts_load_params(l);
     return (p->smaps && prepare_smaps(l)) || (p->urandom && prepare_urandom(l)) ||
-                   ((p->tcp || p->udp) && prepare_network(l)) || (p->files && prepare_files(l))
+                   ((p->tcp || p->udp) && prepare_network(l)) || (p->files && prepare_files(l)) ||
+                   (p->truncate && prepare_truncate(l))
                ? -1
                : 0;
 }
@@ -443,12 +453,13 @@ static const rts_load loads[] = {
          "is written and truncated to nothing, again and again. Counted are bytes written."),
      .params = size_param,
      .needs = RTS_CAP_FILES,
+     .prepare = prepare_truncate,
      PART(TRUNCATE)},
     {.id = "tcp",
      .title = RTS_SAY("TCP traffic on loopback"),
      .source = RTS_SAY(SOURCE),
      .help = RTS_SAY(
-         "One process sends as much as there is room for, up to 1 MiB, in one call and takes "
+         "One process sends as much as there is room for, up to 4 MiB, in one call and takes "
          "it from the other end of the connection. Counted are bytes that have come."),
      .needs = RTS_CAP_NETWORK,
      .prepare = prepare_network,

@@ -79,6 +79,7 @@ void posix_set_signals(void)
 {
     struct sigaction stop = {.sa_handler = on_stop};
     sigset_t child;
+    signal(SIGPIPE, SIG_IGN); /* who reads no more is told by an error */
     signal(SIGCHLD, SIG_DFL); /* who ignores it has no children to wait for */
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);

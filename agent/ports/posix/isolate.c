@@ -110,6 +110,7 @@ static void run_child(rts_case *c, void (*run)(rts_case *c))
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_DFL);
     own_shm();
     prctl(PR_SET_TIMERSLACK, 1);
     mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
@@ -229,34 +230,59 @@ static bool explain(int status, const watch *w, char *why, size_t size)
     return true;
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+/*
+ * Starts the child, which does nothing until a byte comes through *go: what is real-time may keep
+ * the agent from the CPU, and so from starting the watchdog.  -1: errno.
+ */
+static pid_t start_child(rts_case *c, void (*run)(rts_case *c), int *go)
 {
-    c->evidence.shared = !posix_leave_cpus(c);
-    c->evidence.others = posix_other_agents();
+    char byte;
+    int ends[2];
     pid_t parent = getpid();
-    pid_t child = fork();
-    if (child < 0) {
-        snprintf(why, size, "no process for it: %s", strerror(errno));
+    if (pipe2(ends, O_CLOEXEC))
         return -1;
-    }
+    pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setpgid(0, 0);
-        if (getppid() == parent)
+        close(ends[1]);
+        bool may = read(ends[0], &byte, 1) == 1 && getppid() == parent;
+        close(ends[0]);
+        if (may)
             run_child(c, run);
         _exit(0);
     }
-    setpgid(child, child); /* whoever comes first */
-    watch w = {.c = c, .child = child};
+    close(ends[0]);
+    *go = ends[1];
+    if (child > 0)
+        setpgid(child, child); /* whoever comes first */
+    else
+        close(ends[1]);
+    return child;
+}
+
+int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+{
     pthread_t thread;
-    if (!start_watchdog(&w, &thread)) { /* nothing real-time runs without one above it */
-        kill(-child, SIGKILL);
-        waitpid(child, NULL, 0);
+    int go;
+    c->evidence.shared = !posix_leave_cpus(c);
+    c->evidence.others = posix_other_agents();
+    watch w = {.c = c, .child = start_child(c, run, &go)};
+    if (w.child < 0) {
+        snprintf(why, size, "no process for it: %s", strerror(errno));
+        return -1;
+    }
+    bool watched = start_watchdog(&w, &thread);
+    if (!watched || write(go, "g", 1) != 1)
+        kill(-w.child, SIGKILL); /* nothing real-time runs without one above it */
+    close(go);
+    if (!watched) {
+        waitpid(w.child, NULL, 0);
         snprintf(why, size, "no watchdog can be started above it");
         return -1;
     }
-    int status = await(c, child);
-    kill(-child, SIGKILL); /* tasks that are processes and did not end */
+    int status = await(c, w.child);
+    kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
     sem_post(&w.over);
     pthread_join(thread, NULL);
     int64_t others = posix_other_agents();
