@@ -70,7 +70,7 @@ static int run_lock(rts_case *c)
     RTS_SAMPLES(c) {
         rts_mutex *m = row;
         RTS_TIMED(c, bad |= rts_mutex_lock(m++));
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= rts_mutex_unlock(&row[i]);
     }
     drop_row(row, c->batch);
@@ -84,7 +84,7 @@ static int run_unlock(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= rts_mutex_lock(&row[i]);
         rts_mutex *m = row;
         RTS_TIMED(c, bad |= rts_mutex_unlock(m++));

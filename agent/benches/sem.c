@@ -63,7 +63,7 @@ static int check(rts_case *c)
     return 0;
 }
 
-/* The semaphore that is measured. */
+/* The semaphore that is measured; its calls are timed on what rts_sem_at_hand() makes of it. */
 static rts_sem *measured_sem(rts_case *c, unsigned value)
 {
     return check(c) ? NULL : rts_sem_make(c, kind_of(c), value);
@@ -73,13 +73,14 @@ static rts_sem *measured_sem(rts_case *c, unsigned value)
 
 static int run_post_nowait(rts_case *c)
 {
-    rts_sem *s = measured_sem(c, 0);
-    if (!s)
+    rts_sem *sem = measured_sem(c, 0);
+    if (!sem)
         return -1;
+    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, rts_sem_give(s));
-        for (uint64_t i = 0; i < c->batch; i++)
-            rts_sem_take(s);
+        for (unsigned i = 0; i < c->batch; i++)
+            rts_sem_take(sem);
     }
     return 0;
 }
@@ -87,17 +88,18 @@ static int run_post_nowait(rts_case *c)
 /* What the operations of one sample will take. */
 static void give_batch(const rts_case *c, rts_sem *s)
 {
-    for (uint64_t i = 0; i < c->batch; i++)
+    for (unsigned i = 0; i < c->batch; i++)
         rts_sem_give(s);
 }
 
 static int run_wait_free(rts_case *c)
 {
-    rts_sem *s = measured_sem(c, 0);
-    if (!s)
+    rts_sem *sem = measured_sem(c, 0);
+    if (!sem)
         return -1;
+    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        give_batch(c, s);
+        give_batch(c, sem);
         RTS_TIMED(c, rts_sem_take(s));
     }
     return 0;
@@ -105,13 +107,14 @@ static int run_wait_free(rts_case *c)
 
 static int run_try_free(rts_case *c)
 {
-    rts_sem *s = measured_sem(c, 0);
-    if (!s)
+    rts_sem *sem = measured_sem(c, 0);
+    if (!sem)
         return -1;
+    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        give_batch(c, s);
+        give_batch(c, sem);
         RTS_TIMED(c, rts_sem_try(s));
-        if (!rts_sem_try(s)) /* every one of them must have been taken */
+        if (!rts_sem_try(sem)) /* every one of them must have been taken */
             return rts_failed(c, "the semaphore was still available");
     }
     return 0;
@@ -119,10 +122,11 @@ static int run_try_free(rts_case *c)
 
 static int run_try_busy(rts_case *c)
 {
-    rts_sem *s = measured_sem(c, 0);
-    uint64_t taken = 0;
-    if (!s)
+    rts_sem *sem = measured_sem(c, 0);
+    unsigned taken = 0;
+    if (!sem)
         return -1;
+    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, taken += !rts_sem_try(s));
     }
@@ -137,8 +141,8 @@ static rts_sem *sem_row(rts_case *c)
     if (check(c))
         return NULL;
     rts_sem *row = rts_malloc(c->batch * sizeof *row);
-    for (uint64_t i = 0; row && i < c->batch; i++)
-        rts_sem_prepare(&row[i], kind_of(c), c->slot + (unsigned)i);
+    for (unsigned i = 0; row && i < c->batch; i++)
+        rts_sem_prepare(&row[i], kind_of(c), c->slot + i);
     if (!row)
         rts_unsupported(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
     return row;
@@ -152,7 +156,7 @@ static int run_create(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        uint64_t made = 0;
+        unsigned made = 0;
         RTS_TIMED(c, made += !(err = rts_sem_create(&row[made], 0)));
         all = made == c->batch;
         while (made > 0)
@@ -191,8 +195,8 @@ static int run_delete(rts_case *c)
 typedef struct shared {
     rts_case *c;
     rts_sem *sem, *gate;
-    volatile rts_tick start, end;
-    volatile uint64_t round;
+    volatile rts_stamp end;
+    volatile unsigned round;
 } shared;
 
 static shared *share(rts_case *c)
@@ -213,7 +217,7 @@ static void taker(void *arg)
     shared *s = arg;
     for (;;) {
         rts_sem_take(s->sem);
-        s->end = rts_now();
+        s->end = rts_stamp_now();
         if (s->c->stop)
             return;
         s->round++;
@@ -228,13 +232,14 @@ static int run_post_lower(rts_case *c)
         rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_settle(c))
         return -1;
     uint64_t early = 0;
+    rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
-        uint64_t round = s->round;
-        rts_tick a = rts_now();
-        rts_sem_give(s->sem);
-        rts_tick b = rts_now();
+        unsigned round = s->round;
+        rts_stamp a = rts_stamp_now();
+        rts_sem_give(sem);
+        rts_stamp b = rts_stamp_now();
         early += s->round != round;
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
         rts_settle(c);
     }
     rts_figure_add(c, "waiter ran within the interval", (double)early, "samples");
@@ -249,16 +254,17 @@ static int run_post_higher(rts_case *c)
         rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_settle(c))
         return -1;
     uint64_t late = 0;
+    rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
-        uint64_t round = s->round;
-        rts_tick a = rts_now();
-        rts_sem_give(s->sem);
+        unsigned round = s->round;
+        rts_stamp a = rts_stamp_now();
+        rts_sem_give(sem);
         if (s->round == round) { /* H did not run at once */
             late++;
             while (s->round == round)
                 rts_yield();
         }
-        rts_rec_add(c->rec, s->end - a, s->end);
+        rts_rec_span(c->rec, a, s->end);
     }
     rts_figure_add(c, "waiter did not preempt", (double)late, "samples");
     return 0;
@@ -284,7 +290,7 @@ static void releaser(void *arg)
     shared *s = arg;
     while (!s->c->stop) {
         rts_sem_give(s->gate);
-        s->end = rts_now();
+        s->end = rts_stamp_now();
         s->round++;
         rts_sem_give(s->sem);
     }
@@ -308,15 +314,16 @@ static int run_wait_busy(rts_case *c)
     if (rts_settle(c) || rts_task_start(c, releaser, s, LEVEL_B, RTS_FIFO, between_processes(c)))
         return -1;
     uint64_t early = 0;
+    rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
         rts_sem_take(s->gate);
-        uint64_t round = s->round;
-        rts_tick a = rts_now();
-        rts_sem_take(s->sem);
+        unsigned round = s->round;
+        rts_stamp a = rts_stamp_now();
+        rts_sem_take(sem);
         if (s->round == round) /* A did not have to wait: not what is measured */
             early++;
         else
-            rts_rec_add(c->rec, s->end - a, s->end);
+            rts_rec_span(c->rec, a, s->end);
     }
     rts_figure_add(c, "did not have to wait", (double)early, "samples");
     return 0;

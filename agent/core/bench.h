@@ -173,7 +173,7 @@ struct rts_case {
     _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
 
     rts_rec *rec;             /* recorder of the only series, when there is only one */
-    uint64_t batch;           /* operations per sample */
+    unsigned batch;           /* operations per sample */
     int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
     uint64_t busy_ns;         /* longest a lonely measuring task may keep a CPU... */
     uint64_t rest_ns;         /* ...before it rests so long */
@@ -281,23 +281,38 @@ int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
 /* Keeps the compiler from moving or removing accesses to memory. */
 #define RTS_BARRIER() __asm__ volatile("" ::: "memory")
 
-/* Times `op` between two stamps: once, or c->batch times where one is too short for the clock. */
+/* Records the time from stamp a to stamp b. */
+RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b);
+RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
+{
+    rts_stamp took = b - a;
+    rts_rec_add(r, took, rts_stamp_time(b));
+}
+
+/* Keeps the compiler from sharing what follows with another branch, and branching behind it. */
+#define RTS_APART() __asm__ volatile("")
+
+/*
+ * Times `op` between two stamps: once, or c->batch times where one is too short for the clock.
+ * Between the stamps stands what `op` is, and nothing else but the count of a batch.
+ */
 #define RTS_TIMED(c, op)                                                                           \
     do {                                                                                           \
-        uint64_t k_ = (c)->batch;                                                                  \
-        rts_tick a_, b_;                                                                           \
+        unsigned k_ = (c)->batch;                                                                  \
+        rts_stamp a_, b_;                                                                          \
         if (k_ == 1) {                                                                             \
-            a_ = rts_now();                                                                        \
+            RTS_APART();                                                                           \
+            a_ = rts_stamp_now();                                                                  \
             op;                                                                                    \
-            b_ = rts_now();                                                                        \
+            b_ = rts_stamp_now();                                                                  \
         } else {                                                                                   \
-            a_ = rts_now();                                                                        \
+            a_ = rts_stamp_now();                                                                  \
             do {                                                                                   \
                 op;                                                                                \
             } while (--k_);                                                                        \
-            b_ = rts_now();                                                                        \
+            b_ = rts_stamp_now();                                                                  \
         }                                                                                          \
-        rts_rec_add((c)->rec, b_ - a_, b_);                                                        \
+        rts_rec_span((c)->rec, a_, b_);                                                            \
     } while (0)
 
 #endif

@@ -69,8 +69,24 @@ typedef struct rts_clock {
     uint64_t overhead;  /* minimum of two consecutive reads, in ticks */
 } rts_clock;
 
-/* The counter: ordered after everything before it in the program. */
+/* The counter: read after everything before it in the program, and before everything behind it. */
 static inline rts_tick rts_now(void);
+
+/*
+ * A reading of it between which and the next lies what is measured: as many bits as the processor
+ * reads at once, so that nothing has to be put together within an interval.  A port whose rts_now()
+ * is more than that reading defines RTS_STAMP_BITS as 32, and rts_stamp_now(); an interval then
+ * lasts less than 2^32 ticks.
+ */
+#ifndef RTS_STAMP_BITS
+#define RTS_STAMP_BITS 64
+#endif
+#if RTS_STAMP_BITS == 32
+typedef uint32_t rts_stamp;
+#else
+typedef rts_tick rts_stamp;
+#endif
+static inline rts_stamp rts_stamp_now(void);
 
 /* The clock that rts_sleep_until() follows, monotonic, RTS_TIME_HZ per second. */
 RTS_SHARED rts_tick rts_time(void);
@@ -284,6 +300,15 @@ static inline int rts_sem_take(rts_sem *sem);
 /* Takes without waiting; not 0 if the semaphore is not available. */
 static inline int rts_sem_try(rts_sem *sem);
 
+/*
+ * The same semaphore to the caller's calls, for timing them: where a call is given what lies in
+ * *sem, a copy of that, which the compiler keeps in a register.  Otherwise it is loaded within the
+ * interval.  For the function that asks, and no other one that it would have to be handed to.
+ */
+#ifndef rts_sem_at_hand
+#define rts_sem_at_hand(sem) (sem)
+#endif
+
 /* ---- mutexes and queues ------------------------------------------------------------------ */
 
 typedef enum rts_protocol { RTS_LOCK_NONE, RTS_LOCK_INHERIT, RTS_LOCK_PROTECT } rts_protocol;
@@ -414,5 +439,23 @@ const char *rts_port_strerror(int error);
 bool rts_port_is_limit(int error);
 
 #include "port_inline.h"
+
+#if RTS_STAMP_BITS == 64
+RTS_HOT rts_stamp rts_stamp_now(void)
+{
+    return rts_now();
+}
+#endif
+
+/* The whole reading of which a stamp is the lower part, taken less than 2^32 ticks ago. */
+static inline rts_tick rts_stamp_time(rts_stamp stamp)
+{
+#if RTS_STAMP_BITS == 64
+    return stamp;
+#else
+    rts_tick now = rts_now();
+    return now - (rts_stamp)((rts_stamp)now - stamp);
+#endif
+}
 
 #endif

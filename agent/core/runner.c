@@ -54,7 +54,7 @@ static void measure(rts_case *c)
         if (!c->rec)
             return;
     }
-    c->batch = (uint64_t)c->common.batch;
+    c->batch = (unsigned)c->common.batch;
     if (!c->batch)
         find_batch(c);
     if (c->status == RTS_S_OK)
@@ -132,15 +132,17 @@ static void run_measured(rts_case *c)
         rts_send_result(c, i);
 }
 
-static void start_measuring(void)
+/* Before the first case; an error of the port if there is no clock to measure with. */
+static int start_measuring(void)
 {
     static bool started;
+    static int err;
     if (started)
-        return;
+        return err;
     started = true;
-    int err = rts_clock_start();
+    err = rts_clock_start();
     if (err)
-        rts_log("warn", "clock: %s", rts_port_strerror(err));
+        return err;
     rts_wire *w = rts_wire_begin("clock");
     rts_wire_str(w, "source", rts_the_clock.source);
     rts_wire_str(w, "unit", rts_the_clock.unit);
@@ -153,6 +155,7 @@ static void start_measuring(void)
     rts_port_conditions(w);
     rts_wire_close(w, '}');
     rts_wire_end(w);
+    return 0;
 }
 
 static unsigned the_progress_ms;
@@ -191,11 +194,13 @@ static void run_case(char *words)
     c->batch = 1;
     c->evidence =
         (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
-    if (rts_command_parse(c, words)) {
+    int err = 0;
+    if (rts_command_parse(c, words) || (err = start_measuring())) {
+        if (err)
+            rts_print(c->reason, sizeof c->reason, "clock: %s", rts_port_strerror(err));
         c->status = RTS_S_FAILED;
         rts_send_end(c, false);
     } else {
-        start_measuring();
         rts_load_case_starts();
         choose_cpus(c);
         rts_send_case(c);

@@ -20,6 +20,9 @@
 #define RTS_SHARED static inline
 #endif
 
+/* What stands between two stamps, whatever else a compiler thinks of it. */
+#define RTS_HOT static inline __attribute__((always_inline))
+
 /* Kinds of channels that ipc.* is compiled for: 1, 2, or up to 6; no fewer than RTS_CHANNEL_KINDS.
  */
 #ifndef RTS_CHANNELS

@@ -94,9 +94,11 @@ static inline bool planted_goes_on(rts_worker *w)
 }
 
 #define rts_now() planted_now()
+#define rts_stamp_now() planted_now()
 #define rts_sem_give(sem) planted_give(sem)
 #define rts_mutex_create(mutex, protocol, ceiling) planted_mutex(mutex, protocol, ceiling)
 #define rts_rec_add(r, value, t) planted_add(r, value, t)
+#define rts_rec_span(r, a, b) planted_add(r, (b) - (a), b)
 #define periodic_wake_up(rec, omitted, release, period)                                            \
     planted_wake_up(rec, omitted, release, period)
 #define rts_task_start(c, run, arg, below, policy, process)                                        \

@@ -40,14 +40,14 @@ static pthread_cond_t *new_row(rts_case *c)
     pthread_cond_t *row = rts_malloc(c->batch * sizeof(pthread_cond_t));
     if (!row)
         rts_failed(c, "no memory for %llu condition variables", (unsigned long long)c->batch);
-    for (uint64_t i = 0; row && i < c->batch; i++)
+    for (unsigned i = 0; row && i < c->batch; i++)
         pthread_cond_init(&row[i], NULL);
     return row;
 }
 
 static int end_row(rts_case *c, pthread_cond_t *row, int bad)
 {
-    for (uint64_t i = 0; i < c->batch; i++)
+    for (unsigned i = 0; i < c->batch; i++)
         bad |= pthread_cond_destroy(&row[i]);
     rts_free(row);
     return bad ? rts_failed(c, "a condition variable could not be made or destroyed") : 0;
@@ -60,7 +60,7 @@ static int run_create(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= pthread_cond_destroy(&row[i]);
         pthread_cond_t *v = row;
         RTS_TIMED(c, bad |= pthread_cond_init(v++, NULL));
@@ -77,7 +77,7 @@ static int run_delete(rts_case *c)
     RTS_SAMPLES(c) {
         pthread_cond_t *v = row;
         RTS_TIMED(c, bad |= pthread_cond_destroy(v++));
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= pthread_cond_init(&row[i], NULL);
     }
     return end_row(c, row, bad);

@@ -262,7 +262,7 @@ static int run_lat_ctx(rts_case *c)
     const ring_params *p = rts_params(c);
     outcome o[RUNS] = {{0}}, *low = o, *high = o;
     bool equal = true;
-    c->batch = (uint64_t)p->processes; /* hops per sample */
+    c->batch = (unsigned)p->processes; /* hops per sample */
     signal(SIGPIPE, SIG_IGN);          /* of a ring that breaks: the calls say so, too */
     for (unsigned k = 0; k < RUNS; k++) {
         if (run_once(c, k, &o[k]))

@@ -19,7 +19,7 @@ static pthread_mutex_t *new_row(rts_case *c)
     pthread_mutex_t *row = rts_malloc(c->batch * sizeof(pthread_mutex_t));
     if (!row)
         rts_failed(c, "no memory for %llu mutexes", (unsigned long long)c->batch);
-    for (uint64_t i = 0; row && i < c->batch; i++)
+    for (unsigned i = 0; row && i < c->batch; i++)
         pthread_mutex_init(&row[i], NULL);
     return row;
 }
@@ -33,7 +33,7 @@ static int run_try_free(rts_case *c)
     RTS_SAMPLES(c) {
         pthread_mutex_t *m = row;
         RTS_TIMED(c, bad |= pthread_mutex_trylock(m++));
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= pthread_mutex_unlock(&row[i]);
     }
     bad |= drop_row(row, c->batch);
@@ -78,7 +78,7 @@ static int run_delete(rts_case *c)
     RTS_SAMPLES(c) {
         pthread_mutex_t *m = row;
         RTS_TIMED(c, bad |= pthread_mutex_destroy(m++));
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             bad |= pthread_mutex_init(&row[i], NULL);
     }
     bad |= drop_row(row, c->batch);

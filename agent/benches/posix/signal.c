@@ -83,7 +83,7 @@ static int run_accept(rts_case *c)
     traffic t = open_traffic();
     siginfo_t info;
     RTS_SAMPLES(c) {
-        for (uint64_t i = 0; i < c->batch; i++)
+        for (unsigned i = 0; i < c->batch; i++)
             send_next(&t);
         if (t.refused) {
             drain(&t);

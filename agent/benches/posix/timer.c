@@ -66,7 +66,7 @@ static timer_t *timer_row(rts_case *c)
 /* Fills the row with timers; 0, or the error, and none are left. */
 static int create_timers(const rts_case *c, timer_t *row)
 {
-    for (uint64_t i = 0; i < c->batch; i++)
+    for (unsigned i = 0; i < c->batch; i++)
         if (timer_create(CLOCK_MONOTONIC, &by_signal, &row[i])) {
             int error = errno;
             delete_timers(row, i);
@@ -122,7 +122,7 @@ static bool is_armed(timer_t timer)
 
 static void set_all(const rts_case *c, const timer_t *row, const struct itimerspec *value)
 {
-    for (uint64_t i = 0; i < c->batch; i++)
+    for (unsigned i = 0; i < c->batch; i++)
         timer_settime(row[i], 0, value, NULL);
 }
 

@@ -30,7 +30,11 @@ void vPortSetupTimerInterrupt(void);
 _Noreturn void board_reset(void);
 _Noreturn void board_stopped(const uint32_t *frame);
 
-volatile uint32_t board_halves;
+/*
+ * Halves of the counter's range that had gone by at the last tick; it is odd if the counter's
+ * highest bit was set then.
+ */
+static volatile uint32_t halves_gone;
 
 /* ---- start --------------------------------------------------------------------------------- */
 
@@ -102,13 +106,25 @@ void vPortSetupTimerInterrupt(void)
     BOARD_REG(SYSTICK + 8) = 0;
     BOARD_REG(SYSTICK) = 7;
     BOARD_REG(TIMER1 + VALUE) = UINT32_MAX;
-    board_halves = 0;
+    halves_gone = 0;
 }
 
 void vApplicationTickHook(void)
 {
-    uint32_t halves = board_halves;
-    board_halves = halves + ((halves ^ ~BOARD_COUNTER_VALUE >> 31) & 1);
+    uint32_t halves = halves_gone;
+    halves_gone = halves + ((halves ^ board_stamp() >> 31) & 1);
+}
+
+/*
+ * Whatever interrupts: `halves` is read before the counter, and a tick comes many times in a half,
+ * so the counter is ahead by one half at most, which its highest bit tells.
+ */
+uint64_t board_now(void)
+{
+    uint32_t halves = halves_gone;
+    uint32_t low = board_stamp();
+    halves += (halves ^ low >> 31) & 1;
+    return (uint64_t)(halves >> 1) << 32 | low;
 }
 
 void board_events(uint64_t period)

@@ -16,6 +16,8 @@
 #define BOARD_COUNTER_VALUE BOARD_REG(0x40001004) /* counts down */
 #define BOARD_SOFT_IRQ 31                         /* nothing is connected to it */
 
+#define RTS_STAMP_BITS 32 /* there is board_stamp() */
+
 /* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
 #define RTS_SMALL_CODE 1
 #define RTS_CHANNELS 2
@@ -43,23 +45,13 @@
 #define FREERTOS_MEASURING_STACK 2560
 #define FREERTOS_AGENT_STACK 2560
 
-/*
- * Halves of the counter's range that had gone by at the last tick; it is odd if the counter's
- * highest bit was set then.
- */
-extern volatile uint32_t board_halves;
+/* 64 bits of time from a counter of 32.  0 and every 1/1000 s after it are ticks. */
+uint64_t board_now(void);
 
-/*
- * 64 bits of time from a counter of 32, whatever interrupts: `halves` is read before the counter,
- * and a tick comes many times in a half, so the counter is ahead by one half at most, which its
- * highest bit tells.  0 and every 1/1000 s after it are ticks.
- */
-static inline uint64_t board_now(void)
+/* The counter itself: one load. */
+static inline uint32_t board_stamp(void)
 {
-    uint32_t halves = board_halves;
-    uint32_t low = ~BOARD_COUNTER_VALUE;
-    halves += (halves ^ low >> 31) & 1;
-    return (uint64_t)(halves >> 1) << 32 | low;
+    return ~BOARD_COUNTER_VALUE;
 }
 
 /* Asks for the soft interrupt, which has been served when this returns. */

@@ -19,11 +19,12 @@
 #define FREERTOS_MEASURING_STACK (32u << 10)
 #define FREERTOS_AGENT_STACK (32u << 10)
 
-/* The counter, ordered after everything before it; 0 and every 1/1000 s after it are ticks. */
+/* The counter, after everything before it and before everything behind it; 0 and every 1/1000 s
+ * after it are ticks. */
 static inline uint64_t board_now(void)
 {
     uint64_t count;
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count)::"memory");
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(count)::"memory");
     return count;
 }
 

@@ -7,15 +7,22 @@
 
 #include "freertos.h"
 
-static inline int freertos_result(BaseType_t result, int error)
+RTS_HOT int freertos_result(BaseType_t result, int error)
 {
     return result == pdPASS ? 0 : error;
 }
 
-static inline rts_tick rts_now(void)
+RTS_HOT rts_tick rts_now(void)
 {
     return board_now();
 }
+
+#if RTS_STAMP_BITS == 32
+RTS_HOT rts_stamp rts_stamp_now(void)
+{
+    return board_stamp();
+}
+#endif
 
 RTS_SHARED rts_tick rts_time(void)
 {
@@ -32,7 +39,7 @@ static inline uint64_t rts_cpu_time(void)
     return 0; /* never called: there is no such capability */
 }
 
-static inline void rts_yield(void)
+RTS_HOT void rts_yield(void)
 {
     taskYIELD();
 }
@@ -54,12 +61,12 @@ RTS_SHARED int rts_sleep_for(rts_tick duration)
     return 0;
 }
 
-static inline void rts_suspend(void)
+RTS_HOT void rts_suspend(void)
 {
     vTaskSuspend(NULL);
 }
 
-static inline int rts_resume(rts_task *task)
+RTS_HOT int rts_resume(rts_task *task)
 {
     vTaskResume(task->handle);
     return 0;
@@ -75,7 +82,7 @@ static inline void rts_worked(rts_work kind, uint64_t amount)
 
 void freertos_child(void *unused);
 
-static inline int rts_child_create(rts_child *child, int kind)
+RTS_HOT int rts_child_create(rts_child *child, int kind)
 {
     if (kind == RTS_CHILD_THREAD)
         return freertos_result(xTaskCreate(freertos_child, "child", child->words, NULL,
@@ -87,7 +94,7 @@ static inline int rts_child_create(rts_child *child, int kind)
 }
 
 /* The call frees what the task had, as it is not the task's own. */
-static inline int rts_child_kill(rts_child *child, int kind)
+RTS_HOT int rts_child_kill(rts_child *child, int kind)
 {
     (void)kind;
     vTaskDelete(child->handle);
@@ -104,7 +111,7 @@ static inline int rts_child_reap(rts_child *child, int kind)
 
 /* ---- interrupts ---------------------------------------------------------------------------- */
 
-static inline int rts_irq_raise(rts_irq *irq)
+RTS_HOT int rts_irq_raise(rts_irq *irq)
 {
     (void)irq;
     board_raise();
@@ -119,49 +126,49 @@ static inline rts_tick rts_event_late(const rts_event *event)
 
 /* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
 
-static inline int rts_sem_create(rts_sem *sem, unsigned value)
+RTS_HOT int rts_sem_create(rts_sem *sem, unsigned value)
 {
     sem->handle = xSemaphoreCreateCountingStatic((UBaseType_t)-1, value, &sem->store);
     return 0;
 }
 
-static inline int rts_sem_destroy(rts_sem *sem)
+RTS_HOT int rts_sem_destroy(rts_sem *sem)
 {
     vSemaphoreDelete(sem->handle);
     return 0;
 }
 
-static inline int rts_sem_give(rts_sem *sem)
+RTS_HOT int rts_sem_give(rts_sem *sem)
 {
     return freertos_result(xSemaphoreGive(sem->handle), -EOVERFLOW);
 }
 
-static inline int rts_sem_take(rts_sem *sem)
+RTS_HOT int rts_sem_take(rts_sem *sem)
 {
     return freertos_result(xSemaphoreTake(sem->handle, portMAX_DELAY), -EAGAIN);
 }
 
-static inline int rts_sem_try(rts_sem *sem)
+RTS_HOT int rts_sem_try(rts_sem *sem)
 {
     return freertos_result(xSemaphoreTake(sem->handle, 0), -EAGAIN);
 }
 
-static inline int rts_mutex_lock(rts_mutex *mutex)
+RTS_HOT int rts_mutex_lock(rts_mutex *mutex)
 {
     return freertos_result(xSemaphoreTake(mutex->handle, portMAX_DELAY), -EAGAIN);
 }
 
-static inline int rts_mutex_unlock(rts_mutex *mutex)
+RTS_HOT int rts_mutex_unlock(rts_mutex *mutex)
 {
     return freertos_result(xSemaphoreGive(mutex->handle), -EPERM);
 }
 
-static inline int rts_queue_send(rts_queue *queue, const void *message)
+RTS_HOT int rts_queue_send(rts_queue *queue, const void *message)
 {
     return freertos_result(xQueueSend(queue->handle, message, portMAX_DELAY), -EAGAIN);
 }
 
-static inline int rts_queue_receive(rts_queue *queue, void *message)
+RTS_HOT int rts_queue_receive(rts_queue *queue, void *message)
 {
     return freertos_result(xQueueReceive(queue->handle, message, portMAX_DELAY), -EAGAIN);
 }
@@ -221,12 +228,12 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static inline void *rts_malloc(size_t size)
+RTS_HOT void *rts_malloc(size_t size)
 {
     return pvPortMalloc(size);
 }
 
-static inline void rts_free(void *block)
+RTS_HOT void rts_free(void *block)
 {
     vPortFree(block);
 }

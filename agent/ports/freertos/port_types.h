@@ -43,6 +43,8 @@ typedef struct rts_sem {
     StaticSemaphore_t store;
 } rts_sem;
 
+#define rts_sem_at_hand(sem) (&(rts_sem){.handle = (sem)->handle})
+
 /* Mutexes of FreeRTOS always inherit: RTS_LOCK_NONE is a binary semaphore used as a lock. */
 typedef struct rts_mutex {
     SemaphoreHandle_t handle;

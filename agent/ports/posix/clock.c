@@ -1,5 +1,6 @@
 /* The cycle counter where it can be trusted, else the vDSO clock. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "posix.h"
 
@@ -7,7 +8,56 @@
 #include <cpuid.h>
 #endif
 
-bool rts_cycle_counter;
+/* ---- which clock ---------------------------------------------------------------------------- */
+
+#ifdef POSIX_NOTHING
+/* Where a stamp is read: distances to the instruction that does nothing, and to its label. */
+typedef struct clock_place {
+    int32_t instruction, label;
+} clock_place;
+
+extern clock_place __start_posix_clock_places[], __stop_posix_clock_places[];
+
+/* Writes a jump `by` bytes onwards where the instruction that does nothing stands. */
+static size_t put_jump(unsigned char *at, ptrdiff_t by)
+{
+#if defined __x86_64__
+    int32_t behind = (int32_t)(by - 5);
+    at[0] = 0xe9; /* jmp */
+    memcpy(at + 1, &behind, sizeof behind);
+    return 5;
+#else
+    uint32_t b = UINT32_C(0x14000000) | ((uint32_t)(by / 4) & 0x3ffffff);
+    memcpy(at, &b, sizeof b);
+    return 4;
+#endif
+}
+
+/* Makes every stamp a reading of the vDSO clock: the agent rewrites its own instructions. */
+static int leave_counter(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (clock_place *p = __start_posix_clock_places; p < __stop_posix_clock_places; p++) {
+        unsigned char *at = (unsigned char *)&p->instruction + p->instruction;
+        ptrdiff_t by = (ptrdiff_t)offsetof(clock_place, label) + p->label - p->instruction;
+        unsigned char *begin = at - (uintptr_t)at % page;
+        size_t size = (size_t)(at + 8 - begin);
+        /* This function may lie in the same page.  NOLINTNEXTLINE(*security.MmapWriteExec) */
+        if (mprotect(begin, size, PROT_READ | PROT_WRITE | PROT_EXEC))
+            return -errno;
+        size_t written = put_jump(at, by);
+        __builtin___clear_cache((char *)at, (char *)at + written);
+        if (mprotect(begin, size, PROT_READ | PROT_EXEC))
+            return -errno;
+    }
+    return 0;
+}
+#else
+static int leave_counter(void)
+{
+    return 0;
+}
+#endif
 
 #if defined __x86_64__
 static bool has_word(const char *text, const char *word)
@@ -99,16 +149,14 @@ int rts_port_clock_init(rts_clock *clock)
     clock->source = "vdso";
     clock->hz = RTS_TIME_HZ;
     if (posix_option.vdso_clock)
-        return 0;
+        return leave_counter();
 #if defined __x86_64__
-    rts_cycle_counter = tsc_is_invariant();
-    if (rts_cycle_counter) {
-        clock->source = "tsc";
-        clock->hz = tsc_hz();
-    }
+    if (!tsc_is_invariant())
+        return leave_counter();
+    clock->source = "tsc";
+    clock->hz = tsc_hz();
 #elif defined __aarch64__
     /* The architecture says what the counter's frequency is; it need not be found out. */
-    rts_cycle_counter = true;
     clock->source = "cntvct";
     __asm__("mrs %0, cntfrq_el0" : "=r"(clock->hz));
 #endif

@@ -15,9 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* True where the cycle counter may be used; set once at the start. */
-extern bool rts_cycle_counter;
-
 static inline rts_tick rts_time(void)
 {
     struct timespec now;
@@ -32,21 +29,46 @@ static inline rts_tick rts_time_syscall(void)
     return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
 }
 
-/* The fence (or barrier) makes the counter wait for everything before it, as the kernel does. */
-static inline rts_tick rts_now(void)
+/*
+ * Which clock is read is decided once, when the agent starts, and asked by nobody after that: here
+ * stands an instruction that does nothing, and where the counter cannot be trusted clock.c has put
+ * a jump to `label` in its place.  Each such place is listed as two distances from where the list
+ * has them: to the instruction, and to the label.
+ */
+#if defined __x86_64__
+#define POSIX_NOTHING ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#elif defined __aarch64__
+#define POSIX_NOTHING "nop"
+#endif
+#define POSIX_JUMP_WITHOUT_COUNTER(label)                                                          \
+    __asm__ goto("1: " POSIX_NOTHING "\n\t"                                                        \
+                 ".pushsection posix_clock_places, \"a\"\n\t"                                      \
+                 ".balign 4\n\t"                                                                   \
+                 ".long 1b - ., %l0 - .\n\t"                                                       \
+                 ".popsection" ::                                                                  \
+                     :                                                                             \
+                 : label)
+
+/*
+ * The counter between two fences (barriers): it waits for everything before it, and everything
+ * behind it waits for the counter.
+ */
+RTS_HOT rts_tick rts_now(void)
 {
 #if defined __x86_64__
-    if (__builtin_expect(rts_cycle_counter, 1)) {
-        uint32_t low, high;
-        __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high)::"memory");
-        return (rts_tick)high << 32 | low;
-    }
+    uint32_t low, high;
+    POSIX_JUMP_WITHOUT_COUNTER(no_counter);
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+    return (rts_tick)high << 32 | low;
+no_counter:
+    __attribute__((cold));
 #elif defined __aarch64__
-    if (__builtin_expect(rts_cycle_counter, 1)) {
-        rts_tick count;
-        __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count)::"memory");
-        return count;
-    }
+    rts_tick count;
+    POSIX_JUMP_WITHOUT_COUNTER(no_counter);
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(count)::"memory");
+    return count;
+no_counter:
+    __attribute__((cold));
 #endif
     return rts_time();
 }

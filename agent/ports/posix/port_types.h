@@ -29,6 +29,8 @@ typedef struct rts_sem {
     char name[32];
 } rts_sem;
 
+#define rts_sem_at_hand(sem) (&(rts_sem){.s = (sem)->s})
+
 #define RTS_EVENTS "best|hpet|rtc|timerfd"
 typedef struct rts_event {
     int fd;

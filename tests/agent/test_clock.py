@@ -1,0 +1,25 @@
+"""The clock of the samples: the counter, or the vDSO clock where it cannot be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import talk
+
+
+@pytest.mark.parametrize(("args", "source"), [((), ""), (("--clock=vdso",), "vdso")])
+def test_every_stamp_is_of_the_clock_that_the_agent_names(
+    args: tuple[str, ...], source: str
+) -> None:
+    """Readings that follow each other add up to the time that another clock says has passed."""
+    found = talk(["case 1 det.bintime clock=counter samples=1000000 warmup=0"], *args)
+    clock = next(r for r in found if r["t"] == "clock")
+    assert clock["source"] == source or not source
+    if source == "vdso":
+        assert clock["hz"] == 10**9
+    result = next(r for r in found if r["t"] == "result")
+    end = next(r for r in found if r["t"] == "end")
+    assert end["status"] == "ok", end["reason"]
+    assert result["hz"] == clock["hz"]
+    section_s = end["evidence"]["section_ns"] / 1e9
+    assert result["sum"] / result["hz"] == pytest.approx(section_s, rel=0.05)
