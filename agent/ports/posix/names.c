@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 
 #include "posix.h"
@@ -49,13 +51,15 @@ int posix_object_key(unsigned slot)
     return object_key(owner, slot);
 }
 
-/* Removes the System V queues of agent `number`; how many. */
-static unsigned remove_queues(long number)
+unsigned posix_remove_system_v(long number)
 {
     unsigned removed = 0;
     for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
-        int id = msgget(object_key(number, slot), 0);
-        removed += id >= 0 && msgctl(id, IPC_RMID, NULL) == 0;
+        key_t key = object_key(number, slot);
+        int queue = msgget(key, 0), set = semget(key, 0, 0), segment = shmget(key, 0, 0);
+        removed += queue >= 0 && msgctl(queue, IPC_RMID, NULL) == 0;
+        removed += set >= 0 && semctl(set, 0, IPC_RMID) == 0;
+        removed += segment >= 0 && shmctl(segment, IPC_RMID, NULL) == 0;
     }
     return removed;
 }
@@ -105,7 +109,7 @@ static bool is_object(const char *name, long pid)
 static unsigned remove_objects(long pid)
 {
     char path[300];
-    unsigned removed = remove_queues(pid);
+    unsigned removed = posix_remove_system_v(pid);
     for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
         snprintf(path, sizeof path, "/rtstone-%ld.%u", pid, slot);
         removed += mq_unlink(path) == 0;
