@@ -402,6 +402,9 @@ def test_known_quantities_are_those_of_the_last_run(tmp_path: Path) -> None:
         "good", "dk.periodic: p50 100 ns, max 9.00 µs, n 1000, load none (20261121-x)",
     )  # fmt: skip
     assert found["known.syscalls"][1].startswith("sched.yield: p50 100 ns, max 700 ns")
+    calls = (result("sched.yield", 700.0), result("sys.read", 300.0), result("sys.read", 900.0))
+    seen = look(system(tmp_path, run=run(*calls)))["known.syscalls"]
+    assert seen[1].startswith("sys.read: p50 100 ns, max 900 ns")
     assert found["known.masking"] == ("unknown", "not measured")
     assert found["known.interrupt"] == ("unknown", "not measured")
 

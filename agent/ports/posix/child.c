@@ -4,13 +4,11 @@
 
 #include "posix.h"
 
-#define PROGRAM "rtstone-child" /* what the agent's own file is called when it is spawned */
-
 /* A spawned child runs the agent's file: it ends before main(), whatever program that is. */
 __attribute__((constructor)) static void end_at_once(int argc, char **argv, char **env)
 {
     (void)env;
-    if (argc == 1 && !strcmp(argv[0], PROGRAM))
+    if (argc == 1 && !strcmp(argv[0], POSIX_CHILD_PROGRAM))
         _exit(0);
 }
 
@@ -52,7 +50,7 @@ static int prepare_thread(rts_child *child, size_t stack)
 
 static int prepare_spawn(rts_child *child)
 {
-    static char name[] = PROGRAM;
+    static char name[] = POSIX_CHILD_PROGRAM;
     struct sched_param param = {.sched_priority = child->prio};
     struct posix_spawn *s = calloc(1, sizeof *s);
     if (!s)

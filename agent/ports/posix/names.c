@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 
 #include "posix.h"
@@ -58,6 +60,39 @@ bool posix_remove_queue(key_t key)
     int id = msgget(key, 0);
     return id >= 0 && msgctl(id, IPC_STAT, &queue) == 0 && queue.msg_perm.cuid == geteuid() &&
            msgctl(id, IPC_RMID, NULL) == 0;
+}
+
+/* The same for a set of semaphores. */
+static bool remove_set(key_t key)
+{
+    struct semid_ds set;
+    union semun {
+        struct semid_ds *status;
+    } found = {.status = &set};
+    int id = semget(key, 0, 0);
+    return id >= 0 && semctl(id, 0, IPC_STAT, found) == 0 && set.sem_perm.cuid == geteuid() &&
+           semctl(id, 0, IPC_RMID) == 0;
+}
+
+/* The same for a segment of shared memory. */
+static bool remove_segment(key_t key)
+{
+    struct shmid_ds segment;
+    int id = shmget(key, 0, 0);
+    return id >= 0 && shmctl(id, IPC_STAT, &segment) == 0 &&
+           segment.shm_perm.cuid == geteuid() && shmctl(id, IPC_RMID, NULL) == 0;
+}
+
+unsigned posix_remove_system_v(long number)
+{
+    unsigned removed = 0;
+    for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
+        key_t key = object_key(number, slot);
+        removed += posix_remove_queue(key);
+        removed += remove_set(key);
+        removed += remove_segment(key);
+    }
+    return removed;
 }
 
 static bool is_mine(const struct stat *status)
@@ -140,9 +175,7 @@ static bool remove_posix_queue(const char *name)
 static unsigned remove_queues(long number)
 {
     char name[64];
-    unsigned removed = 0;
-    for (unsigned slot = 0; slot < KEY_SLOTS; slot++)
-        removed += posix_remove_queue(object_key(number, slot));
+    unsigned removed = posix_remove_system_v(number);
     for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
         snprintf(name, sizeof name, "/rtstone-%ld.%u", number, slot);
         removed += remove_posix_queue(name);

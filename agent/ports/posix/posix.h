@@ -29,6 +29,9 @@ bool posix_may_realtime(void);
  */
 bool posix_may_deadline(void);
 
+/* The agent's own file, executed under this name alone, ends at once. */
+#define POSIX_CHILD_PROGRAM "rtstone-child"
+
 /* Sets policy and priority of a thread to be. */
 int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy);
 
@@ -92,6 +95,10 @@ int posix_scratch_file(int flags, char *why, size_t size);
 /* Names of kernel objects: "/rtstone-PID.SLOT".  Objects of agents that are gone are removed. */
 void posix_object_name(char *name, size_t size, unsigned slot);
 int posix_object_key(unsigned slot); /* the same for System V objects */
+
+/* Removes this user's System V objects that bear the number of agent `number`; how many. */
+unsigned posix_remove_system_v(long number);
+
 void posix_claim_names(void);
 void posix_release_names(void);
 unsigned posix_sweep(void);

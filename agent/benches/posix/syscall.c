@@ -1,0 +1,328 @@
+/*
+ * sys.*: what calls of the system cost (Dankwardt names them among what has to be known; the
+ * choice of calls is that of lmbench's lat_syscall, lat_select, lat_mmap and lat_proc).
+ */
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+
+#include "bench.h"
+#include "posix.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+typedef struct sys_params {
+    int64_t file, descriptors, size;
+} sys_params;
+
+/* ---- the lightest call ----------------------------------------------------------------------- */
+
+/* By syscall(), for a C library may remember what getpid() said. */
+static int run_getpid(rts_case *c)
+{
+    long self = getpid();
+    uint64_t wrong = 0;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, wrong += syscall(SYS_getpid) != self);
+    }
+    return wrong ? rts_failed(c, "getpid was somebody else") : 0;
+}
+
+/* ---- one byte -------------------------------------------------------------------------------- */
+
+enum { ZERO, NULL_DEVICE, PIPE };
+
+static const rts_param file_param[] = {
+    RTS_CHOICE(sys_params, file, "zero|null|pipe", ZERO,
+               "/dev/zero, /dev/null, or a pipe that has the byte, or room for it"),
+    RTS_PARAMS_END,
+};
+
+/* Where bytes come from and go to: one device, or the ends of a pipe. */
+typedef struct byte_way {
+    int64_t file;
+    int out, in;
+} byte_way;
+
+static int open_way(rts_case *c, byte_way *w)
+{
+    static const char *const device[] = {[ZERO] = "/dev/zero", [NULL_DEVICE] = "/dev/null"};
+    const sys_params *p = rts_params(c);
+    int ends[2] = {-1, -1}, bad;
+    if (p->file == PIPE) /* and no wait for ever, should it not hold what is written to it */
+        bad = pipe2(ends, O_CLOEXEC | O_NONBLOCK);
+    else
+        bad = (ends[0] = ends[1] = open(device[p->file], O_RDWR | O_CLOEXEC)) < 0;
+    *w = (byte_way){.file = p->file, .out = ends[0], .in = ends[1]};
+    return bad ? rts_port_failed(c, "cannot open what is read or written", -errno) : 0;
+}
+
+static void close_way(const byte_way *w)
+{
+    close(w->out);
+    if (w->in != w->out)
+        close(w->in);
+}
+
+/* One that is not timed, with what the pipe needs before or after. */
+static uint64_t move_bytes(const byte_way *w, uint64_t n, bool fill)
+{
+    uint64_t refused = 0;
+    char byte = 1;
+    for (uint64_t i = 0; w->file == PIPE && i < n; i++)
+        refused += (fill ? write(w->in, &byte, 1) : read(w->out, &byte, 1)) != 1;
+    return refused;
+}
+
+static int end_way(rts_case *c, const byte_way *w, uint64_t refused, uint64_t wrong)
+{
+    close_way(w);
+    if (refused)
+        return rts_unsupported(c, "the pipe does not hold %llu bytes (fs.pipe-user-pages-soft)",
+                               (unsigned long long)c->batch);
+    return wrong ? rts_failed(c, "%llu calls did not move their byte", (unsigned long long)wrong)
+                 : 0;
+}
+
+static int run_read(rts_case *c)
+{
+    byte_way w;
+    uint64_t refused = 0, wrong = 0;
+    char byte;
+    if (open_way(c, &w))
+        return -1;
+    const ssize_t whole = w.file != NULL_DEVICE; /* which ends before its first byte */
+    RTS_SAMPLES(c) {
+        refused += move_bytes(&w, c->batch, true);
+        RTS_TIMED(c, wrong += read(w.out, &byte, 1) != whole);
+        if (refused)
+            break;
+    }
+    return end_way(c, &w, refused, wrong);
+}
+
+static int run_write(rts_case *c)
+{
+    byte_way w;
+    uint64_t refused = 0, wrong = 0;
+    const char byte = 1;
+    if (open_way(c, &w))
+        return -1;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, wrong += write(w.in, &byte, 1) != 1);
+        refused += move_bytes(&w, c->batch, false);
+        if (refused)
+            break;
+    }
+    return end_way(c, &w, refused, wrong);
+}
+
+/* ---- select ---------------------------------------------------------------------------------- */
+
+#define DESCRIPTORS_MAX 1000
+
+static const rts_param select_param[] = {
+    RTS_INT(sys_params, descriptors, "descriptor", 10, 1, DESCRIPTORS_MAX,
+            "descriptors that are asked about; lmbench has 10, 100, 250 and 500"),
+    RTS_PARAMS_END,
+};
+
+/* Events that can all be written to, so that each call finds all of them and leaves the set. */
+typedef struct events {
+    int n, end; /* descriptors, and the number behind the largest */
+    int fd[DESCRIPTORS_MAX];
+    fd_set set;
+} events;
+
+static int open_events(rts_case *c, events *e, int wanted)
+{
+    while (e->n < wanted) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        if (fd < 0)
+            return rts_port_failed(c, "cannot open so many descriptors", -errno);
+        e->fd[e->n++] = fd;
+        if (fd >= FD_SETSIZE)
+            return rts_unsupported(c, "select knows descriptors below %d only", FD_SETSIZE);
+        FD_SET((unsigned)fd, &e->set);
+        e->end = fd + 1;
+    }
+    return 0;
+}
+
+static int run_select(rts_case *c)
+{
+    const sys_params *p = rts_params(c);
+    const int n = (int)p->descriptors;
+    events *e = rts_alloc(c, sizeof *e);
+    uint64_t wrong = 0;
+    if (!e)
+        return rts_failed(c, "no memory for the descriptors");
+    if (!open_events(c, e, n))
+        RTS_SAMPLES(c) {
+            struct timeval at_once = {0};
+            RTS_TIMED(c, wrong += select(e->end, NULL, &e->set, NULL, &at_once) != n);
+        }
+    while (e->n > 0)
+        close(e->fd[--e->n]);
+    return wrong ? rts_failed(c, "select did not find all descriptors ready") : 0;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static const rts_param mmap_param[] = {
+    RTS_SIZE(sys_params, size, 64 << 10, 1, 1 << 28, "bytes that are mapped"),
+    RTS_PARAMS_END,
+};
+
+static inline int map_and_unmap(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? -errno : munmap(memory, size);
+}
+
+static int run_mmap(rts_case *c)
+{
+    const sys_params *p = rts_params(c);
+    int err = 0;
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, err |= map_and_unmap((size_t)p->size));
+        if (err)
+            return rts_unsupported(c, "%lld bytes cannot be mapped (ulimit -v, ulimit -l)",
+                                   (long long)p->size);
+    }
+    return 0;
+}
+
+/* ---- a program ------------------------------------------------------------------------------- */
+
+/* fork, exec of the agent's own file, which ends before its main(), and wait; its status, or -1. */
+static inline int fork_and_exec(char *const argv[])
+{
+    int status;
+    pid_t pid = fork();
+    if (pid < 0)
+        return -1;
+    if (pid == 0) {
+        execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static int run_forkexec(rts_case *c)
+{
+    char name[] = POSIX_CHILD_PROGRAM;
+    char *const argv[] = {name, NULL};
+    uint64_t programs = 0;
+    RTS_SAMPLES(c) {
+        rts_tick a = rts_now();
+        int status = fork_and_exec(argv);
+        rts_tick b = rts_now();
+        if (status < 0)
+            return rts_port_failed(c, "cannot create a process", -errno);
+        if (status)
+            return rts_failed(c, "the program could not be executed, or did not end well");
+        programs++;
+        rts_rec_add(c->rec, b - a, b);
+    }
+    rts_figure_add(c, "programs run", (double)programs, "programs");
+    return 0;
+}
+
+/* ---- objects of System V --------------------------------------------------------------------- */
+
+#define NEW (IPC_CREAT | IPC_EXCL | 0600)
+#define SHM_BYTES 4096
+
+/* One of that key is of a case of this agent that was killed. */
+static inline int make_sem(key_t key)
+{
+    int id = semget(key, 1, NEW);
+    return id < 0 ? -errno : semctl(id, 0, IPC_RMID);
+}
+
+static inline int make_shm(key_t key)
+{
+    int id = shmget(key, SHM_BYTES, NEW);
+    return id < 0 ? -errno : shmctl(id, IPC_RMID, NULL);
+}
+
+static int run_sem(rts_case *c)
+{
+    key_t key = posix_object_key(c->slot);
+    int err = 0;
+    posix_remove_system_v(posix_owner());
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, err = err ? err : make_sem(key));
+        if (err)
+            return rts_port_failed(c, "cannot create a set of semaphores (kernel.sem)", err);
+    }
+    return 0;
+}
+
+static int run_shm(rts_case *c)
+{
+    key_t key = posix_object_key(c->slot);
+    int err = 0;
+    posix_remove_system_v(posix_owner());
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, err = err ? err : make_shm(key));
+        if (err)
+            return rts_port_failed(c, "cannot create shared memory (kernel.shmmni)", err);
+    }
+    return 0;
+}
+
+#define SYS_BENCH(name, what, how, p, more_traits, slope, fn)                                      \
+    {.id = name,                                                                                   \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Dankwardt, part 1; calls as in lmbench"),                                  \
+     .help = RTS_SAY(how),                                                                         \
+     .params = p,                                                                                  \
+     .needs = RTS_CAP_POSIX,                                                                       \
+     .traits = RTS_RESTS | (more_traits),                                                          \
+     .slope_over = slope,                                                                          \
+     .samples = RTS_SAMPLES_DEFAULT,                                                               \
+     .warmup = 10,                                                                                 \
+     .time_ns = 10 * SECOND_NS,                                                                    \
+     .run = fn}
+
+static const rts_bench benches[] = {
+    SYS_BENCH("sys.getpid", "The lightest call of the system",
+              "Duration of getpid, by syscall(), so that it does enter the kernel.", NULL,
+              RTS_BATCHES, NULL, run_getpid),
+    SYS_BENCH("sys.read", "Read one byte",
+              "Duration of read of one byte: of /dev/zero, of /dev/null, which ends before its "
+              "first byte, or of a pipe that holds it.",
+              file_param, RTS_BATCHES, NULL, run_read),
+    SYS_BENCH("sys.write", "Write one byte",
+              "Duration of write of one byte: to /dev/zero, to /dev/null, or to a pipe that is "
+              "emptied between samples.",
+              file_param, RTS_BATCHES, NULL, run_write),
+    SYS_BENCH("sys.select", "Ask which descriptors are ready",
+              "Duration of select, which does not wait, on event descriptors, all of them ready "
+              "to be written to.",
+              select_param, RTS_BATCHES, "descriptors", run_select),
+    SYS_BENCH("sys.mmap", "Map memory and unmap it",
+              "Duration of mmap of anonymous memory that nobody touches, and munmap, together. "
+              "With locked memory mmap fetches all its pages, and munmap gives them back.",
+              mmap_param, RTS_BATCHES, "size", run_mmap),
+    SYS_BENCH("sys.forkexec", "Run a program",
+              "Duration of fork, exec and wait, together: the program is the agent's own file, "
+              "which is linked statically and ends before its main().",
+              NULL, 0, NULL, run_forkexec),
+    SYS_BENCH("sys.sem", "Create and remove a set of semaphores",
+              "Duration of semget of a new set of one semaphore of System V, and semctl that "
+              "removes it, together.",
+              NULL, RTS_BATCHES, NULL, run_sem),
+    SYS_BENCH("sys.shm", "Create and remove shared memory",
+              "Duration of shmget of a new segment of 4 KiB of System V, which nobody attaches, "
+              "and shmctl that removes it, together.",
+              NULL, RTS_BATCHES, NULL, run_shm),
+};
+
+RTS_BENCHES(benches);

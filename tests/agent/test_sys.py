@@ -1,0 +1,157 @@
+"""Benches of single system calls: what the system sees of them, and that nothing is left."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import resource
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.agent.speak import AGENT, case, figures, result, talk
+from tests.agent.test_metrics import limited
+from tests.agent.test_posix import start
+
+N, WARMUP = 50, 10
+BENCHES = [
+    "sys.getpid", "sys.read file=zero", "sys.read file=null", "sys.read file=pipe",
+    "sys.write file=zero", "sys.write file=null", "sys.write file=pipe", "sys.select", "sys.mmap",
+    "sys.forkexec", "sys.sem", "sys.shm",
+]  # fmt: skip
+
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+
+
+def traced(command: str, calls: str, directory: Path) -> list[str]:
+    """The system calls of these names in a case of N samples, each with what it returned."""
+    log = directory / "calls"
+    subprocess.run(
+        ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT],
+        input=f"case 1 {command} samples={N}\nbye\n".encode(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
+    )  # fmt: skip
+    return log.read_text().splitlines()
+
+
+# What a sample must be to the system: a call, and a pattern of it with what it returns.
+PIPE = r"\d+<pipe:\[\d+\]>"
+CALLS = [
+    ("sys.getpid", "getpid", r" getpid\(\) += \d+$"),
+    ("sys.read file=zero", "read", r' read\(\d+</dev/zero.*>, "\\0", 1\) += 1$'),
+    ("sys.read file=null", "read", r' read\(\d+</dev/null.*>, "", 1\) += 0$'),
+    ("sys.read file=pipe", "read", rf' read\({PIPE}, "\\1", 1\) += 1$'),
+    ("sys.write file=zero", "write", r' write\(\d+</dev/zero.*>, "\\1", 1\) += 1$'),
+    ("sys.write file=null", "write", r' write\(\d+</dev/null.*>, "\\1", 1\) += 1$'),
+    ("sys.write file=pipe", "write", rf' write\({PIPE}, "\\1", 1\) += 1$'),
+    ("sys.select descriptors=7", "select,pselect6",
+     r"select6?\(\d+, NULL, \[.*\], NULL, .* = 7 "),
+    ("sys.mmap size=12288", "mmap",
+     r" mmap\(NULL, 12288, .*MAP_PRIVATE\|MAP_ANONYMOUS, .*0\) += 0x"),
+    ("sys.mmap size=12288", "munmap", r" munmap\(0x\w+, 12288\) += 0$"),
+    ("sys.forkexec", "execve", r' execve\("/proc/self/exe", \["rtstone-child"\], .* = 0$'),
+    ("sys.forkexec", "wait4", r"WIFEXITED\(s\) && WEXITSTATUS\(s\) == 0\}\], 0, NULL\) = \d+$"),
+    ("sys.sem", "semget", r" semget\(0x\w+, 1, IPC_CREAT\|IPC_EXCL\|0600\) = \d+$"),
+    ("sys.sem", "semctl", r" semctl\(\d+, 0, IPC_RMID, NULL\) += 0$"),
+    ("sys.shm", "shmget", r" shmget\(0x\w+, 4096, IPC_CREAT\|IPC_EXCL\|0600\) = \d+$"),
+    ("sys.shm", "shmctl", r" shmctl\(\d+, IPC_RMID, NULL\) += 0$"),
+]  # fmt: skip
+
+
+@needs_strace
+@pytest.mark.parametrize(("command", "calls", "pattern"), CALLS)
+def test_a_sample_is_the_call_that_it_is_called_after(
+    command: str, calls: str, pattern: str, tmp_path: Path
+) -> None:
+    batch = "" if command.startswith("sys.forkexec") else " batch=1"
+    lines = traced(command + batch, calls, tmp_path)
+    tasks = Counter(line.split()[0] for line in lines if re.search(pattern, line))
+    if calls == "execve":  # each of them in a process of its own
+        assert list(tasks.values()) == [1] * (N + WARMUP)
+    else:  # the measuring task, before the others of the agent
+        known = command == "sys.getpid"  # it asks first who it is
+        assert tasks.most_common(1)[0][1] == N + WARMUP + known, lines[-20:]
+
+
+@pytest.mark.parametrize("command", BENCHES)
+def test_it_is_alone_and_keeps_its_samples(command: str) -> None:
+    results, end = case(f"{command} samples={N}")
+    assert end["status"] == "ok", end["reason"]
+    assert [(r["n"], r["warmup"]) for r in results] == [(N, WARMUP)]
+    assert end["evidence"]["tasks"] == 1
+
+
+@pytest.mark.parametrize("file", ["zero", "null", "pipe"])
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_a_batch_moves_a_byte_each(way: str, file: str) -> None:
+    # it fails if one of the calls did not move its byte
+    assert result(f"sys.{way} file={file} batch=4096 samples={N}")["batch"] == 4096
+
+
+def test_every_program_ends_well_and_is_waited_for() -> None:
+    assert figures(result(f"sys.forkexec samples={N}")) == {"programs run": N + WARMUP}
+
+
+def test_a_program_that_cannot_be_executed_fails_the_case(tmp_path: Path) -> None:
+    copy = tmp_path / "agent"
+    shutil.copy(AGENT, copy)
+    gone = subprocess.Popen([copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert gone.stdout
+    gone.stdout.readline()
+    limit = 2  # bytes of address space: no program gets as far as its start
+    resource.prlimit(gone.pid, resource.RLIMIT_STACK, (limit, limit))
+    out, _ = gone.communicate(f"case 1 sys.forkexec samples={N}\nbye\n".encode(), timeout=30)
+    assert b'"status":"failed"' in out
+    assert b"could not be executed" in out
+
+
+def test_a_limit_of_descriptors_is_named() -> None:
+    _, end = case(
+        f"sys.select descriptors=200 samples={N}",
+        preexec_fn=limited(resource.RLIMIT_NOFILE, 100),
+    )
+    assert end["status"] == "unsupported"
+    assert "ulimit -n" in end["reason"]
+
+
+def test_more_descriptors_or_bytes_are_what_the_system_is_asked_for() -> None:
+    ends = [
+        r for r in talk([f"case 1 sys.select descriptors=1000 samples={N}",
+                         f"case 2 sys.select descriptors=1001 samples={N}"])
+        if r["t"] == "end"
+    ]  # fmt: skip
+    assert [end["status"] for end in ends] == ["ok", "failed"]
+    assert "above the maximum" in ends[1]["reason"]
+
+
+def test_system_v_objects_of_an_agent_that_was_killed_are_removed() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    agent = start()
+    assert agent.stdout
+    agent.stdout.readline()  # hello: it has its number
+    keys = [ctypes.c_int32(0x15 << 27 | agent.pid << 2 | slot).value for slot in range(4)]
+    assert min(libc.semget(key, 1, 0o1600) for key in keys) >= 0
+    assert min(libc.shmget(key, 4096, 0o1600) for key in keys) >= 0
+    agent.kill()
+    agent.communicate(timeout=10)
+    subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    assert [libc.semget(key, 0, 0) for key in keys] == [-1] * 4
+    assert [libc.shmget(key, 0, 0) for key in keys] == [-1] * 4
+
+
+def test_no_object_or_process_is_left() -> None:
+    def listed(kind: str) -> list[str]:
+        return Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
+
+    before = listed("sem"), listed("shm")
+    agent = start()
+    assert agent.stdin
+    for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"]):
+        agent.stdin.write(f"case {i} {name} samples={N}\n".encode())
+    agent.communicate(b"bye\n", timeout=30)
+    assert (listed("sem"), listed("shm")) == before
+    children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "rtstone-child" not in children.stdout.split("\n")
