@@ -235,16 +235,8 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     return err;
 }
 
-/* X(0) X(1) ... for as many kinds as the port has. */
-#if RTS_CHANNELS == 1
-#define KINDS(X) X(0)
-#elif RTS_CHANNELS == 2
-#define KINDS(X) X(0) X(1)
-#else
-#define KINDS(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#endif
-
-#define FOR_KIND(k)                                                                                \
+/* For each kind that the port has, the procedures with this kind as a constant. */
+#define FOR_KIND(name, k)                                                                          \
     static int try_##k(ipc *s)                                                                     \
     {                                                                                              \
         return try_each(s, k);                                                                     \
@@ -273,14 +265,21 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     {                                                                                              \
         answer_each(s, k);                                                                         \
     }
-KINDS(FOR_KIND)
+RTS_EACH_CHANNEL(FOR_KIND)
 
-#define ROW(k) {try_##k, send_##k, receive_##k, round_##k, last_##k, drain_##k, answer_##k},
+#define ROW(name, k)                                                                               \
+    [k] = {try_##k, send_##k, receive_##k, round_##k, last_##k, drain_##k, answer_##k},
 
 static const struct {
     int (*try)(ipc *), (*send)(ipc *), (*receive)(ipc *), (*round)(ipc *), (*last)(ipc *, bool);
     void (*drain)(void *), (*answer)(void *);
-} of_kind[] = {KINDS(ROW)};
+} of_kind[] = {RTS_EACH_CHANNEL(ROW)};
+
+/* A kind's number is its place in the list, or a choice would be another kind. */
+#define PLACE(name, k) place_##k,
+#define IN_PLACE(name, k) &&place_##k == (int)(k)
+enum { RTS_EACH_CHANNEL(PLACE) };
+_Static_assert(1 RTS_EACH_CHANNEL(IN_PLACE), "kinds of channels in the order of their numbers");
 
 /* ---- around them ----------------------------------------------------------------------------- */
 

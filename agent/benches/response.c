@@ -35,8 +35,10 @@ static void carry_out(block *b)
     uint64_t sum = 0;
     switch (b->work) {
     case ADD:
-        for (uint64_t i = 0; i < b->count; i++)
-            __asm__ volatile("" : "+r"(sum) : "r"(sum += i));
+        for (uint64_t i = 0; i < b->count; i++) {
+            sum += i;
+            __asm__ volatile("" : "+r"(sum)); /* each sum is formed */
+        }
         rts_worked(RTS_WORK_ADD, b->count);
         break;
     case COPY:
@@ -70,7 +72,10 @@ static rts_tick shortest_of(block *b, int tries)
 /* What one piece of any of these works takes at least is far below a second at this count. */
 #define MOST (UINT64_C(1) << 34)
 
-/* Finds the count with which the shortest of 10 tries takes `wanted` ticks; that time, 0: none. */
+/*
+ * Finds the count with which the shortest of 10 tries takes `wanted` ticks, and that time.  0: the
+ * clock does not go on; with a count of 0 a single piece takes longer than that.
+ */
 static rts_tick calibrate(block *b, rts_tick wanted)
 {
     for (b->count = 1; shortest_of(b, 1) < wanted / 16; b->count *= 2)
@@ -83,6 +88,8 @@ static rts_tick calibrate(block *b, rts_tick wanted)
         if (ratio > 0.999 && ratio < 1.001)
             break;
         b->count = (uint64_t)((double)b->count * ratio + 0.5);
+        if (!b->count)
+            return 0;
         took = 0;
     }
     return took ? took : shortest_of(b, TRIES);
@@ -109,6 +116,8 @@ static int run_response(rts_case *c)
     rts_port_quiet(true); /* calibrated on the unloaded system */
     rts_tick took = calibrate(&b, wanted);
     rts_port_quiet(false);
+    if (!b.count)
+        return rts_unsupported(c, "one piece of this work takes longer than the block");
     if (!took)
         return rts_failed(c, "the clock does not go on while work is done");
     RTS_SAMPLES(c) {

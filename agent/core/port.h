@@ -331,10 +331,16 @@ static inline int rts_queue_receive(rts_queue *queue, void *message);
 /* ---- channels: what ipc.* sends messages through ------------------------------------------- */
 
 /*
- * A channel goes one way, is of one of the port's RTS_CHANNEL_KINDS, the choices of a parameter,
- * and holds `length` messages of `size` bytes.  RTS_MESSAGE_ROOM bytes in front of a message belong
- * to the port.  `slot` tells the channels of a case apart.
+ * A channel goes one way, is of one of the port's kinds, and holds `length` messages of `size`
+ * bytes.  RTS_MESSAGE_ROOM bytes in front of a message belong to the port.  `slot` tells the
+ * channels of a case apart.
+ *
+ * The port lists its kinds in RTS_EACH_CHANNEL(X) as X("name", number), numbered from 0 in their
+ * order: the choices of a parameter and what ipc.* is compiled for are made from it.
  */
+#define RTS_CHANNEL_CHOICE(name, number) "|" name
+#define RTS_CHANNEL_KINDS (&RTS_EACH_CHANNEL(RTS_CHANNEL_CHOICE)[1])
+
 int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot);
 int rts_channel_destroy(rts_channel *channel, int kind);
 

@@ -23,12 +23,6 @@
 /* What stands between two stamps, whatever else a compiler thinks of it. */
 #define RTS_HOT static inline __attribute__((always_inline))
 
-/* Kinds of channels that ipc.* is compiled for: 1, 2, or up to 6; no fewer than RTS_CHANNEL_KINDS.
- */
-#ifndef RTS_CHANNELS
-#define RTS_CHANNELS 6
-#endif
-
 /* Capabilities that this port never has: benches that need them are left out, but for their tables.
  */
 #ifndef RTS_NEVER

@@ -13,6 +13,7 @@ import pytest
 
 from rtstone.lab import systems
 from rtstone.targets.process import BUILT
+from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import BUILD, Json, records
 
 BOARDS = ["freertos-a64", "freertos-m3"]
@@ -55,14 +56,16 @@ def board(request: pytest.FixtureRequest) -> str:
 def emulate(board: str, tmp_path: Path) -> Run:
     """Runs an image of the board on a script: its records, its other output, its exit status."""
 
-    def run(commands: Sequence[str], image: str | None = None) -> tuple[list[Json], bytes, int]:
+    def run(
+        commands: Sequence[str], image: str | None = None, timeout: float = 60
+    ) -> tuple[list[Json], bytes, int]:
         script = tmp_path / "script"
         script.write_bytes("\n".join(["#rts script", *commands, ""]).encode() + b"\0")
         system = systems.find(board)
         path = BUILD.parent / board / image if image else BUILT / str(system.image)
         done = subprocess.run(
             systems.command(system, image=path, script=script),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout, check=False,
         )  # fmt: skip
         lines = done.stdout.splitlines(keepends=True)
         told = [line for line in lines if line.startswith(b"#rts")]
@@ -81,6 +84,13 @@ def instructions(result: Json, board: str) -> int:
     net = (result["min"] - result["overhead"]) / result["batch"]
     per_s = systems.find(board).board.instructions_per_s
     return round(float(net) * per_s / float(result["hz"]))
+
+
+def choices_of(listed: Sequence[Json], bench: str, name: str) -> list[str]:
+    """The choices of a parameter."""
+    (table,) = [r for r in listed if r["t"] == "bench" and r["id"] == bench]
+    (param,) = [p for p in table["params"] if p["name"] == name]
+    return list(param["choices"])
 
 
 def test_the_contract_of_ports(emulate: Run) -> None:
@@ -142,15 +152,23 @@ def test_mutexes_inherit_and_binary_semaphores_do_not(emulate: Run) -> None:
     assert [f["M ran before H had the resource"] > 0 for f in first] == [True, False]
 
 
-@pytest.mark.parametrize(
-    "kind", ["queue", "mailbox", "notification", "message_buffer", "queue_set"]
-)
-def test_channels(emulate: Run, board: str, kind: str) -> None:
-    if board == "freertos-m3" and kind not in {"queue", "mailbox"}:
-        pytest.skip("the small image has two kinds")
-    case = f"mechanism={kind} size=64 samples=20"
-    found, _, _ = emulate([f"case {i} ipc.{b} {case}" for i, b in enumerate(["send", "srsr"])])
-    assert ends(found) == ["ok"] * 2
+def test_channels(emulate: Run, board: str) -> None:
+    """Each kind that the image offers works, and the small image offers those that it has."""
+    listed, _, _ = emulate(["list"])
+    kinds = choices_of(listed, "ipc.receive", "mechanism")
+    large = ["notification", "message_buffer", "queue_set"]
+    assert kinds == ["queue", "mailbox", *(large if board == "freertos-a64" else [])]
+    benches = [f"ipc.{b} mechanism={k}" for k in kinds for b in ("send", "receive", "srsr")]
+    found, _, _ = emulate([f"case {i} {b} size=64 samples=20" for i, b in enumerate(benches)])
+    assert ends(found) == ["ok"] * len(benches)
+
+
+def test_every_choice_of_every_parameter(emulate: Run) -> None:
+    listed, _, _ = emulate(["list"])
+    commands = every_choice(listed)
+    found, output, status = emulate(commands, timeout=600)
+    assert (status, output) == (0, b"")
+    are_answered(commands, found)
 
 
 def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: str) -> None:

@@ -20,7 +20,7 @@
 
 /* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
 #define RTS_SMALL_CODE 1
-#define RTS_CHANNELS 2
+#define FREERTOS_FEW_CHANNELS 1 /* each kind is 0.6 KB of ipc.*, and what the kernel has for it */
 #define RTS_HIST_RANGE 28
 #define RTS_COUNT_BITS 32
 #define RTS_CHUNK 8 /* a turn of 64 samples takes more than the 7812 instructions of 1 ms */

@@ -54,6 +54,8 @@ int rts_queue_destroy(rts_queue *queue)
 
 /* ---- channels ------------------------------------------------------------------------------ */
 
+#ifndef FREERTOS_FEW_CHANNELS
+
 /* The value of a notification holds one message; each channel has an index of its own. */
 static int create_notification(rts_channel *channel, size_t length, unsigned slot)
 {
@@ -87,16 +89,20 @@ static int create_set(rts_channel *channel, size_t length, size_t size, unsigned
     return 0;
 }
 
+#endif
+
 int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
 {
     *channel = (rts_channel){.size = size};
     switch (kind) {
+#ifndef FREERTOS_FEW_CHANNELS
     case RTS_CHANNEL_NOTIFICATION:
         return create_notification(channel, length, slot);
     case RTS_CHANNEL_MESSAGE_BUFFER:
         return create_buffer(channel, length, size);
     case RTS_CHANNEL_QUEUE_SET:
         return create_set(channel, length, size, slot);
+#endif
     default:
         return rts_queue_create(&channel->queue, length,
                                 kind == RTS_CHANNEL_MAILBOX ? sizeof(void *) : size, slot);
@@ -106,6 +112,7 @@ int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t siz
 int rts_channel_destroy(rts_channel *channel, int kind)
 {
     switch (kind) {
+#ifndef FREERTOS_FEW_CHANNELS
     case RTS_CHANNEL_NOTIFICATION:
         return 0;
     case RTS_CHANNEL_MESSAGE_BUFFER:
@@ -117,6 +124,7 @@ int rts_channel_destroy(rts_channel *channel, int kind)
         vQueueDelete(channel->set);
         freertos_release(channel->bytes);
         return rts_queue_destroy(&channel->queue);
+#endif
     default:
         return rts_queue_destroy(&channel->queue);
     }

@@ -82,7 +82,6 @@ typedef struct rts_child {
     StaticTask_t store;
 } rts_child;
 
-#define RTS_CHANNEL_KINDS "queue|mailbox|notification|message_buffer|queue_set"
 enum {
     RTS_CHANNEL_QUEUE,
     RTS_CHANNEL_MAILBOX,        /* a queue of pointers */
@@ -90,6 +89,16 @@ enum {
     RTS_CHANNEL_MESSAGE_BUFFER, /* for one sender and one receiver */
     RTS_CHANNEL_QUEUE_SET,      /* the receiver waits for a set in which the queue is */
 };
+#ifdef FREERTOS_FEW_CHANNELS
+#define RTS_EACH_CHANNEL(X) X("queue", RTS_CHANNEL_QUEUE) X("mailbox", RTS_CHANNEL_MAILBOX)
+#else
+#define RTS_EACH_CHANNEL(X)                                                                        \
+    X("queue", RTS_CHANNEL_QUEUE)                                                                  \
+    X("mailbox", RTS_CHANNEL_MAILBOX)                                                              \
+    X("notification", RTS_CHANNEL_NOTIFICATION)                                                    \
+    X("message_buffer", RTS_CHANNEL_MESSAGE_BUFFER)                                                \
+    X("queue_set", RTS_CHANNEL_QUEUE_SET)
+#endif
 #define RTS_MESSAGE_ROOM 0
 
 typedef struct rts_channel {

@@ -93,7 +93,6 @@ typedef struct rts_child {
     pid_t pid, parent;
 } rts_child;
 
-#define RTS_CHANNEL_KINDS "queue|sysv|pipe|fifo|unix|mailbox"
 enum {
     RTS_CHANNEL_QUEUE, /* POSIX message queue */
     RTS_CHANNEL_SYSV,  /* System V message queue */
@@ -102,6 +101,13 @@ enum {
     RTS_CHANNEL_UNIX,    /* socket pair of type SOCK_SEQPACKET */
     RTS_CHANNEL_MAILBOX, /* two semaphores and a pointer to shared memory */
 };
+#define RTS_EACH_CHANNEL(X)                                                                        \
+    X("queue", RTS_CHANNEL_QUEUE)                                                                  \
+    X("sysv", RTS_CHANNEL_SYSV)                                                                    \
+    X("pipe", RTS_CHANNEL_PIPE)                                                                    \
+    X("fifo", RTS_CHANNEL_FIFO)                                                                    \
+    X("unix", RTS_CHANNEL_UNIX)                                                                    \
+    X("mailbox", RTS_CHANNEL_MAILBOX)
 #define RTS_MESSAGE_ROOM 64 /* for the type of a System V message; keeps the message aligned */
 
 typedef struct rts_channel {

@@ -54,8 +54,8 @@ typedef struct rts_child {
     int prio;
 } rts_child;
 
-#define RTS_CHANNEL_KINDS "queue|mailbox"
 enum { SIM_CHANNEL_QUEUE, SIM_CHANNEL_MAILBOX };
+#define RTS_EACH_CHANNEL(X) X("queue", SIM_CHANNEL_QUEUE) X("mailbox", SIM_CHANNEL_MAILBOX)
 #define RTS_MESSAGE_ROOM 0
 
 typedef struct rts_channel {

@@ -51,7 +51,6 @@
 
 /* PORT: and code; take what you do not need. */
 #define RTS_WITHOUT_TEXTS
-#define RTS_CHANNELS 1
 #define RTS_NEVER (RTS_CAP_CPU_TIME | RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ)
 
 /* ---- objects: the system's own lie within ours, so that nothing is allocated when they are made
@@ -82,7 +81,7 @@ typedef struct rts_task {
 /* ---- what ipc.* sends messages through: one kind, the queue ------------------------------------
  */
 
-#define RTS_CHANNEL_KINDS "queue"
+#define RTS_EACH_CHANNEL(X) X("queue", 0)
 #define RTS_MESSAGE_ROOM 0
 
 typedef struct rts_channel {

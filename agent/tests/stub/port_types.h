@@ -57,8 +57,9 @@ typedef struct rts_child {
 } rts_child;
 
 /* One that works, and two that a bench has to find out: a byte changes, a message comes twice. */
-#define RTS_CHANNEL_KINDS "queue|damaging|repeating"
 enum { STUB_QUEUE, STUB_DAMAGING, STUB_REPEATING };
+#define RTS_EACH_CHANNEL(X)                                                                        \
+    X("queue", STUB_QUEUE) X("damaging", STUB_DAMAGING) X("repeating", STUB_REPEATING)
 #define RTS_MESSAGE_ROOM 0
 #define STUB_LARGEST (16 << 10) /* bytes of a message */
 

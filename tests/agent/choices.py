@@ -1,0 +1,62 @@
+"""A case for every choice of every parameter of every bench, as an agent lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tests.agent.speak import Json
+
+# What keeps a case short where samples alone do not.
+SHORT = {"samples": "4", "warmup": "1", "time": "2000000000", "batch": "1"}
+LARGEST = 64 << 10  # bytes: more tells nothing new, and takes the longer
+
+
+def _choices(param: Json) -> list[str]:
+    """The values that the parameter can have, where they can be counted; both ends of a size."""
+    if param["type"] == "choice":
+        return list(param["choices"])
+    if param["type"] == "bool":
+        return ["0", "1"]
+    if param["type"] == "size":
+        return [str(param["min"]), str(max(param["min"], min(param["max"], LARGEST)))]
+    return []
+
+
+def _cases(bench: Json) -> Iterator[str]:
+    params = {p["name"]: p for p in bench["params"]}
+    words = {name: value for name, value in SHORT.items() if name in params}
+    for name, param in params.items():  # the least loops, periods and durations
+        if param["type"] in {"int", "duration"} and name not in {*SHORT, "prio", "speed"}:
+            words[name] = str(param["min"])
+    yield bench["id"] + _told(words)
+    for name, param in params.items():
+        for value in _choices(param):
+            yield bench["id"] + _told(words | {name: value})
+
+
+def _told(words: dict[str, str]) -> str:
+    return "".join(f" {name}={value}" for name, value in words.items())
+
+
+def every_choice(listed: Sequence[Json]) -> list[str]:
+    """Commands of a session in which each choice of each parameter comes up once."""
+    benches = [r for r in listed if r["t"] == "bench"]
+    cases = [case for bench in benches for case in _cases(bench)]
+    return [f"case {i} {case}" for i, case in enumerate(cases)]
+
+
+def are_answered(commands: Sequence[str], found: Sequence[Json]) -> None:
+    """Each case has ended with a result, or says what the system lacks for it."""
+    ends = {r["id"]: r for r in found if r["t"] == "end"}
+    results = {r["id"] for r in found if r["t"] == "result"}
+    wrong = []
+    for command in commands:
+        i = int(command.split()[1])
+        end = ends.get(i)
+        if not end:
+            wrong.append(f"{command}: no end")
+        elif end["status"] == "failed" or (end["status"] == "ok") != (i in results):
+            wrong.append(f"{command}: {end['status']}, {end['reason']}")
+        elif end["status"] == "unsupported" and not end["reason"]:
+            wrong.append(f"{command}: unsupported without a reason")
+    assert not wrong, "\n".join(wrong)
