@@ -364,8 +364,7 @@ def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not r
     """A system has other series of a bench than another; or the case was not run at all."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
     if found := dict.fromkeys(result.series for result in others):
-        told = f"its {wanted.bench} has {', '.join(found)}, not {wanted.series}"
-        return "unsupported", told
+        return "unsupported", f"its {wanted.bench} has {', '.join(found)} and no other series"
     return "not run", _not_run(wanted, today)
 
 

@@ -368,7 +368,7 @@ def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) 
     }  # fmt: skip
     heap = found["heap"]
     assert heap and (heap.status, heap.reason) == (
-        "unsupported", "its dk.schedlat has read, scan, not heap",
+        "unsupported", "its dk.schedlat has read, scan and no other series",
     )  # fmt: skip
 
 
