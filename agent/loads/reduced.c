@@ -57,12 +57,20 @@ static bool call_step(rts_worker *w, void *of)
     return !w->why[0];
 }
 
+/* Nobody waits for it, so that one of a system without inheritance does as well. */
+static int create_mutex(rts_mutex *mutex)
+{
+    int err = rts_mutex_create(mutex, RTS_LOCK_INHERIT, RTS_PRIO_MIN);
+    return err && rts_port_is_limit(err) ? rts_mutex_create(mutex, RTS_LOCK_NONE, RTS_PRIO_MIN)
+                                         : err;
+}
+
 static void run_syscall(rts_worker *w)
 {
     objects o;
     rts_sem_prepare(&o.sem, RTS_SEM_UNNAMED, 0);
     int err = rts_sem_create(&o.sem, 0);
-    err = err ? err : rts_mutex_create(&o.mutex, RTS_LOCK_INHERIT, RTS_PRIO_MIN);
+    err = err ? err : create_mutex(&o.mutex);
     err = err ? err : rts_queue_create(&o.queue, 1, MESSAGE, RTS_SEMS_MAX);
     if (err) {
         rts_worker_failed(w, "cannot create a semaphore, a mutex and a queue: %s",

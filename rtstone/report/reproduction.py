@@ -250,7 +250,9 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
         for item in table.items:
             for system, cell in zip(table.systems, item.cells, strict=True):
                 here = cell.here
-                if here is None or here.values or system.column is None:
+                if here is None or here.status == "ok" or system.column is None:
+                    continue
+                if any(shown.value is not None for shown in here.values):
                     continue
                 why = f"{here.status}, {here.reason or 'no reason was recorded'}"
                 if here.status == "not run":  # each place says which bench

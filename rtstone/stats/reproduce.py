@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
@@ -335,7 +335,8 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     if not wanted.bench:  # of the system itself
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
     if not results:
-        return Found(status="not run", reason=_not_run(wanted, today), bench=wanted.bench)
+        status, why = _nothing(wanted, today)
+        return Found(status=status, reason=why, bench=wanted.bench)
     telling = [result for result in results if _tells(result)]
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
     if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
@@ -357,6 +358,14 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
 
 def _measures(show: layout.Statistic | Show) -> bool:
     return isinstance(show, str) or bool(show.figure)
+
+
+def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
+    """A system has other series of a bench than another; or the case was not run at all."""
+    others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
+    if found := dict.fromkeys(result.series for result in others):
+        return "unsupported", f"its {wanted.bench} has {', '.join(found)} and no other series"
+    return "not run", _not_run(wanted, today)
 
 
 def _not_run(wanted: Here, today: _Today) -> str:

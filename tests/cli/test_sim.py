@@ -102,6 +102,16 @@ def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
     assert cli("show", "last").status == 0
 
 
+def test_a_system_without_inheritance_has_the_reduced_heavy_load(cli: Cli) -> None:
+    """The case keeps the one CPU busy, so that the load may miss its rate; but it runs."""
+    done = cli("run", "rheal.ts", "--target", "sim:lynx-486", "--load", "heavy/reduced", "--json")
+    (result,) = done.document["results"]
+    assert result["status"] in {"ok", "incomplete"}, result["reason"]
+    rates = {rate["component"]: rate for rate in result["load_rates"]}
+    assert set(rates) == {"cpu", "interrupt", "syscall", "memory"}
+    assert all(rate["alive"] and rate["achieved"] > 0 for rate in rates.values())
+
+
 def test_heavy_load_is_what_the_model_says_of_it(cli: Cli, tmp_path: Path) -> None:
     """Costs that it does not give again, and other loads, are as they were."""
     model = tmp_path / "mine.toml"

@@ -357,6 +357,21 @@ def test_loads_that_were_started_in_different_ways_are_not_one(
     assert (found.load, found.n) == (taken, 100)
 
 
+def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) -> None:
+    """An RTOS and a POSIX system make other calls in dk.schedlat."""
+    results = [_result(bench="dk.schedlat", params={}, series=name) for name in ("read", "scan")]
+    document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
+    table = next(t for t in document.tables if t.id == "part 2 prose")
+    found = {item.label: item.cells[-1].here for item in table.items}
+    assert {label for label, here in found.items() if here and here.status == "ok"} == {
+        "read", "directory scan",
+    }  # fmt: skip
+    heap = found["heap"]
+    assert heap and (heap.status, heap.reason) == (
+        "unsupported", "its dk.schedlat has read, scan and no other series",
+    )  # fmt: skip
+
+
 def test_a_load_whose_name_begins_alike_is_another(some: Run) -> None:
     assert _minimal(some, "minimal", "min/reduced")[0].status == "not run"
 

@@ -1,0 +1,42 @@
+"""The script that lays out all publications."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from rtstone.model import simulated
+from rtstone.published import layout
+
+SCRIPT = Path(__file__).parent.parent.parent / "docs" / "reproduce-all.sh"
+
+
+def test_it_has_every_publication_with_all_models_made_after_it() -> None:
+    lines = re.findall(r"^reproduce (.+)$", SCRIPT.read_text(), re.M)
+    named = {line.split()[0]: set(line.split()[1:]) for line in lines}
+    assert set(named) == set(layout.names())
+    models = {name: simulated.find(name).source for name in simulated.shipped()}
+    for source, found in named.items():
+        author = {"sjoblom": "Sjöblom"}.get(source, source.capitalize())
+        assert found == {name for name, told in models.items() if told.startswith(author)}
+
+
+def test_what_it_runs(tmp_path: Path) -> None:
+    """Models first, with their suite's time; a page for each publication; the worst exit status."""
+    fake = tmp_path / "rtstone"
+    fake.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n[ "$2" != gutsalov ] || exit 3\n')
+    fake.chmod(0o755)
+    pages = tmp_path / "my pages"
+    done = subprocess.run(
+        [SCRIPT, pages, "2"], env={"PATH": "/usr/bin:/bin", "RTSTONE": str(fake)}, check=False
+    )
+    told = (tmp_path / "told").read_text().splitlines()
+    assert done.returncode == 3
+    assert told[:2] == [
+        f"run sjoblom --target sim:ose-like --out {pages}/runs/sjoblom-ose-like",
+        f"reproduce sjoblom {pages}/runs/sjoblom-ose-like --target local --target qemu:linux-6.1 "
+        f"--target qemu:linux-6.1-rt --target qemu:freertos-a64 --time 2 -o {pages}/sjoblom.html",
+    ]
+    assert told[-1].startswith("reproduce dankwardt --target local ")
+    assert len(told) == 5 + 12
