@@ -410,3 +410,14 @@ def test_a_home_that_becomes_full(fake: Fake, cli: Cli, small: Path) -> None:
     fake()
     assert cli("run", "--resume", "last").status == 0
     assert [result.status for result in load(index.find("last")).results] == ["ok"] * 9
+
+
+@pytest.mark.parametrize("member", ["benches", "loads"])
+def test_a_plan_that_names_what_it_does_not_hold(plan: Plan, cli: Cli, member: str) -> None:
+    path = stored(plan, "a", finish=False)
+    told = msgspec.json.decode((path / "plan.json").read_bytes())
+    told |= {member: {}, "calls": {"heavy": {"name": "heavy", "params": {}}}}
+    (path / "plan.json").write_bytes(msgspec.json.encode(told))
+    done = cli("show", str(path))
+    assert (done.status, "not a readable plan.json" in done.says) == (2, True)
+    assert cli("run", "--resume", str(path)).status == 2
