@@ -151,8 +151,7 @@ def measure(
                     interrupt=interrupt,
                 ).carry_on()
     except StoreError as lost:
-        kept = f"{assembly.complete} of {len(plan.cases)} cases are kept"
-        error = StoreError(f"{lost}; {kept}")
+        error = _kept(lost, plan, assembly)
     except RtstoneError as failed:
         error = failed
     except BaseException as fault:  # of this program: what was measured is kept all the same
@@ -176,8 +175,13 @@ def measure(
     try:
         directory.finish(run)
     except StoreError as lost:
-        error = error or lost
+        error = error or _kept(lost, plan, assembly)
     return Outcome(run, error or _inconclusive(run))
+
+
+def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:
+    """The error with what there is in spite of it."""
+    return StoreError(f"{lost}; {assembly.complete} of {len(plan.cases)} cases are kept")
 
 
 def _inconclusive(run: Run) -> Inconclusive | None:

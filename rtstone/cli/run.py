@@ -160,7 +160,7 @@ def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneErr
         if request.json:
             print_document(run)
         else:
-            _print_summary(run, directory.path)
+            _print_summary(run, directory.path if directory.finished else None)
     return told(error)
 
 
@@ -231,7 +231,7 @@ def listener_for(json: bool) -> Listener:
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
-def _print_summary(run: Run, path: Path) -> None:
+def _print_summary(run: Run, path: Path | None) -> None:
     from rtstone.report.terminal import console, summary
 
     out = console(sys.stdout)

@@ -69,6 +69,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     until: Until | None = None
     arrival: int = 0
 
+    def __post_init__(self) -> None:
+        named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}
+        if lost := named - self.benches.keys():
+            raise ValueError(f"no table of {min(lost)}")
+        if lost := {call.name for call in self.calls.values()} - self.loads.keys() - {NONE}:
+            raise ValueError(f"no table of load {min(lost)}")
+
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
         """A round of a case, from 1, as it goes over the wire; the case itself if it has none."""
         if self.until is None:

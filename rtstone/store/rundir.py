@@ -55,6 +55,7 @@ class RunDirectory:
     """The directory of a run that goes on."""
 
     begun = True  # False: nothing has been changed yet, and what is appended waits for `begin`
+    finished = False  # True: the document is there
     _held: bytearray  # this
     _next: str  # name of the log that `begin` makes
     _run_id: str
@@ -183,6 +184,7 @@ class RunDirectory:
             _write(self._place, temporary, msgspec.json.encode(run))
             os.replace(temporary, RUN, src_dir_fd=self._place, dst_dir_fd=self._place)
             os.fsync(self._place)
+            self.finished = True
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=self._place)

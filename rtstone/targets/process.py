@@ -19,6 +19,7 @@ from rtstone.targets.base import Link
 
 BUILT = resources.path("_agent")  # where `make agent`, or an installation, puts agents
 STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
+ORPHANS_S = 1.0  # the children of an agent that was killed have ended by then
 LINE = 16 << 20  # bytes after which a line is taken to have ended
 LAST_WORDS = 300  # bytes of the agent's stderr in an error
 
@@ -99,9 +100,20 @@ class Process(Link):
         self._closed = True
         self.stop()
         self._end()
+        if self._process.returncode:
+            self._await_orphans()
         for stream in (self._process.stdout, self._words):
             assert stream is not None
             stream.close()
+
+    def _await_orphans(self) -> None:
+        """Returns when the children of a dead agent have gone as well, or after ORPHANS_S.
+
+        They end with it, but a moment later, and hold what it had open till then, as its lock.
+        """
+        end = time.monotonic() + ORPHANS_S
+        while time.monotonic() < end and _in_session(self._process.pid):
+            time.sleep(0.01)
 
     def _take_line(self) -> bytes | None:
         end = self._buffer.find(b"\n", self._scanned) + 1
@@ -165,6 +177,16 @@ def digest(path: Path) -> str | None:
         return sha256(path.read_bytes()).hexdigest()
     except OSError:
         return None
+
+
+def _in_session(session: int) -> bool:
+    """True if a process of that session is left, and not only its exit status."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just gone
+            told = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if told[3] == str(session) and told[0] != "Z":
+                return True
+    return False
 
 
 def _fate(status: int) -> str:

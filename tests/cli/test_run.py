@@ -493,7 +493,10 @@ def test_a_disk_that_is_full_when_the_document_is_written(
     assert done.status == 4
     assert "No space left" in done.says
     assert statuses(done.document) == ["ok"] * 3
-    monkeypatch.undo()
+    assert "stored in" not in cli(*GRID).out
+    assert "3 of 3 cases are kept" in done.says  # in the log
+    monkeypatch.setattr(rundir, "_write", before)
+    assert [result.status for result in load(find("last")).results] == ["ok"] * 3
 
 
 # ---- Ctrl-C ------------------------------------------------------------------------------------

@@ -149,3 +149,10 @@ def test_an_index_of_another_version_is_made_anew(plan: Plan, home: Path) -> Non
     connection.commit()
     connection.close()
     assert [(e.run_id, e.benches) for e in index.entries()] == [("a", "null")]
+
+
+@pytest.mark.parametrize("created", ["", "yesterday", "0001-01-01T00:00:00+14:00", "\ud800"])
+def test_a_run_that_does_not_say_when_it_was_made_is_of_long_ago(created: str) -> None:
+    odd = entry("odd")._replace(created=created)
+    assert pick([odd, *ENTRIES], Wish(since="100d"), NOW) == ENTRIES
+    assert pick([odd], Wish(), NOW) == [odd]

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +355,69 @@ def test_names_and_places_that_are_too_long(
     assert (done.status, "results cannot be stored" in done.says) == (2, True)
     assert cli("list", "runs").status == 0
     assert "no run" in cli("show", "last").says
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of 256 KiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a file system")
+    monkeypatch.setenv("RTSTONE_HOME", str(place / "home"))
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def fill(place: Path, leave: int) -> Path:
+    """A file that leaves so many bytes of room."""
+    free = os.statvfs(place)
+    path = place / "filler"
+    path.write_bytes(bytes(free.f_bavail * free.f_bsize - leave))
+    return path
+
+
+def test_a_home_that_is_full_from_the_beginning(fake: Fake, cli: Cli, small: Path) -> None:
+    trace = fake()
+    fill(small, 0)
+    for asked in ([], ["--json"]):
+        done = cli("run", "null", *asked)
+        assert done.status == 2
+        assert "results cannot be stored" in done.says
+        assert "No space left on device" in done.says
+        assert "stored in" not in done.out
+    assert set(trace.read_text().split()) == {"--list"}  # nothing was measured in vain
+    (small / "filler").unlink()
+    assert ids() == []
+    assert cli("run", "null").status == 0
+
+
+def test_a_home_that_becomes_full(fake: Fake, cli: Cli, small: Path) -> None:
+    fake(flood=100)  # 25 KB a case
+    filler = fill(small, 96 << 10)
+    done = cli("run", "ctx.ballast", "-p", f"ballast={','.join(map(str, range(9)))}")
+    assert done.status == 4
+    assert "No space left on device" in done.says
+    assert "of 9 cases are kept" in done.says
+    assert "stored in" not in done.out
+    filler.unlink()
+    (run_id,) = ids()
+    run = load(index.find(run_id))
+    kept = sum(result.status == "ok" for result in run.results)
+    assert 0 < kept < 9
+    assert f"{kept} of 9 cases are kept" in done.says
+    fake()
+    assert cli("run", "--resume", "last").status == 0
+    assert [result.status for result in load(index.find("last")).results] == ["ok"] * 9
+
+
+@pytest.mark.parametrize("member", ["benches", "loads"])
+def test_a_plan_that_names_what_it_does_not_hold(plan: Plan, cli: Cli, member: str) -> None:
+    path = stored(plan, "a", finish=False)
+    told = msgspec.json.decode((path / "plan.json").read_bytes())
+    told |= {member: {}, "calls": {"heavy": {"name": "heavy", "params": {}}}}
+    (path / "plan.json").write_bytes(msgspec.json.encode(told))
+    done = cli("show", str(path))
+    assert (done.status, "not a readable plan.json" in done.says) == (2, True)
+    assert cli("run", "--resume", str(path)).status == 2

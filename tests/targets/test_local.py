@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -250,3 +251,32 @@ def test_a_program_with_very_many_open_files(fake: Fake) -> None:
             link.send("bye")
             got = lines(link)
     assert b'"bye"' in got[-1]
+
+
+HOLDS = """import fcntl, os, sys, time
+os.setpgid(0, 0)
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+time.sleep(0.4)"""
+
+
+def test_what_a_dead_agent_left_is_removed_once_its_children_have_gone_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child in a group of its own ends a moment later, and holds the agent's lock till then."""
+    seen, lock = tmp_path / "seen", tmp_path / "lock"
+    agent(
+        tmp_path,
+        monkeypatch,
+        f"""
+if [ "$1" = --sweep ]; then
+    if flock -n {lock} true; then echo free; else echo held; fi > {seen}
+    exit
+fi
+{sys.executable} -S -E -c '{HOLDS}' {lock} > /dev/null &
+while flock -n {lock} true; do :; done
+kill -9 $$""",
+    )
+    with pytest.raises(TargetError, match="killed by SIGKILL"), find("local").start(Options()) as a:
+        lines(a)
+    assert seen.read_text() == "free\n"
