@@ -10,7 +10,9 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +275,34 @@ def gone(pids: list[int]) -> bool:
     return False
 
 
+def soon(happened: Callable[[], bool]) -> bool:
+    """True once it has: who was killed is cleaned up after by its keeper, at its own time."""
+    end = time.monotonic() + 20
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def keepers() -> dict[int, int]:
+    """The keepers that live, by the inode of the lock file they wait for."""
+    found = {}
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if comm.read_text() == "rtstone-keeper\n":
+                files = (comm.parent / "fd").iterdir()
+                locks = [f.stat().st_ino for f in files if ".lock" in str(f.readlink())]
+                found.update(dict.fromkeys(locks, int(comm.parent.name)))
+    return found
+
+
+def keeper_of(agent: subprocess.Popen[bytes]) -> int:
+    inode = (SHM / f"rtstone-{agent.pid}.lock").stat().st_ino
+    assert soon(lambda: inode in keepers())
+    return keepers()[inode]
+
+
 @realtime
 def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
     moments = random.Random(7)
@@ -292,8 +322,94 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
         for end in (r for r in answers if r["t"] == "end"):
             assert end["status"] == "ok"
             assert any(r["t"] == "result" and r["id"] == end["id"] for r in answers)
-        subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
-        assert not leftovers()
+        assert soon(lambda: not leftovers())
+
+
+def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() -> None:
+    agent = start()
+    assert agent.stdout
+    agent.stdout.readline()  # hello
+    lock = SHM / f"rtstone-{agent.pid}.lock"
+    keeper = keeper_of(agent)
+    os.kill(keeper, signal.SIGKILL)
+    agent.kill()
+    agent.communicate(timeout=10)
+    assert gone([keeper])
+    assert lock.exists()
+    subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("stop", ["bye", signal.SIGTERM, signal.SIGKILL])
+def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
+    agent = start()
+    assert agent.stdout
+    agent.stdout.readline()  # hello
+    keeper = keeper_of(agent)
+    assert keeper not in group_of(agent.pid)
+    fds = {str(fd.readlink()) for fd in Path(f"/proc/{keeper}/fd").iterdir()}
+    assert fds == {"/dev/null", f"/dev/shm/rtstone-{agent.pid}.lock"}
+    if isinstance(stop, signal.Signals):
+        agent.send_signal(stop)
+    agent.communicate(b"bye\n" if stop == "bye" else None, timeout=10)
+    assert gone([keeper])
+    assert not (SHM / f"rtstone-{agent.pid}.lock").exists()
+
+
+def test_a_case_that_nobody_listens_to_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    agent = subprocess.Popen(
+        [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert agent.stdin
+    assert agent.stdout
+    agent.stdin.write(b"load command run=sleep%2060\nprogress 100\n")
+    agent.stdin.write(b"case 1 dk.periodic samples=0 time=60000000000\n")
+    agent.stdin.flush()
+    while b'"progress"' not in agent.stdout.readline():
+        pass
+    assert list(tmp_path.iterdir())
+    family = group_of(agent.pid)
+    agent.stdout.close()
+    assert agent.wait(timeout=30) == 1
+    assert gone(family)
+    assert not list(tmp_path.iterdir())
+    assert not (SHM / f"rtstone-{agent.pid}.lock").exists()
+    agent.stdin.close()
+
+
+HOST = """
+import subprocess, sys
+agent = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE)
+agent.stdin.write(b"load command run=sleep%2060\\nprogress 20\\ncase 1 dk.periodic samples=0\\n")
+agent.stdin.flush()
+agent.wait()
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: Path) -> None:
+    moments = random.Random(seed)
+    hosts = []
+    for _ in range(8):
+        host = subprocess.Popen(
+            [sys.executable, "-c", HOST, AGENT], stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )  # fmt: skip
+        assert host.stdout
+        host.stdout.readline()  # hello
+        hosts.append((host, under_way(host.pid, 1)))
+    assert list(tmp_path.iterdir())
+    family = [pid for host, _ in hosts for pid in group_of(host.pid)]
+    locks = [SHM / f"rtstone-{agents[0]}.lock" for _, agents in hosts]
+    assert all(lock.exists() for lock in locks)
+    for host, _ in hosts:
+        time.sleep(0.1 * moments.random())
+        host.kill()
+        host.communicate(timeout=10)
+    assert gone(family)
+    assert soon(lambda: not list(tmp_path.iterdir()))
+    assert soon(lambda: not any(lock.exists() for lock in locks))
 
 
 def test_a_sweep_spares_an_agent_that_lives() -> None:

@@ -2,16 +2,21 @@
  * Names of kernel objects, and their removal after an agent that could not do it itself.
  *
  * An agent holds a lock on /dev/shm/rtstone-PID.lock for as long as it lives; the kernel lets go of
- * it however the agent ends.  An agent of the same user that gets the lock may remove what bears
- * that number, and the directory that is noted in the file.  Anybody can make files of these names:
- * nothing is believed or removed that does not belong to this user.
+ * it however the agent ends.  Who then gets the lock, the agent's keeper or the next agent of the
+ * same user, may remove what bears that number, and the directory that is noted in the file.
+ * Anybody can make files of these names: nothing is believed or removed that does not belong to
+ * this user.
  */
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "posix.h"
 
@@ -193,6 +198,69 @@ void posix_release_names(void)
     close(lock_fd);
     lock_fd = -1;
 }
+
+/* ---- the keeper -------------------------------------------------------------------------------
+ */
+
+/*
+ * Sleeps until the agent and all processes that it has forked have let go of the lock, and removes
+ * what they have left, if they have.
+ */
+static _Noreturn void keep(void)
+{
+    char path[64];
+    struct stat held, status;
+    lock_path(path, sizeof path, owner);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) || fstat(lock_fd, &held) || status.st_ino != held.st_ino)
+        _exit(1);
+    close(lock_fd);
+    lock_fd = -1;
+    while (flock(fd, LOCK_EX) && errno == EINTR)
+        ;
+    if (fstat(fd, &status) == 0 && status.st_nlink) {
+        posix_remove_noted(fd);
+        remove_objects(owner);
+    }
+    _exit(0);
+}
+
+/* Nothing of the agent's is held open, and nothing that ends the agent ends its keeper. */
+static void leave_agent(void)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        _exit(1);
+    setsid();
+    prctl(PR_SET_NAME, "rtstone-keeper");
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(null, fd);
+    syscall(SYS_close_range, 3, lock_fd - 1, 0);
+    syscall(SYS_close_range, lock_fd + 1, ~0u, 0);
+    (void)!chdir("/");
+}
+
+void posix_start_keeper(void)
+{
+    if (lock_fd < 3)
+        return;
+    pid_t between = fork(); /* so that the keeper is nobody's child */
+    if (between == 0) {
+        if (fork() == 0) {
+            leave_agent();
+            keep();
+        }
+        _exit(0);
+    }
+    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- what others have left --------------------------------------------------------------------
+ */
 
 /* The agent that a file is the lock of; -1: it is none. */
 static long pid_of_lock(const char *name)

@@ -51,6 +51,9 @@ bool posix_lock_memory(void);
  */
 bool posix_leave_cpus(const rts_case *c);
 
+/* True if nobody takes the agent's records any more. */
+bool posix_unheard(void);
+
 /* SIGTERM, SIGINT and SIGHUP ask the agent to stop; SIGCHLD is waited for. */
 void posix_set_signals(void);
 
@@ -94,6 +97,9 @@ void posix_object_name(char *name, size_t size, unsigned slot);
 int posix_object_key(unsigned slot); /* the same for System V objects */
 void posix_claim_names(void);
 void posix_release_names(void);
+
+/* Starts a process that removes what this agent leaves if it is killed. */
+void posix_start_keeper(void);
 unsigned posix_sweep(void);
 bool posix_remove_queue(key_t key);
 bool posix_remove_object(int dir, const char *name);
