@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import re
@@ -425,15 +426,131 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
     assert not lock.exists()
 
 
-def test_another_agent_at_work_is_seen() -> None:
-    other = start()
+MEANWHILE = "null samples=0 time=500000000"
+
+
+@contextlib.contextmanager
+def beside(*before: str | Path, at_work: bool = True) -> Iterator[subprocess.Popen[bytes]]:
+    """Another agent, that measures if it is at work."""
+    other = subprocess.Popen(
+        [*before, *([] if before else [AGENT])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        bufsize=0,
+    )  # fmt: skip
     try:
         assert other.stdout
         other.stdout.readline()  # hello
-        _, end = case("null samples=100")
-        assert end["evidence"]["others"] >= 1
+        if at_work:
+            send(other, "case 1 dk.periodic samples=0 time=60000000000")
+            under_way(other.pid)
+        else:
+            time.sleep(0.5)
+        yield other
     finally:
-        other.communicate(b"bye\n", timeout=10)
+        other.terminate()
+        other.communicate(timeout=20)
+
+
+def others_seen(command: str = MEANWHILE) -> int | None:
+    seen: int | None = case(command)[1]["evidence"]["others"]
+    return seen
+
+
+def test_another_agent_at_work_is_seen() -> None:
+    alone = others_seen()
+    assert alone is not None
+    with beside():
+        assert others_seen() == alone + 1
+    with beside(at_work=False):
+        assert others_seen() == alone
+
+
+@as_root
+def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> None:
+    def seen_by_nobody() -> int | None:
+        (end,) = unprivileged(copy, [f"case 1 {MEANWHILE}"], [])
+        seen: int | None = end["evidence"]["others"]
+        return seen
+
+    alone = others_seen()
+    assert alone is not None
+    assert seen_by_nobody() == alone
+    with beside():
+        assert seen_by_nobody() == alone + 1
+    with beside(*nobody(), copy):
+        assert others_seen() == alone + 1
+        assert seen_by_nobody() == alone + 1
+
+
+@as_root
+@pytest.mark.parametrize("whose", ["own", "a dead process's", "root's"])
+def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
+    """By a file of another user, on which a process of that user holds the lock."""
+    hold = "exec 9<>$0; flock 9; echo held; exec sleep 60"
+    begin = 'read path; exec setpriv --reuid=65534 --clear-groups sh -c "$0" $path'
+    holder = subprocess.Popen(
+        ["sh", "-c", begin, hold],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdin
+    assert holder.stdout
+    spins = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    pids = {"own": holder.pid, "a dead process's": (1 << 22) - 1, "root's": spins.pid}
+    lock = SHM / f"rtstone-{pids[whose]}.lock"
+    try:
+        alone = others_seen()
+        lock.touch(mode=0o600)
+        os.chown(lock, 65534, 65534)
+        holder.stdin.write(f"{lock}\n".encode())
+        holder.stdin.flush()
+        assert holder.stdout.readline() == b"held\n"
+        assert others_seen() == alone
+    finally:
+        lock.unlink()
+        spins.kill()
+        spins.wait()
+        holder.kill()
+        holder.communicate()
+
+
+@as_root
+def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
+    """It has got the number of an agent that was killed."""
+    spin = ["sh", "-c", "while :; do :; done"]
+    alone = others_seen()
+    first = subprocess.Popen(spin)
+    lock = SHM / f"rtstone-{first.pid}.lock"
+    try:
+        held = lock.open("w")
+        fcntl.flock(held, fcntl.LOCK_EX)  # or it would be swept
+        assert others_seen() == (alone or 0) + 1
+        time.sleep(2.5)
+        for _ in range(100):  # others make processes as well
+            first.kill()
+            first.wait()
+            Path("/proc/sys/kernel/ns_last_pid").write_text(str(int(lock.stem[8:]) - 1))
+            first = subprocess.Popen(spin)
+            if lock.stem == f"rtstone-{first.pid}":
+                break
+        assert lock.stem == f"rtstone-{first.pid}"
+        assert others_seen() is None  # somebody of ours holds the lock, but who?
+    finally:
+        lock.unlink(missing_ok=True)
+        held.close()
+        first.kill()
+        first.wait()
+
+
+@as_root
+def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -> None:
+    hidden = 'mount -t proc -o hidepid=2 none /proc && exec "$@"'
+    with beside():
+        done = subprocess.run(
+            ["unshare", "--mount", "--propagation=private", "sh", "-c", hidden, "sh",
+             *nobody(), copy],
+            input=f"case 1 {MEANWHILE}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=30,
+            check=True,
+        )  # fmt: skip
+    assert [r["evidence"]["others"] for r in records(done.stdout) if r["t"] == "end"] == [None]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

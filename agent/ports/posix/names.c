@@ -273,28 +273,36 @@ static long pid_of_lock(const char *name)
     return posix_number(&name, &pid) && !strcmp(name, ".lock") ? (long)pid : -1;
 }
 
-/* True if an agent whose lock file cannot be had holds it. */
-static bool is_locked(int shm, const char *name)
+int posix_other_locks(posix_lock *lock, int most)
 {
-    int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
-    if (fd >= 0)
-        close(fd);
-    return locked;
+    int shm, n = 0;
+    struct stat status;
+    DIR *dir = open_shm(&shm);
+    if (!dir)
+        return access(SHM, F_OK) ? 0 : -1;
+    for (struct dirent *e; (e = readdir(dir));) {
+        long number = pid_of_lock(e->d_name);
+        if (number < 0 || number == owner ||
+            fstatat(shm, e->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+            continue;
+        if (n < most)
+            lock[n] =
+                (posix_lock){number, (pid_t)(number % PID_LIMIT), status.st_uid, status.st_ctim};
+        n++;
+    }
+    closedir(dir);
+    return n;
 }
 
-unsigned posix_other_agents(void)
+bool posix_is_held(long number)
 {
-    int shm;
-    unsigned others = 0;
-    DIR *dir = open_shm(&shm);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        long pid = pid_of_lock(e->d_name);
-        others += pid >= 0 && pid != owner && is_locked(shm, e->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    return others;
+    char path[64];
+    lock_path(path, sizeof path, number);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
+    if (fd >= 0)
+        close(fd);
+    return held;
 }
 
 unsigned posix_sweep(void)
