@@ -761,6 +761,25 @@ def test_without_rights_programs_are_looked_after_as_well(copy: Path, kill: bool
     assert soon(lambda: not work_dirs(agent.pid))
 
 
+# its name in /proc/PID/stat has two lines
+TWO_LINES = (
+    r"""name=$(printf 'two\nlines'); cp $(which sleep) "$name"; setsid "./$name" 61 & """
+    "wait; sleep 62"
+)
+
+
+@as_root
+@beside
+def test_a_program_with_an_odd_name_is_ended_as_well(copy: Path) -> None:
+    agent = Agent(*nobody(), agent=copy)
+    agent.load(f"command run={text(TWO_LINES)}")
+    family = descendants(agent.pid)
+    names = [Path(f"/proc/{pid}/comm").read_text() for pid in family]
+    assert "two\nlines\n" in names
+    agent.bye()
+    assert gone(family)
+
+
 # ---- what it must not touch ------------------------------------------------------------------
 
 IN_OPEN = 0x20

@@ -50,7 +50,7 @@ static bool start_of(pid_t pid, double *start)
     long long number = 0;
     struct timespec now, up;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const char *rest = posix_read_line(path, line, sizeof line) ? strrchr(line, ')') : NULL;
+    const char *rest = posix_read_file(path, line, sizeof line) > 0 ? strrchr(line, ')') : NULL;
     if (!rest || strlen(rest) < sizeof ") S")
         return false;
     rest += 3;
