@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.speak import AGENT, records
 from tests.agent.test_loads import Agent, text
-from tests.agent.test_posix import as_root, copy, gone, nobody
+from tests.agent.test_posix import as_root, copy, gone, keeper_of, nobody
 
 __all__ = ["copy"]  # a fixture
 
@@ -316,15 +316,16 @@ def test_what_replaces_the_directory_meanwhile_stays(
 ) -> None:
     agent = Agent(env={**os.environ, "TMPDIR": str(public)})
     agent.load("command run=touch%20left;sleep%2060")
+    keeper = keeper_of(agent.process)
     (work,) = public.iterdir()
     work.rename(public / "moved")
     victim.rename(work)
     if kill:
         agent.process.kill()
         agent.process.communicate(timeout=10)
-        sweep()
     else:
         agent.bye()
+    assert gone([keeper])
     assert untouched(work)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import re
@@ -10,7 +11,9 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +276,34 @@ def gone(pids: list[int]) -> bool:
     return False
 
 
+def soon(happened: Callable[[], bool]) -> bool:
+    """True once it has: who was killed is cleaned up after by its keeper, at its own time."""
+    end = time.monotonic() + 20
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def keepers() -> dict[int, int]:
+    """The keepers that live, by the inode of the lock file they wait for."""
+    found = {}
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if comm.read_text() == "rtstone-keeper\n":
+                files = (comm.parent / "fd").iterdir()
+                locks = [f.stat().st_ino for f in files if ".lock" in str(f.readlink())]
+                found.update(dict.fromkeys(locks, int(comm.parent.name)))
+    return found
+
+
+def keeper_of(agent: subprocess.Popen[bytes]) -> int:
+    inode = (SHM / f"rtstone-{agent.pid}.lock").stat().st_ino
+    assert soon(lambda: inode in keepers())
+    return keepers()[inode]
+
+
 @realtime
 def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
     moments = random.Random(7)
@@ -292,8 +323,94 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
         for end in (r for r in answers if r["t"] == "end"):
             assert end["status"] == "ok"
             assert any(r["t"] == "result" and r["id"] == end["id"] for r in answers)
-        subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
-        assert not leftovers()
+        assert soon(lambda: not leftovers())
+
+
+def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() -> None:
+    agent = start()
+    assert agent.stdout
+    agent.stdout.readline()  # hello
+    lock = SHM / f"rtstone-{agent.pid}.lock"
+    keeper = keeper_of(agent)
+    os.kill(keeper, signal.SIGKILL)
+    agent.kill()
+    agent.communicate(timeout=10)
+    assert gone([keeper])
+    assert lock.exists()
+    subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("stop", ["bye", signal.SIGTERM, signal.SIGKILL])
+def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
+    agent = start()
+    assert agent.stdout
+    agent.stdout.readline()  # hello
+    keeper = keeper_of(agent)
+    assert keeper not in group_of(agent.pid)
+    fds = {str(fd.readlink()) for fd in Path(f"/proc/{keeper}/fd").iterdir()}
+    assert fds == {"/dev/null", f"/dev/shm/rtstone-{agent.pid}.lock"}
+    if isinstance(stop, signal.Signals):
+        agent.send_signal(stop)
+    agent.communicate(b"bye\n" if stop == "bye" else None, timeout=10)
+    assert gone([keeper])
+    assert not (SHM / f"rtstone-{agent.pid}.lock").exists()
+
+
+def test_a_case_that_nobody_listens_to_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    agent = subprocess.Popen(
+        [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert agent.stdin
+    assert agent.stdout
+    agent.stdin.write(b"load command run=sleep%2060\nprogress 100\n")
+    agent.stdin.write(b"case 1 dk.periodic samples=0 time=60000000000\n")
+    agent.stdin.flush()
+    while b'"progress"' not in agent.stdout.readline():
+        pass
+    assert list(tmp_path.iterdir())
+    family = group_of(agent.pid)
+    agent.stdout.close()
+    assert agent.wait(timeout=30) == 1
+    assert gone(family)
+    assert not list(tmp_path.iterdir())
+    assert not (SHM / f"rtstone-{agent.pid}.lock").exists()
+    agent.stdin.close()
+
+
+HOST = """
+import subprocess, sys
+agent = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE)
+agent.stdin.write(b"load command run=sleep%2060\\nprogress 20\\ncase 1 dk.periodic samples=0\\n")
+agent.stdin.flush()
+agent.wait()
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: Path) -> None:
+    moments = random.Random(seed)
+    hosts = []
+    for _ in range(8):
+        host = subprocess.Popen(
+            [sys.executable, "-c", HOST, AGENT], stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )  # fmt: skip
+        assert host.stdout
+        host.stdout.readline()  # hello
+        hosts.append((host, under_way(host.pid, 1)))
+    assert list(tmp_path.iterdir())
+    family = [pid for host, _ in hosts for pid in group_of(host.pid)]
+    locks = [SHM / f"rtstone-{agents[0]}.lock" for _, agents in hosts]
+    assert all(lock.exists() for lock in locks)
+    for host, _ in hosts:
+        time.sleep(0.1 * moments.random())
+        host.kill()
+        host.communicate(timeout=10)
+    assert gone(family)
+    assert soon(lambda: not list(tmp_path.iterdir()))
+    assert soon(lambda: not any(lock.exists() for lock in locks))
 
 
 def test_a_sweep_spares_an_agent_that_lives() -> None:
@@ -309,15 +426,131 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
     assert not lock.exists()
 
 
-def test_another_agent_at_work_is_seen() -> None:
-    other = start()
+MEANWHILE = "null samples=0 time=500000000"
+
+
+@contextlib.contextmanager
+def beside(*before: str | Path, at_work: bool = True) -> Iterator[subprocess.Popen[bytes]]:
+    """Another agent, that measures if it is at work."""
+    other = subprocess.Popen(
+        [*before, *([] if before else [AGENT])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        bufsize=0,
+    )  # fmt: skip
     try:
         assert other.stdout
         other.stdout.readline()  # hello
-        _, end = case("null samples=100")
-        assert end["evidence"]["others"] >= 1
+        if at_work:
+            send(other, "case 1 dk.periodic samples=0 time=60000000000")
+            under_way(other.pid)
+        else:
+            time.sleep(0.5)
+        yield other
     finally:
-        other.communicate(b"bye\n", timeout=10)
+        other.terminate()
+        other.communicate(timeout=20)
+
+
+def others_seen(command: str = MEANWHILE) -> int | None:
+    seen: int | None = case(command)[1]["evidence"]["others"]
+    return seen
+
+
+def test_another_agent_at_work_is_seen() -> None:
+    alone = others_seen()
+    assert alone is not None
+    with beside():
+        assert others_seen() == alone + 1
+    with beside(at_work=False):
+        assert others_seen() == alone
+
+
+@as_root
+def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> None:
+    def seen_by_nobody() -> int | None:
+        (end,) = unprivileged(copy, [f"case 1 {MEANWHILE}"], [])
+        seen: int | None = end["evidence"]["others"]
+        return seen
+
+    alone = others_seen()
+    assert alone is not None
+    assert seen_by_nobody() == alone
+    with beside():
+        assert seen_by_nobody() == alone + 1
+    with beside(*nobody(), copy):
+        assert others_seen() == alone + 1
+        assert seen_by_nobody() == alone + 1
+
+
+@as_root
+@pytest.mark.parametrize("whose", ["own", "a dead process's", "root's"])
+def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
+    """By a file of another user, on which a process of that user holds the lock."""
+    hold = "exec 9<>$0; flock 9; echo held; exec sleep 60"
+    begin = 'read path; exec setpriv --reuid=65534 --clear-groups sh -c "$0" $path'
+    holder = subprocess.Popen(
+        ["sh", "-c", begin, hold],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdin
+    assert holder.stdout
+    spins = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    pids = {"own": holder.pid, "a dead process's": (1 << 22) - 1, "root's": spins.pid}
+    lock = SHM / f"rtstone-{pids[whose]}.lock"
+    try:
+        alone = others_seen()
+        lock.touch(mode=0o600)
+        os.chown(lock, 65534, 65534)
+        holder.stdin.write(f"{lock}\n".encode())
+        holder.stdin.flush()
+        assert holder.stdout.readline() == b"held\n"
+        assert others_seen() == alone
+    finally:
+        lock.unlink()
+        spins.kill()
+        spins.wait()
+        holder.kill()
+        holder.communicate()
+
+
+@as_root
+def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
+    """It has got the number of an agent that was killed."""
+    spin = ["sh", "-c", "while :; do :; done"]
+    alone = others_seen()
+    first = subprocess.Popen(spin)
+    lock = SHM / f"rtstone-{first.pid}.lock"
+    try:
+        held = lock.open("w")
+        fcntl.flock(held, fcntl.LOCK_EX)  # or it would be swept
+        assert others_seen() == (alone or 0) + 1
+        time.sleep(2.5)
+        for _ in range(100):  # others make processes as well
+            first.kill()
+            first.wait()
+            Path("/proc/sys/kernel/ns_last_pid").write_text(str(int(lock.stem[8:]) - 1))
+            first = subprocess.Popen(spin)
+            if lock.stem == f"rtstone-{first.pid}":
+                break
+        assert lock.stem == f"rtstone-{first.pid}"
+        assert others_seen() is None  # somebody of ours holds the lock, but who?
+    finally:
+        lock.unlink(missing_ok=True)
+        held.close()
+        first.kill()
+        first.wait()
+
+
+@as_root
+def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -> None:
+    hidden = 'mount -t proc -o hidepid=2 none /proc && exec "$@"'
+    with beside():
+        done = subprocess.run(
+            ["unshare", "--mount", "--propagation=private", "sh", "-c", hidden, "sh",
+             *nobody(), copy],
+            input=f"case 1 {MEANWHILE}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=30,
+            check=True,
+        )  # fmt: skip
+    assert [r["evidence"]["others"] for r in records(done.stdout) if r["t"] == "end"] == [None]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

@@ -12,15 +12,18 @@
 
 static char out[65536];
 static size_t out_used;
+static volatile sig_atomic_t stopped;
+static bool unheard; /* nobody listens any more */
 
 static void write_out(void)
 {
-    for (size_t done = 0; done < out_used;) {
+    for (size_t done = 0; done < out_used && !unheard;) {
         ssize_t n = write(STDOUT_FILENO, out + done, out_used - done);
-        if (n < 0 && errno != EINTR)
-            _exit(1); /* nobody listens any more */
+        unheard = n < 0 && errno != EINTR;
         done += n > 0 ? (size_t)n : 0;
     }
+    if (unheard)
+        stopped = 1; /* it ends as if it were told to: what it has made has to go */
     out_used = 0;
 }
 
@@ -61,12 +64,15 @@ int rts_port_getline(char *line, size_t size)
 
 /* ---- signals ----------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stopped;
-
 static void on_stop(int signal)
 {
     (void)signal;
     stopped = 1;
+}
+
+bool posix_unheard(void)
+{
+    return unheard;
 }
 
 bool rts_port_stopped(void)

@@ -19,9 +19,9 @@ static bool read_process(pid_t pid, posix_process *p)
     char path[32], line[512];
     long long number[CHILDREN_SYSTEM + 1];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (!posix_read_line(path, line, sizeof line))
+    if (posix_read_file(path, line, sizeof line) < 0)
         return false;
-    const char *rest = strrchr(line, ')'); /* the name before it may hold anything */
+    const char *rest = strrchr(line, ')'); /* the name before it may hold anything, also lines */
     if (!rest || strlen(rest) < sizeof ") S")
         return false;
     p->state = rest[2];

@@ -266,7 +266,7 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     pthread_t thread;
     int go;
     c->evidence.shared = !posix_leave_cpus(c);
-    c->evidence.others = posix_other_agents();
+    posix_others_start();
     watch w = {.c = c, .child = start_child(c, run, &go)};
     if (w.child < 0) {
         snprintf(why, size, "no process for it: %s", strerror(errno));
@@ -285,8 +285,6 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
     sem_post(&w.over);
     pthread_join(thread, NULL);
-    int64_t others = posix_other_agents();
-    if (others > c->evidence.others)
-        c->evidence.others = others;
+    c->evidence.others = posix_others_at_work();
     return explain(status, &w, why, size) ? -1 : 0;
 }

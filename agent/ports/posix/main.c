@@ -17,8 +17,8 @@ static int usage(const char *word)
 
 int main(int argc, char **argv)
 {
-    bool list = false, sweep = false;
-    if (getpid() == 1) { /* whose arguments are the kernel's */
+    bool list = false, sweep = false, guest = getpid() == 1;
+    if (guest) { /* whose arguments are the kernel's */
         posix_init();
         argc = 1;
     }
@@ -44,8 +44,10 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without a host has nothing to do */
     posix_set_signals();
     posix_claim_names();
+    if (!guest) /* with which all it has is gone */
+        posix_start_keeper();
     posix_hold_idle();
     int status = rts_agent_serve();
     posix_release_names();
-    return status;
+    return posix_unheard() ? 1 : status;
 }

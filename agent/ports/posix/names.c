@@ -2,18 +2,23 @@
  * Names of kernel objects, and their removal after an agent that could not do it itself.
  *
  * An agent holds a lock on /dev/shm/rtstone-PID.lock for as long as it lives; the kernel lets go of
- * it however the agent ends.  An agent of the same user that gets the lock may remove what bears
- * that number, and the directory that is noted in the file.  Anybody can make files of these names:
- * nothing is believed or removed that does not belong to this user.
+ * it however the agent ends.  Who then gets the lock, the agent's keeper or the next agent of the
+ * same user, may remove what bears that number, and the directory that is noted in the file.
+ * Anybody can make files of these names: nothing is believed or removed that does not belong to
+ * this user.
  */
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "posix.h"
 
@@ -227,6 +232,69 @@ void posix_release_names(void)
     lock_fd = -1;
 }
 
+/* ---- the keeper -------------------------------------------------------------------------------
+ */
+
+/*
+ * Sleeps until the agent and all processes that it has forked have let go of the lock, and removes
+ * what they have left, if they have.
+ */
+static _Noreturn void keep(void)
+{
+    char path[64];
+    struct stat held, status;
+    lock_path(path, sizeof path, owner);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) || fstat(lock_fd, &held) || status.st_ino != held.st_ino)
+        _exit(1);
+    close(lock_fd);
+    lock_fd = -1;
+    while (flock(fd, LOCK_EX) && errno == EINTR)
+        ;
+    if (fstat(fd, &status) == 0 && status.st_nlink) {
+        posix_remove_noted(fd);
+        remove_objects(owner);
+    }
+    _exit(0);
+}
+
+/* Nothing of the agent's is held open, and nothing that ends the agent ends its keeper. */
+static void leave_agent(void)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        _exit(1);
+    setsid();
+    prctl(PR_SET_NAME, "rtstone-keeper");
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(null, fd);
+    syscall(SYS_close_range, 3, lock_fd - 1, 0);
+    syscall(SYS_close_range, lock_fd + 1, ~0u, 0);
+    (void)!chdir("/");
+}
+
+void posix_start_keeper(void)
+{
+    if (lock_fd < 3)
+        return;
+    pid_t between = fork(); /* so that the keeper is nobody's child */
+    if (between == 0) {
+        if (fork() == 0) {
+            leave_agent();
+            keep();
+        }
+        _exit(0);
+    }
+    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- what others have left --------------------------------------------------------------------
+ */
+
 /* The agent that a file is the lock of; -1: it is none. */
 static long pid_of_lock(const char *name)
 {
@@ -238,28 +306,36 @@ static long pid_of_lock(const char *name)
     return posix_number(&name, &pid) && !strcmp(name, ".lock") ? (long)pid : -1;
 }
 
-/* True if an agent whose lock file cannot be had holds it. */
-static bool is_locked(int shm, const char *name)
+int posix_other_locks(posix_lock *lock, int most)
 {
-    int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
-    if (fd >= 0)
-        close(fd);
-    return locked;
+    int shm, n = 0;
+    struct stat status;
+    DIR *dir = open_shm(&shm);
+    if (!dir)
+        return access(SHM, F_OK) ? 0 : -1;
+    for (struct dirent *e; (e = readdir(dir));) {
+        long number = pid_of_lock(e->d_name);
+        if (number < 0 || number == owner ||
+            fstatat(shm, e->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+            continue;
+        if (n < most)
+            lock[n] =
+                (posix_lock){number, (pid_t)(number % PID_LIMIT), status.st_uid, status.st_ctim};
+        n++;
+    }
+    closedir(dir);
+    return n;
 }
 
-unsigned posix_other_agents(void)
+bool posix_is_held(long number)
 {
-    int shm;
-    unsigned others = 0;
-    DIR *dir = open_shm(&shm);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        long pid = pid_of_lock(e->d_name);
-        others += pid >= 0 && pid != owner && is_locked(shm, e->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    return others;
+    char path[64];
+    lock_path(path, sizeof path, number);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
+    if (fd >= 0)
+        close(fd);
+    return held;
 }
 
 unsigned posix_sweep(void)

@@ -54,6 +54,9 @@ bool posix_lock_memory(void);
  */
 bool posix_leave_cpus(const rts_case *c);
 
+/* True if nobody takes the agent's records any more. */
+bool posix_unheard(void);
+
 /* SIGTERM, SIGINT and SIGHUP ask the agent to stop; SIGCHLD is waited for. */
 void posix_set_signals(void);
 
@@ -101,13 +104,29 @@ unsigned posix_remove_system_v(long number);
 
 void posix_claim_names(void);
 void posix_release_names(void);
+
+/* Starts a process that removes what this agent leaves if it is killed. */
+void posix_start_keeper(void);
 unsigned posix_sweep(void);
 bool posix_remove_queue(key_t key);
 bool posix_remove_object(int dir, const char *name);
 int posix_lock_file(void); /* what tells agents that this one lives; -1: there is none */
 
-/* How many other agents live on this machine. */
-unsigned posix_other_agents(void);
+/* A lock file of another agent, or what somebody wants to be taken for one. */
+typedef struct posix_lock {
+    long number;
+    pid_t pid; /* that it should be of */
+    uid_t user;
+    struct timespec made; /* or last written to */
+} posix_lock;
+
+/* The lock files there are, `most` of them; how many there are, or -1: they are not to be seen. */
+int posix_other_locks(posix_lock *lock, int most);
+bool posix_is_held(long number); /* one of this user's */
+
+/* How many other agents have been at work since posix_others_start(); -1: that is not known. */
+void posix_others_start(void);
+int64_t posix_others_at_work(void);
 
 /* The number that the names of this agent's objects bear. */
 long posix_owner(void);
