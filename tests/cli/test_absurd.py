@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,39 @@ def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str
             told.unlink()
             pytest.fail(f"{words}\n{text}")
         assert done.status in {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"n": 0, "histogram": [], "corrected": None},
+        {"blocks": {"samples": 64, "max": []}, "trace": {"width_s": 1, "rows": []},
+         "batches": {"n": [], "mean": [], "above": {}}},
+        {"min": None, "max": None, "n": 2**63 - 1, "overflow": 2**63 - 1},
+        {"histogram": [[5.0, 0]], "min": None, "max": None},
+        {"n": 10, "batches": {"n": [1] * 10, "mean": [0.0] * 10, "above": {"p50": [5] * 10}}},
+    ],
+)  # fmt: skip
+def test_no_contradiction_ends_in_a_traceback(
+    cli: Cli, home: Path, tmp_path: Path, members: dict[str, Any]
+) -> None:
+    odd = msgspec.json.decode(msgspec.json.encode(SOUND))
+    odd["results"] = [result | members for result in odd["results"]]
+    read(cli, home, tmp_path, odd, COMMANDS)
+
+
+def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -> None:
+    put(home, "sound", SOUND)
+    for column in ("created", "target", "status", "benches"):
+        cli("list", "runs")
+        with closing(sqlite3.connect(home / "index.db")) as database:
+            database.execute(f"UPDATE runs SET {column} = NULL")
+            database.commit()
+        done = cli("list", "runs")
+        assert (done.status, "sound" in done.out, "2026-11-21" in done.out) == (0, True, True)
+    put(home, "odd", msgspec.to_builtins(SOUND) | {"created": "now"})
+    done = cli("list", "runs", "--since", "2020-01-01")
+    assert (done.status, "sound" in done.out, "odd" in done.out) == (0, True, False)
 
 
 @pytest.mark.parametrize(
