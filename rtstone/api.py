@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from rtstone.alone import alone
 from rtstone.errors import Inconclusive, Interrupted, Unfit, UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.measure import Listener, measure, measured_cpus
@@ -222,6 +223,8 @@ def run(
 ) -> Measured:
     """Measures one case and keeps the run where `rtstone list runs` finds it.
 
+    Programs of one user that measure on this machine wait for each other.
+
     ``time`` and ``params`` are written as for `rtstone run` (``period="1ms"``; bare times are
     seconds), or as a quantity (``period=rtstone.ms(1)``).  Raises RtstoneError: UsageError for what
     cannot be asked (a quantity of another kind, a part of a ns), Unfit for what the target cannot
@@ -234,6 +237,7 @@ def run(
         asked = suite.Asked(_texts(params), _written(time), None, (load,))
         command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
         try:
+            stack.enter_context(alone(interrupt))
             place, plan = planned(Wish([bench], target, asked, command), interrupt)
         except Interrupted:
             raise KeyboardInterrupt from None

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from rtstone.model.check import Gate
     from rtstone.model.documents import Run
 
-_BEFORE = pytest.StashKey[int]()  # measured before the test began
+_BEFORE = pytest.StashKey[int]()  # measured before the test began, its fixtures included
+_TOLD = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
 _CHECKED = pytest.StashKey["Checked"]()
+_SHARED = pytest.StashKey[dict[tuple[str, object], "list[Measured]"]]()  # by fixtures: name, scope
+_WORKERS = pytest.StashKey[list[dict[str, list[str]]]]()  # entries of the budget: all, and used
+_OUTPUT = "rtstone_budget"  # where a worker of pytest-xdist puts them
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,9 +65,9 @@ class Checked:
         return check(run, part, self.baselines) if part.entries else None
 
     @property
-    def unused(self) -> list[str]:
-        """The places of entries that nothing was held against."""
-        return [e.where for e in self.budget.entries if e.where not in self.used]
+    def places(self) -> list[str]:
+        """Those of all entries."""
+        return [entry.where for entry in self.budget.entries]
 
 
 class Runner:
@@ -104,10 +108,21 @@ def rtstone_run(request: pytest.FixtureRequest) -> Runner:
     return Runner(config.getoption("--rtstone-target"), config.stash.get(_CHECKED, None))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skips a test whose fixtures found the target unfit, if so asked."""
+    item.stash[_BEFORE] = _made()
+    item.stash[_TOLD] = set()
+    return (yield from _skipping(item))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Skips a test whose target is not fit for it, if so asked."""
-    item.stash[_BEFORE] = _made()
+    return (yield from _skipping(item))
+
+
+def _skipping(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
@@ -117,16 +132,30 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """Takes note of what a fixture measures: it concerns all tests that use it."""
+    before = _made()
+    try:
+        return (yield)
+    finally:
+        if made := _made() - before:
+            shared = request.config.stash.setdefault(_SHARED, {})
+            shared[fixturedef.argname, request.node] = _latest(made)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Adds to the report of a test the ids of its runs; if it failed, what they showed."""
     report = yield
-    if call.when != "call":
-        return report
-    made = _made() - item.stash.get(_BEFORE, 0)
-    for measured in _latest(made):
-        item.user_properties.append(("rtstone run", measured.run.run_id))
+    told = item.stash.setdefault(_TOLD, set())
+    for measured in _of_test(item):
+        if measured.run.run_id not in told:
+            told.add(measured.run.run_id)
+            item.user_properties.append(("rtstone run", measured.run.run_id))
         if report.failed:
             from rtstone.report.excerpt import excerpt
 
@@ -137,13 +166,42 @@ def pytest_runtest_makereport(
     return report
 
 
+def _of_test(item: pytest.Item) -> list[Measured]:
+    """What a test has measured, and before that its fixtures, be it for another test."""
+    names, scopes = getattr(item, "fixturenames", ()), item.listchain()
+    shared = item.config.stash.get(_SHARED, {})
+    found = [m for (name, node), made in shared.items() if name in names and node in scopes
+             for m in made]  # fmt: skip
+    own = _latest(_made() - item.stash.get(_BEFORE, _made()))
+    return list({id(measured): measured for measured in [*found, *own]}.values())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Has a worker of pytest-xdist tell which entries of the budget it needed."""
+    checked = session.config.stash.get(_CHECKED, None)
+    output = getattr(session.config, "workeroutput", None)
+    if checked is not None and output is not None:
+        output[_OUTPUT] = {"all": checked.places, "used": sorted(checked.used)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes what a worker told at its end."""
+    if told := getattr(node, "workeroutput", {}).get(_OUTPUT):
+        node.config.stash.setdefault(_WORKERS, []).append(told)
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Tells of entries of the budget that no test has measured: they may be typing errors."""
-    checked = config.stash.get(_CHECKED, None)
-    for where in checked.unused if checked else []:
-        terminalreporter.write_line(f"rtstone: nothing was measured for {where}", yellow=True)
+    told: list[dict[str, list[str]]] = config.stash.get(_WORKERS, []).copy()
+    if checked := config.stash.get(_CHECKED, None):
+        told.append({"all": checked.places, "used": sorted(checked.used)})
+    used = {where for one in told for where in one["used"]}
+    for where in dict.fromkeys(where for one in told for where in one["all"]):
+        if where not in used:
+            terminalreporter.write_line(f"rtstone: nothing was measured for {where}", yellow=True)
 
 
 def _unfit(error: Exception) -> bool:

@@ -594,11 +594,16 @@ def _slopes(plan: Plan, results: list[Result]) -> list[Slope]:
     groups: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         over = plan.benches[result.bench].slope_over
-        if over and result.status == "ok" and result.mean is not None and over in result.params:
+        if over and result.status == "ok" and result.mean is not None and _number(result, over):
             rest = sorted((k, str(v)) for k, v in result.params.items() if k != over)
             groups[f"{result.bench} {rest} {result.load} {result.series}"].append(result)
     slopes = (_slope(plan, group) for group in groups.values())
     return [found for found in slopes if found]
+
+
+def _number(result: Result, param: str) -> bool:
+    """True if a parameter is one, whatever the table of its bench says."""
+    return type(result.params.get(param)) in (int, float)
 
 
 def _slope(plan: Plan, group: list[Result]) -> Slope | None:

@@ -7,45 +7,56 @@ changes ``SCHEMA``.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from rtstone.wire.records import Bench, Facts, Loaded, Rate
+from rtstone.wire import records
+from rtstone.wire.records import (
+    Bench,
+    Facts,
+    Loaded,
+    Natural,
+    Number,
+    Positive,
+    Rate,
+    Whole,
+    Width,
+)
 
 SCHEMA = "rtstone.run/1"
 
+Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
-Value = str | int | float | bool | list[Any] | None
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A single number of a case that is not a distribution."""
 
-    value: float | int | None
+    value: Number | Whole | None
     unit: str
 
 
 class Worst(msgspec.Struct, frozen=True, kw_only=True):
     """One of the largest samples: net value, its index, seconds since the section began."""
 
-    value: float
-    index: int
-    at_s: float
+    value: Number
+    index: Natural
+    at_s: Number
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """Extremes over time: rows of (start in s, n, min, mean, max), net; windows of width_s."""
 
-    width_s: float
-    rows: list[tuple[float, int, float, float, float]]
+    width_s: Width
+    rows: list[tuple[Number, Natural, Number, Number, Number]]
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     """Maxima, net, of successive blocks of equally many samples (for extreme-value analysis)."""
 
-    samples: int
-    max: list[float]
+    samples: Positive
+    max: list[Number]
 
 
 class Batches(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +66,14 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
     to a percentile of the whole series, for each percentile that there are samples for.
     """
 
-    n: list[int]
-    mean: list[float]
-    above: dict[str, list[int]]
+    n: list[Positive]
+    mean: list[Number]
+    above: dict[str, list[Natural]]
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.n), len(self.mean), *map(len, self.above.values())}
+        if len(lengths) > 1:
+            raise ValueError("not as many numbers as there are batches")
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,11 +82,11 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     ``section_s``: how long it measured; ``ended``: which of its limits ended it.
     """
 
-    n: int
-    warmup: int
-    section_s: float | None
+    n: Natural
+    warmup: Natural
+    section_s: Number | None
     ended: str | None
-    width: float | None
+    width: Number | None
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,26 +97,26 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     statistic: str
-    asked: float
-    width: float | None
-    time_s: float
+    asked: Number
+    width: Number | None
+    time_s: Number
     rounds: list[Round]
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
 
-    n: int
-    min: float | None
-    mean: float | None
-    sd: float | None
-    p50: float | None
-    p90: float | None
-    p99: float | None
-    p999: float | None
-    p9999: float | None
-    max: float | None
-    histogram: list[tuple[float, int]]
+    n: Natural
+    min: Number | None
+    mean: Number | None
+    sd: Number | None
+    p50: Number | None
+    p90: Number | None
+    p99: Number | None
+    p999: Number | None
+    p9999: Number | None
+    max: Number | None
+    histogram: list[tuple[Number, Natural]]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +129,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     "time", "rounds" (so many that it will not get there) or "stopped".
     """
 
-    case: int
+    case: Natural
     bench: str
     params: dict[str, Value]
     load: str
@@ -122,26 +138,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     reason: str | None = None
     unit: str = "ns"
-    n: int = 0
-    warmup: int = 0
-    batch: int = 1
-    min: float | None = None
-    mean: float | None = None
-    sd: float | None = None
-    p50: float | None = None
-    p90: float | None = None
-    p99: float | None = None
-    p999: float | None = None
-    p9999: float | None = None
-    max: float | None = None
-    raw_min: float | None = None
-    raw_max: float | None = None
-    ci95: dict[str, tuple[float, float] | None] = {}
-    histogram: list[tuple[float, int]] = []
+    n: Natural = 0
+    warmup: Natural = 0
+    batch: Positive = 1
+    min: Number | None = None
+    mean: Number | None = None
+    sd: Number | None = None
+    p50: Number | None = None
+    p90: Number | None = None
+    p99: Number | None = None
+    p999: Number | None = None
+    p9999: Number | None = None
+    max: Number | None = None
+    raw_min: Number | None = None
+    raw_max: Number | None = None
+    ci95: dict[str, tuple[Number, Number] | None] = {}
+    histogram: list[tuple[Number, Natural]] = []
     worst: list[Worst] = []
-    negative: int = 0
-    overflow: int = 0
-    missed: int | None = None
+    negative: Natural = 0
+    overflow: Natural = 0
+    missed: Natural | None = None
     corrected: Distribution | None = None
     trace: Trace | None = None
     blocks: Blocks | None = None
@@ -171,9 +187,9 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     over: str
     params: dict[str, Value]
-    points: list[tuple[float, float]]
-    slope: float
-    ci95: tuple[float, float]
+    points: list[tuple[Number, Number]]
+    slope: Number
+    ci95: tuple[Number, Number]
     unit: str
     constant: bool
 
@@ -182,9 +198,9 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """The clock that took the stamps; ``overhead_ns`` is what two consecutive reads cost."""
 
     source: str
-    hz: int
-    resolution_ns: float
-    overhead_ns: float
+    hz: Positive
+    resolution_ns: Number
+    overhead_ns: Number
     unit: str = "ns"
 
 
@@ -221,7 +237,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     side: Literal["A", "B"]
-    pair: int
+    pair: Positive
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,5 +259,5 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     loads: list[Loaded] = []  # that were started, in order, with their parameters and parts
     benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
     notes: list[str] = []
-    duration_s: float | None = None
+    duration_s: Number | None = None
     turn: Turn | None = None

@@ -18,6 +18,7 @@ from rtstone.stats.estimates import Estimate, estimate
 from rtstone.stats.gate import CENSORED, UNMADE, along, span, whole
 from rtstone.wire.records import Bench
 
+_FINEST = -9  # power of ten of the smallest unit, below which nothing is told apart
 _TAILS = ("p99", "p90", "p50")  # the highest that n allows is limited
 _UNITS = {
     "ns": [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
@@ -197,8 +198,9 @@ def _rounded(value: float, unit: str) -> str:
     name, factor = next((step for step in scale if abs(value) >= step[1]), scale[-1])
     if value == 0:
         return f"0{name}"
-    step = 10.0 ** (math.floor(math.log10(abs(value) / factor)) - 2)
-    return f"{math.ceil(value / factor / step - 1e-9) * step:.9g}{name}"
+    step = 10.0 ** max(math.floor(math.log10(abs(value) / factor)) - 2, _FINEST)
+    steps = math.ceil(value / factor / step - 1e-9)
+    return f"{(max(steps, 1) if value > 0 else steps) * step:.9g}{name}"
 
 
 def _comment(text: str) -> str:

@@ -110,8 +110,8 @@ def curve(pairs: list[tuple[float, int]]) -> list[float]:
     value = pairs[0][0]
     for step in steps:
         below = total * (1 - 10**-step)
-        while running <= below:
-            value, n = next(at)
+        while running <= below and (following := next(at, None)):  # sums of floats may miss the end
+            value, n = following
             running += n
         values.append(short(value))
     return [*values, short(pairs[-1][0])]

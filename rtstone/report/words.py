@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from rtstone.model import benches
 from rtstone.model.documents import Result, Run, Slope, Value
@@ -99,7 +99,7 @@ def words(value: Value) -> str:
     if isinstance(value, int | float):
         return plain(value)
     if isinstance(value, list):
-        return ", ".join(words(item) for item in value) or "none"
+        return ", ".join(words(cast(Value, item)) for item in value) or "none"
     return value
 
 

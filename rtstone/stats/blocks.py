@@ -10,14 +10,14 @@ from rtstone.model.documents import Blocks, Result
 def joined(results: Sequence[Result]) -> Blocks:
     """The maxima of all results, one after the other, in blocks of one size."""
     parts = [_whole(result, result.blocks) for result in results if result.blocks]
-    size = max(part.samples for part in parts)
+    size = max((part.samples for part in parts), default=1)
     values = [value for part in parts for value in merged(part, size // part.samples).max]
     return Blocks(samples=size, max=values)
 
 
 def _whole(result: Result, blocks: Blocks) -> Blocks:
     """With the block that the end of the measurement cut short, if it holds the maximum."""
-    if result.max is None or result.max <= max(blocks.max):
+    if result.max is None or (blocks.max and result.max <= max(blocks.max)):
         return blocks
     return Blocks(samples=blocks.samples, max=[*blocks.max, result.max])
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import ceil, inf, nextafter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from msgspec import structs
 
@@ -391,7 +391,7 @@ def _one(name: str, values: list[Value]) -> Value:
         if len(numbers) < len(values):
             return None
         return sum(numbers) if name in _SUMMED else max(numbers)
-    return values[0] if all(value == values[0] for value in values) else list(values)
+    return values[0] if all(value == values[0] for value in values) else cast(Value, list(values))
 
 
 def _rates(rounds: Rounds) -> list[Rate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, hypot, sqrt
+from math import ceil, hypot, isfinite, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
@@ -71,4 +71,5 @@ def samples_missing(observed: Span, allowed: Span, n: int) -> int | None:
     fixed = allowed.high - allowed.value if beyond else allowed.value - allowed.low
     if excess**2 <= fixed**2 or not own:
         return None
-    return max(1, ceil(n * (own**2 / (excess**2 - fixed**2) - 1)))
+    times = own**2 / (excess**2 - fixed**2)
+    return max(1, ceil(n * (times - 1))) if isfinite(times) else None

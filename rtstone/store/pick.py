@@ -50,7 +50,7 @@ def pick(entries: list[Entry], wish: Wish, now: datetime | None = None) -> list[
         tests.append(lambda entry: entry.status == wish.status)
     if wish.since is not None:
         moment = _moment(wish.since, now or datetime.now(UTC))
-        tests.append(lambda entry: _created(entry) >= moment)
+        tests.append(lambda entry: _begun(entry) >= moment)
     found = [entry for entry in entries if all(test(entry) for test in tests)]
     return found if wish.last is None else found[max(len(found) - wish.last, 0) :]
 
@@ -90,8 +90,8 @@ def _benches(entry: Entry) -> set[str]:
     return {*ids, *(bench.partition(".")[0] for bench in ids)}
 
 
-def _created(entry: Entry) -> datetime:
-    """When it was made; long ago if it does not say."""
+def _begun(entry: Entry) -> datetime:
+    """When it began; what tells no time is older than all others."""
     try:
         return datetime.fromisoformat(entry.created).astimezone()
     except (ValueError, OverflowError):

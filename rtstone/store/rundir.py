@@ -26,6 +26,7 @@ from msgspec import structs
 from rtstone.errors import StoreError, UsageError
 from rtstone.model.documents import SCHEMA, Run
 from rtstone.model.plan import Plan
+from rtstone.model.sound import check_sound
 from rtstone.printable import parsed
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
@@ -277,7 +278,10 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
         if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
             raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
         with _uncollected():
-            return parsed(data, kind)
+            found = parsed(data, kind)
+        if isinstance(found, Run):
+            check_sound(found)
+        return found
     except UNREADABLE as error:
         again = "; without it the document is made from the logs" if path.name == RUN else ""
         raise UsageError(f"not a readable {path.name}, {path}: {error}{again}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -12,10 +12,20 @@ VERSION = 1
 
 # What arithmetic is done with must be sane even where a checksum fits; a record that breaks these
 # bounds is malformed.
-Positive = Annotated[int, msgspec.Meta(gt=0)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
+_MOST = (1 << 63) - 1
+Whole = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
+Natural = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+Positive = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
+Number = Annotated[float, msgspec.Meta(ge=-1e60, le=1e60)]  # whose squares can be added up
+Width = Annotated[float, msgspec.Meta(gt=0, le=1e60)]
+
+# What parameters, conditions and evidence may be: nothing has members of its own.  What is a list
+# in one round of a case is a list of lists where the rounds differ.
+Item = str | Whole | Number | bool | None
+Value = str | Whole | Number | bool | list[Item | list[Item]] | None
 
 Buckets = list[tuple[Natural, Natural]]
+_Sum = Annotated[int, msgspec.Meta(ge=0)]  # of values, which may need more than 64 bits
 
 _BITS = 16  # the finest histogram that is believed in
 _WIDTH = 64  # of a value, in bits; sums have twice as many
@@ -42,9 +52,9 @@ class Param(msgspec.Struct, frozen=True):
     name: str
     type: str
     unit: str | None = None
-    default: int | float | str | bool | None = None
-    min: int | float | None = None
-    max: int | float | None = None
+    default: Whole | Number | str | bool | None = None
+    min: Whole | Number | None = None
+    max: Whole | Number | None = None
     choices: list[str] | None = None
     help: str = ""
 
@@ -86,15 +96,15 @@ class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
 
     source: str
     hz: Positive
-    granule: int
-    overhead: int
+    granule: Whole
+    overhead: Whole
     unit: str = "ns"
 
 
 class Conditions(msgspec.Struct, frozen=True, tag_field="t", tag="conditions"):
     """What the target found out about itself."""
 
-    values: dict[str, Any]
+    values: dict[str, Value]
 
 
 class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
@@ -102,7 +112,7 @@ class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
 
     id: int
     bench: str
-    params: dict[str, Any]
+    params: dict[str, Value]
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
@@ -112,15 +122,15 @@ class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
     """
 
     id: int
-    n: int = 0
+    n: Natural = 0
     hz: Positive = 1
-    min: int | None = None
-    p50: int | None = None
-    p99: int | None = None
-    max: int | None = None
-    overhead: int = 0
+    min: Whole | None = None
+    p50: Whole | None = None
+    p99: Whole | None = None
+    max: Whole | None = None
+    overhead: Whole = 0
     batch: Positive = 1
-    done: int | None = None
+    done: Whole | None = None
     text: str | None = None
 
 
@@ -136,15 +146,25 @@ class Raw(msgspec.Struct, frozen=True, tag_field="t", tag="raw"):
 class Trace(msgspec.Struct, frozen=True):
     """Rows of (window, n, min, sum, max)."""
 
-    ticks: int
-    rows: list[tuple[int, int, int, int, int]]
+    ticks: Positive
+    rows: list[tuple[Natural, Natural, int, int, int]]
+
+    def __post_init__(self) -> None:
+        if not _fit([value for row in self.rows for value in (row[2], row[4])]):
+            raise ValueError("numbers out of range")
+        if any(abs(row[3]) >= 1 << 2 * _WIDTH for row in self.rows):
+            raise ValueError("a sum out of range")
 
 
 class Blocks(msgspec.Struct, frozen=True):
     """Maxima of successive blocks of ``samples`` samples."""
 
-    samples: int
+    samples: Positive
     max: list[int]
+
+    def __post_init__(self) -> None:
+        if not _fit(self.max):
+            raise ValueError("numbers out of range")
 
 
 class Batches(msgspec.Struct, frozen=True):
@@ -154,7 +174,7 @@ class Batches(msgspec.Struct, frozen=True):
     """
 
     lines: list[Natural]
-    rows: list[list[Natural]]
+    rows: list[list[_Sum]]
 
     def __post_init__(self) -> None:
         if any(len(row) != 2 + len(self.lines) for row in self.rows):
@@ -193,21 +213,21 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     n: Natural
     sum: int
     bits: Annotated[int, msgspec.Meta(ge=0, le=_BITS)]
-    overhead: int = 0
+    overhead: Whole = 0
     batch: Positive = 1
-    warmup: int = 0
+    warmup: Natural = 0
     min: int | None = None
     max: int | None = None
-    negative: int = 0
+    negative: Natural = 0
     overflow: Natural = 0
     hist: Buckets = []
-    worst: list[tuple[int, int, int]] = []
+    worst: list[tuple[int, Natural, int]] = []
     trace: Trace | None = None
     blocks: Blocks | None = None
     batches: Batches | None = None
-    missed: int | None = None
+    missed: Natural | None = None
     omitted: Omitted | None = None
-    figures: list[tuple[str, int | float | None, str]] = []
+    figures: list[tuple[str, Whole | Number | None, str]] = []
     tables: list[Facts] = []
     ended: str | None = None
 
@@ -215,6 +235,8 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
         for part in (self, self.omitted):
             if part is not None and not _sane(part, self.bits):
                 raise ValueError("numbers out of range")
+        if not _fit([ticks for value, _, at in self.worst for ticks in (value, at)]):
+            raise ValueError("numbers out of range")
         if self.batches is not None and not _whole(self, self.batches.rows):
             raise ValueError("the batches are not all samples")
 
@@ -224,7 +246,7 @@ class Component(msgspec.Struct, frozen=True):
 
     name: str
     unit: str
-    wanted: float | None = None
+    wanted: Number | None = None
 
 
 class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
@@ -233,7 +255,7 @@ class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
     load: str
     status: str
     reason: str | None = None
-    params: dict[str, Any] = {}
+    params: dict[str, Value] = {}
     components: list[Component] = []
 
 
@@ -246,14 +268,14 @@ class Rate(msgspec.Struct, frozen=True):
 
     component: str
     unit: str
-    achieved: float
-    window_s: float
-    wanted: float | None = None
+    achieved: Number
+    window_s: Number
+    wanted: Number | None = None
     alive: bool = True
     why: str | None = None
-    cpu_ms: float | None = None
-    missed: int | None = None
-    runs: int | None = None
+    cpu_ms: Number | None = None
+    missed: Natural | None = None
+    runs: Natural | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
@@ -262,7 +284,7 @@ class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
     id: int
     status: str
     reason: str | None = None
-    evidence: dict[str, Any] = {}
+    evidence: dict[str, Value] = {}
     load: list[Rate] | None = None
 
 
@@ -276,7 +298,12 @@ class Log(msgspec.Struct, frozen=True, tag_field="t", tag="log"):
 class Bye(msgspec.Struct, frozen=True, tag_field="t", tag="bye"):
     """The last record."""
 
-    cases: int | None = None
+    cases: Natural | None = None
+
+
+def _fit(values: list[int]) -> bool:
+    """True if each is a value of 64 bits, with a sign or without."""
+    return all(abs(value) < 1 << _WIDTH for value in values)
 
 
 def _sane(part: Result | Omitted, bits: int) -> bool:
@@ -285,6 +312,7 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
     limit = 1 << _WIDTH
     return (
         all(index < buckets for index, _ in part.hist)
+        and sum(count for _, count in part.hist) <= part.n
         and abs(part.sum) < limit * limit
         and all(value is not None for value in (part.min, part.max) if part.n)
         and all(abs(value) < limit for value in (part.min, part.max) if value is not None)

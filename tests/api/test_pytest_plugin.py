@@ -123,3 +123,130 @@ def test_tests_that_measure_nothing_load_nothing(pytester: pytest.Pytester) -> N
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_what_fixtures_measured_is_in_the_report_of_every_test_that_uses_them(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import pytest, rtstone
+
+        @pytest.fixture(scope="module")
+        def shared():
+            return rtstone.run("sem.wait.free", target="sim", samples=100)
+
+        @pytest.fixture
+        def own():
+            return rtstone.run("dk.periodic", target="sim", samples=100)
+
+        @pytest.fixture
+        def bad():
+            assert rtstone.run("clk.overhead", target="sim", samples=100).n == 0
+
+        def test_first(shared, own):
+            assert shared.n == own.n == 0
+
+        def test_second(shared):
+            assert shared.n == 0
+
+        def test_neither():
+            assert False
+
+        def test_setup(bad):
+            pass
+        """
+    )
+    done = pytester.runpytest_subprocess("--junitxml=out.xml")
+    done.assert_outcomes(failed=3, errors=1)
+    heads = [line for line in done.outlines if line.startswith("-") and "- rtstone <" in line]
+    assert [line.partition("<")[2].partition(",")[0] for line in heads] == [
+        "clk.overhead", "sem.wait.free", "dk.periodic", "sem.wait.free",  # errors come first
+    ]  # fmt: skip
+    runs = {entry.benches: entry.run_id for entry in entries()}
+    told = {
+        case.get("name"): [p.get("value") for p in case.iter("property")]
+        for case in ET.parse("out.xml").getroot().iter("testcase")
+    }
+    assert told == {
+        "test_first": [runs["sem.wait.free"], runs["dk.periodic"]],
+        "test_second": [runs["sem.wait.free"]],
+        "test_neither": [],
+        "test_setup": [runs["clk.overhead"]],
+    }
+
+
+def test_a_fixture_that_finds_the_target_unfit(pytester: pytest.Pytester, fake: Fake) -> None:
+    fake(sched="other", locked=False)
+    pytester.makepyfile(
+        """
+        import pytest, rtstone
+
+        @pytest.fixture(scope="module")
+        def late():
+            return rtstone.run("null").p50
+
+        def test_one(late):
+            pass
+
+        def test_two(late):
+            pass
+        """
+    )
+    pytester.runpytest_inprocess("--rtstone-unfit=skip").assert_outcomes(skipped=2)
+    pytester.runpytest_inprocess().assert_outcomes(errors=2)
+
+
+def test_workers_tell_which_entries_of_the_budget_nothing_was_measured_for(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        def test_a(rtstone_run):
+            assert rtstone_run("dk.periodic", samples=100).missed == 0
+
+        def test_b(rtstone_run):
+            assert rtstone_run("sem.wait.free", samples=100).n == 100
+        """
+    )
+    benches = ("dk.periodic", "sem.wait.free", "hart.PH.1")
+    Path("b.toml").write_text("".join(entry('max = "1s"', bench=bench) for bench in benches))
+    done = pytester.runpytest_subprocess(
+        "-n", "2", "--dist", "loadscope", "--rtstone-target=sim", "--rtstone-budget=b.toml"
+    )
+    done.assert_outcomes(passed=2)
+    warned = [line for line in done.outlines if "nothing was measured" in line]
+    assert warned == ["rtstone: nothing was measured for b.toml, case 3 (hart.PH.1)"]
+
+
+def test_workers_measure_one_after_the_other(pytester: pytest.Pytester, fake: Fake) -> None:
+    """Each agent notes its start and its end; a start lies between those of no other."""
+    fake()
+    pytester.makepyfile(
+        """
+        import os, time
+        from pathlib import Path
+        import pytest, rtstone, rtstone.api
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_it(number, monkeypatch):
+            measure = rtstone.api.measure
+
+            def noted(*given, **more):
+                with open(Path(__file__).parent / "notes", "a") as notes:
+                    print("+", os.getpid(), file=notes, flush=True)
+                    time.sleep(0.2)
+                    found = measure(*given, **more)
+                    print("-", os.getpid(), file=notes, flush=True)
+                return found
+
+            monkeypatch.setattr(rtstone.api, "measure", noted)
+            assert rtstone.run("null").n
+        """
+    )
+    done = pytester.runpytest_subprocess("-n", "2")
+    done.assert_outcomes(passed=6)
+    notes = [line.split() for line in (pytester.path / "notes").read_text().splitlines()]
+    assert len({worker for _, worker in notes}) == 2
+    assert [sign for sign, _ in notes] == ["+", "-"] * 6
+    assert all(one[1] == other[1] for one, other in zip(notes[::2], notes[1::2], strict=True))

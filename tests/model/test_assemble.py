@@ -1,13 +1,18 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rtstone.model.assemble import Assembly, replay
 from rtstone.model.documents import Figure, Result, Run, Value
 from rtstone.model.plan import Plan
+from rtstone.model.sound import check_sound
+from rtstone.wire.records import Body
+from tests.model.absurd import mutated
 from tests.wire.writer import Writer
 
 HELLO = {
@@ -85,6 +90,44 @@ def test_a_whole_run(plan: Plan) -> None:
 def test_the_document_survives_json(plan: Plan) -> None:
     run = run_of(plan, whole(case(1), case(2), case(3)))
     assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+
+
+@given(st.data())
+@settings(max_examples=150, derandomize=True, deadline=None, database=None,
+          suppress_health_check=list(HealthCheck))  # fmt: skip
+def test_whatever_an_agent_says_its_document_can_be_read(plan: Plan, data: st.DataObject) -> None:
+    """Records that are well typed and mean nothing: what cannot be is malformed, and so lost."""
+    kinds = {kind.__struct_config__.tag: kind for kind in get_args(Body)}
+    bodies = [HELLO, clock(), {"t": "conditions", "values": {"cpu.online": [0], "x": 1}}]
+    bodies += [body for number in (1, 2, 3) for body in case(number)]
+    place = data.draw(st.integers(0, len(bodies) - 1))
+    odd = data.draw(mutated(bodies[place], kinds[bodies[place]["t"]]))
+    if isinstance(odd, dict):
+        bodies[place] = odd | {"t": bodies[place]["t"]}
+    run = run_of(plan, bytes_of([*bodies, {"t": "bye", "cases": 3}]))
+    assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+    check_sound(run)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [{}], [[[1]]], 1e61, 1 << 63])
+@pytest.mark.parametrize("record", ["conditions", "case", "end"])
+def test_what_no_document_can_hold_is_malformed(plan: Plan, record: str, value: object) -> None:
+    bodies = [HELLO, clock(), {"t": "conditions", "values": {}}, *case(1), *case(2), *case(3)]
+    member = {"conditions": "values", "case": "params", "end": "evidence"}[record]
+    for body in bodies:
+        if body["t"] == record:
+            body[member] = {"odd": value}
+    run = run_of(plan, bytes_of([*bodies, {"t": "bye", "cases": 3}]))
+    assert "odd" not in run.conditions
+    assert any("malformed" in note for note in run.notes)
+
+
+def test_a_text_in_place_of_the_number_that_a_slope_is_over(plan: Plan) -> None:
+    told = {"t": "conditions", "values": {}}
+    bodies = [HELLO, clock(), told, *case(1), *case(2), *case(3)]
+    bodies[3] = bodies[3] | {"params": {"ballast": "many", "policy": "fifo"}}
+    run = run_of(plan, bytes_of([*bodies, {"t": "bye", "cases": 3}]))
+    assert (run.status, run.slopes) == ("complete", [])
 
 
 def test_ticks_become_net_nanoseconds(plan: Plan) -> None:

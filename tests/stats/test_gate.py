@@ -277,6 +277,12 @@ def test_what_one_more_run_would_show() -> None:
     assert several == pytest.approx((10, 10 - 2.905, 10 + 2.905), abs=0.002)
 
 
+def test_no_number_of_samples_that_could_be_told() -> None:
+    far = Span(2e-150, -1e60, 1e60)
+    assert samples_missing(far, exactly(1e-150), 10) is None
+    assert samples_missing(Span(10, 8, 12), exactly(9), 100) == 300
+
+
 def test_the_baseline_must_have_been_measured_alike(gate: Any) -> None:
     other = structs.replace(AGENT, compiler="GNU 13")
     found = gate(

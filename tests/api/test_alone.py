@@ -1,0 +1,102 @@
+"""One measurement at a time, and a lock that nobody else can plant."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rtstone.alone import alone
+from rtstone.errors import Interrupted, UsageError
+from rtstone.interrupt import Interrupt
+
+NAME = "rtstone-measuring.lock"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own directory, of a machine that has none for its users."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path / f"rtstone-{os.getuid()}"
+
+
+def held(place: Path) -> bool:
+    """True if another process would have to wait."""
+    script = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    command = [sys.executable, "-c", script, str(place / NAME)]
+    return subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
+def test_the_lock_is_held_and_let_go(place: Path) -> None:
+    with alone(Interrupt()):
+        assert held(place)
+    assert not held(place)
+    assert place.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(ZeroDivisionError), alone(Interrupt()):
+        _ = 1 // 0
+    assert not held(place)
+
+
+def test_another_one_waits(place: Path) -> None:
+    order: list[int] = []
+    begun = threading.Event()
+
+    def second() -> None:
+        begun.set()
+        with alone(Interrupt()):
+            order.append(2)
+
+    with alone(Interrupt()):
+        thread = threading.Thread(target=second)
+        thread.start()
+        begun.wait()
+        thread.join(0.2)
+        order.append(1)
+    thread.join()
+    assert order == [1, 2]
+
+
+def test_who_waits_can_be_interrupted(place: Path) -> None:
+    wish = Interrupt()
+    wish.requested = True
+    with alone(Interrupt()), pytest.raises(Interrupted), alone(wish):
+        pass
+
+
+def test_the_directory_of_the_session_is_used_if_it_is_the_users(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    with alone(Interrupt()):
+        assert held(runtime)
+    runtime.chmod(0o777)
+    with alone(Interrupt()):
+        assert held(place)
+
+
+def test_nothing_planted_is_followed_or_believed(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="set XDG_RUNTIME_DIR"), alone(Interrupt()):
+        pass
+    place.unlink()
+    place.mkdir()
+    place.chmod(0o777)
+    with pytest.raises(UsageError, match="not a directory of this user alone"), alone(Interrupt()):
+        pass
+    place.chmod(0o700)
+    (place / NAME).symlink_to(tmp_path / "made")
+    with pytest.raises(UsageError, match="cannot lock"), alone(Interrupt()):
+        pass
+    assert not (tmp_path / "made").exists()
+    (place / NAME).unlink()
+    os.mkfifo(place / NAME)  # opening one must not wait for a writer
+    with alone(Interrupt()):
+        pass
