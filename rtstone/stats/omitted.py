@@ -184,6 +184,8 @@ def interval(
         return None
     moments = [_moments(statistic, part, value) for part in known]
     n, second = sum(m.n for m in moments), sum(m.second for m in moments)
+    if statistic == "mean":  # what a stall adds to it grows with the square of its length
+        fewest *= 2
     if not second or second**2 < fewest * sum(m.second**2 / m.events for m in moments):
         return None
     variance = combined(

@@ -338,7 +338,7 @@ def test_a_drafted_limit_leaves_what_runs_differ_by_and_the_margin(
     for number, (worse, status) in enumerate([(1.4, 0), (2.0, 1)], 10):
         done = cli("check", scaled(worse, number), "--budget", file)
         assert done.status == status
-        assert done.out.count("- failed  ") == 4 * status
+        assert done.out.count("- failed  ") == 2 * status
 
 
 def test_from_one_run_the_limits_are_wide_and_it_says_so(cli: Cli, tmp_path: Path) -> None:
