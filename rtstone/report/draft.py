@@ -191,7 +191,8 @@ class _Draft:
         self, runs: Sequence[Run], drawn: Sequence[_Drawn], margin: float, least: float
     ) -> None:
         self._number = len(runs)
-        self._exact = counted(runs[0]) and len(runs) == 1
+        self._counted = counted(runs[0])
+        self._exact = self._counted and len(runs) == 1
         self._margin, self._least = margin, least
         valid = [one for one in drawn if one.lack(self._number) is None]
         self._ends = {id(one): _ends(one) for one in valid}
@@ -252,13 +253,13 @@ class _Draft:
         return f"up to between {low} and {high} in these runs"
 
     def _missed(self, one: _Drawn) -> Iterator[str]:
-        """A share of the activations; a count where the system repeats exactly."""
+        """A share of the activations; a count where nothing but the system is in the numbers."""
         found = [told for case in one.runs if (told := missed(case.results))]
         if len(found) < self._number:
             return
         number, due = sum(m.omitted for m in found), sum(m.due for m in found)
         yield _comment(f"{count(number)} of {count(due)} activations were missed; none should be")
-        if self._exact:
+        if self._exact or (self._counted and not number):
             yield f"missed = {number}"
         elif self._number == 1:
             yield f"missed = {_text(_percent(WIDEST * found[0].interval[1]))}"

@@ -19,7 +19,8 @@ from rtstone.stats.expected import Rules, Seen
 from rtstone.stats.gate import check
 from rtstone.stats.omitted import Missed
 from tests.report.synthetic import statistics
-from tests.stats.lab import counts
+from tests.stats.lab import counts, lab
+from tests.stats.lab import result as lab_result
 from tests.stats.periodic import lasting, measured
 from tests.stats.test_gate import run
 
@@ -133,3 +134,10 @@ def test_only_runs_of_one_system_make_a_draft() -> None:
         draft([one, foreign], 0.2)
     with pytest.raises(UsageError, match="a run is named twice"):
         draft([one, one], 0.2)
+
+
+def test_where_nothing_but_the_system_counts_none_missed_is_none() -> None:
+    seeds = [lab("linux-6.1", [lab_result("dk.nanosleep", [5.0, 6.0 + s] * 50, missed=0)], seed=s)
+             for s in (1, 2, 3)]  # fmt: skip
+    assert "\nmissed = 0\n" in draft(seeds, 0.2)
+    assert 'missed = "' in draft([machine(k) for k in range(3)], 0.2)
