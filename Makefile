@@ -39,6 +39,7 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.store
 	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
+	$(BIN)/python -m tests.bench.gates
 
 lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/ruff check .

@@ -20,8 +20,9 @@ from rtstone.model.plan import Plan
 from rtstone.planning import Wish, planned
 from rtstone.quantity import Quantity, ms, ns, s, us
 from rtstone.report.words import count, observed
-from rtstone.stats.estimates import Estimate, estimate
-from rtstone.stats.gate import needed, whole
+from rtstone.stats.estimates import Estimate, estimate_whole
+from rtstone.stats.gate import needed
+from rtstone.stats.omitted import whole
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import LOCAL
 
@@ -151,9 +152,11 @@ class Measured:
     def interval(self, statistic: str) -> tuple[Quantity, Quantity]:
         """The 95% interval of the mean or of a percentile.  Raises as the statistic does."""
         self._value(statistic)
-        found: Estimate | None = estimate([whole(self.result)], statistic)
+        found: Estimate | None = estimate_whole([self.result], statistic)
         if found is None:
-            raise Inconclusive(f"n is too small for an interval of {statistic}, of {self._name}")
+            stalls = "too few stalls omitted activations"
+            few = stalls if self.result.missed else "n is too small"
+            raise Inconclusive(f"{few} for an interval of {statistic}, of {self._name}")
         return Quantity(found.low, self.unit), Quantity(found.high, self.unit)
 
     def _value(self, name: str) -> Quantity:

@@ -1,29 +1,38 @@
 /* The recorder for tests from Python. */
 #include "recorder_lib.h"
 
-#include "recorder.h"
+#include "../benches/periodic.h"
+
+#define HZ 1000000000
+#define PERIOD 1000000
 
 static rts_rec r;
+static rts_hist omitted;
 
 unsigned recorder_buckets(void)
 {
     return RTS_HIST_BUCKETS;
 }
 
+static void tell(const rts_hist *h, uint64_t *counts, uint64_t *moments)
+{
+    for (unsigned i = 0; i <= RTS_HIST_BUCKETS; i++)
+        counts[i] = h->count[i];
+    moments[0] = h->n;
+    moments[1] = h->sum;
+    moments[2] = h->min;
+    moments[3] = h->max;
+}
+
 void recorder_record(const uint64_t *values, uint64_t n, uint64_t *counts, uint64_t *moments)
 {
-    rts_rec_setup setup = {.hz = 1000000000, .samples = n};
+    rts_rec_setup setup = {.hz = HZ, .samples = n};
     rts_rec_init(&r, &setup);
     rts_rec_start(&r, 0);
     for (uint64_t i = 0; i < n; i++)
         rts_rec_add(&r, values[i], i);
     rts_rec_finish(&r);
-    for (unsigned i = 0; i <= RTS_HIST_BUCKETS; i++)
-        counts[i] = r.hist.count[i];
-    moments[0] = r.hist.n;
-    moments[1] = r.hist.sum;
-    moments[2] = r.hist.min;
-    moments[3] = r.hist.max;
+    tell(&r.hist, counts, moments);
 }
 
 unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows)
@@ -38,4 +47,32 @@ unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows)
             *rows++ = batch.above[k];
     }
     return i;
+}
+
+void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall, uint64_t stalls,
+                       uint64_t *counts, uint64_t *moments)
+{
+    rts_rec_setup setup = {.hz = HZ, .time = due * PERIOD};
+    rts_rec_init(&r, &setup);
+    rts_hist_init(&omitted);
+    rts_rec_start(&r, 0);
+    for (rts_tick release = 0; r.running && release / PERIOD < due;) {
+        rts_tick now = release + own[release / PERIOD];
+        for (; stalls && stall[1] <= release; stall += 2)
+            stalls--;
+        if (stalls && stall[0] <= now && now < stall[1])
+            now = stall[1];
+        rts_tick late = now - release;
+        release += (periodic_missed(&r, &omitted, PERIOD, late) + 1) * PERIOD;
+        rts_rec_add(&r, late, now);
+    }
+    rts_rec_finish(&r);
+    tell(&r.hist, counts, moments);
+    tell(&omitted, counts + RTS_HIST_BUCKETS + 1, moments + 4);
+}
+
+void recorder_windows(uint64_t *n, unsigned windows)
+{
+    for (unsigned i = 0; i < windows; i++)
+        n[i] = i < RTS_TRACE ? r.window[i].n : 0;
 }

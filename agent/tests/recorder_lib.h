@@ -17,4 +17,15 @@ void recorder_record(const uint64_t *values, uint64_t n, uint64_t *counts, uint6
  */
 unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows);
 
+/*
+ * Records the wake-ups of a periodic task, 1000 a second, until so many were due.  own: how late
+ * each would be by itself.  stall: pairs of times, rising, between which nothing runs.  counts and
+ * moments are of what was seen, and then, as many again, of what was omitted.
+ */
+void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall, uint64_t stalls,
+                       uint64_t *counts, uint64_t *moments);
+
+/* Samples in each window of the trace of the series recorded last; n has room for so many. */
+void recorder_windows(uint64_t *n, unsigned windows);
+
 #endif

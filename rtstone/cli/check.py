@@ -16,7 +16,7 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command("check")
-@click.argument("run", metavar="RUN")
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
 @click.option("--budget", type=_FILE, metavar="FILE", help="The limits, a TOML file.")
 @click.option(
     "--baseline", "asked", multiple=True, metavar="RUN",
@@ -30,12 +30,12 @@ _FILE = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option(
     "--write-budget", type=_FILE, metavar="FILE",
-    help="Instead: draft a budget that the run keeps, for you to go on with.",
+    help="Instead: draft a budget from these runs of one system, that one more keeps; five do.",
 )  # fmt: skip
 @click.option("--margin", metavar="SHARE", help="What a drafted limit leaves; default 20%.")
 def command(
     *,
-    run: str,
+    names: tuple[str, ...],
     budget: Path | None,
     asked: tuple[str, ...],
     json: bool,
@@ -53,17 +53,19 @@ def command(
                  "--markdown": markdown}  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise UsageError(f"--write-budget checks nothing; leave out {given[0]}")
-        return _draft(run, write_budget, margin or "20%")
+        return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin is for --write-budget")
     if budget is None:
         raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
+    if len(names) > 1:
+        raise UsageError(f"one run is checked at a time, not {len(names)}; name the last")
     from rtstone.model.budget import load as load_budget
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines
 
     limits = load_budget(budget)
-    document = load(find(run))
+    document = load(find(names[0]))
     before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
     gate = check(document, limits, before)
     from rtstone.report import checked
@@ -85,14 +87,17 @@ def command(
     return gate.exit_code
 
 
-def _draft(run: str, path: Path, margin: str) -> int:
+def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     from rtstone.model.budget import margin as share
-    from rtstone.report.draft import draft
+    from rtstone.report.draft import draft, from_too_few
 
     if path.exists():
         raise UsageError(f"there is a file already, {path}; name a new one")
-    text = draft(load(find(run)), share(margin))
+    runs = [load(find(name)) for name in names]
+    text = draft(runs, share(margin))
     _write(text, path)
+    if warning := from_too_few(runs):
+        click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {text.count('[[case]]')} cases")
     return 0
 

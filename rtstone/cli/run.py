@@ -21,7 +21,7 @@ from rtstone.model.documents import Run
 from rtstone.model.documents import Target as Place
 from rtstone.model.plan import Plan, run_id
 from rtstone.planning import Wish, planned
-from rtstone.printable import arguments
+from rtstone.printable import arguments, every
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RUN, RunDirectory, load
 from rtstone.targets import LOCAL, find
@@ -198,7 +198,7 @@ def _same_target(plan: Plan, earlier: Assembly) -> tuple[Target, frozenset[int] 
     """
     target = find(plan.target.name)
     then = identity.of_target(plan.target.detail, plan.surroundings)
-    now = identity.of_target(target.detail(), target.surroundings())
+    now = identity.of_target(every(target.detail()), every(target.surroundings()))
     if differs := identity.difference(then, now):
         raise not_the_same(differs)
     if earlier.valid() and (unknown := earlier.known.lacking()):

@@ -11,7 +11,7 @@
     loads = ["none", "heavy"]            # not named: each load of the run
     p999 = "50us"                        # at most
     p50 = ["20us", "+10%"]               # both: so long, and so much of the baseline's
-    missed = 0
+    missed = 0                           # or a share of the activations: "0.01%"
     bound = "200us"                      # the worst case, as `rtstone guarantee` has it,
     exceedance_per_hour = 1e-4           # and how often it may be exceeded
     figures = { "breakdown utilisation" = ">= 60%" }
@@ -234,9 +234,13 @@ def _checked(limit: Limit, where: str) -> Limit:
     if limit.per and name != "slope":
         raise _bad(name, limit.text, where, figure=False)
     if name == "missed":
+        share = limit.unit == "%" and limit.value is not None and 0 <= limit.value <= 100
         whole = limit.value is not None and limit.value >= 0 and limit.value == int(limit.value)
-        if limit.unit or not whole:
-            raise UsageError(f"bad limit '{limit.text}' of missed, in {where}; write a count")
+        if not share and (limit.unit or not whole):
+            raise UsageError(
+                f"bad limit '{limit.text}' of missed, in {where}; write a count, or a share of the "
+                'activations such as "0.01%"'
+            )
     elif name == "bound" and limit.factor is not None:
         raise UsageError(f"a bound has an absolute limit only, not '{limit.text}', in {where}")
     elif limit.value is not None and limit.unit not in {"ns", "instructions"}:

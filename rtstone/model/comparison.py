@@ -17,7 +17,7 @@ SCHEMA = "rtstone.comparison/1"
 
 # "care": numbers may differ for this reason alone; "note": they should not.
 Grade = Literal["care", "note"]
-Part = Literal["median", "tail"]
+Part = Literal["median", "tail", "maximum"]
 Verdict = Literal["better", "worse", "no difference", "inconclusive"]
 # What an interval is made from: pairs of runs taken in turn, several runs on both sides, one run
 # on a side with the noise from elsewhere, or numbers that a system repeats to the last one.
@@ -84,6 +84,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """How a column compares with the first one in a part of the distribution.
 
+    ``against``: the column that it is compared with where the first one lacks the row; None: the
+    first.  ``maximum`` is a part where numbers repeat: elsewhere it is a single sample.
     ``ratio`` is column by first; its interval ``ci95`` holds together with all others of the
     comparison in 95% of comparisons.  Where a value is not above zero there is no ratio:
     ``difference`` and its interval, in the unit of the row, stand in its place.  ``floor``: what
@@ -93,8 +95,9 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     part: Part
-    statistic: str  # "p50", "p99", "p999"; of a figure "value"
+    statistic: str  # "p50", "p99", "p999", "max"; of a figure "value"
     column: str
+    against: str | None = None
     ratio: float | None = None
     ci95: tuple[float, float] | None = None
     difference: float | None = None

@@ -158,7 +158,12 @@ FLAGS = (
         "shared_cpu",
         "the agent's own threads ran on the measured CPU",
         "allow the agent a second CPU",
-        lambda s: s.evidence.get("shared") is True and s.cpus() < 2 and s.config() != "1cpu",
+        lambda s: (
+            s.evidence.get("shared") is True
+            and s.cpus() < 2
+            and s.config() != "1cpu"
+            and str(s.conditions.get("cpu.online")) != "0"  # else it could not be otherwise
+        ),
     ),
     Flag(
         "no_spare_cpu",

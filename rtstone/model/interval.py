@@ -123,6 +123,18 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance:
     return variance._replace(value=plain * factor)
 
 
+def factor(statistic: str, result: Result) -> Variance:
+    """How many times the variance of independent samples that of a result's statistic is."""
+    if statistic == "mean":
+        found, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
+        times = found._replace(value=found.value / plain) if found and plain else Variance(1.0)
+    else:
+        q = PERCENTILES[statistic] / WHOLE
+        found = _share_variance(statistic, q, result)
+        times = found._replace(value=found.value * result.n / (q * (1 - q)))
+    return times._replace(value=max(times.value, _LOWEST))
+
+
 def _usable(result: Result) -> Batches | None:
     batches = result.batches
     return batches if batches and len(batches.n) >= _FEWEST else None

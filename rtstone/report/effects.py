@@ -172,11 +172,9 @@ def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summar
         " ".join(filter(None, (name.bench, name.case, "" if always else f"load={name.load}")))
         for name in named
     ]
-    columns = comparison.columns[1:]
-    for column, answer in zip(columns, plainly.answers(comparison, rows), strict=True):
-        own = [e for row in comparison.rows for e in row.effects if e.column == column.label]
+    for answer in plainly.answers(comparison, rows):
         largest = [(e.verdict, _sentence(name, e, unit)) for name, e, unit in answer.largest]
-        yield Summary(_grade(own), f"{answer.sentence}.", largest)
+        yield Summary(_grade(answer.effects), f"{answer.sentence}.", largest)
 
 
 def _sentence(name: str, effect: Effect, unit: str) -> str:

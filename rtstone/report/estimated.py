@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rtstone.model.documents import Run
 from rtstone.model.worstcase import WorstCase
 from rtstone.report.findings import Finding, Subject, seen
+from rtstone.report.words import counted_units
 from rtstone.report.worstcase import outcome
 from rtstone.stats.extremes import worst_case
 
@@ -26,6 +27,8 @@ class Estimated(NamedTuple):
 
 def estimates(run: Run, found: Sequence[Finding]) -> list[Estimated]:
     """Of every task that a timer wakes, and of the results that findings point to."""
+    if counted_units(run):  # there is no hour to exceed a bound in, which the verdict tells
+        return []
     what = seen(run)
     named = {finding.evidence for finding in found}
     wanted = [

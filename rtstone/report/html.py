@@ -48,6 +48,7 @@ from rtstone.report.shapes import (
     trace_budget,
 )
 from rtstone.report.typeset import NARROW, count, counted, figure, quantity, seconds, split
+from rtstone.report.verdicts import column as versus
 from rtstone.report.words import STATISTICS, labels
 from rtstone.stats.compare import compare
 
@@ -322,6 +323,7 @@ def environment() -> jinja2.Environment:
         why_no_max=why_no_max,
         shell=shlex.join,
         tight=tight,
+        versus=versus,
     )
     env.globals.update(
         alarms=alarms,

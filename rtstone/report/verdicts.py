@@ -28,6 +28,11 @@ def word(effect: Effect) -> str:
     return f"{SIGNS[effect.verdict]} {effect.verdict}"
 
 
+def column(effect: Effect) -> str:
+    """Its column, and the one it is compared with where that is not the first."""
+    return effect.column + (f" against {effect.against}" if effect.against else "")
+
+
 def statistic(effect: Effect) -> str:
     """``p99.9``; nothing for the value of a figure."""
     return STATISTICS.get(effect.statistic, "")
@@ -85,26 +90,35 @@ class Answer(NamedTuple):
 
     sentence: str
     largest: list[tuple[str, Effect, str]]  # name of the row, effect, unit
+    effects: list[Effect]
 
 
 def answers(comparison: Comparison, names: Sequence[str]) -> list[Answer]:
-    """One for each column but the first; ``names`` are those of the rows."""
+    """One for each column but the first, then for what the first lacks; ``names`` of the rows."""
     first = comparison.columns[0].label
-    return [_answer(comparison, column.label, first, names) for column in comparison.columns[1:]]
+    pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
+    pairs += [(e.column, e.against) for row in comparison.rows for e in row.effects]
+    return [_answer(comparison, *pair, first, names) for pair in dict.fromkeys(pairs)]
 
 
-def _answer(comparison: Comparison, label: str, first: str, names: Sequence[str]) -> Answer:
+def _answer(
+    comparison: Comparison, label: str, against: str | None, first: str, names: Sequence[str]
+) -> Answer:
     found = [
         (name, effect, row.unit)
         for row, name in zip(comparison.rows, names, strict=True)
         for effect in row.effects
-        if effect.column == label
+        if (effect.column, effect.against) == (label, against)
     ]
     number = Counter(effect.verdict for _, effect, _ in found)
     said = ", ".join(f"{number[verdict]} {verdict}" for verdict in _ORDER)
     differ = [one for one in found if one[1].verdict in ("better", "worse")]
     largest = sorted(differ, key=lambda one: -_size(one[1]))[:LARGEST]
-    return Answer(f"{label} against {first}: of {counted(len(found), 'effect')} {said}", largest)
+    to = f"{label} against {first}" if against is None else (
+        f"{label} against {against}, in what {first} lacks"
+    )  # fmt: skip
+    sentence = f"{to}: of {counted(len(found), 'effect')} {said}"
+    return Answer(sentence, largest, [effect for _, effect, _ in found])
 
 
 def _size(effect: Effect) -> float:
@@ -114,6 +128,12 @@ def _size(effect: Effect) -> float:
 def advice(comparison: Comparison) -> str | None:
     """What to do where nothing tells how far runs scatter; None if something does."""
     effects = [effect for row in comparison.rows for effect in row.effects]
+    seeded = "instructions" in comparison.units and any(c.seeds for c in comparison.columns)
+    if seeded and any(e.verdict == "inconclusive" and e.basis for e in effects):
+        return (
+            "Seeds are repetitions here: runs of more of them (`+seed=N` behind the target), of "
+            "each system, tell more of what is inconclusive."
+        )
     if any(e.reason == "noise floor unknown" for e in effects):
         return (
             "The noise floor is unknown, for want of runs that repeat each other. Measure both in "
@@ -203,6 +223,6 @@ def _lines(comparison: Comparison, names: Sequence[str]) -> Iterator[_Line]:
 
 def _cells(row: Row, effect: Effect, several: bool) -> tuple[str, ...]:
     return (
-        effect.column if several else "", statistic(effect), word(effect),
+        column(effect) if several else "", statistic(effect), word(effect),
         change(effect, row.unit), interval(effect, row.unit), reason(effect),
     )  # fmt: skip

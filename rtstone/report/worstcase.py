@@ -12,6 +12,7 @@ from rtstone.report.words import (
     Named,
     count,
     counted,
+    counted_units,
     plain,
     quantity,
     rounded,
@@ -68,6 +69,10 @@ def lines(found: WorstCases, run: Run) -> Iterator[Text]:
     named = list(zip(found.cases, names(found.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
     others = [pair for pair in named if pair[0].worst_case.bound is None]
+    if counted_units(run):
+        why = outcome(found.cases[0].worst_case) if found.cases else "no cases"
+        yield Text(f"No worst cases in {counted(len(named), 'result')}: {why}", style="bold")
+        return
     of = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
     yield Text(" · ".join([system(run) or run.target.name, of]), style="bold")
     for case, name in [*bounded, *others]:

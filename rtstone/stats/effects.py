@@ -47,7 +47,7 @@ class Sides(NamedTuple):
     of one place belong together.  ``resolution``: what neighbouring values lie apart.  ``tail``: of
     a part that one episode decides.  ``within``: the interval of other less first at a level, from
     the samples of single runs.  ``envelope``: what runs of one system were seen to lie apart in any
-    case of the comparison.
+    case of the comparison.  ``counted``: no bad second of a machine decides its tail.
     """
 
     first: Sequence[float | None]
@@ -60,6 +60,7 @@ class Sides(NamedTuple):
     noise: Noise | None = None
     within: Callable[[float], Interval | None] | None = None
     envelope: float = 0.0
+    counted: bool = False
 
 
 class Judged(NamedTuple):
@@ -233,7 +234,8 @@ def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
 
 
 def _unknown_floor(sides: Sides) -> float:
-    return inf if sides.tail or not sides.ratio else log1p(UNKNOWN)
+    chance = sides.tail and not sides.counted
+    return inf if chance or not sides.ratio else log1p(UNKNOWN)
 
 
 def _beyond(interval: Interval, floor: float) -> bool:

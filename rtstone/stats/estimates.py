@@ -14,6 +14,7 @@ from msgspec import structs
 from rtstone.model.documents import Batches, Result
 from rtstone.model.histogram import PERCENTILES, WHOLE
 from rtstone.model.interval import ends, independent
+from rtstone.stats.omitted import assumed, interval, whole
 from rtstone.stats.pool import pooled
 
 if TYPE_CHECKING:
@@ -53,6 +54,21 @@ def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> 
         return None
     value = getattr(whole, statistic)
     return Estimate(value, *interval, whole.n, independent(statistic, counted))
+
+
+def estimate_whole(
+    results: Sequence[Result], statistic: str, level: float = 0.95
+) -> Estimate | None:
+    """The same with the omitted activations counted in, which came in stalls and not one by one."""
+    counted = [result for result in results if result.n]
+    if not any(result.missed and result.corrected for result in counted):
+        return estimate(counted, statistic, level)
+    found = interval(statistic, counted, level)
+    if found is None:
+        return None
+    together = pooled([whole(result) for result in counted])
+    value = getattr(together, statistic)
+    return Estimate(value, *found, together.n, assumed(statistic, counted))
 
 
 def estimate_samples(

@@ -20,8 +20,9 @@ from rtstone.model.histogram import PERCENTILES, WHOLE
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.compare import CIRCUMSTANCES
 from rtstone.stats.conditions import circumstances, refusal
-from rtstone.stats.estimates import Estimate, estimate
+from rtstone.stats.estimates import Estimate, estimate_whole
 from rtstone.stats.extremes import PER_HOUR, worst_case
+from rtstone.stats.omitted import missed, whole
 from rtstone.stats.pool import pooled
 from rtstone.stats.systems import System
 from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
@@ -38,7 +39,7 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
     Raises UsageError where the budget asks for what the run cannot have: an entry or a limit that
     concerns none of its results, a limit of another unit, one that is relative to no baseline.
     """
-    against = _Baseline(run, baselines) if baselines else None
+    against = Baseline(run, baselines) if baselines else None
     judge = _Judge(run, against)
     checks = [check for entry in budget.entries for check in judge.checks(entry)]
     return Gate(
@@ -75,7 +76,7 @@ def concerning(budget: Budget, run: Run) -> Budget:
     return budget._replace(entries=[own for entry, own in found if own.loads or not entry.loads])
 
 
-def _remarks(runs: Sequence[Run], against: _Baseline | None, checks: Sequence[Check]) -> list[str]:
+def _remarks(runs: Sequence[Run], against: Baseline | None, checks: Sequence[Check]) -> list[str]:
     remarks = [f"run {r.run_id} is incomplete: {r.reason}" for r in runs if r.status != "complete"]
     if against and against.unlike:
         remarks.append(against.unlike)
@@ -90,7 +91,7 @@ def _remarks(runs: Sequence[Run], against: _Baseline | None, checks: Sequence[Ch
 # ---- the baseline -------------------------------------------------------------------------------
 
 
-class _Baseline:
+class Baseline:
     """What relative limits are relative to.  Raises UsageError if nothing can be."""
 
     def __init__(self, run: Run, baselines: Sequence[Run]) -> None:
@@ -151,7 +152,7 @@ def _made(params: Mapping[str, Value]) -> dict[str, Value]:
 class _Judge:
     """Judges the limits of entries on one run."""
 
-    def __init__(self, run: Run, baseline: _Baseline | None) -> None:
+    def __init__(self, run: Run, baseline: Baseline | None) -> None:
         self._run = run
         self._baseline = baseline
         self._matcher = Matcher(run)
@@ -181,7 +182,7 @@ class _Judge:
         if limit.figure:
             return self._figure(check, limit, case)
         if limit.statistic == "missed":
-            return _fact(check, limit, float(case.missed or 0))
+            return _missed(check, limit, case)
         _check_unit(limit, case.unit, entry)
         if limit.statistic in ESTIMATED:
             return self._estimated(check, limit, case)
@@ -210,10 +211,9 @@ class _Judge:
 
     def _estimated(self, check: Check, limit: Limit, case: Case) -> Check:
         name = limit.statistic
-        results = [whole(result) for result in case.results]
         corrected = any(result.corrected and result.missed for result in case.results)
         check = structs.replace(check, corrected=corrected)
-        found = estimate(results, name)
+        found = estimate_whole(case.results, name)
         if found is not None:
             check = structs.replace(
                 check,
@@ -225,7 +225,7 @@ class _Judge:
         if limit.factor is not None:
             return self._against(check, limit, case, found)
         if found is None:
-            return _too_few(check, limit, results)
+            return _too_few(check, limit, case.results)
         return _compared(check, limit, span(found), exactly(limit.value or 0.0))
 
     def _against(self, check: Check, limit: Limit, case: Case, found: Estimate | None) -> Check:
@@ -244,10 +244,10 @@ class _Judge:
         if 1 < len(known) == len(base) and value is not None and case.n >= min(b.n for b in base):
             own = span(found) if found else exactly(value)
             return self._relative(check, limit, own, known)
-        before = [estimate([whole(r) for r in one.results], name) for one in base]
+        before = [estimate_whole(one.results, name) for one in base]
         spans = [span(one) for one in before if one is not None]
         if found is None:
-            return _too_few(check, limit, [whole(r) for r in case.results])
+            return _too_few(check, limit, case.results)
         if len(spans) < len(base):
             why = f"the baseline has too few independent samples for an interval of {name}"
             return structs.replace(check, verdict="inconclusive", reason=why)
@@ -396,6 +396,24 @@ def _fact(check: Check, limit: Limit, value: float) -> Check:
     return _compared(check, limit, exactly(value), exactly(limit.value or 0.0))
 
 
+def _missed(check: Check, limit: Limit, case: Case) -> Check:
+    """A count is a fact.  A share is kept if it was kept; exceeded, if that is no chance of stalls.
+
+    What was not exceeded this time needs no interval, as with a maximum.
+    """
+    if limit.unit != "%":
+        return _fact(check, limit, float(case.missed or 0))
+    found = missed(case.results)
+    if found is None:
+        return structs.replace(check, reason="missed activations were not counted")
+    value, low, high = (100 * share for share in (found.rate, *found.interval))
+    check = structs.replace(check, unit="%")
+    if value <= (limit.value or 0.0):
+        return structs.replace(_fact(check, limit, value), ci95=(low, high))
+    told = _compared(check, limit, Span(value, low, value), exactly(limit.value or 0.0))
+    return structs.replace(told, ci95=(low, high))
+
+
 def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
     """The worst case.  A sample above the limit is enough to know; else there must be a bound."""
     found = worst_case(case.results, exceedance)
@@ -427,7 +445,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     names = [name for name in PERCENTILES if name != limit.statistic]
     lower = [n for n in names if PERCENTILES[n] < PERCENTILES.get(limit.statistic, 0)]
     for name in reversed(lower):
-        found = estimate(results, name)
+        found = estimate_whole(results, name)
         if found and limit.value is not None and found.low > limit.value:
             check = structs.replace(check, observed=found.value, ci95=(found.low, found.high))
             check = _compared(check, limit, span(found), exactly(limit.value))
@@ -435,11 +453,12 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     n = check.n or 0
     missing = needed(limit.statistic) - n
     if missing <= 0:
+        what = "stalls" if check.corrected else "samples"
         return structs.replace(
             check,
             verdict="inconclusive",
-            observed=getattr(pooled(results), limit.statistic),
-            reason="too few independent samples for an interval",
+            observed=getattr(pooled([whole(r) for r in results]), limit.statistic),
+            reason=f"too few independent {what} for an interval",
         )
     why = f"n is too small for {limit.statistic}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
@@ -516,30 +535,6 @@ def along(slope: Slope, case: Case) -> bool:
     """True if a case is a point of a slope."""
     return (slope.bench, slope.load) == (case.bench, case.load) and all(
         case.params.get(name, value) == value for name, value in slope.params.items()
-    )
-
-
-def whole(result: Result) -> Result:
-    """The result with the omitted activations counted in, where there are any.
-
-    Of what else there is of it only n, statistics and histogram are those of the whole.
-    """
-    if result.corrected is None or not result.missed:
-        return result
-    return Result(
-        case=result.case,
-        bench=result.bench,
-        params=result.params,
-        load=result.load,
-        series=result.series,
-        status=result.status,
-        unit=result.unit,
-        batch=result.batch,
-        overflow=result.overflow,
-        missed=result.missed,
-        figures=result.figures,
-        flags=result.flags,
-        **structs.asdict(result.corrected),
     )
 
 

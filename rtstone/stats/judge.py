@@ -56,16 +56,17 @@ class Judge:
     def _cases(self, number: int, content: Content) -> Iterator[Case]:
         row = content.row
         better = direction(row.figure, row.unit)
-        first = row.cells[0]
-        if better is None or first is None or not _measured(first):
+        there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
+        if better is None or not there:
             return
-        for column, cell in enumerate(row.cells):
-            if column and cell and _measured(cell):
-                yield Case(
-                    number, self._systems[column].label, row.figure, better,
-                    self._side(content, 0, first), self._side(content, column, cell),
-                    bool(self._session), _usable(content.floor),
-                )  # fmt: skip
+        (base, first), *others = there  # where the first has none the next stands for it
+        for column, cell in others:
+            yield Case(
+                number, self._systems[column].label, row.figure, better,
+                self._side(content, base, first), self._side(content, column, cell),
+                bool(self._session), _usable(content.floor),
+                self._systems[base].label if base else None,
+            )  # fmt: skip
 
     def _side(self, content: Content, column: int, cell: Cell) -> Side:
         system = self._systems[column]
@@ -90,6 +91,12 @@ class Judge:
 
     # ---- the noise floor ------------------------------------------------------------------------
 
+    def _single_seeds(self) -> bool:
+        """True for runs that repeat exactly, but only with their seed."""
+        seeded = [system for system in self._systems if system.seeds]
+        single = all(len(system.runs) == 1 for system in self._systems)
+        return bool(seeded) and single and counted(self._systems[0].first)
+
     def _check(self) -> None:
         if not self._floor:
             return
@@ -113,7 +120,7 @@ class Judge:
         if basis == "runs":
             return "from the scatter of the runs of each side"
         if basis == "exact":
-            return "none, what is counted repeats"
+            return "none, what is counted repeats" + (" for a seed" if self._single_seeds() else "")
         if self._floor:
             return (
                 f"from {len(self._floor)} runs beside: {', '.join(r.run_id for r in self._floor)}"
@@ -127,6 +134,11 @@ class Judge:
 
     def _remarks(self) -> Iterator[str]:
         """What can make these verdicts wrong."""
+        if self._single_seeds():
+            yield (
+                "of one seed each: a difference is real for these seeds, and another seed is "
+                "another sample; name runs of several seeds (+seed=2, +seed=3) for the system"
+            )
         if self._session or counted(self._systems[0].first):
             return
         runs = self._systems[0].runs

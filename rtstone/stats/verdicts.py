@@ -33,6 +33,7 @@ from rtstone.stats.effects import (
 from rtstone.stats.pool import pooled
 
 MEDIAN, TAILS = "p50", ("p999", "p99")  # of the tail the first that all runs have
+MAXIMUM = "max"
 VALUE = "value"  # of a figure
 CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # the width of a bucket of the recorder
@@ -70,6 +71,7 @@ class Case(NamedTuple):
     other: Side
     paired: bool
     noise: Runs  # of runs beside, that only tell how runs scatter
+    against: str | None = None  # the column it is compared with, if not the first
 
 
 class _Effect(NamedTuple):
@@ -168,7 +170,21 @@ def _effects(case: Case) -> list[_Effect]:
         return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
     if case.figure is not None:
         return _figure(case, case.figure)
-    return [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
+    found = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
+    if case.first.counted and case.other.counted and not case.noise:
+        return [*found, *_maximum(case)]
+    return found
+
+
+def _maximum(case: Case) -> list[_Effect]:
+    """Nothing where several operations make a sample.  Only what repeats has a largest sample that
+    is more than chance.
+    """
+    runs = [results for side in (case.first, case.other) for results in side.runs if results]
+    if any(_value(MAXIMUM, results) is None for results in runs):
+        return []
+    sides = _sides(case, partial(_value, MAXIMUM), "maximum", MAXIMUM)
+    return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
 
 
 def _figure(case: Case, name: str) -> list[_Effect]:
@@ -230,8 +246,9 @@ def _sides(
             [None if v is None else log(v) for v in values] for values in (first, other, noise)
         )
     return Sides(
-        first, other, ratio, case.paired, part == "tail", exact, resolution,
+        first, other, ratio, case.paired, part != "median", exact, resolution,
         _scatter([there(noise)]), _within(case, statistic, ratio),
+        counted=case.first.counted and case.other.counted,
     )  # fmt: skip
 
 
@@ -247,13 +264,20 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
 
 
 def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
-    """Which sides another run would only repeat."""
+    """Which sides another run would only repeat: of one seed each, both."""
     first, other = case.first, case.other
     if not (first.counted and other.counted):
         return False, False
+    if not _several(case) and not any(case.noise):
+        return True, True
     if statistic != VALUE and _histogram(first) == _histogram(other):
         return True, True
     return _settled(first), _settled(other)
+
+
+def _several(case: Case) -> bool:
+    """True if a side has several runs of the case."""
+    return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
 
 
 def _settled(side: Side) -> bool:
@@ -298,7 +322,7 @@ def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interv
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
-    if statistic == VALUE or several or not _shorter(sets, case):
+    if statistic in (VALUE, MAXIMUM) or several or not _shorter(sets, case):
         return None
 
     def interval(level: float) -> Interval | None:
@@ -345,6 +369,7 @@ def _mover(
 def _judged(effect: _Effect, alpha: float) -> Effect:
     told = Effect(
         part=effect.part, statistic=effect.statistic, column=effect.case.column,
+        against=effect.case.against,
         verdict="inconclusive", reason=effect.reason, missing=effect.missing,
     )  # fmt: skip
     if effect.sides is None:

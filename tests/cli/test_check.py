@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -13,6 +14,7 @@ from msgspec import structs
 
 from rtstone.model.budget import LIMIT
 from rtstone.model.documents import Figure, Result, Run, Slope
+from rtstone.stats.conditions import counted
 from rtstone.store.rundir import runs
 from tests.conftest import Cli
 from tests.report import synthetic
@@ -349,24 +351,52 @@ def test_a_run_keeps_the_budget_that_is_drafted_from_it(
 ) -> None:
     one, file = stored(measured), tmp_path / "drafted.toml"
     drafted = cli("check", one, "--write-budget", file, "--margin", margin)
-    assert (drafted.status, drafted.err) == (0, "")
+    assert drafted.status == 0
+    assert drafted.err.startswith("warning: drafted from one run") != counted(measured)
     done = cli("check", one, "--budget", file, "--json")
     assert done.err == ""
     assert {c["verdict"] for c in done.document["checks"]} == {"passed"}
     assert done.status == 0
 
 
-def test_a_drafted_limit_leaves_the_margin_and_no_more(cli: Cli, tmp_path: Path) -> None:
+def scaled(times: float, number: int) -> str:
+    """A stored run under two loads, at a level of its own."""
+    loads = {f"x{k}": [times * k * v for v in FLAT] for k in (1, 2)}
+    found = [result(values, load=load, missed=0) for load, values in loads.items()]
+    return stored(run(*found), f"scaled-{number}")
+
+
+def test_a_drafted_limit_leaves_what_runs_differ_by_and_the_margin(
+    cli: Cli, tmp_path: Path
+) -> None:
     file = tmp_path / "drafted.toml"
-    many = run(*(result([k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
-    cli("check", stored(many), "--write-budget", file, "--margin", "50%")
-    for worse, status in [(1.4, 0), (1.6, 1)]:
-        more = run(*(result([worse * k * v for v in FLAT], load=f"x{k}", missed=0) for k in (1, 2)))
-        done = cli("check", stored(more, str(worse)), "--budget", file)
+    names = [scaled(t, k) for k, t in enumerate((0.99, 1.0, 1.01, 1.0, 1.0))]
+    drafted = cli("check", *names, "--write-budget", file, "--margin", "50%")
+    assert (drafted.status, drafted.err) == (0, "")
+    for number, (worse, status) in enumerate([(1.4, 0), (2.0, 1)], 10):
+        done = cli("check", scaled(worse, number), "--budget", file)
         assert done.status == status
-        assert done.out.count("- failed  ") == 4 * status
-    missed = run(*(result(FLAT, load=f"x{k}", missed=k) for k in (1, 2)))
-    assert cli("check", stored(missed, "missed"), "--budget", file).status == 1
+        assert done.out.count("- failed  ") == 2 * status
+
+
+def test_from_one_run_the_limits_are_wide_and_it_says_so(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "drafted.toml"
+    drafted = cli("check", scaled(1.0, 0), "--write-budget", file)
+    assert "name five runs of the same system" in drafted.err
+    assert "p50 = " in file.read_text()
+    assert not re.search("^p99", file.read_text(), re.MULTILINE)
+    for number, (worse, status) in enumerate([(3.0, 0), (6.0, 1)], 10):
+        assert cli("check", scaled(worse, number), "--budget", file).status == status
+
+
+def test_what_scatters_too_far_is_not_limited(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "drafted.toml"
+    names = [scaled(t, k) for k, t in enumerate((1.0, 4.0, 1.5))]
+    refused = cli("check", *names, "--write-budget", file)
+    assert refused.status == 0
+    text = file.read_text()
+    assert "no limit would hold" in text
+    assert not re.search("^p", text.replace("params", ""), re.MULTILINE)
 
 
 def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _COMMAND = re.compile(r"(?:\.venv/bin/)?rtstone(?: |$)")
+_LOOP = re.compile(r"for \w+ in ([^;]+); do (.+); done(?: +#.*)?")
 
 
 class Command(NamedTuple):
@@ -28,7 +29,8 @@ class Command(NamedTuple):
 def commands(text: str) -> Iterator[Command]:
     """The lines of a page's indented or ```sh blocks that begin with rtstone, without comments.
 
-    A line that ends in a backslash goes on in the next.
+    A line that ends in a backslash goes on in the next.  A loop is what it does, as
+    often.
     """
     fenced, started, rest = False, 0, ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -39,5 +41,8 @@ def commands(text: str) -> Iterator[Command]:
             continue
         started, whole = (started, rest + line.strip()) if rest else (number, line.strip())
         rest = whole[:-1] if whole.endswith("\\") and _COMMAND.match(whole) else ""
+        loop = _LOOP.fullmatch(whole)
+        times, whole = (len(loop[1].split()), loop[2]) if loop else (1, whole)
         if not rest and _COMMAND.match(whole):
-            yield Command(started, shlex.split(whole, comments=True)[1:])
+            for _ in range(times):
+                yield Command(started, shlex.split(whole, comments=True)[1:])

@@ -121,10 +121,12 @@ def test_what_is_not_run_is_written_somewhere() -> None:
 
 def test_commands_are_found_as_a_reader_sees_them() -> None:
     page = (
-        "text\n    rtstone run a   # why\n\n`rtstone no`\n```sh\n.venv/bin/rtstone show \\\n"
+        "text\n    for i in 1 2; do rtstone run a; done   # why\n\n`rtstone no`\n```sh\n"
+        ".venv/bin/rtstone show \\\n"
         "    last\nrtstones\n```\n```\nrtstone no\n```\n    printf x | rtstone no\n"
     )
     assert list(commands(page)) == [
+        Command(2, ["run", "a"]),
         Command(2, ["run", "a"]),
         Command(6, ["show", "last"]),
     ]

@@ -70,6 +70,12 @@ def test_each_flag_has_its_cause(
     assert flags(seen(result, evidence)) == [name]
 
 
+def test_who_has_but_one_cpu_cannot_share_it_otherwise() -> None:
+    shared = seen({}, {"shared": True})
+    for online, found in (("0", []), ("0-1", ["shared_cpu"])):
+        assert flags(shared._replace(conditions={**LIMIT, "cpu.online": online})) == found
+
+
 def test_the_clock_of_the_system_is_told() -> None:
     assert flags(seen({}, {}, clock="vdso")) == ["vdso_clock"]
 

@@ -7,6 +7,7 @@ import pytest
 
 from rtstone.api import Measured
 from rtstone.errors import Unfit
+from rtstone.model import worstcase
 from rtstone.model.budget import load
 from rtstone.model.documents import Figure, Result, Run, Target
 from rtstone.model.flags import BY_NAME, SPOILING
@@ -14,6 +15,8 @@ from rtstone.model.worstcase import WorstCase
 from rtstone.report.answer import answer, magnitude
 from rtstone.report.estimated import Estimated, sentence
 from rtstone.report.findings import findings, seen
+from rtstone.report.worstcase import lines
+from rtstone.stats import extremes
 from rtstone.stats.gate import check
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
@@ -108,6 +111,15 @@ def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
     assert told.basis[0] == (
         "Left out of the verdict: 1 of 2 cases, measured beside another run of rtstone."
     )
+
+
+def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
+    made = instructions()
+    assert answer(made).estimates == []
+    cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
+                       worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
+    (line,) = lines(worstcase.WorstCases(run_id="r", cases=cases), made)
+    assert "there is no hour" in line.plain
 
 
 def test_a_model_is_named_in_the_verdict() -> None:

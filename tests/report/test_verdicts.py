@@ -86,14 +86,33 @@ def test_three_columns_are_told_apart() -> None:
         lab(name, [result("null", [v] * 50)]) for name, v in (("a", 9.0), ("b", 8.0), ("c", 10.0))
     ]
     text = shown(compare(runs), 100)
-    assert "b against a: of 2 effects 0 worse, 1 better" in text
-    assert "c against a: of 2 effects 1 worse, 0 better" in text
+    assert "b against a: of 3 effects 0 worse, 2 better" in text
+    assert "c against a: of 3 effects 2 worse, 0 better" in text
     table = text.partition("\nVerdicts\n")[2]
     assert any(line.split()[:4] == ["null", "b", "p50", "+"] for line in table.splitlines())
 
 
 def test_without_a_floor_it_says_what_to_do() -> None:
-    runs = [lab(n, [result("null", [v, v + 1] * 50)]) for n, v in (("a", 9.0), ("b", 11.0))]
-    text = shown(compare(runs), 100).replace("\n", " ")
+    sides = {"a": [9.0, 10.0] * 50, "b": [11.0, 12.0] * 50}
+    timed = [lab(n, [result("null", v, unit="ns")], unit="ns") for n, v in sides.items()]
+    text = shown(compare(timed), 100).replace("\n", " ")
     assert "The noise floor is unknown" in text
     assert "? inconclusive" in text
+
+
+def test_in_the_lab_the_advice_is_more_seeds() -> None:
+    runs = [
+        lab(name, [result("null", [v, v + 3 * seed, v + 9] * 20)], seed=seed)
+        for name, v in (("a", 90.0), ("b", 91.0))
+        for seed in (1, 2)
+    ]
+    text = shown(compare(runs), 100).replace("\n", " ")
+    assert "? inconclusive" in text
+    assert "Seeds are repetitions here" in text
+    assert "noise floor is unknown" not in text
+
+
+def test_columns_that_are_not_compared_with_the_first_say_with_which() -> None:
+    one, more = result("null", [5.0] * 30), result("proc.create", [9.0] * 30)
+    text = shown(compare([lab("a", [one]), lab("b", [one, more]), lab("c", [one, more])]), 160)
+    assert "c against b, in what a lacks: of 3 effects 0 worse, 0 better, 2 no difference" in text

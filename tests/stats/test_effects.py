@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtstone.model.comparison import Comparison, Effect
-from rtstone.model.documents import Figure, Run
+from rtstone.model.documents import Figure, Result, Run
 from rtstone.stats.compare import compare
 from rtstone.stats.effects import Sides, judge
 from tests.stats.lab import lab, result
@@ -41,12 +41,57 @@ def test_constants_that_differ_by_one_instruction_differ() -> None:
     assert only(compare([counted("a", 411), counted("b", 410)])).verdict == "better"
 
 
-def test_a_system_without_random_numbers_repeats_and_one_with_a_seed_does_not() -> None:
+def test_what_is_counted_repeats_so_any_difference_is_real_if_need_be_for_one_seed() -> None:
     sides = [(410.0, 500.0, 510.0), (420.0, 505.0, 515.0)]
-    for seed, basis, verdict in ((None, "exact", "worse"), (1, "single", "inconclusive")):
+    for seed in (None, 1):
         runs = [counted(name, *v, seed=seed) for name, v in zip("ab", sides, strict=True)]
-        effect = only(compare(runs))
-        assert (effect.basis, effect.verdict) == (basis, verdict)
+        found = compare(runs)
+        effect = only(found)
+        assert (effect.basis, effect.verdict) == ("exact", "worse")
+        assert found.rules
+        assert ["of one seed each" in remark for remark in found.rules.remarks] == [True] * bool(
+            seed
+        )
+
+
+def test_in_the_lab_maxima_are_judged_too() -> None:
+    """3.82 M against 18 k instructions is no matter of opinion."""
+    one = compare([counted("a", 410, 3_820_000), counted("b", 410, 18_000)])
+    effect = only(one, "maximum")
+    assert (effect.basis, effect.verdict, effect.statistic) == ("exact", "better", "max")
+    assert effect.ratio == pytest.approx(18 / 3820)
+    seeds = [
+        counted(name, 410, top * (1 + seed / 20), seed=seed)
+        for name, top in (("a", 3_820_000.0), ("b", 18_000.0))
+        for seed in (1, 2, 3)
+    ]
+    several = only(compare(seeds), "maximum")
+    assert (several.basis, several.verdict, several.runs) == ("runs", "better", 6)
+
+
+def test_where_time_is_measured_a_maximum_is_a_single_sample() -> None:
+    runs = [
+        lab(name, [result("null", [v] * 99, unit="ns")], unit="ns")
+        for name, v in (("a", 1.0), ("b", 9.0))
+    ]
+    assert all(e.part != "maximum" for row in compare(runs).rows for e in row.effects)
+
+
+def test_what_the_first_column_lacks_is_judged_between_the_others() -> None:
+    def of(null: float, create: float) -> list[Result]:
+        return [result("null", [null] * 30), result("proc.create", [create] * 30)]
+
+    found = compare([lab("a", of(5, 0)[:1]), lab("b", of(5, 9)), lab("c", of(6, 8))])
+    told = {
+        (row.bench, e.column, e.against): e.verdict
+        for row in found.rows
+        for e in row.effects
+        if e.part == "median"
+    }
+    assert told == {
+        ("null", "b", None): "no difference", ("null", "c", None): "worse",
+        ("proc.create", "c", "b"): "better",
+    }  # fmt: skip
 
 
 def test_seeds_are_runs() -> None:

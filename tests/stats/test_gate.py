@@ -13,13 +13,14 @@ from msgspec import structs
 from rtstone.errors import UsageError
 from rtstone.model.budget import load
 from rtstone.model.check import Check, Gate
-from rtstone.model.documents import Clock, Distribution, Figure, Result, Run, Slope, Target
+from rtstone.model.documents import Clock, Figure, Result, Run, Slope, Target
 from rtstone.stats.extremes import worst_case
 from rtstone.stats.gate import check, needed
 from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
 from tests.stats.lab import AGENT, counts
+from tests.stats.periodic import lasting, measured
 from tests.stats.recorded import recorded
 
 BENCHES = [
@@ -165,17 +166,48 @@ def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:
     assert only(gate(entry('p9999 = "9999ns"'), run(result(FLAT)))).verdict == "inconclusive"
 
 
+def stalling(each_s: float, seed: int = 1, section_s: int = 60) -> Result:
+    """A minute in which the task is stalled for 5 ms again and again."""
+    rng = np.random.default_rng(seed)
+    stalls = lasting(lambda _, n: np.full(n, 0.005), each_s)(rng, section_s)
+    late = 1000 + 100 * rng.exponential(size=section_s * 1000)
+    return measured(late, stalls)[0]
+
+
 def test_omitted_activations_are_counted_in(gate: Any) -> None:
-    whole = [*FLAT, *[1e6] * 500]
-    members = {n: v for n, v in statistics(whole).items() if n != "histogram"}
-    corrected = Distribution(**members, histogram=counts(whole))
-    stalled = result(FLAT, missed=500, corrected=corrected)
+    stalled = stalling(0.2)
+    assert stalled.p99 is not None
+    assert stalled.p99 < 20e3 < stalled.corrected.p99  # type: ignore[union-attr,operator]
     found = only(gate(entry('p99 = "20us"'), run(stalled)))
-    assert (found.verdict, found.observed, found.corrected, found.n) == (
-        "failed", 1e6, True, 10_500,
-    )  # fmt: skip
+    assert (found.verdict, found.corrected, found.n) == ("failed", True, 60_000)
     none = structs.replace(stalled, missed=0)
     assert only(gate(entry('p99 = "20us"'), run(none))).verdict == "passed"
+
+
+# ---- a share of the activations ---------------------------------------------------------------
+
+
+def test_a_share_of_missed_activations_is_exceeded_by_more_than_chance_alone(gate: Any) -> None:
+    """Of about 300 stalls that hide four or five each: 2.1% of the activations."""
+    some = stalling(0.2)
+    share = 100 * (some.missed or 0) / 60_000
+    assert 1.5 < share < 2.7
+    for limit, told in [(share + 0.01, "passed"), (0.95 * share, "inconclusive"),
+                        (0.5 * share, "failed")]:  # fmt: skip
+        found = only(gate(entry(f'missed = "{limit:.4f}%"'), run(some)))
+        assert (found.verdict, found.unit) == (told, "%")
+        assert found.observed == pytest.approx(share, abs=0.01)
+        assert found.ci95 is not None
+        assert 0.8 * share < found.ci95[0] < share < found.ci95[1] < 1.2 * share
+
+
+def test_one_stall_however_long_is_no_rate(gate: Any) -> None:
+    rng = np.random.default_rng(1)
+    once, _ = measured(1000 * rng.exponential(size=60_000), np.array([[7.0, 7.1]]))
+    assert once.missed in (99, 100)
+    assert only(gate(entry("missed = 42"), run(once))).verdict == "failed"  # a fact, as it is named
+    assert only(gate(entry('missed = "0.05%"'), run(once))).verdict == "inconclusive"
+    assert only(gate(entry('missed = "0.2%"'), run(once))).verdict == "passed"
 
 
 # ---- relative to a baseline -------------------------------------------------------------------
