@@ -219,8 +219,8 @@ static const rts_bench benches[] = {
      .help = RTS_SAY(
          "A task of the highest priority reads a clock all the time; an interval is the call "
          "and whatever was stolen from the task. Maximum less mean estimates the longest "
-         "blocking by the kernel, interrupts or the hypervisor. Keeping a sample is part of "
-         "the next interval, and sorting 64 of them in part of every 64th (some 100 ns). Under "
+         "blocking by the kernel, interrupts or the hypervisor. Accounting for a sample is part "
+         "of the next interval, at nearly the same cost for each. Under "
          "real-time throttling the task rests by itself, and no interval spans a rest. With "
          "clock=counter equal in kind to oslat."),
      .params = bintime_param,

@@ -23,7 +23,7 @@
 #define RTS_CHANNELS 2
 #define RTS_HIST_RANGE 28
 #define RTS_COUNT_BITS 32
-#define RTS_CHUNK 8 /* a turn of 64 samples takes more than the 7812 instructions of 1 ms */
+#define RTS_BLOCK_SAMPLES 8
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
 #define RTS_BATCH_MAX 0
