@@ -10,9 +10,9 @@
 static void read_pairs(rts_rec *r)
 {
     for (rts_rec_start(r, rts_now()); r->running;) {
-        rts_tick a = rts_now();
-        rts_tick b = rts_now();
-        rts_rec_add(r, b - a, b);
+        rts_stamp a = rts_stamp_now();
+        rts_stamp b = rts_stamp_now();
+        rts_rec_span(r, a, b);
     }
 }
 

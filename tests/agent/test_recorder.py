@@ -116,7 +116,11 @@ def test_no_single_sample_costs_much_more_than_any_other() -> None:
     for them.  Sorting 64 gathered samples in took some 2,000 instructions, copying a histogram
     more than 7,000."""
     done = subprocess.run(
-        [BUILD / "tests" / "recorder_bound"], capture_output=True, text=True, timeout=300, check=True
+        [BUILD / "tests" / "recorder_bound"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     )
     median, most = (int(n) for n in re.findall(r"(\d+) (?:median|most)", done.stdout))
     print(done.stdout)
