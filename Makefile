@@ -114,7 +114,7 @@ build/agent/Makefile: | check-tools
 # ---- FreeRTOS images (docs/freertos.md) -------------------------------------------------------
 
 FREERTOS_KERNEL_PATH ?=
-FREERTOS_BOARDS := virt-a53:freertos-a64 mps2-an385:freertos-m3
+FREERTOS_BOARDS := virt-a53:freertos-a64 mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart
 FREERTOS_OPTIONS ?=
 
 freertos: | check-cross

@@ -10,9 +10,9 @@
 static void read_pairs(rts_rec *r)
 {
     for (rts_rec_start(r, rts_now()); r->running;) {
-        rts_tick a = rts_now();
-        rts_tick b = rts_now();
-        rts_rec_add(r, b - a, b);
+        rts_stamp a = rts_stamp_now();
+        rts_stamp b = rts_stamp_now();
+        rts_rec_span(r, a, b);
     }
 }
 
@@ -219,8 +219,8 @@ static const rts_bench benches[] = {
      .help = RTS_SAY(
          "A task of the highest priority reads a clock all the time; an interval is the call "
          "and whatever was stolen from the task. Maximum less mean estimates the longest "
-         "blocking by the kernel, interrupts or the hypervisor. Keeping a sample is part of "
-         "the next interval, and sorting 64 of them in part of every 64th (some 100 ns). Under "
+         "blocking by the kernel, interrupts or the hypervisor. Accounting for a sample is part "
+         "of the next interval, at nearly the same cost for each. Under "
          "real-time throttling the task rests by itself, and no interval spans a rest. With "
          "clock=counter equal in kind to oslat."),
      .params = bintime_param,

@@ -149,13 +149,13 @@ INLINE int send_each(ipc *s, int kind)
         fill(s, s->out, ++s->sent);
         uint64_t before = s->received;
         full += before + 1 != s->sent;
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         err = rts_channel_send(&s->there, kind, s->out);
-        rts_tick b = rts_now();
+        rts_stamp b = rts_stamp_now();
         early += s->received != before;
         if (err || s->error)
             break;
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
         if (rts_settle(c))
             break;
     }
@@ -174,14 +174,14 @@ INLINE int receive_each(ipc *s, int kind)
         int err = rts_channel_send(&s->there, kind, s->out);
         if (err)
             return err;
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         err = rts_channel_receive(&s->there, kind, &message);
-        rts_tick b = rts_now();
+        rts_stamp b = rts_stamp_now();
         if (err)
             return err;
         s->received++;
         s->wrong += !holds(s, message, s->sent, s->sent);
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
     }
     return 0;
 }
@@ -209,14 +209,14 @@ INLINE int round_each(ipc *s, int kind)
     RTS_SAMPLES(c) {
         void *answer = s->in;
         fill(s, s->out, ++s->sent);
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         int sent = rts_channel_send(&s->there, kind, s->out);
         int received = sent ? 0 : rts_channel_receive(s->back, kind, &answer);
-        rts_tick b = rts_now();
+        rts_stamp b = rts_stamp_now();
         if (sent || received || s->error)
             return sent ? sent : received;
         s->wrong += !holds(s, answer, answer_to(s->sent), s->sent);
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
     }
     return 0;
 }

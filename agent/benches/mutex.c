@@ -99,7 +99,7 @@ typedef struct shared {
     rts_case *c;
     rts_mutex *mutex;
     rts_sem *gate;
-    volatile rts_tick end;
+    volatile rts_stamp end;
     volatile uint64_t tried, got;
 } shared;
 
@@ -113,7 +113,7 @@ static void waiter(void *arg)
             return;
         s->tried++;
         rts_mutex_lock(s->mutex);
-        s->end = rts_now();
+        s->end = rts_stamp_now();
         s->got++;
         rts_mutex_unlock(s->mutex);
     }
@@ -129,14 +129,14 @@ static int hand_over(rts_case *c, shared *s)
         rts_mutex_lock(s->mutex);
         rts_sem_give(s->gate); /* H preempts, and runs until it has to wait */
         unready += s->tried != got + 1 || s->got != got;
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         rts_mutex_unlock(s->mutex);
         if (s->got == got) { /* H did not run at once */
             late++;
             while (s->got == got)
                 rts_yield();
         }
-        rts_rec_add(c->rec, s->end - a, s->end);
+        rts_rec_span(c->rec, a, s->end);
     }
     rts_figure_add(c, "waiter was not waiting", (double)unready, "samples");
     rts_figure_add(c, "waiter did not preempt", (double)late, "samples");

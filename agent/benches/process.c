@@ -93,15 +93,15 @@ INLINE int create_each(nursery *n, int kind)
     int err = 0;
     RTS_SAMPLES(c) {
         rts_child *x = &n->child[n->alive];
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         err = rts_child_create(x, kind);
-        rts_tick b = rts_now();
+        rts_stamp b = rts_stamp_now();
         if (err)
             break;
         n->early += rts_child_ran(x, kind);
         n->prio = rts_child_prio(x, kind);
         n->alive++;
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
         if (n->alive == CHILDREN && (err = destroy_all(n)))
             break;
     }

@@ -26,7 +26,7 @@ typedef struct traffic {
     size_t size;
     uint64_t block;
     unsigned char *out, *in; /* a message at either end */
-    volatile rts_tick sent, end;
+    volatile rts_stamp sent, end;
     volatile uint64_t received, wrong;
 } traffic;
 
@@ -39,7 +39,7 @@ static head *head_of(unsigned char *message)
 static bool take_message(traffic *t)
 {
     rts_queue_receive(&t->queue, t->in);
-    t->end = rts_now();
+    t->end = rts_stamp_now();
     const head *h = head_of(t->in);
     t->wrong += h->number != t->received || t->in[t->size - 1] != (unsigned char)h->number;
     t->sent = h->sent;
@@ -54,7 +54,7 @@ static void send_message(traffic *t, uint64_t number, bool last)
     h->number = number;
     h->last = last;
     t->out[t->size - 1] = (unsigned char)number;
-    h->sent = rts_now();
+    h->sent = rts_stamp_now();
     rts_queue_send(&t->queue, t->out);
 }
 
@@ -131,7 +131,7 @@ static int run_latency(rts_case *c)
             while (t->received < number)
                 rts_yield();
         }
-        rts_rec_add(c->rec, t->end - t->sent, t->end);
+        rts_rec_span(c->rec, t->sent, t->end);
     }
     if (c->common.config != RTS_2CPU) /* there the receiver has a CPU of its own */
         rts_figure_add(c, "receiver did not preempt", (double)late, "messages");
@@ -166,11 +166,11 @@ static int run_throughput(rts_case *c)
         return -1;
     uint64_t number = 0;
     RTS_SAMPLES(c) {
-        rts_tick start = rts_now();
+        rts_stamp start = rts_stamp_now();
         for (uint64_t i = 0; i < t->block; i++)
             send_message(t, number++, false);
         rts_sem_take(t->done);
-        rts_rec_add(c->rec, t->end - start, t->end);
+        rts_rec_span(c->rec, start, t->end);
     }
     rts_rec_finish(c->rec);
     const rts_hist *h = &c->rec->hist;

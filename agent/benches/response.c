@@ -121,10 +121,10 @@ static int run_response(rts_case *c)
     if (!took)
         return rts_failed(c, "the clock does not go on while work is done");
     RTS_SAMPLES(c) {
-        rts_tick start = rts_now();
+        rts_stamp start = rts_stamp_now();
         carry_out(&b);
-        rts_tick end = rts_now();
-        rts_rec_add(c->rec, end - start, end);
+        rts_stamp end = rts_stamp_now();
+        rts_rec_span(c->rec, start, end);
     }
     rts_rec_finish(c->rec);
     if (b.wrong)

@@ -161,7 +161,7 @@ static int measure_sampled(rheal_frame *f, rheal_round *round)
         if (round(f))
             return -1;
         rheal_rest_if_due(f);
-        if (!c->rec->used && !c->rec->hist.n && !c->rec->discarded && rts_now() - start > limit)
+        if (!rts_rec_taken(c->rec) && rts_now() - start > limit)
             return rts_failed(c, "the event that is measured never came about");
     }
     return 0;

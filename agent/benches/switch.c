@@ -23,15 +23,15 @@ static int run_yield(rts_case *c)
  * what B measured.
  */
 typedef struct baton {
-    volatile rts_tick stamp;
-    volatile bool armed;      /* stamp was taken just before a yield */
-    volatile rts_tick from_a; /* duration of the switch A to B that B measured; 0: none */
+    volatile rts_stamp stamp;
+    volatile bool armed;       /* stamp was taken just before a yield */
+    volatile rts_stamp from_a; /* duration of the switch A to B that B measured; 0: none */
     volatile uint64_t unasked;
     rts_case *c;
 } baton;
 
 /* Duration of the switch that ends at `now`, or 0 if nobody had asked for it. */
-static rts_tick take_stamp(baton *t, rts_tick now)
+static rts_stamp take_stamp(baton *t, rts_stamp now)
 {
     if (!t->armed) {
         t->unasked++;
@@ -43,7 +43,7 @@ static rts_tick take_stamp(baton *t, rts_tick now)
 
 static void hand_over(baton *t)
 {
-    t->stamp = rts_now();
+    t->stamp = rts_stamp_now();
     t->armed = true;
     rts_yield();
 }
@@ -53,7 +53,7 @@ static void task_b(void *arg)
     baton *t = arg;
     rts_case *c = t->c;
     while (!c->stop) {
-        rts_tick now = rts_now();
+        rts_stamp now = rts_stamp_now();
         t->from_a = take_stamp(t, now);
         hand_over(t);
     }
@@ -70,14 +70,14 @@ static int exchange(rts_case *c, rts_policy policy)
         return -1;
     RTS_SAMPLES(c) {
         hand_over(t);
-        rts_tick now = rts_now();
-        rts_tick from_b = take_stamp(t, now);
-        rts_tick from_a = t->from_a;
+        rts_stamp now = rts_stamp_now();
+        rts_stamp from_b = take_stamp(t, now);
+        rts_stamp from_a = t->from_a;
         t->from_a = 0;
         if (from_a)
-            rts_rec_add(c->rec, from_a, now);
+            rts_rec_add(c->rec, from_a, rts_stamp_time(now));
         if (from_b && c->rec->running)
-            rts_rec_add(c->rec, from_b, now);
+            rts_rec_add(c->rec, from_b, rts_stamp_time(now));
     }
     rts_figure_add(c, "switches nobody asked for", (double)t->unasked, "switches");
     return 0;

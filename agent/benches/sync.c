@@ -94,12 +94,12 @@ static int run_test2(rts_case *c)
         return -1;
     uint64_t asked = 0;
     RTS_SAMPLES(c) {
-        rts_tick a = rts_now();
+        rts_stamp a = rts_stamp_now();
         rts_sem_give(t->there);
         rts_sem_take(t->back);
-        rts_tick b = rts_now();
+        rts_stamp b = rts_stamp_now();
         asked++;
-        rts_rec_add(c->rec, b - a, b);
+        rts_rec_span(c->rec, a, b);
     }
     if (t->answered != asked)
         return rts_failed(c, "%llu round trips, but %llu answers", (unsigned long long)asked,

@@ -9,7 +9,10 @@ set(CMAKE_ASM_FLAGS_INIT "-mcpu=cortex-m3 -mthumb")
 
 set(RTS_PORT freertos)
 set(RTS_BOARD mps2-an385)
-set(RTS_IMAGE freertos-m3.elf)
+if(NOT DEFINED RTS_IMAGE)
+  set(RTS_IMAGE freertos-m3.elf)
+  set(RTS_WITHOUT_BENCHES "hartstone|latencytest") # in an image of their own, -hart.cmake
+endif()
 set(RTS_FREERTOS_PORT GCC/ARM_CM3)
 set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host has them from its own agent
 set(RTS_LIBC /usr/lib/picolibc/arm-none-eabi) # Debian's picolibc-arm-none-eabi

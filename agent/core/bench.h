@@ -45,13 +45,41 @@ typedef const char *rts_text;
 #define RTS_SAID(text) (text)
 #endif
 
+/*
+ * Default and limits of a parameter.  Where code is dear they are kept in 32 bits: a number below
+ * 2^29, and the factor it is to be taken by.  A value that cannot be kept so does not compile.
+ */
+#ifdef RTS_SMALL_CODE
+typedef uint32_t rts_limit;
+#define RTS_KEPT(v, by) ((int64_t)(v) % (by) == 0 && (uint64_t)((v) / (by)) < UINT64_C(1) << 29)
+#define RTS_KEEP(v, factor, by) ((uint32_t)(factor) << 29 | (uint32_t)((v) / (by)))
+#define RTS_2_30 (INT64_C(1) << 30)
+#define RTS_KEPT_AT_ALL(v)                                                                         \
+    (RTS_KEPT(v, 1) || RTS_KEPT(v, 1000) || RTS_KEPT(v, 1000000) || RTS_KEPT(v, 1000000000) ||     \
+     RTS_KEPT(v, 1000000000000) || RTS_KEPT(v, RTS_2_30) || RTS_KEPT(v, -1))
+#define RTS_LIMIT(v)                                                                               \
+    (RTS_KEPT(v, 1)               ? RTS_KEEP(v, 0, 1)                                              \
+     : RTS_KEPT(v, 1000)          ? RTS_KEEP(v, 1, 1000)                                           \
+     : RTS_KEPT(v, 1000000)       ? RTS_KEEP(v, 2, 1000000)                                        \
+     : RTS_KEPT(v, 1000000000)    ? RTS_KEEP(v, 3, 1000000000)                                     \
+     : RTS_KEPT(v, 1000000000000) ? RTS_KEEP(v, 4, 1000000000000)                                  \
+     : RTS_KEPT(v, RTS_2_30)      ? RTS_KEEP(v, 5, RTS_2_30)                                       \
+                                  : RTS_KEEP(v, 6, -(int)sizeof(char[RTS_KEPT_AT_ALL(v) ? 1 : -1])))
+#else
+typedef int64_t rts_limit;
+#define RTS_LIMIT(v) (v)
+#endif
+
+/* What RTS_LIMIT() was given. */
+int64_t rts_limit_value(rts_limit limit);
+
 typedef struct rts_param {
     const char *name;
     rts_type type;
     uint16_t offset; /* within the family's struct of parameters */
     const char *unit;
-    const char *choices;   /* "fifo|rr" */
-    int64_t def, min, max; /* limits are inclusive */
+    const char *choices;     /* "fifo|rr" */
+    rts_limit def, min, max; /* limits are inclusive */
     rts_text help;
 } rts_param;
 
@@ -62,11 +90,14 @@ typedef struct rts_param {
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
 
 /* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
-#define RTS_INT(S, f, u, d, lo, hi, h) {#f, RTS_T_INT, RTS_AT(S, f), u, NULL, d, lo, hi, RTS_SAY(h)}
+#define RTS_INT(S, f, u, d, lo, hi, h)                                                             \
+    {#f, RTS_T_INT, RTS_AT(S, f), u, NULL, RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
 #define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
-    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", NULL, d, lo, hi, RTS_SAY(h)}
+    {#f,           RTS_T_DURATION, RTS_AT(S, f),  "ns",      NULL,                                 \
+     RTS_LIMIT(d), RTS_LIMIT(lo),  RTS_LIMIT(hi), RTS_SAY(h)}
 #define RTS_SIZE(S, f, d, lo, hi, h)                                                               \
-    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", NULL, d, lo, hi, RTS_SAY(h)}
+    {#f,           RTS_T_SIZE,    RTS_AT(S, f),  "B",       NULL,                                  \
+     RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
 #define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, NULL, d, 0, 1, RTS_SAY(h)}
 #define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), NULL, c, d, 0, 0, RTS_SAY(h)}
 #define RTS_TEXT(S, f, h)                                                                          \

@@ -6,9 +6,9 @@ uint64_t rts_clock_overhead(unsigned reads)
 {
     uint64_t least = UINT64_MAX;
     for (unsigned i = 0; i < reads; i++) {
-        rts_tick a = rts_now();
-        rts_tick b = rts_now();
-        least = b - a < least ? b - a : least;
+        rts_stamp a = rts_stamp_now();
+        rts_stamp took = rts_stamp_now() - a;
+        least = took < least ? took : least;
     }
     return least;
 }

@@ -5,11 +5,12 @@
 
 #define RAW_MAX 10000000
 #define CENTURY_NS 3155760000000000000
+#define SAMPLES_MAX 1000000000000000000
 
 const rts_param rts_common_params[] = {
-    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, NULL, 0, 0, INT64_MAX / 2,
+    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, NULL, 0, 0, RTS_LIMIT(SAMPLES_MAX),
      RTS_SAY("samples to take; 0: until the time is up")},
-    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", NULL, 0, 0, CENTURY_NS,
+    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", NULL, 0, 0, RTS_LIMIT(CENTURY_NS),
      RTS_SAY("longest duration of the timed section; 0: until the samples are taken")},
     {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, NULL, 0, 0, 1000000,
      RTS_SAY("samples discarded first")},
@@ -62,6 +63,16 @@ static bool applies(const void *bench, const rts_param *p)
     return strcmp(p->name, "batch") || ((const rts_bench *)bench)->traits & RTS_BATCHES;
 }
 
+int64_t rts_limit_value(rts_limit limit)
+{
+#ifdef RTS_SMALL_CODE
+    static const int64_t factor[8] = {1, 1000, 1000000, 1000000000, 1000000000000, RTS_2_30, -1};
+    return (limit & 0x1fffffff) * factor[limit >> 29];
+#else
+    return limit;
+#endif
+}
+
 /* What a parameter is when nobody says anything: a bench has its own limits and warm-up. */
 static int64_t default_of(const void *entry, const rts_param *p)
 {
@@ -72,7 +83,7 @@ static int64_t default_of(const void *entry, const rts_param *p)
         return bench->time_ns;
     if (!strcmp(p->name, "warmup"))
         return bench->warmup;
-    return p->def;
+    return rts_limit_value(p->def);
 }
 
 static rts_args args_of(rts_case *c)
@@ -207,7 +218,7 @@ static int set_param(const rts_args *a, const char *name, const char *value)
     if (p->type == RTS_T_CPUS)
         return parse_cpus(value, where) ? 0 : reject(a, p, value, "is not a list of CPUs (0-2,4)");
     if (p->type == RTS_T_TEXT)
-        return parse_text(value, where, (size_t)p->max + 1)
+        return parse_text(value, where, (size_t)rts_limit_value(p->max) + 1)
                    ? 0
                    : reject(a, p, value, "is too long, or has a % that is no %XX");
     int64_t v;
@@ -219,9 +230,9 @@ static int set_param(const rts_args *a, const char *name, const char *value)
         const char *s = value;
         if (!rts_number(&s, &v) || *s)
             return reject(a, p, value, "is not a whole number");
-        if (v < p->min || v > p->max)
-            return reject(a, p, value,
-                          v < p->min ? "is below the minimum" : "is above the maximum");
+        int64_t min = rts_limit_value(p->min);
+        if (v < min || v > rts_limit_value(p->max))
+            return reject(a, p, value, v < min ? "is below the minimum" : "is above the maximum");
     }
     *(int64_t *)where = v;
     return 0;
@@ -235,7 +246,7 @@ void rts_args_defaults(const rts_args *a)
                 a->common_default(a->entry, p);
     for (const rts_param *p = a->own; p && p->name; p++)
         if (p->type != RTS_T_TEXT)
-            *(int64_t *)((unsigned char *)a->own_values + p->offset) = p->def;
+            *(int64_t *)((unsigned char *)a->own_values + p->offset) = rts_limit_value(p->def);
 }
 
 char *rts_word(char **rest)
@@ -383,11 +394,11 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
         put_value(w, "default", p, &def);
     bool number = p->type == RTS_T_INT || p->type == RTS_T_DURATION || p->type == RTS_T_SIZE;
     if (number)
-        rts_wire_int(w, "min", p->min);
+        rts_wire_int(w, "min", rts_limit_value(p->min));
     else
         rts_wire_null(w, "min");
     if (number || p->type == RTS_T_TEXT)
-        rts_wire_int(w, "max", p->max);
+        rts_wire_int(w, "max", rts_limit_value(p->max));
     else
         rts_wire_null(w, "max");
     rts_wire_open(w, "choices", '[');
@@ -410,7 +421,7 @@ void rts_args_describe(rts_wire *w, const rts_args *a, uint32_t needs)
     rts_wire_close(w, ']');
     rts_wire_open(w, "params", '[');
     for (const rts_param *p = a->own; p && p->name; p++)
-        describe_param(w, p, p->def);
+        describe_param(w, p, rts_limit_value(p->def));
     for (const rts_param *p = a->common; p->name; p++)
         if (has(a, p))
             describe_param(w, p, a->common_default(a->entry, p));

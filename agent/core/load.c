@@ -39,7 +39,7 @@ static const rts_load *find(const char *id)
 static int64_t default_of(const void *load, const rts_param *p)
 {
     return p->offset == offsetof(rts_load_common, place) ? (int64_t)((const rts_load *)load)->place
-                                                         : p->def;
+                                                         : rts_limit_value(p->def);
 }
 
 static rts_args args_of(rts_running *l)

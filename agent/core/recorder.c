@@ -31,17 +31,48 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* ---- lists that are halved ------------------------------------------------------------------ */
+
+/*
+ * Where entry i of a list lies that was halved so often: with each time the lower half takes the
+ * even places among the old ones, and the upper half the odd ones, whose entries are merged into
+ * the even ones beside them when they are needed.
+ */
+static unsigned place(unsigned i, unsigned halved, unsigned size)
+{
+    unsigned bits = (unsigned)__builtin_ctz(size), by = halved % bits;
+    return (i << by | i >> (bits - by)) & (size - 1);
+}
+
+/* Puts the entries in order: entry i comes to place i. */
+static void straighten(void *list, size_t entry, unsigned halved, unsigned size)
+{
+    unsigned char *of = list, first[sizeof(rts_window)];
+    for (unsigned i = 0; i < size; i++) {
+        unsigned at = place(i, halved, size);
+        while (at > i)
+            at = place(at, halved, size);
+        if (at < i) /* of a cycle that has been turned already */
+            continue;
+        memcpy(first, of + i * entry, entry);
+        for (unsigned from; (from = place(at, halved, size)) != i; at = from)
+            memcpy(of + at * entry, of + from * entry, entry);
+        memcpy(of + at * entry, first, entry);
+    }
+}
+
 /* ---- batches ------------------------------------------------------------------------------- */
 
 #if RTS_BATCH_MAX
 
-enum { ORDERED = RTS_BATCH_MAX * RTS_BATCH_SAMPLES };
+enum { ORDERED = RTS_BATCH_MAX * RTS_BATCH_SAMPLES, NONE = 255 };
 
 static void start_batches(rts_rec *r)
 {
     r->batch_samples = r->batch_end = RTS_BATCH_SAMPLES;
-    for (unsigned i = 0; i < RTS_BATCH_MAX; i++)
-        r->mark[i].copy = (uint8_t)i;
+    r->spare_part = 1;
+    r->count = r->part[0];
+    r->spare = r->part[1];
 }
 
 /* How many samples the batch that is being filled still takes. */
@@ -50,57 +81,105 @@ static uint64_t batch_room(const rts_rec *r)
     return r->batch_end - r->hist.n;
 }
 
-/* Keeps the samples since the last turn in their order, while there is room. */
-static void keep_order(rts_rec *r)
+/* Moves some counts of one part to another, or of one that is no batch any more to the total. */
+static void merge_some(rts_rec *r)
 {
-    uint64_t n = r->hist.n;
-    if (n < ORDERED)
-        memcpy(&r->order[n], r->value, least(r->used, ORDERED - n) * sizeof *r->value);
+    uint32_t *to = r->merge_to, *from = r->merge_from;
+    unsigned first = (unsigned)(from - r->part[r->spare_part]);
+    for (unsigned i = 0; i < RTS_BATCH_STEP; i++) {
+        if (r->batch_samples)
+            to[i] += from[i];
+        else if (first + i <= RTS_HIST_BUCKETS)
+            r->hist.count[first + i] += from[i];
+        from[i] = 0;
+    }
+    r->merge_to += RTS_BATCH_STEP;
+    r->merge_from += RTS_BATCH_STEP;
 }
 
-/* Gives up every other mark, so that a batch is twice as long, and with it its copy. */
+static bool is_merging(const rts_rec *r)
+{
+    return r->merge_from != r->merge_end;
+}
+
+/* Of the first samples the order is known; in the warm-up, too, they are only written. */
+static void begin_order(rts_rec *r)
+{
+    r->order_next = r->order;
+    r->order_step = 1;
+}
+
+/* Begins to empty a part, which will be filled after the one that is filled now. */
+static void make_room(rts_rec *r, unsigned part, unsigned to)
+{
+    r->spare_part = part;
+    r->spare = r->part[part];
+    /* What lies outside the extremes so far is 0 in every part. */
+    size_t first = rts_bucket(r->hist.min) / RTS_BATCH_STEP * RTS_BATCH_STEP;
+    size_t end = (rts_bucket(r->hist.max) / RTS_BATCH_STEP + 1) * RTS_BATCH_STEP;
+    r->merge_from = r->part[part] + first;
+    r->merge_to = r->part[to] + first;
+    r->merge_end = r->part[part] + end;
+}
+
+/* Two batches become one of twice the length; their histograms are merged later. */
 static void halve_marks(rts_rec *r)
 {
-    uint8_t given_up[RTS_BATCH_MAX / 2];
     for (unsigned i = 0; i < RTS_BATCH_MAX / 2; i++) {
-        given_up[i] = r->mark[2 * i].copy;
+        uint8_t first = r->mark[2 * i].part;
         r->mark[i] = r->mark[2 * i + 1];
+        r->mark[i].second = r->mark[i].part;
+        r->mark[i].part = first;
     }
-    for (unsigned i = 0; i < RTS_BATCH_MAX / 2; i++)
-        r->mark[RTS_BATCH_MAX / 2 + i].copy = given_up[i];
     r->marks = RTS_BATCH_MAX / 2;
+    r->halved = true;
     r->batch_samples *= 2;
-}
-
-/*
- * Marks the end of a batch.  Up to where the order is known no copy is needed; and what lies
- * outside the extremes so far is 0 in every copy.
- */
-static void mark_batch(rts_rec *r)
-{
-    rts_mark *m = &r->mark[r->marks++];
-    uint32_t *copy = r->copy[m->copy];
-    unsigned first = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
-    m->n = r->hist.n;
-    m->sum = r->hist.sum;
-    if (m->n < ORDERED)
-        return;
-    for (unsigned i = first; i <= last && i < RTS_HIST_BUCKETS; i++)
-        copy[i] = (uint32_t)r->hist.count[i];
+    if (r->batch_samples > UINT32_MAX)
+        r->batch_samples = 0;
 }
 
 static void end_batch(rts_rec *r)
 {
+    const uint64_t most = UINT64_C(1) << 31;
     if (r->hist.n < r->batch_end)
         return;
-    r->batch_end += r->batch_samples;
-    if (r->marks < RTS_BATCH_MAX)
-        mark_batch(r);
+    while (is_merging(r)) /* nothing, unless a few samples came on the way out */
+        merge_some(r);
+    if (r->hist.n >= ORDERED) {
+        r->order_next = r->order + ORDERED;
+        r->order_step = 0;
+    }
+    if (r->batch_samples)
+        r->mark[r->marks++] =
+            (rts_mark){r->hist.n, r->hist.sum, (uint8_t)r->filling, (uint8_t)NONE};
+    if (r->halved && r->batch_samples)
+        r->mark[r->marks - 1 - RTS_BATCH_MAX / 2].second = NONE;
+    r->filling = r->spare_part;
+    r->count = r->spare;
+    if (r->batch_samples && r->marks == RTS_BATCH_MAX)
+        halve_marks(r);
+    if (!r->batch_samples)
+        make_room(r, (r->filling + 1) % (RTS_BATCH_MAX + 1), r->filling);
+    else if (r->halved)
+        make_room(r, r->mark[r->marks - RTS_BATCH_MAX / 2].second,
+                  r->mark[r->marks - RTS_BATCH_MAX / 2].part);
     else
-        halve_marks(r); /* the batch just completed is now the first half of one */
-    if (r->batch_samples > UINT32_MAX) {
-        r->batch_samples = 0;
-        r->batch_end = UINT64_MAX;
+        r->spare = r->part[r->spare_part = r->filling + 1];
+    r->batch_end = r->hist.n + (r->batch_samples ? r->batch_samples : most);
+}
+
+/* What the histogram of the series is: the sum of all parts, whatever is merged by now. */
+static void total(rts_rec *r)
+{
+    size_t first = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
+    for (size_t i = first; i <= last && r->hist.n; i++) {
+        rts_count n = r->batch_samples ? 0 : r->hist.count[i];
+        for (unsigned k = 0; k <= RTS_BATCH_MAX; k++) {
+            n += r->part[k][i];
+            if (!r->batch_samples)
+                r->part[k][i] = 0;
+        }
+        r->hist.count[i] = n;
     }
 }
 
@@ -110,44 +189,30 @@ static void cut(const rts_rec *r, uint64_t first, uint64_t last, unsigned lines,
 {
     batch->n = last - first;
     for (uint64_t i = first; i < last; i++) {
-        unsigned bucket = rts_bucket(r->order[i]);
+        size_t bucket = rts_bucket(r->order[i]);
         batch->sum += r->order[i];
         for (unsigned k = 0; k < lines; k++)
             batch->above[k] += bucket >= line[k];
     }
 }
 
-static uint32_t upto(const rts_rec *r, unsigned mark, unsigned bucket)
-{
-    return mark < r->marks ? r->copy[r->mark[mark].copy][bucket] : (uint32_t)r->hist.count[bucket];
-}
-
-/* What lies between two ends of batches that have a copy, or the start of the series and one. */
-static void subtract(const rts_rec *r, unsigned mark, unsigned lines,
-                     const unsigned line[RTS_LINES], rts_batch *batch)
-{
-    uint64_t below = 0;
-    unsigned bucket = 0;
-    for (unsigned k = 0; k < lines; k++) {
-        for (; bucket < line[k]; bucket++)
-            below += upto(r, mark, bucket) - (mark ? upto(r, mark - 1, bucket) : 0);
-        batch->above[k] = batch->n - below;
-    }
-}
-
-/* Batches between marks; behind the last mark, all that came after it. */
-static void between(const rts_rec *r, unsigned mark, unsigned lines, const unsigned line[RTS_LINES],
+/* Batches that have ended; behind the last one, what is filled. */
+static void counted(const rts_rec *r, unsigned i, unsigned lines, const unsigned line[RTS_LINES],
                     rts_batch *batch)
 {
-    const rts_mark none = {0}, end = {.n = r->hist.n, .sum = r->hist.sum};
-    const rts_mark *from = mark ? &r->mark[mark - 1] : &none;
-    const rts_mark *to = mark < r->marks ? &r->mark[mark] : &end;
-    if (to->n <= ORDERED) { /* which is the end of a batch, if none is longer */
-        cut(r, from->n, to->n, lines, line, batch);
-    } else {
-        batch->n = to->n - from->n;
-        batch->sum = to->sum - from->sum;
-        subtract(r, mark, lines, line, batch);
+    const rts_mark none = {0};
+    const rts_mark last = {r->hist.n, r->hist.sum, (uint8_t)r->filling, NONE};
+    const rts_mark *from = i ? &r->mark[i - 1] : &none;
+    const rts_mark *to = i < r->marks ? &r->mark[i] : &last;
+    uint64_t below = 0;
+    unsigned bucket = 0;
+    batch->n = to->n - from->n;
+    batch->sum = to->sum - from->sum;
+    for (unsigned k = 0; k < lines; k++) {
+        for (; bucket < line[k]; bucket++)
+            below += (uint64_t)r->part[to->part][bucket] +
+                     (to->second == NONE ? 0 : r->part[to->second][bucket]);
+        batch->above[k] = batch->n - below;
     }
 }
 
@@ -176,7 +241,7 @@ bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned 
     if (!r->batch_samples)
         return false;
     if (n > ORDERED && i <= r->marks)
-        between(r, i, lines, line, batch);
+        counted(r, i, lines, line, batch);
     else if (n <= ORDERED && i < parts)
         cut(r, i * n / parts, (i + 1) * n / parts, lines, line, batch);
     return batch->n > 0;
@@ -186,7 +251,7 @@ bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned 
 
 static void start_batches(rts_rec *r)
 {
-    (void)r;
+    r->count = r->hist.count;
 }
 
 static uint64_t batch_room(const rts_rec *r)
@@ -195,12 +260,28 @@ static uint64_t batch_room(const rts_rec *r)
     return UINT64_MAX;
 }
 
-static void keep_order(rts_rec *r)
+static void end_batch(rts_rec *r)
 {
     (void)r;
 }
 
-static void end_batch(rts_rec *r)
+static void merge_some(rts_rec *r)
+{
+    (void)r;
+}
+
+static bool is_merging(const rts_rec *r)
+{
+    (void)r;
+    return false;
+}
+
+static void begin_order(rts_rec *r)
+{
+    (void)r;
+}
+
+static void total(rts_rec *r)
 {
     (void)r;
 }
@@ -209,35 +290,65 @@ static void end_batch(rts_rec *r)
 
 /* ---- the life of a series ------------------------------------------------------------------ */
 
+static uint32_t used(const rts_rec *r)
+{
+    return r->chunk - r->left;
+}
+
+/* Nothing has come since the last turn. */
+static void clear_sums(rts_rec *r)
+{
+    r->left = r->chunk;
+    r->sum = r->max = 0;
+    r->min = UINT64_MAX;
+}
+
+/* Nothing has come at all. */
+static void begin(rts_rec *r)
+{
+    clear_sums(r);
+    r->negative = 0;
+    r->raw_next = r->setup.raw;
+    r->raw_end = r->setup.raw ? r->setup.raw + r->setup.samples : NULL;
+    begin_order(r);
+}
+
 void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
 {
     memset(r, 0, sizeof *r); /* touches every page */
     r->setup = *setup;
     if (RTS_COUNT_BITS == 32) /* no counter can overflow, nor with what comes on the way out */
         r->setup.samples = least(setup->samples - 1, UINT32_MAX / 2) + 1;
+    r->overhead = setup->overhead;
     r->warm = setup->warmup;
-    r->tail = least(setup->warmup / 2, RTS_CHUNK / 2);
+    r->tail = least(setup->warmup / 2, RTS_BLOCK_SAMPLES / 2);
     r->window_ticks = setup->hz;
-    r->block_samples = RTS_CHUNK;
+    r->block_samples = RTS_BLOCK_SAMPLES;
     start_batches(r);
+    begin(r);
     rts_hist_init(&r->hist);
 }
 
-/* Sets how many samples and until when the next chunk lasts: a second at most, to see a stop. */
+/* While there is something else to do with samples, it is done with each of them. */
+static void set_floor(rts_rec *r)
+{
+    r->floor = is_merging(r) || r->raw_next != r->raw_end ? 0 : r->worst_floor;
+}
+
+/*
+ * Sets how many samples and until when the next chunk lasts: a second at most, to see a stop.  In
+ * the warm-up it is one sample.
+ */
 static void next_chunk(rts_rec *r, uint64_t t)
 {
-    uint64_t n = RTS_CHUNK;
-    if (r->warm)
-        n = least(n, r->on_section ? r->warm - r->tail : r->warm);
-    else if (r->setup.samples)
+    uint64_t n = least(least(r->block_samples - r->block_n, batch_room(r)), UINT32_MAX);
+    if (r->setup.samples && r->running)
         n = least(n, r->setup.samples - r->hist.n);
+    r->chunk = r->left = r->warm ? 1 : (uint32_t)n;
+    r->next = least(t + r->setup.hz, least(r->deadline, r->rest_at));
     if (!r->warm)
-        n = least(n, least(r->block_samples - r->block_n, batch_room(r)));
-    r->used = 0;
-    r->chunk = n;
-    r->next = t + r->setup.hz;
-    if (!r->warm)
-        r->next = least(least(r->next, r->window_end), least(r->deadline, r->rest_at));
+        r->next = least(r->next, r->window_end);
+    set_floor(r);
 }
 
 /* Takes t as the start of the section: times are counted, and limits set, from here. */
@@ -247,6 +358,7 @@ static void set_start(rts_rec *r, uint64_t t)
     r->window_end = t + r->window_ticks;
     r->deadline = r->setup.time ? t + r->setup.time : UINT64_MAX;
     r->rest_at = r->setup.busy ? t + r->setup.busy : UINT64_MAX;
+    r->worst_floor = r->warm ? UINT64_MAX : 0; /* none of the warm-up is among the worst */
 }
 
 void rts_rec_section(rts_rec *r)
@@ -266,15 +378,15 @@ void rts_rec_start(rts_rec *r, uint64_t t)
     next_chunk(r, t);
 }
 
-/* Puts a sample into the list of the worst, if it belongs there. */
-static void insert_worst(rts_rec *r, const rts_sample *s)
+/* Puts a sample into the list of the worst, where it belongs. */
+static void insert_worst(rts_rec *r, uint64_t value, uint64_t t)
 {
     unsigned i = r->worst_n < RTS_WORST ? r->worst_n++ : RTS_WORST - 1;
-    for (; i > 0 && r->worst[i - 1].value < s->value; i--)
+    for (; i > 0 && r->worst[i - 1].value < value; i--)
         r->worst[i] = r->worst[i - 1];
-    r->worst[i] = *s;
+    r->worst[i] = (rts_sample){value, t - r->start, r->hist.n + used(r)};
     if (r->worst_n == RTS_WORST)
-        r->floor = r->worst[RTS_WORST - 1].value + 1;
+        r->worst_floor = r->worst[RTS_WORST - 1].value + 1;
 }
 
 static void merge_window(rts_window *a, const rts_window *b)
@@ -287,97 +399,118 @@ static void merge_window(rts_window *a, const rts_window *b)
     a->sum += b->sum;
 }
 
-/* Makes one window of two, so that the trace covers twice the time. */
-static void halve_trace(rts_rec *r)
+static rts_window *window_at(rts_rec *r, unsigned i)
 {
-    for (unsigned i = 0; i < RTS_TRACE / 2; i++) {
-        rts_window w = r->window[2 * i];
-        merge_window(&w, &r->window[2 * i + 1]);
-        r->window[i] = w;
-    }
-    memset(&r->window[RTS_TRACE / 2], 0, sizeof r->window / 2);
-    r->window_ticks *= 2;
-    r->window_i /= 2;
+    return &r->window[place(i, r->trace_halved, RTS_TRACE)];
 }
 
-/* Goes on to the window that t lies in. */
+/* Makes the next window; if there is another one in its place, that is merged with the one before.
+ */
+static void open_window(rts_rec *r)
+{
+    rts_window *w = window_at(r, ++r->window_i);
+    if (!r->trace_halved)
+        return;
+    merge_window(window_at(r, r->window_i - RTS_TRACE / 2), w);
+    memset(w, 0, sizeof *w);
+}
+
+static void open_windows_to(rts_rec *r, uint64_t i)
+{
+    while (r->window_i < i)
+        open_window(r);
+}
+
+/* Goes on to the window that t lies in: the next one, if samples come more often than windows. */
 static void next_window(rts_rec *r, uint64_t t)
 {
-    while ((t - r->start) / r->window_ticks >= RTS_TRACE)
-        halve_trace(r);
-    r->window_i = (unsigned)((t - r->start) / r->window_ticks);
+    while ((t - r->start) / r->window_ticks >= RTS_TRACE) {
+        open_windows_to(r, RTS_TRACE - 1);
+        r->trace_halved++;
+        r->window_ticks *= 2;
+        r->window_i = RTS_TRACE / 2 - 1;
+    }
+    open_windows_to(r, (t - r->start) / r->window_ticks);
     r->window_end = r->start + (r->window_i + 1) * r->window_ticks;
+}
+
+/* Merges what still waits for it, and puts the windows in order. */
+static void finish_trace(rts_rec *r)
+{
+    unsigned i = r->window_i;
+    if (!r->trace_halved)
+        return;
+    open_windows_to(r, RTS_TRACE - 1);
+    straighten(r->window, sizeof *r->window, r->trace_halved, RTS_TRACE);
+    r->trace_halved = 0;
+    r->window_i = i;
+}
+
+static uint64_t *block_at(rts_rec *r, unsigned i)
+{
+    return &r->block[place(i, r->blocks_halved, RTS_BLOCKS)];
+}
+
+/* Block i takes the place of another, which is merged with the one before it. */
+static void put_block(rts_rec *r, unsigned i, uint64_t max)
+{
+    uint64_t *to = block_at(r, i);
+    if (r->blocks_halved) {
+        uint64_t *with = block_at(r, i - RTS_BLOCKS / 2);
+        *with = *with > *to ? *with : *to;
+    }
+    *to = max;
 }
 
 static void end_block(rts_rec *r)
 {
-    if (r->blocks == RTS_BLOCKS) {
-        for (unsigned i = 0; i < RTS_BLOCKS / 2; i++) {
-            uint64_t a = r->block[2 * i], b = r->block[2 * i + 1];
-            r->block[i] = a > b ? a : b;
-        }
+    if (r->blocks == RTS_BLOCKS) { /* the block just completed is now the first half of one */
+        r->blocks_halved++;
         r->blocks = RTS_BLOCKS / 2;
         r->block_samples *= 2;
-        /* the block just completed is now the first half of one */
         return;
     }
-    r->block[r->blocks++] = r->block_max;
+    put_block(r, r->blocks++, r->block_max);
     r->block_n = 0;
     r->block_max = 0;
 }
 
-/* Count, sum and extremes of a chunk; its k samples into the histogram and the list of the worst.
- */
-static rts_window sort_in(rts_rec *r, uint64_t k)
+static void finish_blocks(rts_rec *r)
 {
-    rts_window chunk = {.n = k, .min = UINT64_MAX};
-    for (uint64_t i = 0; i < k; i++) {
-        uint64_t v = r->value[i];
-        r->hist.count[rts_bucket(v)]++;
-        chunk.sum += v;
-        chunk.min = least(chunk.min, v);
-        chunk.max = chunk.max > v ? chunk.max : v;
-        if (v >= r->floor)
-            insert_worst(r, &(rts_sample){v, r->at[i] - r->start, r->hist.n + i});
-    }
-    return chunk;
+    if (!r->blocks_halved)
+        return;
+    for (unsigned i = r->blocks; i < RTS_BLOCKS; i++)
+        put_block(r, i, 0);
+    straighten(r->block, sizeof *r->block, r->blocks_halved, RTS_BLOCKS);
+    r->blocks_halved = 0;
 }
 
-/* What few chunks need: raw values kept, and samples below the clock's overhead counted. */
-static void look_closer(rts_rec *r, const rts_window *chunk)
-{
-    for (uint64_t i = 0; chunk->min < r->setup.overhead && i < chunk->n; i++)
-        r->negative += r->value[i] < r->setup.overhead;
-    for (uint64_t i = 0; r->setup.raw && i < chunk->n && r->hist.n + i < r->setup.samples; i++)
-        r->setup.raw[r->hist.n + i] = r->value[i];
-}
-
-/* Moves the samples since the last turn into the totals. */
+/* Adds the sums since the last turn to all that is kept. */
 static void fold(rts_rec *r)
 {
-    uint64_t k = r->used;
-    if (!k)
+    const rts_window chunk = {used(r), r->min, r->sum, r->max};
+    if (!chunk.n)
         return;
-    rts_window chunk = sort_in(r, k);
-    look_closer(r, &chunk);
-    keep_order(r);
-    merge_window(&r->window[r->window_i], &chunk);
-    r->hist.n += k;
+    merge_window(window_at(r, r->window_i), &chunk);
+    r->hist.n += chunk.n;
     r->hist.sum += chunk.sum;
     r->hist.min = least(r->hist.min, chunk.min);
     r->hist.max = r->hist.max > chunk.max ? r->hist.max : chunk.max;
-    r->block_n += k;
+    r->block_n += chunk.n;
     r->block_max = r->block_max > chunk.max ? r->block_max : chunk.max;
+    clear_sums(r);
     if (r->block_n >= r->block_samples)
         end_block(r);
     end_batch(r);
 }
 
-/* Discards the warm-up samples since the last turn, which came at t. */
-static void discard(rts_rec *r, uint64_t t)
+/* Discards a sample of the warm-up, which was accounted for as any other is. */
+static void discard(rts_rec *r, uint64_t value, uint64_t t)
 {
-    r->warm -= r->used;
-    r->discarded += r->used;
+    r->count[rts_bucket(value)]--;
+    begin(r);
+    r->warm--;
+    r->discarded++;
     if (r->warm <= r->tail)
         rts_rec_section(r);
     if (!r->warm)
@@ -404,30 +537,82 @@ static void rest(rts_rec *r, uint64_t t)
     r->rest_at = t + r->setup.busy; /* a little early: the rest itself is not known here */
 }
 
-void rts_rec_turn(rts_rec *r, uint64_t t)
+/* Behind the last sample of a chunk: what it adds up to, and whether there is to be another. */
+static __attribute__((noinline)) void turn(rts_rec *r, uint64_t value, uint64_t t)
 {
-    if (r->warm) {
-        discard(r, t);
-    } else {
+    if (r->warm)
+        discard(r, value, t);
+    else
         fold(r);
-        if (t >= r->window_end)
-            next_window(r, t);
-    }
     check_limits(r, t);
     if (t >= r->rest_at && r->running)
         rest(r, t);
     next_chunk(r, t);
-    if (!r->running) /* a bench of several tasks may add a few more on its way out */
-        r->chunk = least(RTS_CHUNK, batch_room(r));
+}
+
+/* What is done with every sample. */
+RTS_HOT void account(rts_rec *r, uint64_t value)
+{
+    size_t bucket = rts_bucket(value);
+    r->count[bucket]++;
+    r->sum += value;
+    r->min = value < r->min ? value : r->min;
+    r->max = value > r->max ? value : r->max;
+    r->negative += value < r->overhead;
+#if RTS_BATCH_MAX
+    __builtin_prefetch(&r->spare[bucket], 1); /* so that the first of a batch cost no more */
+    *r->order_next = value;
+    r->order_next += r->order_step;
+#endif
+}
+
+/* What is done with the worst, and with all others now and then; a few instructions for each. */
+static __attribute__((noinline)) void add_more(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (value >= r->worst_floor)
+        insert_worst(r, value, t);
+    if (r->raw_next != r->raw_end)
+        *r->raw_next++ = value;
+    if (is_merging(r))
+        merge_some(r);
+    set_floor(r);
+    if (--r->left == 0)
+        turn(r, value, t);
+}
+
+/* A sample that ends at `next` or later ends its chunk as well. */
+static __attribute__((noinline)) void add_last(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (!r->warm && t >= r->window_end) { /* what came before belongs to another window */
+        fold(r);
+        next_window(r, t);
+    }
+    r->chunk = used(r) + 1;
+    r->left = 1;
+    account(r, value);
+    add_more(r, value, t);
+}
+
+void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (__builtin_expect(t >= r->next, 0)) {
+        add_last(r, value, t);
+        return;
+    }
+    account(r, value);
+    if (__builtin_expect(value >= r->floor, 0))
+        add_more(r, value, t);
+    else if (__builtin_expect(--r->left == 0, 0))
+        turn(r, value, t);
 }
 
 void rts_rec_finish(rts_rec *r)
 {
-    if (r->warm)
-        r->discarded += r->used;
-    else
+    if (!r->warm)
         fold(r);
-    r->used = 0;
-    r->chunk = least(RTS_CHUNK, batch_room(r));
+    total(r);
+    finish_trace(r);
+    finish_blocks(r);
     r->running = false;
+    next_chunk(r, r->start); /* a bench of several tasks may add a few more on its way out */
 }

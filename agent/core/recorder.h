@@ -1,13 +1,20 @@
 /*
  * The recorder: keeps a distribution of samples in fixed memory, in a few nanoseconds a sample.
  *
- * The hot path keeps value and time of a sample and nothing else: it has no branch on the value, a
- * large sample costs what a small one does.  Every RTS_CHUNK samples, or when the clock passes a
- * mark, rts_rec_turn() moves them into histogram, moments, trace, blocks and the list of the worst.
+ * Every sample is accounted for when it comes, at the same cost whatever its value and however many
+ * came before: nothing is gathered to be sorted in later, and nothing is moved about at once.  For
+ * what looks at samples between two readings of the clock, the recorder's longest step counts, not
+ * its mean.  Where a block, a batch or a window ends, and where limits are due to be looked at,
+ * rts_rec_turn() adds up the few sums since the last turn.
+ *
+ * Trace and blocks: when there is no more room for windows (or block maxima), two become one of
+ * twice the width.  The pair is merged when its second place is needed for a new one, so that each
+ * new one costs one merge; until then both lie where they were.
  *
  * Batches: of a short series every sample is kept, and the batches are cut when it has ended.  Of a
- * longer one the histogram is copied whenever a batch ends: what it has more than the copy before
- * is the batch.  When there are no more copies every other one is given up.
+ * longer one each batch has a histogram of its own, and the series has their sum.  When there are
+ * as many as there may be, two become one: one pair during each new batch, a few buckets a sample,
+ * which gives the room for the batch after it.
  *
  * Histogram: log-linear, 128 buckets per power of two.  A value v >= 256 with s = floor(log2 v) - 7
  * falls into a bucket 2^s wide that starts at or above 2^(s+7), so its relative width is at most
@@ -17,6 +24,7 @@
 #define RTS_RECORDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sizes.h"
@@ -37,6 +45,14 @@ typedef struct rts_hist {
     rts_count count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
 } rts_hist;
 
+/* Buckets that are merged with one sample: a pair of batches has to be before the next one ends. */
+#if RTS_BATCH_MAX
+enum {
+    RTS_BATCH_STEP = ((RTS_HIST_BUCKETS / (2 * RTS_BATCH_SAMPLES)) | 7) + 1,
+    RTS_BATCH_STRIDE = (RTS_HIST_BUCKETS / RTS_BATCH_STEP + 1) * RTS_BATCH_STEP,
+};
+#endif
+
 typedef struct rts_sample {
     uint64_t value, at, index;
 } rts_sample;
@@ -53,10 +69,16 @@ typedef struct rts_batch {
     uint64_t n, sum, above[RTS_LINES];
 } rts_batch;
 
-/* Where a batch of a long series ended: samples and their sum until then. */
+#if RTS_BATCH_MAX
+typedef uint32_t rts_tally; /* of a batch, which has fewer than 2^32 samples */
+#else
+typedef rts_count rts_tally;
+#endif
+
+/* Batch of a long series: samples and their sum up to its end, and its histograms. */
 typedef struct rts_mark {
     uint64_t n, sum;
-    uint8_t copy; /* of the histogram */
+    uint8_t part, second; /* second: of two batches that became one, until it is merged */
 } rts_mark;
 
 typedef enum rts_ended { RTS_RUNNING, RTS_BY_SAMPLES, RTS_BY_TIME, RTS_BY_STOP } rts_ended;
@@ -74,12 +96,23 @@ typedef struct rts_rec_setup {
 } rts_rec_setup;
 
 typedef struct rts_rec {
-    /* the hot path, together */
-    uint64_t used;  /* samples since the last turn */
-    uint64_t chunk; /* a turn is due when there are so many */
-    uint64_t next;  /* and when the clock has this value */
+    /* the hot path, together; sums are of the samples since the last turn */
+    uint64_t next; /* limits are due to be looked at when the clock has this value */
+    uint64_t sum, min, max;
+    rts_tally *count; /* of buckets, where samples are counted now */
+    uint64_t overhead, negative;
+    uint64_t floor; /* a sample of at least this size takes more than the accounting */
+    uint32_t left;  /* samples until the next turn... */
+    uint32_t chunk; /* ...of so many since the last one */
+#if RTS_BATCH_MAX
+    uint32_t order_step;  /* how far order_next goes on: 1 or 0 */
+    uint64_t *order_next; /* where the next sample is kept */
+    rts_tally *spare;     /* where samples will be counted after `count` */
+    uint32_t *merge_to, *merge_from, *merge_end;
+#endif
+    uint64_t *raw_next, *raw_end;
+    uint64_t worst_floor; /* a sample of at least this size belongs to the worst */
     volatile bool running;
-    uint64_t value[RTS_CHUNK], at[RTS_CHUNK];
 
     /* from here on only rts_rec_turn() and readers */
     rts_rec_setup setup;
@@ -90,7 +123,6 @@ typedef struct rts_rec {
     uint64_t deadline;   /* clock value, UINT64_MAX: none */
     uint64_t rest_at;    /* clock value, UINT64_MAX: never */
     uint64_t window_end; /* clock value */
-    uint64_t negative;   /* samples below the overhead */
     uint64_t missed;     /* activations that never happened; kept by periodic benches */
     uint64_t rests;
     rts_ended ended;
@@ -98,25 +130,26 @@ typedef struct rts_rec {
     void (*on_rest)(void *arg);    /* called between two samples */
     void *hook_arg;
 
-    uint64_t floor; /* a sample of at least this size belongs to the worst */
     unsigned worst_n;
     rts_sample worst[RTS_WORST]; /* largest first */
 
     uint64_t window_ticks;
     unsigned window_i;
-    rts_window window[RTS_TRACE];
+    unsigned trace_halved;        /* times that two windows became one, since the last finish */
+    rts_window window[RTS_TRACE]; /* in order once the series is finished; so is block */
 
     uint64_t block_samples, block_n, block_max;
-    unsigned blocks;
+    unsigned blocks, blocks_halved;
     uint64_t block[RTS_BLOCKS];
 
 #if RTS_BATCH_MAX
     uint64_t batch_samples; /* in a batch of a long series; 0: too many to be counted */
-    uint64_t batch_end;     /* samples at the end of the batch that is filled, likewise */
-    unsigned marks;
+    uint64_t batch_end;     /* samples at the end of the batch that is filled */
+    unsigned marks, filling, spare_part;
+    bool halved;
     rts_mark mark[RTS_BATCH_MAX];
-    uint64_t order[RTS_BATCH_MAX * RTS_BATCH_SAMPLES]; /* the first samples */
-    uint32_t copy[RTS_BATCH_MAX][RTS_HIST_BUCKETS];    /* modulo 2^32, as is their difference */
+    uint64_t order[RTS_BATCH_MAX * RTS_BATCH_SAMPLES + 1]; /* the first; then one for all others */
+    uint32_t part[RTS_BATCH_MAX + 1][RTS_BATCH_STRIDE];
 #endif
 
     rts_hist hist;
@@ -137,8 +170,17 @@ void rts_rec_start(rts_rec *r, uint64_t t);
 /* Closes the series: everything recorded is in hist, worst, window and block afterwards. */
 void rts_rec_finish(rts_rec *r);
 
-/* The rare part of rts_rec_add(). */
-void rts_rec_turn(rts_rec *r, uint64_t t);
+/*
+ * Records one sample: its value in ticks, and the clock at its end, which says what window it
+ * belongs to.  It lies behind the second stamp and is one function for all.
+ */
+void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
+
+/* Samples that have come by now, those of the warm-up among them. */
+static inline uint64_t rts_rec_taken(const rts_rec *r)
+{
+    return r->hist.n + r->discarded + (r->chunk - r->left);
+}
 
 #if RTS_BATCH_MAX
 
@@ -170,27 +212,12 @@ static inline uint64_t rts_bucket_start(unsigned i)
     return i < 2 * half ? i : (uint64_t)(i % half + half) << (i / half - 1);
 }
 
-static inline unsigned rts_bucket(uint64_t v)
+static inline size_t rts_bucket(uint64_t v)
 {
     /* 63 ^ clz is the position of the highest bit set */
     unsigned s = (63u ^ (unsigned)__builtin_clzll(v | ((2u << RTS_HIST_BITS) - 1))) - RTS_HIST_BITS;
     uint64_t i = ((uint64_t)s << RTS_HIST_BITS) + (v >> s);
-    return RTS_HIST_RANGE == 64 || i < RTS_HIST_BUCKETS ? (unsigned)i : RTS_HIST_BUCKETS;
-}
-
-/*
- * Records one sample: its value in ticks, and the clock at its end.  It lies behind the second
- * stamp, so where code is dear it may be one function for all.
- */
-RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
-RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
-{
-    uint64_t i = r->used;
-    r->value[i] = value;
-    r->at[i] = t;
-    r->used = ++i;
-    if (i == r->chunk || t >= r->next)
-        rts_rec_turn(r, t);
+    return RTS_HIST_RANGE == 64 || i < RTS_HIST_BUCKETS ? (size_t)i : RTS_HIST_BUCKETS;
 }
 
 #endif

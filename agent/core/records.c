@@ -293,10 +293,8 @@ void rts_send_end(const rts_case *c, bool ran)
 uint64_t rts_agent_heartbeat(const rts_case *c)
 {
     uint64_t beat = c->tellings;
-    for (unsigned i = 0; i < c->n_series; i++) {
-        const rts_rec *r = c->series[i].rec;
-        beat += r->hist.n + r->discarded + r->used;
-    }
+    for (unsigned i = 0; i < c->n_series; i++)
+        beat += rts_rec_taken(c->series[i].rec);
     return beat;
 }
 

@@ -41,12 +41,9 @@
 #define RTS_COUNT_BITS 64
 #endif
 
-/*
- * Samples between two turns of the recorder, at most.  A turn has to be over well within the
- * shortest period that is measured with, or the recorder makes the next sample late.
- */
-#ifndef RTS_CHUNK
-#define RTS_CHUNK 64
+/* Samples in each of the first blocks, of which the maximum is kept. */
+#ifndef RTS_BLOCK_SAMPLES
+#define RTS_BLOCK_SAMPLES 64
 #endif
 
 /* Windows of the trace; when they run out, two become one of twice the width. */
@@ -142,10 +139,10 @@
 
 _Static_assert(RTS_HIST_RANGE > 7 && RTS_HIST_RANGE <= 64, "RTS_HIST_RANGE");
 _Static_assert(RTS_COUNT_BITS == 32 || RTS_COUNT_BITS == 64, "RTS_COUNT_BITS");
-_Static_assert(RTS_CHUNK >= 2, "RTS_CHUNK");
-_Static_assert(RTS_TRACE >= 2 && RTS_TRACE % 2 == 0, "RTS_TRACE is even");
-_Static_assert(RTS_BLOCKS >= 2 && RTS_BLOCKS % 2 == 0, "RTS_BLOCKS is even");
-_Static_assert(RTS_BATCH_MAX % 2 == 0 && RTS_BATCH_MAX < 256, "RTS_BATCH_MAX is even");
+_Static_assert(RTS_BLOCK_SAMPLES >= 2, "RTS_BLOCK_SAMPLES");
+_Static_assert(RTS_TRACE >= 2 && (RTS_TRACE & (RTS_TRACE - 1)) == 0, "a power of two");
+_Static_assert(RTS_BLOCKS >= 2 && (RTS_BLOCKS & (RTS_BLOCKS - 1)) == 0, "a power of two");
+_Static_assert(RTS_BATCH_MAX % 2 == 0 && RTS_BATCH_MAX < 255, "RTS_BATCH_MAX is even");
 _Static_assert(RTS_CPUS >= 64 && RTS_CPUS % 64 == 0, "RTS_CPUS is a multiple of 64");
 _Static_assert(RTS_MARKS >= 4, "RTS_MARKS");
 

@@ -13,6 +13,11 @@
 static rts_rec r;
 static rts_rec_setup setup;
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void start(uint64_t t)
 {
     rts_rec_init(&r, &setup);
@@ -105,7 +110,7 @@ static void test_ends_when_the_time_is_up_or_it_is_told_to(void)
     }
     rts_rec_finish(&r);
     CHECK_EQ(r.ended, RTS_BY_STOP);
-    CHECK(r.hist.n > 100 && r.hist.n <= 100 + RTS_CHUNK);
+    CHECK(r.hist.n > 100 && r.hist.n <= 100 + RTS_BLOCK_SAMPLES);
 }
 
 static void test_warmup_leaves_no_trace(void)
@@ -154,7 +159,8 @@ static void test_section_starts_shortly_before_the_warmup_ends(void)
         for (uint64_t k = 0; r.running; k++)
             rts_rec_add(&r, 1, k);
         CHECK_EQ(section_calls, 1);
-        CHECK(section_discarded <= warmups[i] && warmups[i] - section_discarded <= RTS_CHUNK);
+        CHECK(section_discarded <= warmups[i] &&
+              warmups[i] - section_discarded <= RTS_BLOCK_SAMPLES);
         CHECK(section_discarded < warmups[i] || warmups[i] < 2);
     }
 }
@@ -242,36 +248,82 @@ static void test_trace_keeps_extremes_and_halves_when_full(void)
             continue;
         total += w->n;
         sum += w->sum;
-        CHECK(w->max - w->min <= 2 * width);
-        /* a window is closed by the first sample behind it, which it still holds */
-        CHECK(w->min + width + 1 >= width * i && w->max <= width * (i + 2) + 1);
+        CHECK_EQ(w->min, width * i); /* sample n ends half a second into second n */
+        CHECK_EQ(w->max, least(width * (i + 1), n) - 1);
+        CHECK_EQ(w->n, w->max - w->min + 1);
     }
     CHECK_EQ(total, n);
     CHECK_EQ(total, r.hist.n);
     CHECK_EQ(sum, r.hist.sum);
 }
 
+/* Few samples: many windows without one, gaps over more windows than there are, many in one. */
+static void test_a_sample_belongs_to_the_window_in_which_it_ends(void)
+{
+    enum { N = 3000 };
+    static uint64_t at[N];
+    srand(2);
+    for (unsigned round = 0; round < 20; round++) {
+        defaults();
+        setup.samples = N;
+        start(HZ);
+        uint64_t t = HZ;
+        for (unsigned i = 0; i < N; i++) {
+            unsigned kind = (unsigned)rand() % 1000;
+            t += kind < 900 ? (uint64_t)rand() % (HZ / 50) : (uint64_t)rand() % (HZ * 5u);
+            t += kind == 999 ? HZ * (uint64_t)RTS_TRACE * (round % 4) : 0;
+            at[i] = t;
+            rts_rec_add(&r, i, t);
+            if (i == 500) /* a look at it changes nothing */
+                rts_rec_finish(&r);
+            r.running = true;
+        }
+        rts_rec_finish(&r);
+        uint64_t n = 0;
+        for (unsigned w = 0; w < RTS_TRACE; w++) {
+            uint64_t first = n, sum = 0;
+            for (; n < N && (at[n] - HZ) / r.window_ticks == w; n++)
+                sum += n;
+            CHECK_EQ(r.window[w].n, n - first);
+            CHECK_EQ(r.window[w].sum, sum);
+            CHECK_EQ(r.window[w].min, n > first ? first : 0);
+            CHECK_EQ(r.window[w].max, n > first ? n - 1 : 0);
+        }
+        CHECK_EQ(n, N);
+    }
+}
+
 static void test_block_maxima(void)
 {
     defaults();
-    setup.samples = RTS_CHUNK * 3 + 5;
+    setup.samples = RTS_BLOCK_SAMPLES * 3 + 5;
     start(0);
     for (uint64_t i = 0; r.running; i++)
-        rts_rec_add(&r, i % RTS_CHUNK == 3 ? 1000 + i / RTS_CHUNK : 1, i);
+        rts_rec_add(&r, i % RTS_BLOCK_SAMPLES == 3 ? 1000 + i / RTS_BLOCK_SAMPLES : 1, i);
     rts_rec_finish(&r);
     CHECK_EQ(r.blocks, 3);
-    CHECK_EQ(r.block_samples, RTS_CHUNK);
+    CHECK_EQ(r.block_samples, RTS_BLOCK_SAMPLES);
     for (unsigned i = 0; i < 3; i++)
         CHECK_EQ(r.block[i], 1000 + i);
-    setup.samples = RTS_CHUNK * (RTS_BLOCKS + 6);
+    setup.samples = RTS_BLOCK_SAMPLES * (RTS_BLOCKS + 6);
     start(0);
     for (uint64_t i = 0; r.running; i++)
-        rts_rec_add(&r, i / RTS_CHUNK, i);
+        rts_rec_add(&r, i / RTS_BLOCK_SAMPLES, i);
     rts_rec_finish(&r);
-    CHECK_EQ(r.block_samples, 2 * RTS_CHUNK);
+    CHECK_EQ(r.block_samples, 2 * RTS_BLOCK_SAMPLES);
     CHECK_EQ(r.blocks, RTS_BLOCKS / 2 + 3);
     for (unsigned i = 0; i < r.blocks; i++)
         CHECK_EQ(r.block[i], 2 * i + 1);
+    const uint64_t more = RTS_BLOCK_SAMPLES * (5 * RTS_BLOCKS + 8); /* halved three times */
+    setup.samples = more;
+    start(0);
+    for (uint64_t i = 0; r.running; i++)
+        rts_rec_add(&r, i, i);
+    rts_rec_finish(&r);
+    CHECK_EQ(r.block_samples, 8 * RTS_BLOCK_SAMPLES);
+    CHECK_EQ(r.blocks, more / r.block_samples);
+    for (unsigned i = 0; i < r.blocks; i++)
+        CHECK_EQ(r.block[i], (i + 1) * r.block_samples - 1);
 }
 
 #if RTS_BATCH_MAX
@@ -336,17 +388,29 @@ static void test_batches_are_exact_at_every_length(void)
 static void test_batches_that_would_overflow_are_given_up(void)
 {
     rts_batch batch;
+    static uint64_t counted[RTS_HIST_BUCKETS];
+    memset(counted, 0, sizeof counted);
     defaults();
     setup.samples = 0;
     setup.time = UINT64_MAX;
     start(0);
-    r.batch_samples = UINT64_C(1) << 31; /* as if it had gone on for so long */
-    r.marks = RTS_BATCH_MAX;
-    for (uint64_t i = 0; i < RTS_BATCH_SAMPLES; i++)
+    for (uint64_t i = 0; i < 80 * 1000; i++) {
+        if (i == 20 * 1000) { /* as if it had gone on for so long */
+            r.batch_samples = UINT64_C(1) << 31;
+            r.marks = RTS_BATCH_MAX - 1;
+        }
+        if (i >= 20 * 1000 && i % 1000 == 0) /* and the next part were full: all come round */
+            r.batch_end = r.hist.n;
         rts_rec_add(&r, planted(i), i);
+        counted[rts_bucket(planted(i))]++;
+        if (i % 30000 == 29777)
+            rts_rec_finish(&r); /* nor is anything lost or counted twice by looking at it */
+    }
     rts_rec_finish(&r);
     CHECK(!rts_rec_batch(&r, 0, 0, NULL, &batch));
-    CHECK_EQ(r.hist.n, RTS_BATCH_SAMPLES);
+    CHECK_EQ(r.hist.n, 80 * 1000);
+    for (unsigned i = 0; i < RTS_HIST_BUCKETS; i++)
+        CHECK_EQ(r.hist.count[i], counted[i]);
 }
 #else
 static void test_batches_are_exact_at_every_length(void)
@@ -374,7 +438,7 @@ static void test_no_counter_can_overflow(void)
 
 static void test_raw_keeps_every_sample(void)
 {
-    static uint64_t raw[1000 + RTS_CHUNK];
+    static uint64_t raw[1000 + RTS_BLOCK_SAMPLES];
     defaults();
     setup.samples = 1000;
     setup.warmup = 70;
@@ -415,7 +479,8 @@ TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overfl
       test_ends_after_exactly_the_samples_asked_for, test_ends_when_the_time_is_up_or_it_is_told_to,
       test_warmup_leaves_no_trace, test_section_starts_shortly_before_the_warmup_ends,
       test_a_stop_is_seen_within_a_second_also_in_the_warmup, test_the_worst_are_the_worst,
-      test_trace_keeps_extremes_and_halves_when_full, test_block_maxima,
+      test_trace_keeps_extremes_and_halves_when_full,
+      test_a_sample_belongs_to_the_window_in_which_it_ends, test_block_maxima,
       test_batches_are_exact_at_every_length, test_batches_that_would_overflow_are_given_up,
       test_no_counter_can_overflow, test_raw_keeps_every_sample,
       test_rests_after_so_long_without_one)

@@ -100,6 +100,7 @@ SYSTEMS = {
     for system in (
         System("freertos-a64", FREERTOS, VIRT, 128, image="freertos-a64.elf"),
         System("freertos-m3", FREERTOS, MPS2, None, image="freertos-m3.elf"),
+        System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
         System("linux-6.1", STOCK, VIRT, 512, kernel="linux-6.1"),
         System("linux-6.1-rt", RT, VIRT, 512, kernel="linux-6.1-rt"),
         System(

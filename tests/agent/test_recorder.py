@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import shutil
 import subprocess
@@ -93,8 +94,8 @@ def instructions(mode: str, n: int) -> int:
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
-def test_cost_is_at_most_40_instructions_a_sample_however_many() -> None:
-    few, many, huge = 1_000, 101_000, 100_000_000
+def test_the_mean_cost_of_a_sample_does_not_grow() -> None:
+    few, many, huge = 1_000, 101_000, 10_000_000
 
     def per_sample(mode: str, start: int, end: int) -> float:
         return (instructions(mode, end) - instructions(mode, start)) / (end - start)
@@ -102,8 +103,26 @@ def test_cost_is_at_most_40_instructions_a_sample_however_many() -> None:
     making = per_sample("make", few, many)
     early = per_sample("record", few, 2 * few) - making
     middle = per_sample("record", few, many) - making
-    late = per_sample("record", few, huge) - making
-    print(f"instructions a sample: {early:.1f} first, {middle:.1f} to 10^5, {late:.1f} to 10^8")
-    assert max(early, middle, late) <= 40
-    # the first thousands also fill the list of the worst, and their order is kept
-    assert early <= late * 1.15
+    late = per_sample("record", many, huge) - making
+    print(f"instructions a sample: {early:.1f} first, {middle:.1f} to 10^5, {late:.1f} to 10^7")
+    assert late <= 45
+    # the first thousands also fill the list of the worst; then pairs of batches are merged
+    assert max(early, middle) <= 65
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="steps through x86-64")
+def test_no_single_sample_costs_much_more_than_any_other() -> None:
+    """Ends of blocks, batches and windows come within the series, and when there is no more room
+    for them.  Sorting 64 gathered samples in took some 2,000 instructions, copying a histogram
+    more than 7,000."""
+    done = subprocess.run(
+        [BUILD / "tests" / "recorder_bound"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    median, most = (int(n) for n in re.findall(r"(\d+) (?:median|most)", done.stdout))
+    print(done.stdout)
+    assert 20 <= median <= 60
+    assert most <= 700

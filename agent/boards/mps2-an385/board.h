@@ -23,7 +23,7 @@
 #define FREERTOS_FEW_CHANNELS 1 /* each kind is 0.6 KB of ipc.*, and what the kernel has for it */
 #define RTS_HIST_RANGE 28
 #define RTS_COUNT_BITS 32
-#define RTS_CHUNK 8 /* a turn of 64 samples takes more than the 7812 instructions of 1 ms */
+#define RTS_BLOCK_SAMPLES 8
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
 #define RTS_BATCH_MAX 0

@@ -70,6 +70,7 @@ foreach(test port_test bad_cases)
                              ${PORT}/main.c)
   target_include_directories(${test}.elf PRIVATE tests)
   target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=test_main CHECK_MAIN=test_main)
-  target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x20000) # it may take more
+  target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x20000
+                                      -Wl,--defsym=board_flash=0x40000) # it may take more
   link_image(${test}.elf)
 endforeach()

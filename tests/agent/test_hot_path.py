@@ -1,0 +1,93 @@
+"""What lies between two stamps, by disassembling the agents: the system's call and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rtstone.targets.process import BUILT
+from tests.agent.speak import AGENT, BUILD
+
+# The procedures, and the file each comes from.
+PROCEDURES = {"run_try_free": "sem", "run_yield": "switch", "read_pairs": "clock"}
+
+
+class Machine(NamedTuple):
+    """How an agent is taken apart."""
+
+    path: Path  # the agent, or the folder of its objects if it has no names any more
+    objdump: str
+    stamp: str  # the instruction that reads the counter
+    timed: tuple[str, str]  # of run_try_free and of run_yield: the one call of the system
+    leave: str  # an instruction that goes elsewhere
+    load: str  # one that loads from memory
+
+
+A64 = (r"\bcntvct_el0", r"^(bl|blr|b|b\..*|cbn?z|tbn?z|svc)\s", r"^(ld\w+|adrp)\s")
+LIBC = ("sem_trywait", "sched_yield")
+MACHINES = {
+    "x86-64": Machine(
+        AGENT, "objdump", "^rdtsc", LIBC, "^(call|j)", r"^(?!lea|nop|call).*\(%\w+.*\),|\(%rip\)"
+    ),
+    "aarch64": Machine(
+        BUILD.parent / "guest-aarch64" / "CMakeFiles" / "agent.dir" / "benches",
+        "aarch64-linux-gnu-objdump", A64[0], LIBC, A64[1], A64[2],
+    ),
+    "freertos-a64": Machine(
+        BUILT / "freertos-a64.elf", "aarch64-linux-gnu-objdump",
+        A64[0], ("xQueueSemaphoreTake", "^svc"), A64[1], A64[2],
+    ),
+    "freertos-m3": Machine(
+        BUILT / "freertos-m3.elf", "arm-none-eabi-objdump", r"^ldr(\.w)? r\d+, \[r\d+, #4\]",
+        ("xQueueSemaphoreTake", r"^str.*#3332\]"), r"^(bl?x?|b\w\w|cbn?z)(\.[nw])?\s", r"^(ld|pop)",
+    ),
+}  # fmt: skip
+
+
+def instructions(machine: Machine, name: str) -> list[str]:
+    """The instructions of a procedure, with the names of what they call."""
+    path = machine.path
+    if path.is_dir():
+        path = path / f"{PROCEDURES[name]}.c.o"
+    if not path.exists() or not shutil.which(machine.objdump):
+        pytest.skip(f"needs {path.name} and {machine.objdump}")
+    done = subprocess.run(
+        [machine.objdump, "-dr", "--no-show-raw-insn", f"--disassemble={name}", path],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: list[str] = []
+    for line in done.stdout.splitlines():
+        if relocation := re.match(r"\s+[0-9a-f]+: R_\w+\s+(\S+)", line):
+            found[-1] += f" {relocation[1]}"
+        elif instruction := re.match(r"\s+[0-9a-f]+:\t(.*)", line):
+            found.append(" ".join(instruction[1].split()))
+    assert found, f"no {name} in {path}"
+    return found
+
+
+@pytest.mark.parametrize("name", list(PROCEDURES))
+@pytest.mark.parametrize("which", list(MACHINES))
+def test_between_two_stamps_lies_the_call_and_nothing_else(which: str, name: str) -> None:
+    machine = MACHINES[which]
+    found = instructions(machine, name)
+    at = [i for i, text in enumerate(found) if re.search(machine.stamp, text)]
+    spans = [found[a + 1 : b] for a, b in itertools.pairwise(at)]
+    if name == "read_pairs":
+        call = None
+        timed = [s for s in spans if not any(re.search(machine.leave, i) for i in s)]
+    else:
+        call = machine.timed[list(PROCEDURES).index(name)]
+        timed = [s for s in spans if any(re.search(call, i) for i in s)]
+    assert timed, f"{name}: no interval with {call or 'nothing'} in it among {spans}"
+    between = min(timed, key=len)
+    own = [i for i in between if not (call and re.search(call, i))]
+    assert len(between) - len(own) == (call is not None), between
+    assert not [i for i in own if re.search(machine.leave, i)], between
+    assert not [i for i in own if re.search(machine.load, i)], between
+    assert len(own) <= 12, between
