@@ -45,6 +45,9 @@ enum {
     RTS_CAP_IRQ_TIMER = 1 << 18, /* a handler that reads the counter of the timer that called it */
     RTS_CAP_SUSPEND = 1 << 19,   /* rts_suspend(), rts_resume() */
     RTS_CAP_SOFT_IRQ = 1 << 20,  /* rts_irq_raise(): an interrupt that the program asks for */
+    RTS_CAP_RWLOCK = 1 << 21,    /* read-write locks, and the two below: with RTS_LOCKS */
+    RTS_CAP_BARRIER = 1 << 22,
+    RTS_CAP_SPIN = 1 << 23, /* spin locks */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -296,6 +299,26 @@ int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling);
 int rts_mutex_destroy(rts_mutex *mutex);
 static inline int rts_mutex_lock(rts_mutex *mutex);
 static inline int rts_mutex_unlock(rts_mutex *mutex);
+
+/*
+ * A port with RTS_CAP_RWLOCK, RTS_CAP_BARRIER or RTS_CAP_SPIN defines RTS_LOCKS, and has these.
+ * rts_barrier_wait() returns 1 in one of the tasks that met, whichever it is, and 0 in the others.
+ */
+#ifdef RTS_LOCKS
+int rts_rwlock_create(rts_rwlock *lock);
+int rts_rwlock_destroy(rts_rwlock *lock);
+static inline int rts_rwlock_read(rts_rwlock *lock);
+static inline int rts_rwlock_write(rts_rwlock *lock);
+static inline int rts_rwlock_unlock(rts_rwlock *lock);
+
+int rts_barrier_create(rts_barrier *barrier, unsigned tasks);
+static inline int rts_barrier_wait(rts_barrier *barrier);
+
+int rts_spin_create(rts_spin *lock);
+int rts_spin_destroy(rts_spin *lock);
+static inline int rts_spin_lock(rts_spin *lock);
+static inline int rts_spin_unlock(rts_spin *lock);
+#endif
 
 /* A queue of `length` messages of `size` bytes each; a message is copied in and out. */
 int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot);

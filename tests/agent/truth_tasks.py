@@ -116,6 +116,32 @@ def hand_over(agent: Agent) -> None:
         assert set(figures_of(found).values()) == {0}
 
 
+@truth("sync.rwlock.handover")
+def hand_over_to_a_writer(agent: Agent) -> None:
+    found = result(agent, "sync.rwlock.handover samples=100")
+    always(found, C.rwlock_unlock + C.rwlock_wake + C.switch)
+    assert set(figures_of(found).values()) == {0}
+    assert found["tables"][0]["rows"] == [["the more urgent"]]
+    # what waits costs: of three that ask for the lock two do, and the one that gives it sees both
+    asks = result(agent, "sync.rwlock.handover samples=100", per("rwlock_unlock", 37000, "waiters"))
+    always(asks, C.rwlock_unlock + 2 * 37 + C.rwlock_wake + C.switch)
+
+
+@truth("sync.barrier")
+def barrier(agent: Agent) -> None:
+    """The last one comes, and each of the others runs until it waits for the next meeting."""
+    each = C.read + C.barrier_wait + C.barrier_block + C.switch
+    for tasks in (2, 3, 7):
+        first = C.barrier_wait + C.barrier_wake + 37 * (tasks - 1) + C.switch
+        for until, latency in (("urgent", first), ("last", first + (tasks - 2) * each)):
+            found = result(
+                agent, f"sync.barrier tasks={tasks} until={until} samples=50",
+                per("barrier_wake", 37000),
+            )  # fmt: skip
+            always(found, latency)
+            assert set(figures_of(found).values()) == {0}
+
+
 SEND, RECEIVE = 307, 709  # ps for each byte
 
 

@@ -36,6 +36,9 @@ static const struct {
     {RTS_CAP_NETWORK, "the image has no network"},
     {RTS_CAP_DEADLINE, "FreeRTOS schedules by fixed priorities"},
     {RTS_CAP_POSIX, "the image has no POSIX layer"},
+    {RTS_CAP_RWLOCK, "FreeRTOS has no read-write locks"},
+    {RTS_CAP_BARRIER, "FreeRTOS has no barriers"},
+    {RTS_CAP_SPIN, "FreeRTOS has no spin locks for tasks"},
 };
 
 const char *rts_port_why_not(uint32_t cap)

@@ -59,6 +59,19 @@ typedef struct rts_mutex {
     pthread_mutex_t m;
 } rts_mutex;
 
+#define RTS_LOCKS 1
+typedef struct rts_rwlock {
+    pthread_rwlock_t l;
+} rts_rwlock;
+
+typedef struct rts_barrier {
+    pthread_barrier_t b;
+} rts_barrier;
+
+typedef struct rts_spin {
+    pthread_spinlock_t l;
+} rts_spin;
+
 typedef struct rts_queue {
     mqd_t q;
     size_t size;

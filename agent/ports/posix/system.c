@@ -18,7 +18,8 @@ uint32_t rts_port_caps(void)
     uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
                     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
                     RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX |
-                    RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ;
+                    RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |
+                    RTS_CAP_SPIN;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_CHILDREN;
     if (posix_may_deadline())

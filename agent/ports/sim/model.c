@@ -257,6 +257,11 @@ static const cost *cost_of(sim_op op)
     return &costs[general[op] && !costs[op].given ? general[op] : op];
 }
 
+bool sim_model_gives(sim_op op)
+{
+    return costs[op].given;
+}
+
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
     const cost *c = cost_of(op);
