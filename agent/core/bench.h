@@ -116,9 +116,12 @@ typedef enum rts_config {
     RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
 } rts_config;
 
+/* What the caches hold when a sample begins. */
+typedef enum rts_cache { RTS_WARM_CACHE, RTS_COLD_CACHE } rts_cache;
+
 /* Parameters that every case has. */
 typedef struct rts_common {
-    int64_t samples, warmup, time_ns, prio, batch, raw, config;
+    int64_t samples, warmup, time_ns, prio, batch, raw, config, cache;
     rts_cpuset cpus; /* empty: the default CPU */
 } rts_common;
 
@@ -281,11 +284,23 @@ int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
 /* Keeps the compiler from moving or removing accesses to memory. */
 #define RTS_BARRIER() __asm__ volatile("" ::: "memory")
 
+/* Fills the caches with other things before the first stamp, if the case is to be cold. */
+#ifdef RTS_COLD
+#define RTS_CHILL(c)                                                                               \
+    do {                                                                                           \
+        if ((c)->common.cache)                                                                     \
+            rts_port_chill();                                                                      \
+    } while (0)
+#else
+#define RTS_CHILL(c) ((void)0)
+#endif
+
 /* Times `op` between two stamps: once, or c->batch times where one is too short for the clock. */
 #define RTS_TIMED(c, op)                                                                           \
     do {                                                                                           \
         uint64_t k_ = (c)->batch;                                                                  \
         rts_tick a_, b_;                                                                           \
+        RTS_CHILL(c);                                                                              \
         if (k_ == 1) {                                                                             \
             a_ = rts_now();                                                                        \
             op;                                                                                    \

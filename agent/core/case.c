@@ -10,7 +10,8 @@ const char *const rts_cap_names[] = {
     "heap",       "clock_library", "clock_syscall", "lock_protect", "cpu_time",
     "smp",        "signals",       "files",         "network",      "deadline",
     "posix",      "children",      "event",         "irq_timer",    "suspend",
-    "soft_irq",   "rwlock",        "barrier",       "spin",         NULL,
+    "soft_irq",   "rwlock",        "barrier",       "spin",         "cold_cache",
+    NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */

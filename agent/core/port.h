@@ -48,6 +48,7 @@ enum {
     RTS_CAP_RWLOCK = 1 << 21,    /* read-write locks, and the two below: with RTS_LOCKS */
     RTS_CAP_BARRIER = 1 << 22,
     RTS_CAP_SPIN = 1 << 23, /* spin locks */
+    RTS_CAP_COLD = 1 << 24, /* rts_port_chill(): caches that hold nothing of what is measured */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -355,6 +356,16 @@ static inline void rts_free(void *block);
 /* Memory of all tasks of a case, processes included; zeroed, locked where possible; NULL: none. */
 void *rts_port_shared(size_t size);
 void rts_port_unshare(void *memory, size_t size);
+
+/*
+ * A port with RTS_CAP_COLD defines RTS_COLD.  rts_port_cold() gets what the other needs, in the
+ * process of the case, and says how much memory that reads.  rts_port_chill() fills the caches of
+ * data and code and the TLB with other things than the caller's.
+ */
+#ifdef RTS_COLD
+int rts_port_cold(size_t *bytes);
+void rts_port_chill(void);
+#endif
 
 /* ---- one case ---------------------------------------------------------------------------- */
 

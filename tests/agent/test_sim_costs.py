@@ -74,3 +74,11 @@ def test_a_lock_that_the_model_has_no_cost_of_is_not_there(bench: str, cap: str,
     ]  # fmt: skip
     assert ends[0]["reason"] == f"needs {cap}: the model does not say what it costs"
     assert [end["status"] for end in ends] == ["unsupported", "ok"]
+
+
+def test_a_simulated_system_has_no_caches() -> None:
+    found = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
+                 "cost.time.fixed=1000", agent=AGENT)  # fmt: skip
+    end = next(r for r in found if r["t"] == "end")
+    assert end["status"] == "unsupported"
+    assert end["reason"] == "needs cold_cache: the simulated system has no caches"

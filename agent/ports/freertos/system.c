@@ -38,6 +38,7 @@ static const struct {
     {RTS_CAP_POSIX, "the image has no POSIX layer"},
     {RTS_CAP_RWLOCK, "FreeRTOS has no read-write locks"},
     {RTS_CAP_BARRIER, "FreeRTOS has no barriers"},
+    {RTS_CAP_COLD, "neither this emulator nor a microcontroller has caches"},
     {RTS_CAP_SPIN, "FreeRTOS has no spin locks for tasks"},
 };
 

@@ -26,6 +26,8 @@ uint32_t rts_port_caps(void)
         caps |= RTS_CAP_DEADLINE;
     if (has_second_cpu())
         caps |= RTS_CAP_SMP;
+    if (posix_may_be_cold())
+        caps |= RTS_CAP_COLD;
     if (access("/dev/shm", W_OK) == 0)
         caps |= RTS_CAP_SEM_NAMED;
     return caps;
@@ -48,6 +50,8 @@ const char *rts_port_why_not(uint32_t cap)
     case RTS_CAP_IRQ_TIMER:
         return "a user's program has no interrupt handlers, and cannot see a timer's counter in "
                "one";
+    case RTS_CAP_COLD:
+        return posix_why_not_cold();
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:
