@@ -76,3 +76,26 @@ def test_a_system_without_them_says_so(bench: str, cap: str) -> None:
     _, end = case(bench, agent=STUB)
     assert end["status"] == "unsupported"
     assert end["reason"] == f"needs {cap}: the stub has one task"
+
+
+# ---- interrupts for a less urgent task ------------------------------------------------------
+
+
+@realtime
+@pytest.mark.parametrize("rate", [1000, 4096])
+def test_the_server_of_interrupts_runs_only_between_the_blocks(rate: int) -> None:
+    results, end = case(f"sync.irqthread samples=10 block=5000000 rate={rate} source=timerfd")
+    assert end["status"] == "ok", end["reason"]
+    counted = figures(results[0])
+    assert counted["served within H's block"] == 0
+    # every request of the two stages with interrupts was served, those of H's blocks after them
+    assert counted["interrupts served"] >= 2 * 10 * rate * 5 // 1000
+    assert counted["shortest without interrupts"] > 0
+    assert results[0]["tables"][0]["rows"][0][1] == "timerfd"
+
+
+def test_too_few_interrupts_in_a_block_tell_nothing() -> None:
+    _, end = case("sync.irqthread rate=64 block=10000000")
+    assert end["status"] == "unsupported"
+    if may_realtime():
+        assert "fewer than 4 requests" in end["reason"]

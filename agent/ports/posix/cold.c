@@ -91,6 +91,10 @@ void rts_port_chill(void)
 {
     for (size_t i = 0; i < other.bytes; i += LINE)
         (void)*(volatile unsigned char *)&other.memory[i];
-    for (size_t i = 0; i < CODE; i += LINE)
-        ((void (*)(void))(uintptr_t)(other.code + i))();
+    for (size_t i = 0; i < CODE; i += LINE) {
+        const unsigned char *line = other.code + i;
+        void (*call)(void);
+        memcpy(&call, &line, sizeof call);
+        call();
+    }
 }
