@@ -47,7 +47,8 @@ enum {
     RTS_CAP_SOFT_IRQ = 1 << 20,  /* rts_irq_raise(): an interrupt that the program asks for */
     RTS_CAP_RWLOCK = 1 << 21,    /* read-write locks, and the two below: with RTS_LOCKS */
     RTS_CAP_BARRIER = 1 << 22,
-    RTS_CAP_SPIN = 1 << 23, /* spin locks */
+    RTS_CAP_SPIN = 1 << 23,      /* spin locks */
+    RTS_CAP_FOOTPRINT = 1 << 25, /* rts_port_footprint() */
     RTS_CAP_COLD = 1 << 24, /* rts_port_chill(): caches that hold nothing of what is measured */
 };
 
@@ -365,6 +366,15 @@ void rts_port_unshare(void *memory, size_t size);
 #ifdef RTS_COLD
 int rts_port_cold(size_t *bytes);
 void rts_port_chill(void);
+#endif
+
+/*
+ * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: adds what is known of how much memory the
+ * system and the agent take, in bytes, by rts_figure_add().
+ */
+#ifdef RTS_FOOTPRINT
+struct rts_case;
+void rts_port_footprint(struct rts_case *c);
 #endif
 
 /* ---- one case ---------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@
 #define RTS_OTHER_YIELDS 1
 #endif
 
+#define RTS_FOOTPRINT 1
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
 typedef struct rts_sem {

@@ -21,6 +21,7 @@
 #define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTS_COLD 1 /* there is rts_port_chill() */
+#define RTS_FOOTPRINT 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
 
 typedef struct rts_sem {

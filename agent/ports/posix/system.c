@@ -19,7 +19,7 @@ uint32_t rts_port_caps(void)
                     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
                     RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX |
                     RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |
-                    RTS_CAP_SPIN;
+                    RTS_CAP_SPIN | RTS_CAP_FOOTPRINT;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_CHILDREN;
     if (posix_may_deadline())

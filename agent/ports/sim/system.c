@@ -62,6 +62,8 @@ const char *rts_port_why_not(uint32_t cap)
     for (size_t i = 0; i < sizeof priced / sizeof priced[0]; i++)
         if (priced[i].cap == cap)
             return "the model does not say what it costs";
+    if (cap == RTS_CAP_FOOTPRINT)
+        return "what is simulated takes no memory of its own";
     if (cap == RTS_CAP_COLD)
         return "the simulated system has no caches";
     return cap == RTS_CAP_SMP ? "the simulated system has one CPU"
