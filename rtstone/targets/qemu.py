@@ -119,6 +119,7 @@ class Qemu(Target):
             "qemu": self._version,
             "kernel": kernel and kernel.release,
             "kernel_sha256": kernel and kernel.sha256,
+            "kernel_bytes": kernel and kernel.image.stat().st_size,
             "image_sha256": None if kernel else digest(self._image),
             "agent_sha256": digest(self._image),
         }

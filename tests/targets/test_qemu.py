@@ -12,9 +12,11 @@ import pytest
 
 from rtstone import measure
 from rtstone.errors import UsageError
+from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SYSTEMS
 from rtstone.targets import find, process, qemu
 from rtstone.targets.base import Options
+from rtstone.targets.qemu import Qemu
 from tests.conftest import FAKE, Cli, Fake
 
 EMULATOR = """#!{python}
@@ -228,3 +230,12 @@ def test_every_system_is_listed_under_the_name_that_it_has() -> None:
     assert names[-1] == "kernel=FILE"
     assert {find(f"qemu:{name}").name for name in names[:-1]} == {f"qemu:{n}" for n in names[:-1]}
     assert set(SYSTEMS) == {name.split("+")[0] for name in names[:-1]}
+
+
+def test_the_size_of_the_kernel_is_told(tmp_path: Path) -> None:
+    image = tmp_path / "vmlinuz"
+    image.write_bytes(b"k" * 1234)
+    target = Qemu("linux-6.1")
+    kernel = Kernel("linux-6.1", "aarch64", image, (), "6.1", None, "00" * 32)
+    target.__dict__ |= {"_kernel": kernel, "_version": "7.2"}  # which it would look for
+    assert target.detail()["kernel_bytes"] == 1234
