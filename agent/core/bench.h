@@ -147,9 +147,12 @@ typedef enum rts_config {
     RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
 } rts_config;
 
+/* What the caches hold when a sample begins. */
+typedef enum rts_cache { RTS_WARM_CACHE, RTS_COLD_CACHE } rts_cache;
+
 /* Parameters that every case has. */
 typedef struct rts_common {
-    int64_t samples, warmup, time_ns, prio, batch, raw, config;
+    int64_t samples, warmup, time_ns, prio, batch, raw, config, cache;
     rts_cpuset cpus; /* empty: the default CPU */
 } rts_common;
 
@@ -320,6 +323,17 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
     rts_rec_add(r, took, rts_stamp_time(b));
 }
 
+/* Fills the caches with other things before the first stamp, if the case is to be cold. */
+#ifdef RTS_COLD
+#define RTS_CHILL(c)                                                                               \
+    do {                                                                                           \
+        if ((c)->common.cache)                                                                     \
+            rts_port_chill();                                                                      \
+    } while (0)
+#else
+#define RTS_CHILL(c) ((void)0)
+#endif
+
 /* Keeps the compiler from sharing what follows with another branch, and branching behind it. */
 #define RTS_APART() __asm__ volatile("")
 
@@ -331,6 +345,7 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
     do {                                                                                           \
         unsigned k_ = (c)->batch;                                                                  \
         rts_stamp a_, b_;                                                                          \
+        RTS_CHILL(c);                                                                              \
         if (k_ == 1) {                                                                             \
             RTS_APART();                                                                           \
             a_ = rts_stamp_now();                                                                  \

@@ -9,7 +9,8 @@ const char *const rts_cap_names[] = {
     "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
     "clock_library", "clock_syscall", "lock_protect", "cpu_time",  "smp",         "signals",
     "files",         "network",       "deadline",     "posix",     "children",    "event",
-    "irq_timer",     "suspend",       "soft_irq",     NULL,
+    "irq_timer",     "suspend",       "soft_irq",     "rwlock",    "barrier",     "spin",
+    "cold_cache",    "footprint",     NULL,
 };
 
 /* ---- what a bench may call --------------------------------------------------------------- */

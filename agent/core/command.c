@@ -27,6 +27,9 @@ const rts_param rts_common_params[] = {
          "with it; wherever the system puts them; as bound, but not without a second CPU")},
     {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, NULL, 0, 0, 4096,
      RTS_SAY("operations between two stamps; 0: as many as the clock's granule needs")},
+    {"cache", RTS_T_CHOICE, offsetof(rts_common, cache), NULL, "warm|cold", RTS_WARM_CACHE, 0, 0,
+     RTS_SAY("what caches and TLB hold when a sample begins: what the one before left there, or "
+             "other things, with which they are filled before each sample")},
     RTS_PARAMS_END,
 };
 
@@ -57,10 +60,12 @@ int rts_cpuset_first(const rts_cpuset *set)
     return -1;
 }
 
-/* A common parameter that this bench has. */
+/* A common parameter that this bench has: two are for what RTS_TIMED() times. */
 static bool applies(const void *bench, const rts_param *p)
 {
-    return strcmp(p->name, "batch") || ((const rts_bench *)bench)->traits & RTS_BATCHES;
+    bool timed =
+        p->offset == offsetof(rts_common, batch) || p->offset == offsetof(rts_common, cache);
+    return !timed || ((const rts_bench *)bench)->traits & RTS_BATCHES;
 }
 
 int64_t rts_limit_value(rts_limit limit)
@@ -211,6 +216,13 @@ static int set_param(const rts_args *a, const char *name, const char *value)
 {
     void *where;
     const rts_param *p = find_param(a, name, &where);
+    if (!p && a->common == rts_common_params && !strcmp(name, "cache")) {
+        rts_print(a->reason, RTS_REASON,
+                  "bench %s has no parameter 'cache': its samples are more than calls of one task "
+                  "that is alone between them",
+                  a->id);
+        return -1;
+    }
     if (!p) {
         rts_print(a->reason, RTS_REASON, "%s %s has no parameter '%s'", a->kind, a->id, name);
         return -1;
@@ -280,6 +292,8 @@ static int check(rts_case *c)
         wrong = "samples and time are both 0: the case would never end";
     else if (c->common.raw && (!c->common.samples || c->common.samples > RAW_MAX))
         wrong = "raw=1 needs a number of samples, 10000000 at most";
+    else if (c->common.cache && c->common.batch > 1)
+        wrong = "after its first operation a batch is no longer cold: cache=cold needs batch=1";
     if (wrong)
         rts_print(c->reason, sizeof c->reason, "%s", wrong);
     return wrong ? -1 : 0;
@@ -304,7 +318,11 @@ int rts_command_parse(rts_case *c, char *words)
     rts_args_defaults(&args);
     if (!(c->bench->traits & RTS_BATCHES))
         c->common.batch = 1;
-    return rts_args_parse(&args, words) || check(c) ? -1 : 0;
+    if (rts_args_parse(&args, words) || check(c))
+        return -1;
+    if (c->common.cache)
+        c->common.batch = 1;
+    return 0;
 }
 
 /* ---- and back ---------------------------------------------------------------------------- */

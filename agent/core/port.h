@@ -45,6 +45,11 @@ enum {
     RTS_CAP_IRQ_TIMER = 1 << 18, /* a handler that reads the counter of the timer that called it */
     RTS_CAP_SUSPEND = 1 << 19,   /* rts_suspend(), rts_resume() */
     RTS_CAP_SOFT_IRQ = 1 << 20,  /* rts_irq_raise(): an interrupt that the program asks for */
+    RTS_CAP_RWLOCK = 1 << 21,    /* read-write locks, and the two below: with RTS_LOCKS */
+    RTS_CAP_BARRIER = 1 << 22,
+    RTS_CAP_SPIN = 1 << 23,      /* spin locks */
+    RTS_CAP_FOOTPRINT = 1 << 25, /* rts_port_footprint() */
+    RTS_CAP_COLD = 1 << 24, /* rts_port_chill(): caches that hold nothing of what is measured */
 };
 
 /* Names of the capability bits in order, for the wire; NULL at the end. */
@@ -322,6 +327,26 @@ int rts_mutex_destroy(rts_mutex *mutex);
 static inline int rts_mutex_lock(rts_mutex *mutex);
 static inline int rts_mutex_unlock(rts_mutex *mutex);
 
+/*
+ * A port with RTS_CAP_RWLOCK, RTS_CAP_BARRIER or RTS_CAP_SPIN defines RTS_LOCKS, and has these.
+ * rts_barrier_wait() returns 1 in one of the tasks that met, whichever it is, and 0 in the others.
+ */
+#ifdef RTS_LOCKS
+int rts_rwlock_create(rts_rwlock *lock);
+int rts_rwlock_destroy(rts_rwlock *lock);
+static inline int rts_rwlock_read(rts_rwlock *lock);
+static inline int rts_rwlock_write(rts_rwlock *lock);
+static inline int rts_rwlock_unlock(rts_rwlock *lock);
+
+int rts_barrier_create(rts_barrier *barrier, unsigned tasks);
+static inline int rts_barrier_wait(rts_barrier *barrier);
+
+int rts_spin_create(rts_spin *lock);
+int rts_spin_destroy(rts_spin *lock);
+static inline int rts_spin_lock(rts_spin *lock);
+static inline int rts_spin_unlock(rts_spin *lock);
+#endif
+
 /* A queue of `length` messages of `size` bytes each; a message is copied in and out. */
 int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot);
 int rts_queue_destroy(rts_queue *queue);
@@ -363,6 +388,25 @@ static inline void rts_free(void *block);
 /* Memory of all tasks of a case, processes included; zeroed, locked where possible; NULL: none. */
 void *rts_port_shared(size_t size);
 void rts_port_unshare(void *memory, size_t size);
+
+/*
+ * A port with RTS_CAP_COLD defines RTS_COLD.  rts_port_cold() gets what the other needs, in the
+ * process of the case, and says how much memory that reads.  rts_port_chill() fills the caches of
+ * data and code and the TLB with other things than the caller's.
+ */
+#ifdef RTS_COLD
+int rts_port_cold(size_t *bytes);
+void rts_port_chill(void);
+#endif
+
+/*
+ * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: adds what is known of how much memory the
+ * system and the agent take, in bytes, by rts_figure_add().
+ */
+#ifdef RTS_FOOTPRINT
+struct rts_case;
+void rts_port_footprint(struct rts_case *c);
+#endif
 
 /* ---- one case ---------------------------------------------------------------------------- */
 

@@ -47,8 +47,23 @@ static void find_batch(rts_case *c)
     rts_series_setup(c, s, false);
 }
 
+/* Gets what a cold case needs. */
+static int prepare_cold(rts_case *c)
+{
+#ifdef RTS_COLD
+    size_t bytes = 0;
+    int err = rts_port_cold(&bytes);
+    if (err)
+        return rts_port_failed(c, "no memory to fill the caches with", err);
+    rts_figure_add(c, "read before each sample", (double)bytes, "B");
+#endif
+    return c->status == RTS_S_OK ? 0 : -1;
+}
+
 static void measure(rts_case *c)
 {
+    if (c->common.cache && prepare_cold(c))
+        return;
     if (!(c->bench->traits & RTS_OWN_SERIES)) {
         c->rec = rts_series(c, "", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
         if (!c->rec)
@@ -82,7 +97,8 @@ bool rts_missing(uint32_t needs, char *reason)
 static int check_needs(rts_case *c)
 {
     bool second = c->common.config == RTS_2CPU || c->common.config == RTS_1RT;
-    uint32_t needs = c->bench->needs | (second ? RTS_CAP_SMP : 0);
+    uint32_t needs =
+        c->bench->needs | (second ? RTS_CAP_SMP : 0) | (c->common.cache ? RTS_CAP_COLD : 0);
     if (rts_missing(needs, c->reason)) {
         c->status = RTS_S_UNSUPPORTED;
         return -1;

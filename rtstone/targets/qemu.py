@@ -124,6 +124,7 @@ class Qemu(Target):
             "kernel": kernel and kernel.release,
             "kernel_sha256": kernel and kernel.sha256,
             "initramfs_sha256": kernel and sha256(images.linux(kernel, b"")).hexdigest(),
+            "kernel_bytes": kernel and kernel.image.stat().st_size,
             "image_sha256": None if kernel else digest(self._image),
             "agent_sha256": digest(self._image),
         }

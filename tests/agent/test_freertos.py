@@ -247,3 +247,19 @@ def test_handlers_use_no_fpu_register(board: str) -> None:
             seen.add(found[1])
             assert not FPU_REGISTER.search(function), function
     assert {"service", "vApplicationIRQHandler", "xQueueGiveFromISR"} <= seen
+
+
+def test_the_footprint_is_that_of_the_image(emulate: Run, board: str) -> None:
+    found, _, _ = emulate(["case 1 sys.footprint", "case 2 sync.irqthread samples=4 block=4000000",
+                     "case 3 sync.rwlock", "case 4 sem.try.free cache=cold"])  # fmt: skip
+    assert ends(found) == ["ok", "ok", "unsupported", "unsupported"]
+    counted = [
+        {name: value for name, value, _ in r["figures"]} for r in found if r["t"] == "result"
+    ]
+    assert 90_000 < counted[0]["image"] < 400_000
+    assert 0 < counted[0]["of it in use"] < counted[0]["heap"]
+    assert counted[1]["served within H's block"] == 0
+    assert counted[1]["delay by each interrupt"] > 0
+    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    assert reasons[2] == "needs rwlock: FreeRTOS has no read-write locks"
+    assert reasons[3].startswith("needs cold_cache: ")

@@ -647,3 +647,29 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
     value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
     assert value == pytest.approx(lateness, rel=0.01)
     assert found["missed"] >= (lateness - 1) // period
+
+
+# ---- cold caches ----------------------------------------------------------------------------
+
+
+def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
+    told = [path.read_text() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("*/size")]
+    _, end = case("sem.try.free samples=3 cache=cold")
+    if not told:
+        assert end["status"] == "unsupported"
+        assert "how large the caches are is not told" in end["reason"]
+        return
+    largest = max(int(size.strip().rstrip("K")) << 10 for size in told)
+    results, end = case("sem.try.free samples=3 cache=cold")
+    assert end["status"] == "ok", end["reason"]
+    assert figures(results[0])["read before each sample"] > 2 * largest
+    assert end["evidence"]["minflt"] == 0  # all its pages are there before
+
+
+def test_without_room_for_what_fills_the_caches_a_cold_case_is_not_had() -> None:
+    _, end = case(
+        "sem.try.free samples=3 cache=cold",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (24 << 20, 24 << 20)),
+    )
+    assert end["status"] == "unsupported"
+    assert "no memory to fill the caches with" in end["reason"] or "not told" in end["reason"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import BUILD, figures, result
+from tests.agent.speak import BUILD, figures, result, talk
 
 AGENT = BUILD / "rtstone-agent-sim"
 TIMER = "dk.nanosleep request=1000000 samples=10"
@@ -58,3 +58,27 @@ def test_an_activation_that_is_not_taken_before_the_next_one_keeps_its_stamp() -
     )
     assert figures(late)["requests lost or merged"] > 0  # one came during most of those switches
     assert late["max"] - late["min"] < 122070  # none is told to have waited for the next request
+
+
+@pytest.mark.parametrize(
+    ("bench", "cap", "cost"),
+    [("sync.rwlock", "rwlock", "rwlock_read"), ("sync.rwlock.handover", "rwlock", "rwlock_read"),
+     ("sync.barrier", "barrier", "barrier_wait"), ("sync.spin", "spin", "spin_lock")],
+)  # fmt: skip
+def test_a_lock_that_the_model_has_no_cost_of_is_not_there(bench: str, cap: str, cost: str) -> None:
+    clock = ["cost.read.fixed=1000", "cost.time.fixed=1000"]
+    ends = [
+        next(r for r in talk([f"case 1 {bench} samples=5"], *words, agent=AGENT)
+             if r["t"] == "end")
+        for words in (clock, [*clock, f"cost.{cost}.fixed=1000"])
+    ]  # fmt: skip
+    assert ends[0]["reason"] == f"needs {cap}: the model does not say what it costs"
+    assert [end["status"] for end in ends] == ["unsupported", "ok"]
+
+
+def test_a_simulated_system_has_no_caches() -> None:
+    found = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
+                 "cost.time.fixed=1000", agent=AGENT)  # fmt: skip
+    end = next(r for r in found if r["t"] == "end")
+    assert end["status"] == "unsupported"
+    assert end["reason"] == "needs cold_cache: the simulated system has no caches"

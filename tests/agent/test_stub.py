@@ -6,6 +6,8 @@ stalls where it is told to (agent/tests/stub).
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from rtstone.model.histogram import bounds
@@ -133,3 +135,49 @@ def test_raw_keeps_every_sample_in_order() -> None:
     assert raw[17] == 3 * MS  # the release at 30 ms, after 3 of warm-up
     # the release that is due just when the stall ends is met, later by one reading of the clock
     assert (set(raw), raw[18]) == ({20, 5000, 3 * MS}, 20)
+
+
+@pytest.mark.parametrize(
+    "command", ["sem.post.nowait", "sem.wait.free", "sched.yield", "sync.test1"]
+)
+def test_what_fills_the_caches_lies_between_samples_not_in_them(command: str) -> None:
+    warm, cold = (result(f"{command} batch=1 samples=50 cache={c}", agent=STUB)
+                  for c in ("warm", "cold"))  # fmt: skip
+    assert spread(cold) == spread(warm)
+    assert figures(warm) == {}
+    assert figures(cold) == {"read before each sample": 12345}
+    # the worst are the first of equal ones: each of them is so much later than the one before
+    distances = [
+        {b[2] - a[2] for a, b in itertools.pairwise(found["worst"])} for found in (warm, cold)
+    ]
+    assert {d + 7000 for d in distances[0]} == distances[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [("sem.wait.free cache=cold batch=2", "cache=cold needs batch=1"),
+     ("dk.periodic cache=cold", "dk.periodic has no parameter 'cache': its samples are more")],
+)  # fmt: skip
+def test_what_cannot_be_cold_is_refused(command: str, reason: str) -> None:
+    _, end = case(command, agent=STUB)
+    assert end["status"] == "failed"
+    assert reason in end["reason"]
+
+
+def test_a_cold_sample_is_one_call() -> None:
+    assert result("mem.memset size=64 samples=20 cache=cold", agent=STUB)["batch"] == 1
+
+
+def test_every_bench_that_can_be_cold_fills_the_caches_once_a_sample() -> None:
+    benches = [r for r in talk(["list"], agent=STUB) if r["t"] == "bench"]
+    able = [b["id"] for b in benches if any(p["name"] == "cache" for p in b["params"])]
+    assert len(able) > 10
+    for bench in able:
+        ends = {}
+        for cache in ("warm", "cold"):
+            _, end = case(f"{bench} batch=1 samples=20 warmup=0 cache={cache}", agent=STUB)
+            if end["status"] == "unsupported":
+                break
+            ends[cache] = end["evidence"]["section_ns"]
+        else:
+            assert ends["cold"] - ends["warm"] == 20 * 7000, bench

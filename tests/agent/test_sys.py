@@ -155,3 +155,26 @@ def test_no_object_or_process_is_left() -> None:
     assert (listed("sem"), listed("shm")) == before
     children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert "rtstone-child" not in children.stdout.split("\n")
+
+
+# ---- how much memory there is and is taken --------------------------------------------------
+
+
+def test_the_footprint_is_what_the_system_tells_of_it() -> None:
+    counted = figures(result("sys.footprint"))
+    told = dict(re.findall(r"(\w+): +(\d+) kB", Path("/proc/meminfo").read_text()))
+    assert counted["memory that the kernel has to give"] == int(told["MemTotal"]) * 1024
+    assert 0 < counted["of it in use"] < int(told["MemTotal"]) * 1024
+    assert counted["agent, file"] == AGENT.stat().st_size
+    code = re.findall(r"([0-9a-f]+)-([0-9a-f]+) : Kernel code", Path("/proc/iomem").read_text())
+    bytes_of_code = sum(int(to, 16) - int(start, 16) + 1 for start, to in code if int(to, 16))
+    assert counted.get("kernel, code", 0) == bytes_of_code
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
+def test_the_agent_is_as_large_as_its_symbols_say() -> None:
+    listed = subprocess.run(["nm", AGENT], capture_output=True, text=True, check=True).stdout
+    at = {name: int(where, 16) for where, name in re.findall(r"(\w+) . (\w+)\n", listed)}
+    counted = figures(result("sys.footprint"))
+    assert counted["agent, code"] == at["etext"] - at["__executable_start"]
+    assert counted["agent, constants and data"] == at["end"] - at["etext"]

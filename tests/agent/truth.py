@@ -74,6 +74,16 @@ class Costs(NamedTuple):
     mutex_block: int = 1601
     mutex_unlock: int = 163
     mutex_wake: int = 1709
+    rwlock_read: int = 167
+    rwlock_write: int = 173
+    rwlock_unlock: int = 179
+    rwlock_block: int = 1607
+    rwlock_wake: int = 1613
+    barrier_wait: int = 181
+    barrier_block: int = 1619
+    barrier_wake: int = 1621
+    spin_lock: int = 191
+    spin_unlock: int = 193
     queue_create: int = 1801
     queue_delete: int = 1901
     queue_send: int = 2111

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.agent.truth import Agent, C, about, always, figures_of, ns, per, result, truth
+from tests.agent.truth import Agent, C, about, always, figures_of, ns, per, raw, result, truth
 
 GIVE = C.sem_give + C.sem_wake  # to a task that waits
 WAIT = C.sem_take + C.sem_block  # where nothing is to be had
@@ -114,6 +114,61 @@ def hand_over(agent: Agent) -> None:
         found = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
         always(found, C.mutex_unlock + C.mutex_wake + C.switch)
         assert set(figures_of(found).values()) == {0}
+
+
+@truth("sync.irqthread")
+def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
+    """Above L only the handler delays a task, below it the switches to L and back as well."""
+    handler, switches = C.interrupt, 2 * C.switch
+    for words, share, verdict in (
+        ((), handler / (handler + switches), "served ahead of it in part"),
+        (("cost.interrupt.fixed=0",), 0, "left to the less urgent task"),
+        (("cost.switch.fixed=0",), 1, "served ahead of the more urgent task"),
+    ):
+        found, values = raw(
+            agent,
+            "sync.irqthread rate=1000 block=10000000 samples=30",
+            per("add", 1000),
+            *words,
+        )
+        counted = figures_of(found)
+        alone = counted["shortest without interrupts"]
+        each = 0 if "cost.interrupt.fixed=0" in words else handler
+        lost = 0 if "cost.switch.fixed=0" in words else switches
+        # blocks hold 10 or 11 of the requests, which come once a millisecond
+        assert {round(value - alone) for value in values} <= {10 * each, 11 * each}
+        assert counted["delay by each interrupt"] == about(each)
+        below = "the same of a task that is less urgent still"
+        assert counted[below] == about(each + lost)
+        assert counted["share that delays the more urgent one"] == about(100 * share)
+        assert counted["served within H's block"] == 0
+        assert found["tables"][0]["rows"][0][0] == verdict
+
+
+@truth("sync.rwlock.handover")
+def hand_over_to_a_writer(agent: Agent) -> None:
+    found = result(agent, "sync.rwlock.handover samples=100")
+    always(found, C.rwlock_unlock + C.rwlock_wake + C.switch)
+    assert set(figures_of(found).values()) == {0}
+    assert found["tables"][0]["rows"] == [["the more urgent"]]
+    # what waits costs: of three that ask for the lock two do, and the one that gives it sees both
+    asks = result(agent, "sync.rwlock.handover samples=100", per("rwlock_unlock", 37000, "waiters"))
+    always(asks, C.rwlock_unlock + 2 * 37 + C.rwlock_wake + C.switch)
+
+
+@truth("sync.barrier")
+def barrier(agent: Agent) -> None:
+    """The last one comes, and each of the others runs until it waits for the next meeting."""
+    each = C.read + C.barrier_wait + C.barrier_block + C.switch
+    for tasks in (2, 3, 7):
+        first = C.barrier_wait + C.barrier_wake + 37 * (tasks - 1) + C.switch
+        for until, latency in (("urgent", first), ("last", first + (tasks - 2) * each)):
+            found = result(
+                agent, f"sync.barrier tasks={tasks} until={until} samples=50",
+                per("barrier_wake", 37000),
+            )  # fmt: skip
+            always(found, latency)
+            assert set(figures_of(found).values()) == {0}
 
 
 SEND, RECEIVE = 307, 709  # ps for each byte

@@ -42,7 +42,8 @@ IDS = """
     int.latency.phase int.latency.self int.latency.user posix.metrics
     det.timer_jitter det.response det.bintime sync.test1 sync.test2 sync.test3 ctx.sync
     mq.latency mq.throughput sig.rt
-    sys.getpid sys.read sys.write sys.select sys.mmap sys.forkexec sys.sem sys.shm
+    sync.irqthread sync.rwlock sync.rwlock.handover sync.barrier sync.spin sync.spin.contended
+    sys.getpid sys.read sys.write sys.select sys.mmap sys.forkexec sys.sem sys.shm sys.footprint
     dk.nanosleep dk.setitimer dk.lat_ctx dk.irq_latency dk.irqsoff dk.schedlat dk.pagefaults
     dk.periodic dk.compare dk.guarantee dk.latencytest posix.options
     rheal.ts rheal.pt rheal.il rheal.ss rheal.db rheal.im rheal.dt

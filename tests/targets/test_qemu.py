@@ -16,6 +16,7 @@ from msgspec import structs
 from rtstone import measure
 from rtstone.errors import UsageError
 from rtstone.lab import images
+from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SYSTEMS
 from rtstone.model.documents import Target
 from rtstone.model.plan import Plan
@@ -23,6 +24,7 @@ from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu
 from rtstone.targets.base import Options
+from rtstone.targets.qemu import Qemu
 from tests.cli.test_resume import interrupted
 from tests.conftest import FAKE, Cli, Fake
 
@@ -313,3 +315,15 @@ def test_an_interrupted_run_goes_on_with_the_same_kernel(
         agent.write_bytes(b"another agent")
         assert "the initial file system was" in refused(cli, directory.path)
     assert not lab.trace.exists()  # nothing need be started to see it
+
+
+def test_the_size_of_the_kernel_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = tmp_path / "agent"
+    agent.write_bytes(b"an agent")
+    monkeypatch.setitem(images.AGENTS, "aarch64", agent)
+    image = tmp_path / "vmlinuz"
+    image.write_bytes(b"k" * 1234)
+    target = Qemu("linux-6.1")
+    kernel = Kernel("linux-6.1", "aarch64", image, (), "6.1", None, "00" * 32)
+    target.__dict__ |= {"_kernel": kernel, "_version": "7.2"}  # which it would look for
+    assert target.detail()["kernel_bytes"] == 1234

@@ -30,12 +30,14 @@
 /* Benches that need these are left out of the image, but for their tables. */
 #define RTS_NEVER                                                                                  \
     (RTS_CAP_PROCESS | RTS_CAP_CPU_TIME | RTS_CAP_SMP | RTS_CAP_SIGNALS | RTS_CAP_FILES |          \
-     RTS_CAP_NETWORK | RTS_CAP_DEADLINE | RTS_CAP_POSIX)
+     RTS_CAP_NETWORK | RTS_CAP_DEADLINE | RTS_CAP_POSIX | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |       \
+     RTS_CAP_SPIN)
 
 #if !configUSE_TIME_SLICING
 #define RTS_OTHER_YIELDS 1
 #endif
 
+#define RTS_FOOTPRINT 1
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
 typedef struct rts_sem {

@@ -14,7 +14,7 @@ uint32_t rts_port_caps(void)
 {
     return RTS_CAP_PRIORITIES | (configUSE_TIME_SLICING ? RTS_CAP_ROUND_ROBIN : 0) | RTS_CAP_HEAP |
            RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_IRQ_TIMER | RTS_CAP_SUSPEND |
-           RTS_CAP_SOFT_IRQ;
+           RTS_CAP_SOFT_IRQ | RTS_CAP_FOOTPRINT;
 }
 
 static const struct {
@@ -36,6 +36,10 @@ static const struct {
     {RTS_CAP_NETWORK, "the image has no network"},
     {RTS_CAP_DEADLINE, "FreeRTOS schedules by fixed priorities"},
     {RTS_CAP_POSIX, "the image has no POSIX layer"},
+    {RTS_CAP_RWLOCK, "FreeRTOS has no read-write locks"},
+    {RTS_CAP_BARRIER, "FreeRTOS has no barriers"},
+    {RTS_CAP_COLD, "neither this emulator nor a microcontroller has caches"},
+    {RTS_CAP_SPIN, "FreeRTOS has no spin locks for tasks"},
 };
 
 const char *rts_port_why_not(uint32_t cap)
@@ -106,6 +110,19 @@ void rts_port_cpus(rts_cpuset *set)
 void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = *rest_ns = 0;
+}
+
+/* From the linker script: the bytes of the image as it is loaded, and what is zeroed behind it. */
+extern const char board_image_bytes[], board_bss[], board_bss_end[];
+
+void rts_port_footprint(struct rts_case *c)
+{
+    size_t used = configTOTAL_HEAP_SIZE - xPortGetFreeHeapSize();
+    rts_figure_add(c, "image", (double)(uintptr_t)board_image_bytes, "B");
+    rts_figure_add(c, "zeroed data", (double)((uintptr_t)board_bss_end - (uintptr_t)board_bss),
+                   "B");
+    rts_figure_add(c, "heap", (double)configTOTAL_HEAP_SIZE, "B");
+    rts_figure_add(c, "of it in use", (double)used, "B");
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */

@@ -232,6 +232,37 @@ static inline int rts_mutex_unlock(rts_mutex *mutex)
     return -pthread_mutex_unlock(&mutex->m);
 }
 
+static inline int rts_rwlock_read(rts_rwlock *lock)
+{
+    return -pthread_rwlock_rdlock(&lock->l);
+}
+
+static inline int rts_rwlock_write(rts_rwlock *lock)
+{
+    return -pthread_rwlock_wrlock(&lock->l);
+}
+
+static inline int rts_rwlock_unlock(rts_rwlock *lock)
+{
+    return -pthread_rwlock_unlock(&lock->l);
+}
+
+static inline int rts_barrier_wait(rts_barrier *barrier)
+{
+    int told = pthread_barrier_wait(&barrier->b);
+    return told == PTHREAD_BARRIER_SERIAL_THREAD ? 1 : -told;
+}
+
+static inline int rts_spin_lock(rts_spin *lock)
+{
+    return -pthread_spin_lock(&lock->l);
+}
+
+static inline int rts_spin_unlock(rts_spin *lock)
+{
+    return -pthread_spin_unlock(&lock->l);
+}
+
 static inline int rts_queue_send(rts_queue *queue, const void *message)
 {
     return mq_send(queue->q, message, queue->size, 0) ? -errno : 0;

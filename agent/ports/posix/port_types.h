@@ -20,6 +20,8 @@
 #define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
 #define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
+#define RTS_COLD 1 /* there is rts_port_chill() */
+#define RTS_FOOTPRINT 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
 
 typedef struct rts_sem {
@@ -60,6 +62,19 @@ typedef struct rts_irq {
 typedef struct rts_mutex {
     pthread_mutex_t m;
 } rts_mutex;
+
+#define RTS_LOCKS 1
+typedef struct rts_rwlock {
+    pthread_rwlock_t l;
+} rts_rwlock;
+
+typedef struct rts_barrier {
+    pthread_barrier_t b;
+} rts_barrier;
+
+typedef struct rts_spin {
+    pthread_spinlock_t l;
+} rts_spin;
 
 typedef struct rts_queue {
     mqd_t q;

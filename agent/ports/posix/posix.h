@@ -32,6 +32,10 @@ bool posix_may_deadline(void);
 /* The agent's own file, executed under this name alone, ends at once. */
 #define POSIX_CHILD_PROGRAM "rtstone-child"
 
+/* True if the size of this system's last cache is known; why else they cannot be cold. */
+bool posix_may_be_cold(void);
+const char *posix_why_not_cold(void);
+
 /* Sets policy and priority of a thread to be. */
 int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy);
 

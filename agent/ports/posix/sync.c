@@ -1,4 +1,4 @@
-/* Semaphores, mutexes and queues: what is not timed. */
+/* Semaphores, locks and queues: what is not timed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +41,31 @@ int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 int rts_mutex_destroy(rts_mutex *mutex)
 {
     return -pthread_mutex_destroy(&mutex->m);
+}
+
+int rts_rwlock_create(rts_rwlock *lock)
+{
+    return -pthread_rwlock_init(&lock->l, NULL);
+}
+
+int rts_rwlock_destroy(rts_rwlock *lock)
+{
+    return -pthread_rwlock_destroy(&lock->l);
+}
+
+int rts_barrier_create(rts_barrier *barrier, unsigned tasks)
+{
+    return -pthread_barrier_init(&barrier->b, NULL, tasks);
+}
+
+int rts_spin_create(rts_spin *lock)
+{
+    return -pthread_spin_init(&lock->l, PTHREAD_PROCESS_PRIVATE);
+}
+
+int rts_spin_destroy(rts_spin *lock)
+{
+    return -pthread_spin_destroy(&lock->l);
 }
 
 int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot)

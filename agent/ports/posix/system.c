@@ -18,13 +18,16 @@ uint32_t rts_port_caps(void)
     uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
                     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_CPU_TIME |
                     RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_POSIX |
-                    RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ;
+                    RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |
+                    RTS_CAP_SPIN | RTS_CAP_FOOTPRINT;
     if (posix_may_realtime())
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_CHILDREN;
     if (posix_may_deadline())
         caps |= RTS_CAP_DEADLINE;
     if (has_second_cpu())
         caps |= RTS_CAP_SMP;
+    if (posix_may_be_cold())
+        caps |= RTS_CAP_COLD;
     if (access("/dev/shm", W_OK) == 0)
         caps |= RTS_CAP_SEM_NAMED;
     return caps;
@@ -47,6 +50,8 @@ const char *rts_port_why_not(uint32_t cap)
     case RTS_CAP_IRQ_TIMER:
         return "a user's program has no interrupt handlers, and cannot see a timer's counter in "
                "one";
+    case RTS_CAP_COLD:
+        return posix_why_not_cold();
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
     default:

@@ -291,6 +291,11 @@ void sim_model_quiet(bool on)
     quiet = on;
 }
 
+bool sim_model_gives(sim_op op)
+{
+    return costs[op].given;
+}
+
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
     const cost *c = cost_of(op);

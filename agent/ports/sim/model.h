@@ -42,6 +42,16 @@
     X(MUTEX_BLOCK)                                                                                 \
     X(MUTEX_UNLOCK)                                                                                \
     X(MUTEX_WAKE)                                                                                  \
+    X(RWLOCK_READ) /* a system has read-write locks only if its model has a cost of this */        \
+    X(RWLOCK_WRITE)                                                                                \
+    X(RWLOCK_UNLOCK)                                                                               \
+    X(RWLOCK_BLOCK)                                                                                \
+    X(RWLOCK_WAKE)                                                                                 \
+    X(BARRIER_WAIT) /* likewise, barriers */                                                       \
+    X(BARRIER_BLOCK)                                                                               \
+    X(BARRIER_WAKE) /* the amount is the tasks that are released */                                \
+    X(SPIN_LOCK)    /* likewise, spin locks */                                                     \
+    X(SPIN_UNLOCK)                                                                                 \
     X(QUEUE_CREATE)                                                                                \
     X(QUEUE_DELETE)                                                                                \
     X(QUEUE_SEND) /* the amount is the bytes of the message */                                     \
@@ -121,6 +131,9 @@ void sim_model_heavy(volatile uint64_t *count);
 
 /* While this is on the load makes no difference. */
 void sim_model_quiet(bool on);
+
+/* True if the model says what the operation costs. */
+bool sim_model_gives(sim_op op);
 
 /* What the operation costs now, in ns; a random part is drawn anew each time. */
 uint64_t sim_model_cost(sim_op op, const sim_load *load);

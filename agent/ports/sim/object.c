@@ -1,4 +1,4 @@
-/* Semaphores, mutexes and queues of the simulated kernel. */
+/* Semaphores, locks, barriers and queues of the simulated kernel. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +127,143 @@ int sim_mutex_unlock(rts_mutex *mutex)
     }
     sim_leave();
     return 0;
+}
+
+/* ---- read-write locks ---------------------------------------------------------------------- */
+
+int rts_rwlock_create(rts_rwlock *lock)
+{
+    *lock = (rts_rwlock){0};
+    return 0;
+}
+
+int rts_rwlock_destroy(rts_rwlock *lock)
+{
+    return lock->writer || lock->readers ? -EBUSY : 0;
+}
+
+static unsigned waiting(const rts_rwlock *lock)
+{
+    return lock->to_read.n + lock->to_write.n;
+}
+
+/* True if a writer waits that comes before a reader of that level. */
+static bool writer_before(const rts_rwlock *lock, int level)
+{
+    return lock->to_write.n && lock->to_write.first->level >= level;
+}
+
+int sim_rwlock_read(rts_rwlock *lock)
+{
+    sim_charge(SIM_RWLOCK_READ, 0, waiting(lock));
+    if (!lock->writer && !writer_before(lock, sim_self->level)) {
+        lock->readers++;
+    } else {
+        sim_charge(SIM_RWLOCK_BLOCK, 0, waiting(lock));
+        sim_block(&lock->to_read);
+    }
+    sim_leave();
+    return 0;
+}
+
+int sim_rwlock_write(rts_rwlock *lock)
+{
+    sim_charge(SIM_RWLOCK_WRITE, 0, waiting(lock));
+    if (!lock->writer && !lock->readers) {
+        lock->writer = sim_self;
+    } else {
+        sim_charge(SIM_RWLOCK_BLOCK, 0, waiting(lock));
+        sim_block(&lock->to_write);
+    }
+    sim_leave();
+    return 0;
+}
+
+/* The lock is free: the most urgent one gets it, a reader with all others that no writer precedes.
+ */
+static void pass_on(rts_rwlock *lock)
+{
+    if (lock->to_write.n && (!lock->to_read.n || writer_before(lock, lock->to_read.first->level))) {
+        sim_charge(SIM_RWLOCK_WAKE, 0, waiting(lock));
+        lock->writer = sim_wake(&lock->to_write);
+        return;
+    }
+    while (lock->to_read.n && !writer_before(lock, lock->to_read.first->level)) {
+        sim_charge(SIM_RWLOCK_WAKE, 0, waiting(lock));
+        sim_wake(&lock->to_read);
+        lock->readers++;
+    }
+}
+
+int sim_rwlock_unlock(rts_rwlock *lock)
+{
+    if (lock->writer ? lock->writer != sim_self : !lock->readers)
+        return -EPERM;
+    sim_charge(SIM_RWLOCK_UNLOCK, 0, waiting(lock));
+    if (lock->writer)
+        lock->writer = NULL;
+    else
+        lock->readers--;
+    if (!lock->readers)
+        pass_on(lock);
+    sim_leave();
+    return 0;
+}
+
+/* ---- barriers and spin locks --------------------------------------------------------------- */
+
+int rts_barrier_create(rts_barrier *barrier, unsigned tasks)
+{
+    *barrier = (rts_barrier){.tasks = tasks};
+    return tasks ? 0 : -EINVAL;
+}
+
+/* The last one to come is the one of all. */
+int sim_barrier_wait(rts_barrier *barrier)
+{
+    bool last = barrier->waiting.n + 1 == barrier->tasks;
+    sim_charge(SIM_BARRIER_WAIT, 0, barrier->waiting.n);
+    if (last)
+        sim_charge(SIM_BARRIER_WAKE, barrier->waiting.n, barrier->waiting.n);
+    while (last && sim_wake(&barrier->waiting))
+        ;
+    if (!last) {
+        sim_charge(SIM_BARRIER_BLOCK, 0, barrier->waiting.n);
+        sim_block(&barrier->waiting);
+    }
+    sim_leave();
+    return last;
+}
+
+int rts_spin_create(rts_spin *lock)
+{
+    *lock = (rts_spin){0};
+    return 0;
+}
+
+int rts_spin_destroy(rts_spin *lock)
+{
+    return lock->owner ? -EBUSY : 0;
+}
+
+/* There is one CPU, so whoever spins for it spins for ever. */
+int sim_spin_lock(rts_spin *lock)
+{
+    sim_charge(SIM_SPIN_LOCK, 0, 0);
+    int err = lock->owner ? -EDEADLK : 0;
+    if (!err)
+        lock->owner = sim_self;
+    sim_leave();
+    return err;
+}
+
+int sim_spin_unlock(rts_spin *lock)
+{
+    int err = lock->owner == sim_self ? 0 : -EPERM;
+    sim_charge(SIM_SPIN_UNLOCK, 0, 0);
+    lock->owner = err ? lock->owner : NULL;
+    sim_leave();
+    return err;
 }
 
 /* ---- queues and channels ------------------------------------------------------------------- */

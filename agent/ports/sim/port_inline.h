@@ -15,6 +15,12 @@ int sim_sem_take(rts_sem *sem);
 int sim_sem_try(rts_sem *sem);
 int sim_mutex_lock(rts_mutex *mutex);
 int sim_mutex_unlock(rts_mutex *mutex);
+int sim_rwlock_read(rts_rwlock *lock);
+int sim_rwlock_write(rts_rwlock *lock);
+int sim_rwlock_unlock(rts_rwlock *lock);
+int sim_barrier_wait(rts_barrier *barrier);
+int sim_spin_lock(rts_spin *lock);
+int sim_spin_unlock(rts_spin *lock);
 int sim_queue_send(rts_queue *queue, const void *message);
 int sim_queue_receive(rts_queue *queue, void *message);
 void sim_yield(void);
@@ -124,6 +130,36 @@ static inline int rts_mutex_lock(rts_mutex *mutex)
 static inline int rts_mutex_unlock(rts_mutex *mutex)
 {
     return sim_mutex_unlock(mutex);
+}
+
+static inline int rts_rwlock_read(rts_rwlock *lock)
+{
+    return sim_rwlock_read(lock);
+}
+
+static inline int rts_rwlock_write(rts_rwlock *lock)
+{
+    return sim_rwlock_write(lock);
+}
+
+static inline int rts_rwlock_unlock(rts_rwlock *lock)
+{
+    return sim_rwlock_unlock(lock);
+}
+
+static inline int rts_barrier_wait(rts_barrier *barrier)
+{
+    return sim_barrier_wait(barrier);
+}
+
+static inline int rts_spin_lock(rts_spin *lock)
+{
+    return sim_spin_lock(lock);
+}
+
+static inline int rts_spin_unlock(rts_spin *lock)
+{
+    return sim_spin_unlock(lock);
 }
 
 static inline int rts_queue_send(rts_queue *queue, const void *message)

@@ -34,6 +34,23 @@ typedef struct rts_mutex {
     struct rts_mutex *next; /* of those that the owner holds */
 } rts_mutex;
 
+/* Waiting tasks get it by priority, writers before readers of the same one. */
+#define RTS_LOCKS 1
+typedef struct rts_rwlock {
+    sim_task *writer;
+    unsigned readers;
+    sim_list to_read, to_write;
+} rts_rwlock;
+
+typedef struct rts_barrier {
+    unsigned tasks;
+    sim_list waiting;
+} rts_barrier;
+
+typedef struct rts_spin {
+    sim_task *owner;
+} rts_spin;
+
 /* A ring of messages, or of pointers to them. */
 typedef struct rts_queue {
     unsigned char *ring;

@@ -29,6 +29,16 @@ static const struct {
     {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
 };
 
+/* What no published system is told of: there if the model says what it costs. */
+static const struct {
+    sim_op op;
+    uint32_t cap;
+} priced[] = {
+    {SIM_RWLOCK_READ, RTS_CAP_RWLOCK},
+    {SIM_BARRIER_WAIT, RTS_CAP_BARRIER},
+    {SIM_SPIN_LOCK, RTS_CAP_SPIN},
+};
+
 uint32_t rts_port_caps(void)
 {
     uint32_t caps = RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN | RTS_CAP_PROCESS | RTS_CAP_SEM_NAMED |
@@ -39,6 +49,8 @@ uint32_t rts_port_caps(void)
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
         if (sim_the_model.lacks & lost[i].lack)
             caps &= ~lost[i].cap;
+    for (size_t i = 0; i < sizeof priced / sizeof priced[0]; i++)
+        caps |= sim_model_gives(priced[i].op) ? priced[i].cap : 0;
     return caps;
 }
 
@@ -47,6 +59,13 @@ const char *rts_port_why_not(uint32_t cap)
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
         if (lost[i].cap == cap)
             return "the modelled system does not have it";
+    for (size_t i = 0; i < sizeof priced / sizeof priced[0]; i++)
+        if (priced[i].cap == cap)
+            return "the model does not say what it costs";
+    if (cap == RTS_CAP_FOOTPRINT)
+        return "what is simulated takes no memory of its own";
+    if (cap == RTS_CAP_COLD)
+        return "the simulated system has no caches";
     return cap == RTS_CAP_SMP ? "the simulated system has one CPU"
                               : "the simulated system does not have it";
 }

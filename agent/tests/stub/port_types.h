@@ -14,6 +14,7 @@
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
 #define RTS_TABLE_BYTES (16 << 10) /* of the rows of a table */
+#define RTS_COLD 1 /* to fill its caches takes time, of which no sample may show any */
 #define RTS_BUDGET_DEFAULT (1 << 20)
 
 typedef struct rts_sem {

@@ -39,13 +39,24 @@ rts_tick stub_interrupted(rts_tick time)
 
 uint32_t rts_port_caps(void)
 {
-    return RTS_CAP_EVENT | RTS_CAP_HEAP | RTS_CAP_CHILDREN | RTS_CAP_SOFT_IRQ;
+    return RTS_CAP_EVENT | RTS_CAP_HEAP | RTS_CAP_CHILDREN | RTS_CAP_SOFT_IRQ | RTS_CAP_COLD;
 }
 
 const char *rts_port_why_not(uint32_t cap)
 {
     (void)cap;
     return "the stub has one task";
+}
+
+int rts_port_cold(size_t *bytes)
+{
+    *bytes = 12345;
+    return 0;
+}
+
+void rts_port_chill(void)
+{
+    stub_advance_to(stub_now + STUB_CHILL_NS);
 }
 
 uint64_t rts_port_time_resolution_ns(void)
