@@ -58,6 +58,12 @@ def test_bintime_sees_every_stall_between_two_readings() -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["det.bintime clock=counter", "clk.resolution"])
+def test_the_start_of_a_section_is_in_no_sample(command: str) -> None:
+    """The stub takes 70 us to note what the system does, here without a warm-up before it."""
+    assert spread(result(f"{command} samples=100 warmup=0", agent=STUB)) == (20, 20)
+
+
 @pytest.mark.parametrize(
     ("command", "value"),
     [("det.bintime clock=counter", 20), ("null", 20), ("clk.overhead", 20), ("clk.resolution", 20),

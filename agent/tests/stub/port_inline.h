@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUB_READ_NS 20   /* what a clock read costs */
-#define STUB_CALL_NS 1000 /* what any other call costs */
-#define STUB_KWI_NS 10000 /* what a thousand Whetstone instructions take */
-#define STUB_WAKE_NS 5000 /* from the end of a sleep to the task's first instruction */
+#define STUB_READ_NS 20       /* what a clock read costs */
+#define STUB_CALL_NS 1000     /* what any other call costs */
+#define STUB_KWI_NS 10000     /* what a thousand Whetstone instructions take */
+#define STUB_SECTION_NS 70000 /* to note what the system does before a timed section */
+#define STUB_WAKE_NS 5000     /* from the end of a sleep to the task's first instruction */
 
 extern rts_tick stub_now;
 

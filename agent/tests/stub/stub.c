@@ -300,6 +300,7 @@ void rts_port_section_start(rts_case *c)
 {
     (void)c;
     section_start = stub_now;
+    stub_advance_to(stub_now + STUB_SECTION_NS);
 }
 
 void rts_port_section_end(rts_case *c)
