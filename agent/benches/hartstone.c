@@ -91,6 +91,11 @@ struct experiment {
     unsigned n_base;
 };
 
+static bool has_server(const experiment *x)
+{
+    return x->series == SH || x->series == SA;
+}
+
 /* When activation j of a rate is due: never more than a tick off, however long it goes on. */
 static rts_tick release_of(rts_tick start, int64_t rate, uint64_t j)
 {
@@ -282,7 +287,7 @@ static void make_base(experiment *x)
     static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
     static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
     bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
-    bool calls = x->series == SH || x->series == SA, half = x->series == AH || x->series == SA;
+    bool calls = has_server(x), half = x->series == AH || x->series == SA;
     const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
     const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
     x->n_base = 0;
@@ -366,7 +371,7 @@ static void faster(experiment *x, unsigned step)
 static void harder(experiment *x, unsigned step)
 {
     int64_t more = (int64_t)step * x->m;
-    if (x->series == SH || x->series == SA)
+    if (has_server(x))
         x->server_work += more;
     else if (x->series == AH)
         x->task[5].spec.work += more;
@@ -415,7 +420,7 @@ static void make_set(experiment *x, unsigned test)
     unsigned step = test - 1;
     x->n = 0;
     x->full = false;
-    x->server_work = x->series == SH || x->series == SA ? x->m : 0;
+    x->server_work = has_server(x) ? x->m : 0;
     for (unsigned i = 0; i < x->n_base; i++)
         add_task(x, &x->base[i]);
     switch (x->number) {
@@ -572,7 +577,7 @@ static void parameter_text(const experiment *x, char *text)
 {
     bool sporadic = x->series == AH || x->series == SA;
     const job_spec *s = &x->task[sporadic ? 5 : 4].spec;
-    long long work = x->series == SH || x->series == SA ? x->server_work : s->work;
+    long long work = has_server(x) ? x->server_work : s->work;
     if (x->number == 1 && sporadic)
         rts_print(text, PARAMETER_BYTES, "%.3f ms", 1000.0 * TENTHS / (double)s->rate);
     else if (x->number == 1)
@@ -841,21 +846,39 @@ static experiment *open_experiment(rts_case *c)
     return x;
 }
 
+/* What the server of a series needs, by its form; a system may lack it and have all other series.
+ */
+static int open_server(experiment *x)
+{
+    rts_case *c = x->c;
+    int err = 0;
+    if (has_server(x) && x->p->form == FORM_MONITOR) {
+        err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
+        return err ? rts_port_failed(c, "cannot create a mutex", err) : 0;
+    }
+    if (has_server(x))
+        err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
+    return err ? rts_port_failed(c, "cannot create a queue", err) : 0;
+}
+
+static void close_server(experiment *x)
+{
+    if (has_server(x) && x->p->form == FORM_MONITOR)
+        rts_mutex_destroy(&x->monitor);
+    else if (has_server(x))
+        rts_queue_destroy(&x->requests);
+}
+
 static int run_experiment(rts_case *c)
 {
     experiment *x = open_experiment(c);
     outcome o = {0};
     if (!x)
         return -1;
-    int err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
-    if (err)
-        return rts_port_failed(c, "cannot create a mutex", err);
-    err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
-    if (err)
-        return rts_port_failed(c, "cannot create a queue", err);
-    err = run_tests(x, &o);
-    rts_queue_destroy(&x->requests);
-    rts_mutex_destroy(&x->monitor);
+    if (open_server(x))
+        return -1;
+    int err = run_tests(x, &o);
+    close_server(x);
     if (o.base.test && !err)
         tell_outcome(x, &o);
     return err;
@@ -916,7 +939,7 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
      .help = RTS_SAY(how ABOUT),                                                                   \
      .params = param,                                                                              \
      .needs = RTS_CAP_PRIORITIES,                                                                  \
-     .traits = RTS_ONE_CPU,                                                                        \
+     .traits = RTS_ONE_CPU,                                                                         \
      .run = run_experiment}
 
 #define SERIES(name, p, one, two, three, four)                                                     \
