@@ -939,7 +939,7 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
      .help = RTS_SAY(how ABOUT),                                                                   \
      .params = param,                                                                              \
      .needs = RTS_CAP_PRIORITIES,                                                                  \
-     .traits = RTS_ONE_CPU,                                                                         \
+     .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,                                                        \
      .run = run_experiment}
 
 #define SERIES(name, p, one, two, three, four)                                                     \
