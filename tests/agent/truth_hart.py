@@ -75,7 +75,9 @@ def run_raw(agent: Agent) -> float:
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
     env = os.environ | {"PLANT": agent.plant}
     found = talk(["case 1 hart.raw"], *words, agent=agent.path, env=env)
-    return figures_of(next(r for r in found if r["t"] == "result"))["raw speed"]
+    told = next(r for r in found if r["t"] == "result")
+    assert 10 <= told["sum"] / told["hz"] < 10.1  # seconds of work, in the unit of the samples
+    return figures_of(told)["raw speed"]
 
 
 @truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
