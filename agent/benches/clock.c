@@ -85,8 +85,8 @@ static int run_resolution(rts_case *c)
     if (!r)
         return -1;
     uint64_t backwards = 0, equal = 0, rests = 0;
-    rts_tick last = reading();
-    for (rts_rec_start(r, last); r->running;) {
+    rts_rec_start(r, reading()); /* may take a while: it is no step of the clock */
+    for (rts_tick last = reading(); r->running;) {
         rts_tick now = reading();
         if (now > last)
             rts_rec_add(r, now - last, now);
@@ -132,13 +132,14 @@ static const rts_param bintime_param[] = {
 
 /*
  * Each reading ends one interval and begins the next, so that no stolen time falls between two
- * samples; keeping the sample is part of the next interval.  A rest starts a new chain.
+ * samples; keeping the sample is part of the next interval.  A rest starts a new chain, and the
+ * first begins when the series has been started.
  */
 #define BINTIME(read)                                                                              \
     do {                                                                                           \
         uint64_t rests = 0;                                                                        \
-        rts_tick last = read();                                                                    \
-        for (rts_rec_start(r, last); r->running;) {                                                \
+        rts_rec_start(r, read());                                                                  \
+        for (rts_tick last = read(); r->running;) {                                                \
             rts_tick now = read();                                                                 \
             rts_rec_add(r, now - last, now);                                                       \
             last = now;                                                                            \

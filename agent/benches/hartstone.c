@@ -41,18 +41,19 @@ typedef enum kind { PERIODIC, SPORADIC, BACKGROUND, SERVER } kind;
 /* What is asked of a task in a test. */
 typedef struct job_spec {
     kind kind;
-    int64_t rate;      /* tenths of a hertz; of a sporadic task: of its smallest interarrival */
-    int64_t work;      /* thousand Whetstone instructions per activation (KWIPP), by itself */
-    bool calls;        /* calls the server once per activation */
-    int level;         /* below the case's priority */
-    uint64_t mean_gap; /* ns, of the exponential part between arrivals */
+    int64_t rate;    /* tenths of a hertz; of a sporadic task: of its smallest interarrival */
+    int64_t work;    /* thousand Whetstone instructions per activation (KWIPP), by itself */
+    bool calls;      /* calls the server once per activation */
+    int level;       /* below the case's priority */
+    rts_ns mean_gap; /* of the exponential part between arrivals */
 } job_spec;
 
 /* What became of it: met + missed + skipped are the activations whose deadlines the test holds. */
 typedef struct account {
-    uint64_t met, missed, skipped, late; /* late: sum of lateness, ns */
-    uint64_t response_max;               /* ns, from release to completion */
-    uint64_t blocked_max;                /* ns, waiting for the server */
+    uint64_t met, missed, skipped;
+    rts_ns late;         /* the missed ones, in all */
+    rts_ns response_max; /* from release to completion */
+    rts_ns blocked_max;  /* waiting for the server */
 } account;
 
 typedef struct experiment experiment;
@@ -63,7 +64,7 @@ typedef struct hart_task {
     account sum;
     rts_sem *gate, *reply;
     uint64_t random;
-    volatile rts_tick served; /* when the server began to work for it */
+    volatile rts_ns served; /* when the server began to work for it */
     int error;
     bool wrong; /* the Whetstone's result was */
 } hart_task;
@@ -75,11 +76,11 @@ struct experiment {
     int64_t m;          /* factor of all loads */
     double raw;         /* KWIPS of the system with nothing else to do */
     int64_t server_work;
-    rts_tick start, end;
-    rts_tick begin;
-    rts_tick duration, offset; /* of a test, and before it */
-    unsigned planned;          /* tests that have to fit into its time */
-    int refused;               /* error with which the system did not take a task of the set */
+    rts_ns start, end;
+    rts_ns begin;
+    rts_ns duration, offset; /* of a test, and before it */
+    unsigned planned;        /* tests that have to fit into its time */
+    int refused;             /* error with which the system did not take a task of the set */
     rts_mutex monitor;
     rts_queue requests;
     rts_sem *done;
@@ -91,29 +92,38 @@ struct experiment {
     unsigned n_base;
 };
 
-/* When activation j of a rate is due: never more than a tick off, however long it goes on. */
-static rts_tick release_of(rts_tick start, int64_t rate, uint64_t j)
+static bool has_server(const experiment *x)
 {
-    return start + rts_scale(j, TENTHS * RTS_TIME_HZ, (uint64_t)rate);
+    return x->series == SH || x->series == SA;
+}
+
+/* When activation j of a rate is due: never more than 1 ns off, however long it goes on. */
+static rts_ns release_of(rts_ns start, int64_t rate, uint64_t j)
+{
+    return rts_ns_add(start, rts_ns_of(rts_scale(j, TENTHS * RTS_NS_PER_S, (uint64_t)rate)));
 }
 
 /* An activation that was completed at `now`, against its deadline. */
-static void judge(account *a, const experiment *x, rts_tick now, rts_tick deadline)
+static void judge(account *a, const experiment *x, rts_ns now, rts_ns deadline)
 {
-    if (deadline > x->end) /* not this test's */
+    if (rts_ns_less(x->end, deadline)) /* not this test's */
         return;
-    if (now <= deadline) {
+    if (!rts_ns_less(deadline, now)) {
         a->met++;
     } else {
         a->missed++;
-        a->late += now - deadline;
+        a->late = rts_ns_add(a->late, rts_ns_between(deadline, now));
     }
 }
 
-static void note_response(account *a, rts_tick release, rts_tick now)
+static rts_ns longer_of(rts_ns a, rts_ns b)
 {
-    uint64_t response = now - release;
-    a->response_max = response > a->response_max ? response : a->response_max;
+    return rts_ns_less(a, b) ? b : a;
+}
+
+static void note_response(account *a, rts_ns release, rts_ns now)
+{
+    a->response_max = longer_of(rts_ns_between(release, now), a->response_max);
 }
 
 /* ---- random arrivals: the same on every system ----------------------------------------------- */
@@ -125,7 +135,7 @@ static uint32_t draw(uint64_t *state)
 }
 
 /* Exponentially distributed, by comparisons alone (von Neumann 1951): no logarithm that differs. */
-static uint64_t exponential(uint64_t *state, uint64_t mean)
+static rts_ns exponential(uint64_t *state, rts_ns mean)
 {
     for (uint64_t whole = 0;; whole++) {
         uint32_t first = draw(state), previous = first, next;
@@ -133,7 +143,7 @@ static uint64_t exponential(uint64_t *state, uint64_t mean)
         for (; (next = draw(state)) < previous; n++)
             previous = next;
         if (n % 2)
-            return mean * whole + rts_scale(mean, first, UINT64_C(1) << 32);
+            return rts_ns_of(mean.ns * whole + rts_scale(mean.ns, first, UINT64_C(1) << 32));
     }
 }
 
@@ -149,10 +159,10 @@ static void work(hart_task *t, int64_t passes)
 static void call_server(hart_task *t)
 {
     experiment *x = t->x;
-    rts_tick asked = rts_time();
+    rts_ns asked = rts_time_ns();
     if (x->p->form == FORM_MONITOR) {
         rts_mutex_lock(&x->monitor);
-        t->served = rts_time();
+        t->served = rts_time_ns();
         work(t, x->server_work);
         rts_mutex_unlock(&x->monitor);
     } else {
@@ -160,8 +170,7 @@ static void call_server(hart_task *t)
         rts_queue_send(&x->requests, &me);
         rts_sem_take(t->reply);
     }
-    uint64_t blocked = t->served - asked;
-    t->sum.blocked_max = blocked > t->sum.blocked_max ? blocked : t->sum.blocked_max;
+    t->sum.blocked_max = longer_of(rts_ns_between(asked, t->served), t->sum.blocked_max);
 }
 
 static void activation(hart_task *t)
@@ -177,7 +186,7 @@ static void serve(hart_task *t)
 {
     experiment *x = t->x;
     for (uint32_t who; !rts_queue_receive(&x->requests, &who) && who != NOBODY;) {
-        x->task[who].served = rts_time();
+        x->task[who].served = rts_time_ns();
         work(t, x->server_work);
         rts_sem_give(x->task[who].reply);
     }
@@ -188,52 +197,58 @@ static void run_periodic(hart_task *t)
 {
     experiment *x = t->x;
     int64_t rate = t->spec.rate;
-    for (uint64_t j = 0; release_of(x->start, rate, j) < x->end;) {
-        rts_tick due = release_of(x->start, rate, j);
-        rts_sleep_until(due);
+    for (uint64_t j = 0; rts_ns_less(release_of(x->start, rate, j), x->end);) {
+        rts_ns due = release_of(x->start, rate, j);
+        rts_sleep_until_ns(due);
         activation(t);
-        rts_tick now = rts_time();
+        rts_ns now = rts_time_ns();
         note_response(&t->sum, due, now);
         judge(&t->sum, x, now, release_of(x->start, rate, ++j));
-        for (; release_of(x->start, rate, j) < now; j++)
-            t->sum.skipped += release_of(x->start, rate, j + 1) <= x->end;
+        for (; rts_ns_less(release_of(x->start, rate, j), now); j++)
+            t->sum.skipped += !rts_ns_less(x->end, release_of(x->start, rate, j + 1));
     }
+}
+
+static rts_ns period_of(int64_t rate)
+{
+    return rts_ns_of(TENTHS * RTS_NS_PER_S / (uint64_t)rate);
 }
 
 /* Arrivals at least `gap` apart: the deadline of each lies so far behind it. */
 typedef struct sporadic_job {
     hart_task *t;
-    rts_tick gap, at;
+    rts_ns gap, at;
 } sporadic_job;
 
-static rts_tick next_arrival(sporadic_job *job)
+static rts_ns next_arrival(sporadic_job *job)
 {
-    return job->at += job->gap + exponential(&job->t->random, job->t->spec.mean_gap);
+    rts_ns more = exponential(&job->t->random, job->t->spec.mean_gap);
+    return job->at = rts_ns_add(job->at, rts_ns_add(job->gap, more));
 }
 
 static void run_sporadic(hart_task *t)
 {
-    sporadic_job job = {t, (rts_tick)(TENTHS * RTS_TIME_HZ / (uint64_t)t->spec.rate), t->x->start};
-    while (job.at < t->x->end) {
-        rts_tick due = job.at;
-        rts_sleep_until(due);
+    sporadic_job job = {t, period_of(t->spec.rate), t->x->start};
+    while (rts_ns_less(job.at, t->x->end)) {
+        rts_ns due = job.at;
+        rts_sleep_until_ns(due);
         activation(t);
-        rts_tick now = rts_time();
+        rts_ns now = rts_time_ns();
         note_response(&t->sum, due, now);
-        judge(&t->sum, t->x, now, due + job.gap);
-        while (next_arrival(&job) < now)
-            t->sum.skipped += job.at + job.gap <= t->x->end;
+        judge(&t->sum, t->x, now, rts_ns_add(due, job.gap));
+        while (rts_ns_less(next_arrival(&job), now))
+            t->sum.skipped += !rts_ns_less(t->x->end, rts_ns_add(job.at, job.gap));
     }
 }
 
 /* Nothing is shed: its response times are what is asked for. */
 static void run_background(hart_task *t)
 {
-    sporadic_job job = {t, 0, t->x->start};
-    while (next_arrival(&job) < t->x->end) {
-        rts_sleep_until(job.at);
+    sporadic_job job = {t, {0}, t->x->start};
+    while (rts_ns_less(next_arrival(&job), t->x->end)) {
+        rts_sleep_until_ns(job.at);
         activation(t);
-        note_response(&t->sum, job.at, rts_time());
+        note_response(&t->sum, job.at, rts_time_ns());
     }
 }
 
@@ -245,7 +260,7 @@ static int enter_policy(hart_task *t)
         return rts_task_set_own_prio((int)x->c->common.prio - t->spec.level, RTS_FIFO);
     int64_t passes = t->spec.work + (t->spec.calls ? x->server_work : 0);
     double runtime = (double)passes / x->raw * 1e9 * 1.02 + 20000;
-    uint64_t period = TENTHS * (uint64_t)SECOND_NS / (uint64_t)t->spec.rate;
+    uint64_t period = period_of(t->spec.rate).ns;
     return rts_task_set_own_deadline(runtime < (double)period ? (uint64_t)runtime : period, period);
 }
 
@@ -282,7 +297,7 @@ static void make_base(experiment *x)
     static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
     static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
     bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
-    bool calls = x->series == SH || x->series == SA, half = x->series == AH || x->series == SA;
+    bool calls = has_server(x), half = x->series == AH || x->series == SA;
     const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
     const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
     x->n_base = 0;
@@ -295,18 +310,18 @@ static void make_base(experiment *x)
                                .rate = SPORADIC_RATE,
                                .work = (2 - calls) * x->m,
                                .calls = calls,
-                               .mean_gap = GAP_NS});
+                               .mean_gap = {GAP_NS}});
         add_base(x, (job_spec){.kind = BACKGROUND,
                                .rate = 2 * TENTHS,
                                .work = 8 * x->m,
-                               .mean_gap = SECOND_NS / 2});
+                               .mean_gap = {SECOND_NS / 2}});
     }
 }
 
 static double rate_hz(const job_spec *s)
 {
     double gap = s->kind == BACKGROUND ? 0 : (double)TENTHS / (double)s->rate;
-    double mean = s->kind == PERIODIC ? 0 : (double)s->mean_gap / 1e9;
+    double mean = s->kind == PERIODIC ? 0 : (double)s->mean_gap.ns / 1e9;
     return 1 / (gap + mean);
 }
 
@@ -344,7 +359,7 @@ static void raise_fifth(experiment *x, unsigned step)
 static void scale(job_spec *s, unsigned step)
 {
     s->rate = s->rate * (TENTHS + (int64_t)step) / TENTHS;
-    s->mean_gap = s->mean_gap * TENTHS / (TENTHS + step);
+    s->mean_gap.ns = s->mean_gap.ns * TENTHS / (TENTHS + step);
 }
 
 static job_spec *add_task(experiment *x, const job_spec *spec)
@@ -366,7 +381,7 @@ static void faster(experiment *x, unsigned step)
 static void harder(experiment *x, unsigned step)
 {
     int64_t more = (int64_t)step * x->m;
-    if (x->series == SH || x->series == SA)
+    if (has_server(x))
         x->server_work += more;
     else if (x->series == AH)
         x->task[5].spec.work += more;
@@ -415,7 +430,7 @@ static void make_set(experiment *x, unsigned test)
     unsigned step = test - 1;
     x->n = 0;
     x->full = false;
-    x->server_work = x->series == SH || x->series == SA ? x->m : 0;
+    x->server_work = has_server(x) ? x->m : 0;
     for (unsigned i = 0; i < x->n_base; i++)
         add_task(x, &x->base[i]);
     switch (x->number) {
@@ -451,40 +466,49 @@ static double utilisation(const experiment *x)
 
 /* ---- raw speed ------------------------------------------------------------------------------- */
 
-/* Passes that take about a hundredth of a second. */
+/* A piece of the work, in ticks of the counter without its overhead; 0: the result was wrong. */
+static rts_tick time_piece(uint64_t passes, rts_rec *rec)
+{
+    rts_tick start = rts_now();
+    bool right = rts_whetstone(passes);
+    rts_tick end = rts_now(), took = end - start;
+    if (!right)
+        return 0;
+    if (rec)
+        rts_rec_add(rec, took, end);
+    return took > rts_the_clock.overhead ? took - rts_the_clock.overhead : 1;
+}
+
+/* Passes that take about a hundredth of a second; 0: the result was wrong. */
 static uint64_t passes_of_a_piece(void)
 {
     uint64_t passes = 1;
-    for (rts_tick took = 0; took < RTS_TIME_HZ / 100 && passes < UINT64_C(1) << 40; passes *= 2) {
-        rts_tick start = rts_time();
-        if (!rts_whetstone(passes))
-            return 0;
-        took = rts_time() - start;
-    }
-    return passes / 2;
+    for (rts_tick took; passes < UINT64_C(1) << 40; passes *= 2)
+        if (!(took = time_piece(passes, NULL)) || took >= rts_the_clock.hz / 100)
+            return took ? passes : 0;
+    return passes;
 }
 
-/* KWIPS of a task that is alone, over `wanted` ns of its running; 0: the result was wrong. */
-static double raw_speed(rts_case *c, uint64_t wanted, rts_rec *rec)
+/* KWIPS of a task that is alone, over so much of its running; 0: the result was wrong. */
+static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
 {
-    uint64_t passes = passes_of_a_piece(), ran = 0, done = 0, fresh = 0;
+    uint64_t passes = passes_of_a_piece(), done = 0;
+    rts_tick limit = rts_ns_to_ticks(wanted.ns, rts_the_clock.hz);
+    rts_tick busy = rts_ns_to_ticks(c->busy_ns, rts_the_clock.hz), ran = 0, fresh = 0;
     rts_tell(c, 0, "measuring the raw speed");
-    while (passes && ran < wanted && !c->stop_asked) {
-        rts_tick start = rts_time();
-        if (!rts_whetstone(passes))
+    while (passes && ran < limit && !c->stop_asked) {
+        rts_tick took = time_piece(passes, rec);
+        if (!took)
             return 0;
-        rts_tick end = rts_time();
-        if (rec)
-            rts_rec_add(rec, end - start, end);
-        ran += end - start;
-        fresh += end - start;
+        ran += took;
+        fresh += took;
         done += passes;
-        if (c->busy_ns && fresh >= c->busy_ns) {
-            rts_sleep_until(end + c->rest_ns);
+        if (busy && fresh >= busy) {
+            rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns)));
             fresh = 0;
         }
     }
-    return ran ? (double)done * 1e9 / (double)ran : 0;
+    return ran ? (double)done * (double)rts_the_clock.hz / (double)ran : 0;
 }
 
 /* ---- a test ---------------------------------------------------------------------------------- */
@@ -519,8 +543,8 @@ static int check_tasks(experiment *x)
 static int run_tasks(experiment *x)
 {
     rts_case *c = x->c;
-    x->start = rts_release_at(rts_time() + x->offset);
-    x->end = x->start + x->duration;
+    x->start = rts_release_at_ns(rts_ns_add(rts_time_ns(), x->offset));
+    x->end = rts_ns_add(x->start, x->duration);
     for (unsigned i = 0; i < x->n; i++) {
         hart_task *t = &x->task[i];
         t->sum = (account){0};
@@ -528,8 +552,8 @@ static int run_tasks(experiment *x)
         t->error = 0;
         rts_sem_give(t->gate);
     }
-    rts_sleep_until(x->end);
-    if (rts_time() < x->end)
+    rts_sleep_until_ns(x->end);
+    if (rts_ns_less(rts_time_ns(), x->end))
         return rts_failed(c, "the controller was woken before the end of the test");
     unsigned waiting = x->n - (x->server >= 0);
     while (waiting--)
@@ -545,10 +569,10 @@ static int run_tasks(experiment *x)
 /* Activations whose deadlines the test holds, by the rates alone. */
 static uint64_t due_in(const experiment *x, const job_spec *s)
 {
-    uint64_t n = rts_scale(x->duration, (uint64_t)s->rate, TENTHS * RTS_TIME_HZ);
-    while (release_of(x->start, s->rate, n + 1) <= x->end)
+    uint64_t n = rts_scale(x->duration.ns, (uint64_t)s->rate, TENTHS * RTS_NS_PER_S);
+    while (!rts_ns_less(x->end, release_of(x->start, s->rate, n + 1)))
         n++;
-    while (n && release_of(x->start, s->rate, n) > x->end)
+    while (n && rts_ns_less(x->end, release_of(x->start, s->rate, n)))
         n--;
     return n;
 }
@@ -572,7 +596,7 @@ static void parameter_text(const experiment *x, char *text)
 {
     bool sporadic = x->series == AH || x->series == SA;
     const job_spec *s = &x->task[sporadic ? 5 : 4].spec;
-    long long work = x->series == SH || x->series == SA ? x->server_work : s->work;
+    long long work = has_server(x) ? x->server_work : s->work;
     if (x->number == 1 && sporadic)
         rts_print(text, PARAMETER_BYTES, "%.3f ms", 1000.0 * TENTHS / (double)s->rate);
     else if (x->number == 1)
@@ -609,9 +633,9 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
         a.met += one->met;
         a.missed += one->missed;
         a.skipped += one->skipped;
-        a.late += one->late;
-        a.response_max = one->response_max > a.response_max ? one->response_max : a.response_max;
-        a.blocked_max = one->blocked_max > a.blocked_max ? one->blocked_max : a.blocked_max;
+        a.late = rts_ns_add(a.late, one->late);
+        a.response_max = longer_of(one->response_max, a.response_max);
+        a.blocked_max = longer_of(one->blocked_max, a.blocked_max);
     }
     parameter_text(x, parameter);
     rts_row(x->c,
@@ -619,8 +643,8 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
             test, parameter, 100 * utilisation(x), model + 1, kinds[s->kind], tasks, hz,
             (long long)kwipp(x, s), 100 * kwips(x, s) / x->raw, 1000 / hz,
             (unsigned long long)a.met, (unsigned long long)a.missed, (unsigned long long)a.skipped,
-            a.missed ? (double)a.late / (double)a.missed / 1000 : 0.0,
-            (double)a.response_max / 1000, (double)a.blocked_max / 1000);
+            a.missed ? (double)a.late.ns / (double)a.missed / 1000 : 0.0,
+            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000);
 }
 
 /* Adds up a test; -1: an activation is unaccounted for. */
@@ -651,14 +675,14 @@ static bool goes_on(const experiment *x, outcome *o)
 {
     const rts_case *c = x->c;
     unsigned tests = o->final.test;
-    rts_tick limit = rts_ns_to_ticks((uint64_t)c->common.time_ns, RTS_TIME_HZ);
+    rts_ns limit = rts_ns_of((uint64_t)c->common.time_ns);
     if (c->stop_asked ||
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
     if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
         (tests && utilisation(x) > UTILISATION_MAX))
         return false;
-    if (!tests || !limit || rts_time() - x->begin < limit)
+    if (!tests || !limit.ns || rts_ns_less(rts_ns_between(x->begin, rts_time_ns()), limit))
         return true;
     o->cut = x->planned > tests ? x->planned - tests : 0;
     return false;
@@ -732,15 +756,20 @@ static void tell_outcome(experiment *x, const outcome *o)
         rts_figure_add(c, "room for tasks", TASKS_MAX, "tasks");
     rts_figure_add(c, "raw speed", x->raw, "KWIPS");
     rts_figure_add(c, "factor of all loads", (double)x->m, "");
-    rts_figure_add(c, "duration of a test", (double)x->duration / 1e9, "s");
-    rts_figure_add(c, "time scale", (double)x->duration / (double)x->p->duration, "");
+    rts_figure_add(c, "duration of a test", (double)x->duration.ns / 1e9, "s");
+    rts_figure_add(c, "time scale", (double)x->duration.ns / (double)x->p->duration, "");
 }
 
 /* ---- the time of an experiment --------------------------------------------------------------- */
 
-static rts_tick at_least(double value, rts_tick least)
+static rts_ns at_least(double ns, rts_ns least)
 {
-    return value > (double)least ? (rts_tick)value : least;
+    return ns > (double)least.ns ? rts_ns_of((uint64_t)ns) : least;
+}
+
+static rts_ns shorter_of(rts_ns a, rts_ns b)
+{
+    return rts_ns_less(a, b) ? a : b;
 }
 
 /* Tests up to PLANNED_MAX, one at least. */
@@ -762,23 +791,24 @@ static void shorten(experiment *x)
 {
     const hart_params *p = x->p;
     x->planned = count_tests(x);
-    x->duration = (rts_tick)p->duration;
-    x->offset = (rts_tick)p->start;
-    rts_tick used = rts_time() - x->begin, limit = (rts_tick)x->c->common.time_ns;
-    double each = limit > used ? PLANNED_SHARE * (double)(limit - used) / x->planned : 0;
+    x->duration = rts_ns_of((uint64_t)p->duration);
+    x->offset = rts_ns_of((uint64_t)p->start);
+    rts_ns limit = rts_ns_of((uint64_t)x->c->common.time_ns);
+    rts_ns left = rts_ns_late(limit, rts_ns_between(x->begin, rts_time_ns()));
+    double each = PLANNED_SHARE * (double)left.ns / x->planned;
     double by = each / (double)(p->duration + p->start);
-    if (!limit || by >= 1)
+    if (!limit.ns || by >= 1)
         return;
-    rts_tick longest = release_of(0, x->base[0].rate, 1), offset = SHORTEST_START_NS;
-    x->duration = at_least((double)x->duration * by, longest < x->duration ? longest : x->duration);
-    x->offset = at_least(each - (double)x->duration, offset < x->offset ? offset : x->offset);
+    rts_ns longest = period_of(x->base[0].rate), offset = rts_ns_of(SHORTEST_START_NS);
+    x->duration = at_least((double)x->duration.ns * by, shorter_of(longest, x->duration));
+    x->offset = at_least(each - (double)x->duration.ns, shorter_of(offset, x->offset));
 }
 
 static int find_speed(experiment *x)
 {
-    rts_tick share = (rts_tick)x->c->common.time_ns / 20, wanted = SPEED_NS;
-    if (share && share < wanted)
-        wanted = share > SHORTEST_SPEED_NS ? share : SHORTEST_SPEED_NS;
+    rts_ns share = rts_ns_of((uint64_t)x->c->common.time_ns / 20), wanted = rts_ns_of(SPEED_NS);
+    if (share.ns)
+        wanted = shorter_of(wanted, longer_of(share, rts_ns_of(SHORTEST_SPEED_NS)));
     x->raw = x->p->speed ? (double)x->p->speed : raw_speed(x->c, wanted, NULL);
     if (x->raw <= 0)
         return rts_failed(x->c, "the Whetstone's result was wrong, or the clock stands still");
@@ -831,7 +861,7 @@ static experiment *open_experiment(rts_case *c)
     while (strncmp(c->bench->id + strlen("hart."), names[x->series], 2) != 0)
         x->series++;
     x->number = c->bench->id[strlen("hart.PH.")] - '0';
-    x->begin = rts_time();
+    x->begin = rts_time_ns();
     c->patience_ns = (uint64_t)(3 * (x->p->duration + x->p->start) + 30 * SECOND_NS);
     x->done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (check(c, x) || !x->done || find_speed(x))
@@ -841,21 +871,39 @@ static experiment *open_experiment(rts_case *c)
     return x;
 }
 
+/* What the server of a series needs, by its form; a system may lack it and have all other series.
+ */
+static int open_server(experiment *x)
+{
+    rts_case *c = x->c;
+    int err = 0;
+    if (has_server(x) && x->p->form == FORM_MONITOR) {
+        err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
+        return err ? rts_port_failed(c, "cannot create a mutex", err) : 0;
+    }
+    if (has_server(x))
+        err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
+    return err ? rts_port_failed(c, "cannot create a queue", err) : 0;
+}
+
+static void close_server(experiment *x)
+{
+    if (has_server(x) && x->p->form == FORM_MONITOR)
+        rts_mutex_destroy(&x->monitor);
+    else if (has_server(x))
+        rts_queue_destroy(&x->requests);
+}
+
 static int run_experiment(rts_case *c)
 {
     experiment *x = open_experiment(c);
     outcome o = {0};
     if (!x)
         return -1;
-    int err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
-    if (err)
-        return rts_port_failed(c, "cannot create a mutex", err);
-    err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
-    if (err)
-        return rts_port_failed(c, "cannot create a queue", err);
-    err = run_tests(x, &o);
-    rts_queue_destroy(&x->requests);
-    rts_mutex_destroy(&x->monitor);
+    if (open_server(x))
+        return -1;
+    int err = run_tests(x, &o);
+    close_server(x);
     if (o.base.test && !err)
         tell_outcome(x, &o);
     return err;
@@ -865,7 +913,7 @@ static int run_experiment(rts_case *c)
 
 static int run_raw(rts_case *c)
 {
-    uint64_t wanted = (uint64_t)(c->common.time_ns ? c->common.time_ns : 10 * SECOND_NS);
+    rts_ns wanted = rts_ns_of((uint64_t)(c->common.time_ns ? c->common.time_ns : 10 * SECOND_NS));
     rts_rec_start(c->rec, rts_now());
     double raw = raw_speed(c, wanted, c->rec);
     if (raw <= 0)
@@ -916,7 +964,7 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
      .help = RTS_SAY(how ABOUT),                                                                   \
      .params = param,                                                                              \
      .needs = RTS_CAP_PRIORITIES,                                                                  \
-     .traits = RTS_ONE_CPU,                                                                        \
+     .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,                                                       \
      .run = run_experiment}
 
 #define SERIES(name, p, one, two, three, four)                                                     \

@@ -64,6 +64,7 @@ static const rts_bench benches[] = {
          "The metric groups of the standard, each with the benches that measure it. It takes "
          "no samples."),
      .samples = 1,
+     .traits = RTS_NO_SAMPLES,
      .run = run_metrics},
 };
 

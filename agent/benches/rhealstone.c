@@ -78,6 +78,10 @@ void rheal_note(rheal_frame *f, const char *name, double ticks)
     unsigned i = 0;
     while (i < f->parts && strcmp(f->part[i].name, name) != 0)
         i++;
+    if (i == RHEAL_PARTS) {
+        rts_failed(f->c, "more than %d parts of a measurement", RHEAL_PARTS);
+        return;
+    }
     if (i == f->parts)
         f->part[f->parts++] = (rheal_part){name, 0};
     f->part[i].sum += ticks;

@@ -17,6 +17,7 @@
 #include "bench.h"
 
 #define RHEAL_ROUND 256   /* events of a sampled round */
+#define RHEAL_PARTS 8     /* of a classic measurement, at most */
 #define RHEAL_SINGLE 1000 /* times that T_dir, T_back, T_obtain and T_recv are taken */
 
 enum { RHEAL_SAMPLED, RHEAL_CLASSIC };
@@ -40,7 +41,7 @@ typedef struct rheal_frame {
     uint64_t scale; /* of the series, to a tick */
     rts_tick opened, fresh;
     unsigned parts;
-    rheal_part part[8]; /* of classic measurements, by name; summed over all of them */
+    rheal_part part[RHEAL_PARTS]; /* of classic measurements, by name; summed over all of them */
 } rheal_frame;
 
 /* State of a bench, which begins with its frame; NULL: the case has ended. */

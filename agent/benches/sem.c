@@ -203,6 +203,8 @@ static shared *share(rts_case *c)
 {
     shared *s = rts_alloc(c, sizeof *s);
     rts_sem *sem = measured_sem(c, 0);
+    if (!s)
+        rts_unsupported(c, "no memory");
     if (!s || !sem)
         return NULL;
     s->c = c;

@@ -85,8 +85,10 @@ static int run_test2(rts_case *c)
 {
     const sync_params *p = rts_params(c);
     trip *t = rts_alloc(c, sizeof *t);
-    if (check(c, p) || !t)
+    if (check(c, p))
         return -1;
+    if (!t)
+        return rts_unsupported(c, "no memory");
     t->c = c;
     t->there = measured_sem(c, p);
     t->back = measured_sem(c, p);

@@ -110,6 +110,8 @@ enum {
     RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
     RTS_ONE_CPU = 1 << 3,    /* who runs next follows from priorities on one CPU alone */
     RTS_OMITTED = 1 << 4,    /* series of it hold what missed activations would have had */
+    RTS_NO_SAMPLES = 1
+        << 5, /* its results are figures and tables; of any other, none is no result */
 };
 
 typedef struct rts_bench {

@@ -228,9 +228,9 @@ static void on_section(void *arg)
 static void on_rest(void *arg)
 {
     const rts_case *c = arg;
-    rts_tick end = rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ);
+    rts_ns end = rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns));
     rts_load_silent_until(end);
-    rts_sleep_until(end);
+    rts_sleep_until_ns(end);
 }
 
 #define TRIAL_SAMPLES 100

@@ -42,4 +42,75 @@ RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c)
     return a / c * b + a % c * (b / c) + a % c * (b % c) / c;
 }
 
+/* ---- times in ns --------------------------------------------------------------------------- */
+
+/*
+ * An instant of rts_time(), or a duration, in ns, whatever RTS_TIME_HZ.  It is a struct so that no
+ * reading of a clock in ticks of its own becomes one, or is compared with one, by accident: what
+ * plans, waits and adds up time has this type, what takes samples has rts_tick.
+ */
+typedef struct rts_ns {
+    uint64_t ns;
+} rts_ns;
+
+#define RTS_NS_PER_S UINT64_C(1000000000)
+
+static inline rts_ns rts_ns_of(uint64_t ns)
+{
+    return (rts_ns){ns};
+}
+
+/* The time, rounded down to ns. */
+static inline rts_ns rts_time_ns(void)
+{
+    rts_tick time = rts_time();
+    return rts_ns_of(RTS_TIME_HZ == RTS_NS_PER_S ? time
+                                                 : rts_scale(time, RTS_NS_PER_S, RTS_TIME_HZ));
+}
+
+/* The first tick of rts_time() at or after an instant. */
+static inline rts_tick rts_time_at(rts_ns time)
+{
+    if (RTS_TIME_HZ == RTS_NS_PER_S)
+        return time.ns;
+    rts_tick tick = rts_ns_to_ticks(time.ns, RTS_TIME_HZ);
+    return tick + (rts_scale(tick, RTS_NS_PER_S, RTS_TIME_HZ) < time.ns);
+}
+
+/* Sleeps until rts_time_ns() is at or after this instant. */
+static inline void rts_sleep_until_ns(rts_ns time)
+{
+    rts_sleep_until(rts_time_at(time));
+}
+
+/* The first instant at or after this one at which a sleep can end. */
+static inline rts_ns rts_release_at_ns(rts_ns time)
+{
+    rts_tick tick = rts_release_at(rts_time_at(time));
+    return rts_ns_of(RTS_TIME_HZ == RTS_NS_PER_S ? tick
+                                                 : rts_scale(tick, RTS_NS_PER_S, RTS_TIME_HZ));
+}
+
+static inline rts_ns rts_ns_add(rts_ns a, rts_ns b)
+{
+    return rts_ns_of(a.ns + b.ns);
+}
+
+static inline bool rts_ns_less(rts_ns a, rts_ns b)
+{
+    return a.ns < b.ns;
+}
+
+/* From `from` to `to`, which is not before it. */
+static inline rts_ns rts_ns_between(rts_ns from, rts_ns to)
+{
+    return rts_ns_of(to.ns - from.ns);
+}
+
+/* How late `now` is for what was due then: 0 if it is not yet. */
+static inline rts_ns rts_ns_late(rts_ns now, rts_ns due)
+{
+    return rts_ns_of(now.ns > due.ns ? now.ns - due.ns : 0);
+}
+
 #endif

@@ -6,8 +6,8 @@
 
 #include "agent.h"
 
-#define WINDOW_TICKS RTS_TIME_HZ /* a rate is measured over so long, or over the case if longer */
-#define READY_TICKS (60 * RTS_TIME_HZ)
+#define WINDOW_NS RTS_NS_PER_S /* a rate is measured over so long, or over the case if longer */
+#define READY_NS (60 * RTS_NS_PER_S)
 
 static const rts_param common_params[] = {
     {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, "auto|others|measured|any",
@@ -78,24 +78,24 @@ void rts_load_list(void)
 /* ---- what a worker may call -------------------------------------------------------------- */
 
 /* Until when a real-time worker has to rest; 0: it may run. */
-static rts_tick rest_of(rts_running *l)
+static rts_ns rest_of(rts_running *l)
 {
-    rts_tick now = rts_time();
-    if (l->busy && now >= l->busy_until) {
-        l->rest_until = now + l->rest;
-        l->busy_until = l->rest_until + l->busy;
+    rts_ns now = rts_time_ns();
+    if (l->busy.ns && !rts_ns_less(now, l->busy_until)) {
+        l->rest_until = rts_ns_add(now, l->rest);
+        l->busy_until = rts_ns_add(l->rest_until, l->busy);
     }
-    if (now < l->silent_until)
+    if (rts_ns_less(now, l->silent_until))
         return l->silent_until;
-    return now < l->rest_until ? l->rest_until : 0;
+    return rts_ns_less(now, l->rest_until) ? l->rest_until : rts_ns_of(0);
 }
 
 bool rts_load_goes_on(rts_worker *w)
 {
     rts_running *l = w->load;
     w->ready = true;
-    for (rts_tick until; w->prio && !l->stop && (until = rest_of(l));)
-        rts_sleep_until(until);
+    for (rts_ns until; w->prio && !l->stop && (until = rest_of(l)).ns;)
+        rts_sleep_until_ns(until);
 #ifdef RTS_OTHER_YIELDS
     if (!w->prio)
         rts_yield();
@@ -113,7 +113,7 @@ void rts_worker_failed(rts_worker *w, const char *format, ...)
     va_end(args);
 }
 
-void rts_load_silent_until(rts_tick until)
+void rts_load_silent_until(rts_ns until)
 {
     if (the_load)
         the_load->silent_until = until;
@@ -245,9 +245,9 @@ static void set_brake(rts_running *l)
 {
     uint64_t busy_ns, rest_ns;
     rts_port_brake(&busy_ns, &rest_ns);
-    l->busy = rts_ns_to_ticks(busy_ns / 2, RTS_TIME_HZ);
-    l->rest = rts_ns_to_ticks(rest_ns, RTS_TIME_HZ);
-    l->busy_until = rts_time() + l->busy;
+    l->busy = rts_ns_of(busy_ns / 2);
+    l->rest = rts_ns_of(rest_ns);
+    l->busy_until = rts_ns_add(rts_time_ns(), l->busy);
 }
 
 /* A worker that has ended, or NULL; of component k, NULL: of any. */
@@ -260,11 +260,16 @@ static const rts_worker *ended(rts_running *l, const rts_component *k)
     return NULL;
 }
 
-/* Sleeps for a moment, or less; -1: a worker has ended, or the agent has to. */
-static int go_on_waiting(rts_running *l, rts_tick until)
+static rts_ns in_ns(uint64_t ns)
 {
-    rts_tick soon = rts_time() + RTS_TIME_HZ / 50;
-    rts_sleep_until(soon < until ? soon : until);
+    return rts_ns_add(rts_time_ns(), rts_ns_of(ns));
+}
+
+/* Sleeps for a moment, or less; -1: a worker has ended, or the agent has to. */
+static int go_on_waiting(rts_running *l, rts_ns until)
+{
+    rts_ns soon = in_ns(RTS_NS_PER_S / 50);
+    rts_sleep_until_ns(rts_ns_less(soon, until) ? soon : until);
     const rts_worker *w = ended(l, NULL);
     if (w)
         return rts_load_failed(l, "component %s ended: %s", w->component->name, w->why);
@@ -281,9 +286,9 @@ static const rts_worker *unready(const rts_running *l)
 
 static int await_ready(rts_running *l)
 {
-    rts_tick end = rts_time() + READY_TICKS;
+    rts_ns end = in_ns(READY_NS);
     for (const rts_worker *w; (w = unready(l));) {
-        if (rts_time() >= end)
+        if (!rts_ns_less(rts_time_ns(), end))
             return rts_load_failed(l, "component %s is not ready after 60 s", w->component->name);
         if (go_on_waiting(l, end))
             return -1;
@@ -299,7 +304,7 @@ static int lead(rts_running *l)
     if (await_ready(l))
         return -1;
     forget_marks();
-    for (rts_tick end = rts_time() + rts_ns_to_ticks(ns, RTS_TIME_HZ); rts_time() < end;)
+    for (rts_ns end = in_ns(ns); rts_ns_less(rts_time_ns(), end);)
         if (go_on_waiting(l, end))
             return -1;
     return 0;
@@ -374,19 +379,19 @@ typedef struct sum {
 } sum;
 
 typedef struct mark {
-    rts_tick at;
+    rts_ns at;
     sum component[RTS_COMPONENTS];
 } mark;
 
-/* Marks are at least MARK_DISTANCE apart, so that they reach back for more than a window. */
-#define MARK_DISTANCE (RTS_TIME_HZ * 8 / (5 * RTS_MARKS))
+/* Marks are at least MARK_DISTANCE_NS apart, so that they reach back for more than a window. */
+#define MARK_DISTANCE_NS (RTS_NS_PER_S * 8 / (5 * RTS_MARKS))
 static mark marks[RTS_MARKS];
 static unsigned n_marks; /* ever made */
-static rts_tick case_start;
+static rts_ns case_start;
 
 static void read_sums(mark *m)
 {
-    *m = (mark){.at = rts_time()};
+    *m = (mark){.at = rts_time_ns()};
     rts_running *l = the_load;
     for (unsigned i = 0; i < l->n_workers; i++) {
         const rts_worker *w = &l->worker[i];
@@ -397,7 +402,8 @@ static void read_sums(mark *m)
         s->missed += w->missed;
         s->runs += w->runs;
     }
-    m->at += (rts_time() - m->at) / 2; /* asking many processes takes a while */
+    m->at.ns +=
+        rts_ns_between(m->at, rts_time_ns()).ns / 2; /* asking many processes takes a while */
 }
 
 static void forget_marks(void)
@@ -413,22 +419,23 @@ void rts_load_case_starts(void)
 {
     if (the_load && starved) {
         forget_marks();
-        rts_sleep_until(rts_time() + WINDOW_TICKS);
+        rts_sleep_until_ns(in_ns(WINDOW_NS));
     }
     starved = false;
-    if (the_load && rts_time() - marks[(n_marks - 1) % RTS_MARKS].at >= MARK_DISTANCE)
+    if (the_load &&
+        rts_ns_between(marks[(n_marks - 1) % RTS_MARKS].at, rts_time_ns()).ns >= MARK_DISTANCE_NS)
         read_sums(&marks[n_marks++ % RTS_MARKS]);
-    case_start = rts_time(); /* not before the mark */
+    case_start = rts_time_ns(); /* not before the mark */
 }
 
 /* The latest mark that lies before the case and a window before its end, or else the first. */
-static const mark *window_start(rts_tick now)
+static const mark *window_start(rts_ns now)
 {
     unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
     const mark *m = &marks[(n_marks - n) % RTS_MARKS];
     for (unsigned i = n_marks - n; i < n_marks; i++) {
         const mark *next = &marks[i % RTS_MARKS];
-        if (next->at <= case_start && next->at + WINDOW_TICKS <= now)
+        if (!rts_ns_less(case_start, next->at) && next->at.ns + WINDOW_NS <= now.ns)
             m = next;
     }
     return m;
@@ -464,7 +471,7 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k, c
 {
     const sum *from = &since->component[k - l->load->component];
     const sum *to = &now->component[k - l->load->component];
-    double window_s = (double)(now->at - since->at) / (double)RTS_TIME_HZ;
+    double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
     double per_unit = k->per_unit > 0 ? k->per_unit : 1;
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "component", k->name);

@@ -91,10 +91,10 @@ struct rts_running {
     rts_status status;
     char reason[RTS_REASON];
 
-    rts_cpuset cpus;     /* where it runs */
-    rts_tick busy, rest; /* real-time workers keep the CPU so long, and rest so long */
-    volatile rts_tick busy_until, rest_until;
-    volatile rts_tick silent_until; /* the measuring task rests: nor do real-time workers run */
+    rts_cpuset cpus;   /* where it runs */
+    rts_ns busy, rest; /* real-time workers keep the CPU so long, and rest so long */
+    volatile rts_ns busy_until, rest_until;
+    volatile rts_ns silent_until; /* the measuring task rests: nor do real-time workers run */
     volatile bool stop;
 
     unsigned n_workers;
@@ -145,7 +145,7 @@ void rts_load_put(rts_wire *w);
 int rts_load_top_prio(const rts_cpuset *cpus);
 
 /* The measuring task rests until then: real-time workers must not fill the pause. */
-void rts_load_silent_until(rts_tick until);
+void rts_load_silent_until(rts_ns until);
 
 /* Carries out the command `load`, and answers it. */
 void rts_load_command(char *words);

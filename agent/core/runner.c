@@ -60,8 +60,21 @@ static int prepare_cold(rts_case *c)
     return c->status == RTS_S_OK ? 0 : -1;
 }
 
+/* Nobody may take a case for good that has measured nothing. */
+static void demand_result(rts_case *c, int err)
+{
+    bool any = c->stop_asked || c->bench->traits & RTS_NO_SAMPLES;
+    for (unsigned i = 0; i < c->n_series; i++)
+        any = any || c->series[i].rec->hist.n;
+    if (err && !c->stop_asked)
+        rts_failed(c, "it gave up without a reason");
+    if (!any)
+        rts_failed(c, "it ended without a sample");
+}
+
 static void measure(rts_case *c)
 {
+    int err = 0;
     if (c->common.cache && prepare_cold(c))
         return;
     if (!(c->bench->traits & RTS_OWN_SERIES)) {
@@ -73,12 +86,13 @@ static void measure(rts_case *c)
     if (!c->batch)
         find_batch(c);
     if (c->status == RTS_S_OK)
-        c->bench->run(c);
+        err = c->bench->run(c);
     if (c->rec)
         rts_end(c, c->rec);
     rts_case_clean_up(c);
     for (unsigned i = 0; i < c->n_series; i++)
         rts_rec_finish(c->series[i].rec); /* of tasks on other CPUs, which have ended now */
+    demand_result(c, err);
 }
 
 /* ---- the life of a case ------------------------------------------------------------------ */

@@ -1,36 +1,35 @@
 #include "bursts.h"
 
-#define BURST (RTS_TIME_HZ / 100)
+#define BURST_NS (RTS_NS_PER_S / 100)
 
 /*
  * One burst.  A step that was held up goes beyond its end: that was waiting, not work, and is not
  * counted.
  */
-static bool run_burst(rts_worker *w, const rts_burst *b, void *of, rts_tick start)
+static bool run_burst(rts_worker *w, const rts_burst *b, void *of, rts_ns start)
 {
-    for (rts_tick done = 0; done < BURST && !w->load->stop;) {
+    for (uint64_t done_ns = 0; done_ns < BURST_NS && !w->load->stop;) {
         if (!b->step(w, of))
             return false;
-        rts_tick now = rts_time() - start;
-        now = now < BURST ? now : BURST;
-        w->done += now - done;
-        done = now;
+        uint64_t ns = rts_ns_between(start, rts_time_ns()).ns;
+        ns = ns < BURST_NS ? ns : BURST_NS;
+        w->done += ns - done_ns;
+        done_ns = ns;
     }
     return !b->end || b->end(w, of);
 }
 
 void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase)
 {
-    const rts_tick period = RTS_BURST_PERIOD;
-    rts_tick next = rts_time();
-    next += period - next % period + phase * (period / RTS_BURST_PHASES);
-    for (; rts_load_goes_on(w); next += period) {
-        rts_sleep_until(next);
-        rts_tick start = rts_time();
-        if (start - next >= period) {
-            w->missed += (start - next) / period;
-            next += (start - next) / period * period;
-        }
+    const uint64_t period = RTS_BURST_PERIOD_NS;
+    rts_ns next = rts_time_ns();
+    next.ns += period - next.ns % period + phase * (period / RTS_BURST_PHASES);
+    for (; rts_load_goes_on(w); next.ns += period) {
+        rts_sleep_until_ns(next);
+        rts_ns start = rts_time_ns();
+        uint64_t missed = rts_ns_late(start, next).ns / period;
+        w->missed += missed;
+        next.ns += missed * period;
         if (!run_burst(w, b, of, start))
             return;
     }

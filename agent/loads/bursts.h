@@ -4,7 +4,7 @@
 
 #include "load.h"
 
-#define RTS_BURST_PERIOD (RTS_TIME_HZ / 10)
+#define RTS_BURST_PERIOD_NS (RTS_NS_PER_S / 10)
 #define RTS_BURST_PHASES 5 /* at which bursts can begin in a period */
 
 /* A kind of work, on what `of` points to. */
@@ -15,8 +15,7 @@ typedef struct rts_burst {
 
 /*
  * Bursts on wall time with an absolute period, that of the system's clock: those of different
- * phases lie at fixed distances.  One that is late by a period and more has missed it.  Counts
- * ticks.
+ * phases lie at fixed distances.  One that is late by a period and more has missed it.  Counts ns.
  */
 void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase);
 
@@ -28,6 +27,6 @@ void rts_load_memory(rts_worker *w, size_t largest, void **held, unsigned n);
 
 /* What a component of bursts has in common with the others. */
 #define RTS_BURST_COMPONENT                                                                        \
-    .unit = "ms", .per_unit = (double)RTS_TIME_HZ / 1000, .rate = 100, .periodic = true
+    .unit = "ms", .per_unit = (double)RTS_NS_PER_S / 1000, .rate = 100, .periodic = true
 
 #endif

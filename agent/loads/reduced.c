@@ -105,19 +105,20 @@ static void handler(void *arg)
 static void run_interrupt(rts_worker *w)
 {
     rts_irq irq;
-    const rts_tick period = RTS_TIME_HZ / INTERRUPTS;
+    const uint64_t period = RTS_NS_PER_S / INTERRUPTS;
     int err = rts_irq_open(&irq, 0, handler, w);
     if (err) {
         rts_worker_failed(w, "cannot have an interrupt: %s", rts_port_strerror(err));
         return;
     }
-    for (rts_tick next = rts_time(); !err && rts_load_goes_on(w);) {
-        next += period;
-        if (rts_time() > next + RTS_BURST_PERIOD) { /* no flood to make up for it */
-            w->missed += (rts_time() - next) / period;
-            next = rts_time();
+    for (rts_ns next = rts_time_ns(); !err && rts_load_goes_on(w);) {
+        next.ns += period;
+        rts_ns now = rts_time_ns();
+        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* no flood to make up for it */
+            w->missed += rts_ns_late(now, next).ns / period;
+            next = now;
         }
-        rts_sleep_until(next);
+        rts_sleep_until_ns(next);
         err = rts_irq_raise(&irq);
     }
     if (err)

@@ -56,7 +56,7 @@ static void test_min_is_silent_while_the_measuring_task_rests(void)
     rts_running *l = start("min");
     CHECK(l->worker[0].prio == RTS_PRIO_MIN);
     rts_tick end = rts_time() + 400 * MS;
-    rts_load_silent_until(end);
+    rts_load_silent_until(rts_ns_of(end));
     rts_sleep_until(end - 300 * MS); /* it may have to see it first */
     uint64_t done = l->worker[0].done;
     rts_sleep_until(end - 100 * MS);

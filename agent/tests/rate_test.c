@@ -305,18 +305,18 @@ static void test_a_real_time_worker_is_silent_while_the_measuring_task_rests(voi
 {
     rts_running *l = start("planted");
     rts_tick end = stub_now + 123 * MS;
-    rts_load_silent_until(end);
+    rts_load_silent_until(rts_ns_of(end));
     CHECK(rts_load_goes_on(&l->worker[0]));
     CHECK(stub_now < end);
     CHECK(rts_load_goes_on(&l->worker[1]));
     CHECK(stub_now >= end && stub_now < end + MS);
     l->stop = true;
-    rts_load_silent_until(stub_now + 1000 * MS);
+    rts_load_silent_until(rts_ns_of(stub_now + 1000 * MS));
     end = stub_now + MS;
     CHECK(!rts_load_goes_on(&l->worker[1])); /* and does not wait any more */
     CHECK(stub_now < end);
     rts_load_stop();
-    rts_load_silent_until(stub_now + MS); /* of nobody */
+    rts_load_silent_until(rts_ns_of(stub_now + MS)); /* of nobody */
 }
 
 TESTS(test_the_lead_is_over_when_it_has_started,

@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from rtstone.model.histogram import bounds
 from rtstone.wire.reader import Noise, Reader
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
 STUB = BUILD / "tests" / "stub-agent"
+# Whose two clocks differ from each other and from ns: a mistaken unit is a wrong result.
+UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
+UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
 
 Json = dict[str, Any]
 
@@ -57,6 +62,44 @@ def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Jso
     assert end["status"] == "ok", end["reason"]
     assert len(results) == 1
     return results[0]
+
+
+def in_ns(found: list[Json]) -> list[Json]:
+    """The records with all values of their series in ns; ``tick`` is what was one before."""
+    ticks: dict[tuple[int, str], Fraction] = {}
+    for r in found:
+        if r["t"] == "result":
+            ticks[r["id"], r["series"]] = Fraction(10**9, r["hz"])
+    for r in found:
+        if r["t"] == "raw":
+            tick = ticks[r["id"], r.get("series", "")]
+            r["v"] = [_ns(v, tick) for v in r["v"]]
+        elif r["t"] == "result":
+            _result_in_ns(r, ticks[r["id"], r["series"]])
+    return found
+
+
+def _ns(value: int | None, tick: Fraction) -> Any:
+    """Whole where it can be."""
+    if value is None:
+        return None
+    exact = value * tick
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+def _result_in_ns(r: Json, tick: Fraction) -> None:
+    r["tick"] = tick
+    for part in (r, r.get("omitted") or {}):
+        for name in ("min", "max", "sum", "overhead"):
+            if name in part:
+                part[name] = _ns(part[name], tick)
+    r["worst"] = [[_ns(v, tick), i, _ns(at, tick)] for v, i, at in r["worst"]]
+
+
+def bucket(found: Json, index: int) -> tuple[Any, Any]:
+    """Start and width of a bucket of a result that is in ns."""
+    low, width = bounds(index, found["bits"])
+    return low * found["tick"], width * found["tick"]
 
 
 def figures(found: Json) -> dict[str, float]:

@@ -219,6 +219,37 @@ def test_long_calls_of_every_kind(emulate: Run, board: str) -> None:
     assert all(r["n"] == 500 and r["figures"][0][1] > 500 for r in results)
 
 
+def test_a_case_that_measures_nothing_has_failed(emulate: Run) -> None:
+    commands = ["case 1 bad.silent", "case 2 bad.idle", "case 3 bad.none"]
+    found, _, _ = emulate(commands, image="bad_cases.elf")
+    assert ends(found) == ["failed", "failed", "ok"]
+    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    assert reasons[:2] == ["it gave up without a reason", "it ended without a sample"]
+
+
+def test_the_least_priority_leaves_a_level_below_the_case(emulate: Run) -> None:
+    """Time-sharing tasks, those of bg50, are less urgent than the task that tells when all wait."""
+    listed, _, _ = emulate(["list"])
+    (null,) = [r for r in listed if r["t"] == "bench" and r["id"] == "null"]
+    least = next(p["min"] for p in null["params"] if p["name"] == "prio")
+    assert least == 12  # time sharing has level 1, and the case 10 below its own
+    found, _, _ = emulate(
+        ["load bg50 tasks=2", f"case 1 sem.post.lower prio={least} samples=20",
+         f"case 2 sem.post.lower prio={least - 1} samples=20"]
+    )  # fmt: skip
+    assert ends(found) == ["ok", "failed"]
+
+
+def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> None:
+    """det.response calibrates in silence; a task that is resumed is not late by what is to come."""
+    found, _, _ = emulate(["load heavy/reduced", "case 1 det.response samples=20 block=1000000"])
+    (end,) = [r for r in found if r["t"] == "end"]
+    assert end["status"] == "ok"
+    missed = {k["component"]: k["missed"] for k in end["load"]}
+    assert set(missed) == {"cpu", "interrupt", "syscall", "memory"}
+    assert all(count < 10_000 for count in missed.values()), missed
+
+
 @pytest.mark.parametrize("what", ["fault", "deep"])
 def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
     found, output, status = emulate([f"case 1 bad.{what}"], image="bad_cases.elf")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.truth import CHECKS, SIM, Check, listed
+from tests.agent.speak import UNEQUAL_SIM
+from tests.agent.truth import CHECKS, SIM, Agent, Check, listed
 
 for path in sorted(Path(__file__).parent.glob("truth_*.py")):
     importlib.import_module(f"tests.agent.{path.stem}")
@@ -26,6 +27,12 @@ ALL = sorted({check for of in CHECKS.values() for check in of}, key=lambda check
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 def test_what_is_reported_is_what_the_model_implies(check: Check) -> None:
     check(SIM)
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
+def test_so_it_is_where_clocks_have_units_of_their_own(check: Check) -> None:
+    """The counter has 3 ticks in a ns, the clock of sleeps 4."""
+    check(Agent(UNEQUAL_SIM))
 
 
 def test_every_bench_has_its_truth() -> None:

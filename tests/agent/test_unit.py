@@ -23,6 +23,7 @@ PROGRAMS = [
     "sim_test",
     "load_test",
     "rate_test",
+    "rheal_test",
     "template_test",
 ]
 

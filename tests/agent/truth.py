@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rtstone.model.histogram import bounds
-from tests.agent.speak import BUILD, Json, records, talk
+from tests.agent.speak import BUILD, Json, bucket, in_ns, records, talk
 
 
 class Agent(NamedTuple):
@@ -120,7 +119,8 @@ def per(what: str, ps: int, of: str = "amount") -> str:
 def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> list[Json]:
     """What the agent answers to the commands."""
     words = C.words() + (model or [])
-    return talk(commands, *words, agent=agent.path, env=os.environ | {"PLANT": agent.plant})
+    env = os.environ | {"PLANT": agent.plant}
+    return in_ns(talk(commands, *words, agent=agent.path, env=env))
 
 
 def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
@@ -160,7 +160,7 @@ def always(found: Json, value: int, overhead: int = C.read) -> None:
     )
     assert found["sum"] == found["n"] * raw_value
     assert (found["overhead"], found["negative"]) == (overhead, 0)
-    buckets = [(bounds(i, found["bits"]), count) for i, count in found["hist"]]
+    buckets = [(bucket(found, i), count) for i, count in found["hist"]]
     assert [count for _, count in buckets] == [found["n"]]
     (low, width), _ = buckets[0]
     assert low <= raw_value < low + width
@@ -174,7 +174,7 @@ def holds(found: Json, values: list[int]) -> None:
     assert [w[0] for w in found["worst"]] == [values[i] for i in by_size[:16]]
     left = sorted(values)
     for index, count in found["hist"]:
-        low, width = bounds(index, found["bits"])
+        low, width = bucket(found, index)
         assert all(low <= v < low + width for v in left[:count])
         del left[:count]
     assert not left

@@ -14,9 +14,10 @@ SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
 
 
 def classic(found: Json, value: float) -> None:
-    """One loop difference, told in tenths of a nanosecond; nothing is subtracted of it."""
-    assert (found["n"], found["hz"], found["overhead"]) == (1, 10_000_000_000, 0)
-    assert found["min"] == found["max"] == pytest.approx(10 * value, abs=1)
+    """One loop difference, told in tenths of a nanosecond or so; nothing is subtracted of it."""
+    assert (found["n"], found["overhead"]) == (1, 0)
+    assert 0.05 < found["tick"] < 0.2
+    assert found["min"] == found["max"] == pytest.approx(value, abs=float(found["tick"]))
 
 
 @truth("rheal.ts")

@@ -205,14 +205,15 @@ static void serial_interrupts(rts_worker *w)
     const heavy_params *p = rts_load_params(w->load);
     char back[MESSAGE];
     int file = open_serial(w, p->serial);
-    rts_tick next = rts_time();
+    rts_ns next = rts_time_ns();
     while (file >= 0 && rts_load_goes_on(w)) {
-        next += RTS_TIME_HZ / 1000;
-        if (rts_time() > next + RTS_BURST_PERIOD) { /* it was stopped: no flood to make up for it */
-            w->missed += (rts_time() - next) / (RTS_TIME_HZ / 1000);
-            next = rts_time();
+        next.ns += RTS_NS_PER_S / 1000;
+        rts_ns now = rts_time_ns();
+        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* stopped: no flood to make up */
+            w->missed += rts_ns_late(now, next).ns / (RTS_NS_PER_S / 1000);
+            next = now;
         }
-        rts_sleep_until(next);
+        rts_sleep_until_ns(next);
         if (write(file, "U", 1) != 1 && errno != EAGAIN) {
             rts_worker_failed(w, "serial line '%s': %s", p->serial, strerror(errno));
             return;
@@ -296,7 +297,7 @@ static void send_messages(rts_worker *w, int to, bool count)
     for (uint64_t sent = 0; rts_load_goes_on(w);) {
         rts_tick due = start + (sent + 1) * (RTS_TIME_HZ / PACKETS);
         rts_tick now = rts_time();
-        if (now > due + RTS_BURST_PERIOD) { /* it was stopped: no flood to make up for it */
+        if (now > due + RTS_TIME_HZ / 10) { /* it was stopped: no flood to make up for it */
             uint64_t lost = (now - due) / (RTS_TIME_HZ / PACKETS);
             w->missed += lost;
             start += lost * (RTS_TIME_HZ / PACKETS);

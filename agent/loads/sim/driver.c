@@ -18,7 +18,7 @@ static void call(rts_worker *w)
     while (rts_load_goes_on(w)) {
         sim_device();
         w->done++;
-        rts_sleep_until(rts_time() + (rts_tick)p->every);
+        rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of((uint64_t)p->every)));
     }
 }
 

@@ -64,6 +64,9 @@ struct rts_task *freertos_newest_task(void);
 /* The largest use of a stack by tasks that have ended since the last call, in bytes. */
 size_t freertos_stack_used(void);
 
+/* How often the tasks of the load were resumed, which ends the sleep of each. */
+extern volatile uint32_t freertos_resumed;
+
 /* Ends events and interrupts that a case has left behind. */
 void freertos_silence(void);
 

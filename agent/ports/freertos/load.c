@@ -9,6 +9,7 @@
 static rts_task *tasks;  /* one per worker */
 static unsigned n_tasks; /* that were created */
 static bool silent;
+volatile uint32_t freertos_resumed;
 
 static void work(void *arg)
 {
@@ -88,6 +89,8 @@ void rts_port_quiet(bool quiet)
     if (!tasks || quiet == silent)
         return;
     silent = quiet;
+    if (!quiet)
+        freertos_resumed++;
     for (unsigned i = 0; i < n_tasks; i++) {
         if (quiet)
             vTaskSuspend(tasks[i].handle);

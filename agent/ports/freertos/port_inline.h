@@ -44,14 +44,20 @@ RTS_HOT void rts_yield(void)
     taskYIELD();
 }
 
-/* Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count.
+/*
+ * Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count.
+ * A task that was suspended and resumed is no longer delayed: it goes back to sleep.
  */
 RTS_SHARED void rts_sleep_until(rts_tick time)
 {
     rts_tick tick = (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before;
-    TickType_t now = xTaskGetTickCount();
-    if ((int64_t)(tick - now) > 0)
-        xTaskDelayUntil(&now, (TickType_t)(tick - now));
+    uint32_t resumed;
+    do {
+        resumed = freertos_resumed;
+        TickType_t now = xTaskGetTickCount();
+        if ((int64_t)(tick - now) > 0)
+            xTaskDelayUntil(&now, (TickType_t)(tick - now));
+    } while (resumed != freertos_resumed);
 }
 
 /* The tick that comes next ends a part of one: the duration is only over with one more. */

@@ -7,7 +7,7 @@
 
 extern uint64_t sim_now; /* ns */
 
-rts_tick sim_read(int op);
+uint64_t sim_read(int op);
 int sim_sem_create(rts_sem *sem, unsigned value);
 int sim_sem_destroy(rts_sem *sem);
 int sim_sem_give(rts_sem *sem);
@@ -24,7 +24,7 @@ int sim_spin_unlock(rts_spin *lock);
 int sim_queue_send(rts_queue *queue, const void *message);
 int sim_queue_receive(rts_queue *queue, void *message);
 void sim_yield(void);
-void sim_sleep_until(rts_tick time);
+void sim_sleep_until(uint64_t ns);
 uint64_t sim_cpu_time(void);
 void sim_suspend(void);
 int sim_resume(sim_task *task);
@@ -43,17 +43,17 @@ enum { SIM_READ_COUNTER, SIM_READ_TIME, SIM_READ_SYSCALL };
 
 static inline rts_tick rts_now(void)
 {
-    return sim_read(SIM_READ_COUNTER);
+    return sim_read(SIM_READ_COUNTER) * SIM_COUNTER_PER_NS;
 }
 
 static inline rts_tick rts_time(void)
 {
-    return sim_read(SIM_READ_TIME);
+    return sim_read(SIM_READ_TIME) * SIM_TIME_PER_NS;
 }
 
 static inline rts_tick rts_time_syscall(void)
 {
-    return sim_read(SIM_READ_SYSCALL);
+    return sim_read(SIM_READ_SYSCALL) * SIM_TIME_PER_NS;
 }
 
 static inline uint64_t rts_cpu_time(void)
@@ -66,14 +66,20 @@ static inline void rts_yield(void)
     sim_yield();
 }
 
+/* ns of a time or duration in ticks of rts_time(), up to the next. */
+static inline uint64_t sim_ns(rts_tick time)
+{
+    return time / SIM_TIME_PER_NS + (time % SIM_TIME_PER_NS != 0);
+}
+
 static inline void rts_sleep_until(rts_tick time)
 {
-    sim_sleep_until(time);
+    sim_sleep_until(sim_ns(time));
 }
 
 static inline int rts_sleep_for(rts_tick duration)
 {
-    sim_sleep_until(sim_now + duration);
+    sim_sleep_until(sim_now + sim_ns(duration));
     return 0;
 }
 

@@ -8,7 +8,18 @@
 
 #define RTS_PRIO_MIN 1
 #define RTS_PRIO_MAX 61
-#define RTS_TIME_HZ UINT64_C(1000000000)
+
+/*
+ * Ticks in a ns of the two clocks: 1, but for tests, which have them differ from each other and
+ * from ns, as they do elsewhere.
+ */
+#ifndef SIM_COUNTER_PER_NS
+#define SIM_COUNTER_PER_NS 1
+#endif
+#ifndef SIM_TIME_PER_NS
+#define SIM_TIME_PER_NS 1
+#endif
+#define RTS_TIME_HZ (SIM_TIME_PER_NS * UINT64_C(1000000000))
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 1000
 #define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */

@@ -108,7 +108,7 @@ static void look_for_progress(void)
     if (sim_now - since <= PATIENCE * the_case->patience_ns || sim_dead)
         return;
     snprintf(why, sizeof why, "it made no progress for %u s",
-             (unsigned)(PATIENCE * the_case->patience_ns / RTS_TIME_HZ));
+             (unsigned)(PATIENCE * the_case->patience_ns / 1000000000));
     sim_end(why);
 }
 

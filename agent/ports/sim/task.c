@@ -4,6 +4,8 @@
 
 #include "kernel.h"
 
+#define NS_PER_S UINT64_C(1000000000)
+
 static int spaces; /* address spaces so far; the first is the agent's */
 
 /* ---- clock --------------------------------------------------------------------------------- */
@@ -12,7 +14,7 @@ int rts_port_clock_init(rts_clock *clock)
 {
     clock->source = "simulated";
     clock->unit = "ns";
-    clock->hz = RTS_TIME_HZ;
+    clock->hz = SIM_COUNTER_PER_NS * NS_PER_S;
     return 0;
 }
 
@@ -21,9 +23,9 @@ uint64_t rts_port_time_resolution_ns(void)
     return 1;
 }
 
-rts_tick sim_read(int op)
+uint64_t sim_read(int op)
 {
-    rts_tick now = sim_now;
+    uint64_t now = sim_now;
     sim_call(op == SIM_READ_COUNTER ? SIM_READ
              : op == SIM_READ_TIME  ? SIM_TIME
                                     : SIM_TIME_SYSCALL,
@@ -31,10 +33,10 @@ rts_tick sim_read(int op)
     return now;
 }
 
-void sim_sleep_until(rts_tick time)
+void sim_sleep_until(uint64_t ns)
 {
     sim_charge(SIM_SLEEP, 0, 0);
-    sim_sleep(time);
+    sim_sleep(ns);
     sim_leave();
 }
 
@@ -270,13 +272,13 @@ void sim_device(void)
 typedef struct sim_source {
     sim_event event;
     uint64_t first, hz, served, count; /* served: requests so far; count: since the last wait */
-    rts_tick stamp;
+    uint64_t stamp;                    /* ns */
     sim_list waiting;
 } sim_source;
 
 static uint64_t request(const sim_source *s, uint64_t number)
 {
-    return s->first + (uint64_t)((unsigned __int128)number * RTS_TIME_HZ / s->hz);
+    return s->first + (uint64_t)((unsigned __int128)number * NS_PER_S / s->hz);
 }
 
 /*
@@ -321,7 +323,7 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
         sim_block(&s->waiting);
         sim_leave();
     }
-    *stamp = s->stamp;
+    *stamp = s->stamp * SIM_COUNTER_PER_NS;
     *count = s->count;
     s->count = 0;
     return 0;
@@ -336,14 +338,14 @@ void rts_event_close(rts_event *event)
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
 {
     (void)kind;
-    *timer = (rts_timer){.first = sim_now + 10000000, .period = period};
+    *timer = (rts_timer){.first = (sim_now + 10000000) * SIM_TIME_PER_NS, .period = period};
     return 0;
 }
 
 void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
 {
     rts_tick due = timer->first + timer->next * timer->period;
-    sim_sleep_until(due);
+    rts_sleep_until(due);
     expiry->stamp = rts_time();
     expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
     expiry->k = timer->next;

@@ -67,11 +67,25 @@ static int run_overflow(rts_case *c)
     return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_settle(c);
 }
 
+/* Gives up, and says nothing. */
+static int run_silent(rts_case *c)
+{
+    (void)c;
+    return -1;
+}
+
+static int run_idle(rts_case *c)
+{
+    (void)c;
+    return 0;
+}
+
 #define BAD(name, fn) {.id = name, .samples = 20, .run = fn}
 
 static const rts_bench benches[] = {
     BAD("bad.none", run_well),   BAD("bad.hang", run_hang),     BAD("bad.wait", run_wait),
-    BAD("bad.fault", run_fault), BAD("bad.deep", run_overflow),
+    BAD("bad.fault", run_fault), BAD("bad.deep", run_overflow), BAD("bad.silent", run_silent),
+    BAD("bad.idle", run_idle),
 };
 
 RTS_BENCHES(benches);

@@ -5,38 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUB_READ_NS 20   /* what a clock read costs */
-#define STUB_CALL_NS 1000 /* what any other call costs */
-#define STUB_KWI_NS 10000 /* what a thousand Whetstone instructions take */
-#define STUB_CHILL_NS 7000 /* what filling the caches takes */
-#define STUB_WAKE_NS 5000 /* from the end of a sleep to the task's first instruction */
+#define STUB_READ_NS 20       /* what a clock read costs */
+#define STUB_CALL_NS 1000     /* what any other call costs */
+#define STUB_KWI_NS 10000     /* what a thousand Whetstone instructions take */
+#define STUB_SECTION_NS 70000 /* to note what the system does before a timed section */
+#define STUB_CHILL_NS 7000      /* what filling the caches takes */
+#define STUB_WAKE_NS 5000     /* from the end of a sleep to the task's first instruction */
 
-extern rts_tick stub_now;
+extern uint64_t stub_now; /* ns */
 
 /* Moves the clock to `time` or, if a stall lies there, to its end. */
-void stub_advance_to(rts_tick time);
+void stub_advance_to(uint64_t time);
 
 /* When a sleep from now to `time` ends: then, or where the test wants it interrupted. */
-rts_tick stub_interrupted(rts_tick time);
+uint64_t stub_interrupted(uint64_t time);
 
 /* Plants a stall; up to 16. */
-void stub_add_stall(rts_tick start, rts_tick length);
+void stub_add_stall(uint64_t start, uint64_t length);
 
-static inline rts_tick rts_now(void)
+static inline uint64_t stub_read(void)
 {
-    rts_tick now = stub_now;
+    uint64_t now = stub_now;
     stub_advance_to(now + STUB_READ_NS);
     return now;
 }
 
+static inline rts_tick rts_now(void)
+{
+    return stub_read() * STUB_COUNTER_PER_NS;
+}
+
 static inline rts_tick rts_time(void)
 {
-    return rts_now();
+    return stub_read() / STUB_TIME_NS;
 }
 
 static inline rts_tick rts_time_syscall(void)
 {
-    return rts_now();
+    return rts_time();
 }
 
 static inline uint64_t rts_cpu_time(void)
@@ -51,13 +57,13 @@ static inline void rts_yield(void)
 
 static inline void rts_sleep_until(rts_tick time)
 {
-    if (time > stub_now)
-        stub_advance_to(time + STUB_WAKE_NS);
+    if (time * STUB_TIME_NS > stub_now)
+        stub_advance_to(time * STUB_TIME_NS + STUB_WAKE_NS);
 }
 
 static inline int rts_sleep_for(rts_tick duration)
 {
-    rts_tick end = stub_now + duration, woken = stub_interrupted(end);
+    uint64_t end = stub_now + duration * STUB_TIME_NS, woken = stub_interrupted(end);
     stub_advance_to(woken + STUB_WAKE_NS);
     return woken < end ? -EINTR : 0;
 }

@@ -10,7 +10,15 @@
 
 #define RTS_PRIO_MIN 1
 #define RTS_PRIO_MAX 31
-#define RTS_TIME_HZ UINT64_C(1000000000)
+
+/* The counter's ticks in a ns, and the ns in a tick of rts_time(): unequal clocks find mistakes. */
+#ifndef STUB_COUNTER_PER_NS
+#define STUB_COUNTER_PER_NS 1
+#endif
+#ifndef STUB_TIME_NS
+#define STUB_TIME_NS 1
+#endif
+#define RTS_TIME_HZ (UINT64_C(1000000000) / STUB_TIME_NS)
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
 #define RTS_TABLE_BYTES (16 << 10) /* of the rows of a table */

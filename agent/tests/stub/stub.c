@@ -5,15 +5,15 @@
 
 #include "agent.h"
 
-rts_tick stub_now;
+uint64_t stub_now;
 
 #define STALLS 16
 static struct {
-    rts_tick start, end;
+    uint64_t start, end;
 } stall[STALLS];
 static int stalls;
 
-void stub_add_stall(rts_tick start, rts_tick length)
+void stub_add_stall(uint64_t start, uint64_t length)
 {
     if (stalls == STALLS)
         return;
@@ -21,7 +21,7 @@ void stub_add_stall(rts_tick start, rts_tick length)
     stall[stalls++].end = start + length;
 }
 
-void stub_advance_to(rts_tick time)
+void stub_advance_to(uint64_t time)
 {
     stub_now = time;
     for (int i = 0; i < stalls; i++)
@@ -29,7 +29,7 @@ void stub_advance_to(rts_tick time)
             stub_now = stall[i].end;
 }
 
-rts_tick stub_interrupted(rts_tick time)
+uint64_t stub_interrupted(uint64_t time)
 {
     for (int i = 0; i < stalls; i++)
         if (stall[i].start == stall[i].end && stall[i].start > stub_now && stall[i].start < time)
@@ -68,7 +68,7 @@ int rts_port_clock_init(rts_clock *clock)
 {
     clock->source = "stub";
     clock->unit = "ns";
-    clock->hz = RTS_TIME_HZ;
+    clock->hz = STUB_COUNTER_PER_NS * RTS_NS_PER_S;
     return 0;
 }
 
@@ -194,20 +194,21 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
     (void)source;
     *told = (rts_source){
         .name = "stub", .independence = "independent", .stamped = "the handler", .hz = (double)hz};
-    *event = (rts_event){.first = stub_now + 1000000, .period = RTS_TIME_HZ / hz};
+    *event = (rts_event){.first = stub_now + 1000000, .period = RTS_NS_PER_S / hz};
     return 0;
 }
 
 /* Requests that fall into a stall come together when it is over; the device counts them. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
-    rts_tick due = event->first + event->next * event->period;
+    uint64_t due = event->first + event->next * event->period;
     if (due < stub_now) /* served already */
         due = event->first +
               (event->next = (stub_now - event->first) / event->period + 1) * event->period;
     static uint64_t last;
-    rts_sleep_until(due);
-    *stamp = stub_now;
+    if (due > stub_now)
+        stub_advance_to(due + STUB_WAKE_NS);
+    *stamp = stub_now * STUB_COUNTER_PER_NS;
     uint64_t number = (stub_now - event->first) / event->period;
     *count = number - last;
     last = number;
@@ -223,7 +224,7 @@ void rts_event_close(rts_event *event)
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
 {
     (void)kind;
-    *timer = (rts_timer){.first = stub_now + 10000000, .period = period};
+    *timer = (rts_timer){.first = (stub_now + 10000000) / STUB_TIME_NS, .period = period};
     return 0;
 }
 
@@ -231,7 +232,7 @@ void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
 {
     rts_tick due = timer->first + timer->next * timer->period;
     rts_sleep_until(due);
-    expiry->stamp = stub_now;
+    expiry->stamp = stub_now / STUB_TIME_NS;
     expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
     expiry->k = timer->next;
     timer->next += 1 + expiry->overruns;
@@ -305,12 +306,13 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
     return 0;
 }
 
-static rts_tick section_start;
+static uint64_t section_start;
 
 void rts_port_section_start(rts_case *c)
 {
     (void)c;
     section_start = stub_now;
+    stub_advance_to(stub_now + STUB_SECTION_NS);
 }
 
 void rts_port_section_end(rts_case *c)
