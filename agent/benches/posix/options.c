@@ -205,6 +205,7 @@ static const rts_bench benches[] = {
          "of 1998 by threads, processes and files. There are no samples."),
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .samples = 1,
+     .traits = RTS_NO_SAMPLES,
      .run = run_options},
 };
 
