@@ -25,6 +25,7 @@ static const rts_bench benches[] = {
          "own program. As it is when the case runs, the agent and the case included: alone and "
          "first it is what the system takes after its start. It takes no samples."),
      .needs = RTS_CAP_FOOTPRINT,
+     .traits = RTS_NO_SAMPLES,
      .samples = 1,
      .run = RUN},
 };
