@@ -169,7 +169,8 @@ def test_a_bench_names_the_part_that_its_numbers_are_of(
     assert f"Dankwardt, {table[:6]}" in here.benches[bench].source
 
 
-LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options"]  # a simulated system has none of them
+# A simulated system has none of them.
+LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options", "sys.footprint"]
 SIMULATED = {
     "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
     "none": ["hart.PH.1", "--time", "0.5"],
@@ -184,7 +185,7 @@ SIMULATED = {
 def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> None:
     runs = [_measure(cli, "sim:rmos3-pc1", *what) for what in SIMULATED.values()]
     runs.append(_measure(cli, "local", *LOCAL, "-p", "samples=5"))
-    told: dict[str, set[str]] = {}
+    told: dict[str, set[str]] = {"sys.footprint": {"image", "kernel, code"}}  # on a board, to root
     for result in (result for run in runs for result in run.results):
         columns = {f"{t.title}/{column}" for t in result.tables for column in t.columns}
         told.setdefault(result.bench, set()).update(result.figures, columns)
