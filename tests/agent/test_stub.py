@@ -177,7 +177,7 @@ def test_raw_keeps_every_sample_in_order() -> None:
     "command", ["sem.post.nowait", "sem.wait.free", "sched.yield", "sync.test1"]
 )
 def test_what_fills_the_caches_lies_between_samples_not_in_them(command: str) -> None:
-    warm, cold = (result(f"{command} batch=1 samples=50 cache={c}", agent=STUB)
+    warm, cold = (result(f"{command} batch=1 samples=50 cache={c}")
                   for c in ("warm", "cold"))  # fmt: skip
     assert spread(cold) == spread(warm)
     assert figures(warm) == {}
@@ -195,23 +195,23 @@ def test_what_fills_the_caches_lies_between_samples_not_in_them(command: str) ->
      ("dk.periodic cache=cold", "dk.periodic has no parameter 'cache': its samples are more")],
 )  # fmt: skip
 def test_what_cannot_be_cold_is_refused(command: str, reason: str) -> None:
-    _, end = case(command, agent=STUB)
+    _, end = case(command)
     assert end["status"] == "failed"
     assert reason in end["reason"]
 
 
 def test_a_cold_sample_is_one_call() -> None:
-    assert result("mem.memset size=64 samples=20 cache=cold", agent=STUB)["batch"] == 1
+    assert result("mem.memset size=64 samples=20 cache=cold")["batch"] == 1
 
 
 def test_every_bench_that_can_be_cold_fills_the_caches_once_a_sample() -> None:
-    benches = [r for r in talk(["list"], agent=STUB) if r["t"] == "bench"]
+    benches = [r for r in talk(["list"]) if r["t"] == "bench"]
     able = [b["id"] for b in benches if any(p["name"] == "cache" for p in b["params"])]
     assert len(able) > 10
     for bench in able:
         ends = {}
         for cache in ("warm", "cold"):
-            _, end = case(f"{bench} batch=1 samples=20 warmup=0 cache={cache}", agent=STUB)
+            _, end = case(f"{bench} batch=1 samples=20 warmup=0 cache={cache}")
             if end["status"] == "unsupported":
                 break
             ends[cache] = end["evidence"]["section_ns"]

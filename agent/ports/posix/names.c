@@ -84,8 +84,8 @@ static bool remove_segment(key_t key)
 {
     struct shmid_ds segment;
     int id = shmget(key, 0, 0);
-    return id >= 0 && shmctl(id, IPC_STAT, &segment) == 0 &&
-           segment.shm_perm.cuid == geteuid() && shmctl(id, IPC_RMID, NULL) == 0;
+    return id >= 0 && shmctl(id, IPC_STAT, &segment) == 0 && segment.shm_perm.cuid == geteuid() &&
+           shmctl(id, IPC_RMID, NULL) == 0;
 }
 
 unsigned posix_remove_system_v(long number)

@@ -9,7 +9,7 @@
 #define STUB_CALL_NS 1000     /* what any other call costs */
 #define STUB_KWI_NS 10000     /* what a thousand Whetstone instructions take */
 #define STUB_SECTION_NS 70000 /* to note what the system does before a timed section */
-#define STUB_CHILL_NS 7000      /* what filling the caches takes */
+#define STUB_CHILL_NS 7000    /* what filling the caches takes */
 #define STUB_WAKE_NS 5000     /* from the end of a sleep to the task's first instruction */
 
 extern uint64_t stub_now; /* ns */
