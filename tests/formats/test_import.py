@@ -531,7 +531,7 @@ def rteval(buckets: int) -> bytes:
         (threads, "jitterdebugger-raw"), (rteval, "rteval"),
     ],
 )  # fmt: skip
-def test_a_file_four_times_as_long_takes_no_sixteen_times_the_time(
+def test_a_file_eight_times_as_long_takes_no_sixty_four_times_the_time(
     make: Callable[[int], bytes], form: str
 ) -> None:
     def taken(data: bytes) -> float:
@@ -540,8 +540,9 @@ def test_a_file_four_times_as_long_takes_no_sixteen_times_the_time(
             run_of(data, form)
         return process_time() - begin
 
-    short, long = make(2000), make(8000)
-    assert min(taken(long) for _ in range(3)) < 10 * min(taken(short) for _ in range(3)) + 0.02
+    # Far from both the 8 of what is linear and the 64 of what is quadratic.
+    short, long = make(1000), make(8000)
+    assert min(taken(long) for _ in range(3)) < 30 * min(taken(short) for _ in range(3)) + 0.02
 
 
 def test_the_buckets_of_rteval_are_not_kept_as_elements() -> None:

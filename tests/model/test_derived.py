@@ -10,7 +10,15 @@ import pytest
 from rtstone.model import derived
 from rtstone.model.documents import Result, Worst
 from rtstone.model.plan import Absent, Case, Plan
-from rtstone.wire.records import Facts
+from rtstone.wire.records import Bench, Facts
+
+
+@pytest.fixture
+def plan(plan: Plan) -> Plan:
+    """One that has the tables of what is derived, and of benches that it may lack."""
+    tables = {name: entry.bench for name, entry in derived.DERIVED.items()}
+    lacking = {name: Bench(name, "") for name in ("sync.test2", "sem.create")}
+    return msgspec.structs.replace(plan, benches=plan.benches | tables | lacking)
 
 
 def calls(**members: Any) -> Result:

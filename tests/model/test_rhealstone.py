@@ -39,7 +39,9 @@ def components(**members: Any) -> list[Result]:
 
 def made(plan: Plan, number: str, measured: list[Result], **weights: int) -> list[Result]:
     case = Case(9, f"rheal.{number}", {f"weight_{k}": v for k, v in weights.items()})
-    return derived.results(msgspec.structs.replace(plan, derived=[case]), measured)
+    tables = plan.benches | {case.bench: derived.DERIVED[case.bench].bench}
+    plan = msgspec.structs.replace(plan, derived=[case], benches=tables)
+    return derived.results(plan, measured)
 
 
 def value(result: Result, name: str) -> tuple[Any, str]:
