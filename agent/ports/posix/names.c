@@ -70,7 +70,7 @@ bool posix_remove_queue(key_t key)
 /* The same for a set of semaphores. */
 static bool remove_set(key_t key)
 {
-    struct semid_ds set;
+    struct semid_ds set = {0};
     union semun {
         struct semid_ds *status;
     } found = {.status = &set};
