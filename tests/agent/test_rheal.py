@@ -38,7 +38,7 @@ def test_the_classic_form_is_net_already() -> None:
 
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
     # One of 8 requests falls into the end of a stall, which takes it 5 ns: 0.625 ns on the mean.
-    (found,), _ = case("rheal.il form=classic loops=8", "50012345", "1000", agent=STUB)
+    (found,), _ = case("rheal.il form=classic loops=8", "50082345", "1000", agent=STUB)
     assert figures(found)["requests served"] == 8
     assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)
 
