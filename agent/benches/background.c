@@ -290,7 +290,7 @@ static int one_round(rts_case *c, crowd *g, totals *t)
 static int check_rr(rts_case *c, uint64_t work_ns)
 {
     uint64_t slice = rts_port_slice_ns(RTS_RR), all = TASKS * work_ns;
-    if (!(rts_port_caps() & RTS_CAP_ROUND_ROBIN))
+    if (!(rts_caps() & RTS_CAP_ROUND_ROBIN))
         return rts_unsupported(c, "needs round_robin: %s", rts_port_why_not(RTS_CAP_ROUND_ROBIN));
     if (work_ns <= slice)
         return rts_unsupported(c,
@@ -312,7 +312,7 @@ static void report(rts_case *c, const totals *t)
 {
     double overhead = t->elapsed_ns - t->cpu_ns, rounds = (double)t->rounds;
     rts_figure_add(c, "overhead share", 100 * overhead / t->elapsed_ns, "%");
-    rts_figure_add(c, "involuntary switches", (double)t->preempted, "switches");
+    rts_count_add(c, "involuntary switches", t->preempted, "switches");
     if (t->preempted)
         rts_figure_add(c, "overhead per switch", overhead / (double)t->preempted, "ns");
     rts_figure_add(c, "unfairness ((max - min) / mean of CPU time)", 100 * t->unfair / rounds, "%");
@@ -361,7 +361,7 @@ static const rts_bench benches[] = {
      .traits = RTS_ONE_CPU,
      .samples = 10,
      .warmup = 1,
-     .time_ns = 30 * SECOND_NS,
+     .time_ns = RTS_LIMIT(30 * SECOND_NS),
      .run = RTS_RUN(RTS_CAP_CPU_TIME, run_orig)},
     {.id = "sched.bg50.half",
      .title = RTS_SAY("Fifty equal tasks until half of them are done"),
@@ -379,7 +379,7 @@ static const rts_bench benches[] = {
      .traits = RTS_ONE_CPU,
      .samples = 3,
      .warmup = 0,
-     .time_ns = 60 * SECOND_NS,
+     .time_ns = RTS_LIMIT(60 * SECOND_NS),
      .run = RTS_RUN(RTS_CAP_CPU_TIME, run_half)},
 };
 

@@ -744,7 +744,7 @@ static void tell_outcome(experiment *x, const outcome *o)
     if (x->refused)
         rts_figure_add(c, "set refused by the system at", 100 * utilisation(x), "%");
     rts_figure_add(c, "final test at", 100 * o->final.utilisation, "%");
-    rts_figure_add(c, "missed and skipped in it", (double)o->bad, "deadlines");
+    rts_count_add(c, "missed and skipped in it", o->bad, "deadlines");
     rts_figure_add(c, "baseline", 100 * o->base.utilisation, "%");
     rts_figure_add(c, "step", 100 * o->step, "%");
     rts_figure_add(c, "tests", o->final.test, "");
@@ -755,7 +755,7 @@ static void tell_outcome(experiment *x, const outcome *o)
     if (x->full)
         rts_figure_add(c, "room for tasks", TASKS_MAX, "tasks");
     rts_figure_add(c, "raw speed", x->raw, "KWIPS");
-    rts_figure_add(c, "factor of all loads", (double)x->m, "");
+    rts_count_add(c, "factor of all loads", x->m, "");
     rts_figure_add(c, "duration of a test", (double)x->duration.ns / 1e9, "s");
     rts_figure_add(c, "time scale", (double)x->duration.ns / (double)x->p->duration, "");
 }
@@ -841,7 +841,7 @@ static int check(rts_case *c, const experiment *x)
 {
     if (x->p->set == SET_GOLATOWSKI && x->series != PH)
         return rts_unsupported(c, "set=golatowski is a set of series PH only");
-    if (x->p->policy == POLICY_EDF && !(rts_port_caps() & RTS_CAP_DEADLINE))
+    if (x->p->policy == POLICY_EDF && !(rts_caps() & RTS_CAP_DEADLINE))
         return rts_unsupported(c, "needs deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
     if (x->p->policy == POLICY_EDF && x->p->form == FORM_SERVER)
         return rts_unsupported(c, "the server task has no deadline: policy=edf needs form=monitor");
@@ -980,7 +980,7 @@ static const rts_bench benches[] = {
      .help = RTS_SAY(
          "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
          "running; a sample is the time of one piece of the work."),
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
     SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",
            "more tasks like the third"),

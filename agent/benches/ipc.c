@@ -159,8 +159,8 @@ INLINE int send_each(ipc *s, int kind)
         if (rts_settle(c))
             break;
     }
-    rts_figure_add(c, "receiver ran within the interval", (double)early, "samples");
-    rts_figure_add(c, "sent before the last one was received", (double)full, "samples");
+    rts_count_add(c, "receiver ran within the interval", early, "samples");
+    rts_count_add(c, "sent before the last one was received", full, "samples");
     return err;
 }
 
@@ -331,7 +331,7 @@ static int conclude(ipc *s, int err)
 {
     rts_case *c = s->c;
     err = err ? err : s->error;
-    rts_figure_add(c, "messages sent", (double)s->sent, "messages");
+    rts_count_add(c, "messages sent", s->sent, "messages");
     if (err)
         return rts_port_failed(c, "cannot send or receive a message", err);
     if (s->received != s->sent)
@@ -346,7 +346,7 @@ static int conclude(ipc *s, int err)
 static int start_other(ipc *s, void (*run)(void *), int below)
 {
     const ipc_params *p = rts_params(s->c);
-    if (p->entity == PROCESS && !(rts_port_caps() & RTS_CAP_PROCESS))
+    if (p->entity == PROCESS && !(rts_caps() & RTS_CAP_PROCESS))
         return rts_unsupported(s->c, "this system has no processes");
     return rts_task_start(s->c, run, s, below, RTS_FIFO, p->entity == PROCESS) || rts_settle(s->c);
 }
@@ -457,7 +457,7 @@ static int run_srsr(rts_case *c)
      .slope_over = "size",                                                                         \
      .samples = 1000,                                                                              \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = fn}
 
 static const rts_bench benches[] = {

@@ -161,10 +161,10 @@ static void report(rts_case *c, const phase *p)
             p->source.stamped);
     rts_figure_add(c, "period against nominal", p->slopes / fits / p->numbering.period * 1e6,
                    "ppm");
-    rts_figure_add(c, "requests lost or merged", (double)p->numbering.missing, "requests");
+    rts_count_add(c, "requests lost or merged", p->numbering.missing, "requests");
     rts_figure_add(c, "largest step, needs no phase", p->largest_step * ns, "ns");
-    rts_figure_add(c, "lines fitted", (double)p->fits, "lines");
-    rts_figure_add(c, "more than 1 us below the line", (double)p->lower, "samples");
+    rts_count_add(c, "lines fitted", p->fits, "lines");
+    rts_count_add(c, "more than 1 us below the line", p->lower, "samples");
 }
 
 static int run_phase(rts_case *c)
@@ -227,7 +227,7 @@ static int take_self(rts_case *c, rts_event *event, rts_rec *handler, rts_rec *t
         rts_rec_add(handler, rts_event_late(event), stamp);
         rts_rec_add(task, now - stamp, now);
     }
-    rts_figure_add(c, "requests lost", (double)lost, "requests");
+    rts_count_add(c, "requests lost", lost, "requests");
     return 0;
 }
 
@@ -268,7 +268,7 @@ static int run_self(rts_case *c)
      .traits = RTS_OWN_SERIES,                                                                     \
      .samples = 1000000,                                                                           \
      .warmup = 2,                                                                                  \
-     .time_ns = 150 * SECOND_NS,                                                                   \
+     .time_ns = RTS_LIMIT(150 * SECOND_NS),                                                        \
      .run = RTS_RUN(RTS_CAP_EVENT, fn)}
 
 static const rts_bench benches[] = {

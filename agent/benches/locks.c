@@ -113,9 +113,9 @@ static void writer_m(void *arg)
 static void report_handover(rts_case *c, const handover *v, uint64_t unready, uint64_t late)
 {
     bool all = v->ahead == v->m;
-    rts_figure_add(c, "writers were not waiting", (double)unready, "samples");
-    rts_figure_add(c, "writers did not preempt", (double)late, "samples");
-    rts_figure_add(c, "less urgent writer came first", (double)v->ahead, "rounds");
+    rts_count_add(c, "writers were not waiting", unready, "samples");
+    rts_count_add(c, "writers did not preempt", late, "samples");
+    rts_count_add(c, "less urgent writer came first", v->ahead, "rounds");
     rts_table(c, "waiting writers", "who comes first");
     rts_row(c, "%s", !v->ahead ? "the more urgent" : all ? "who asked first" : "in turn");
 }
@@ -233,8 +233,8 @@ static int run_meeting(rts_case *c, meeting *m, unsigned others, bool last)
         rts_tick end = last ? m->last_end : m->urgent_end;
         rts_rec_add(c->rec, end - a, end);
     }
-    rts_figure_add(c, "passed before the last one came", (double)early, "samples");
-    rts_figure_add(c, "tasks did not preempt", (double)late, "samples");
+    rts_count_add(c, "passed before the last one came", early, "samples");
+    rts_count_add(c, "tasks did not preempt", late, "samples");
     if (m->serial == meetings && !m->refused)
         return 0;
     return rts_failed(c, "%llu meetings, but %llu tasks were told to be the one of all",
@@ -329,7 +329,7 @@ static int run_contended(rts_case *c)
         else
             early++;
     }
-    rts_figure_add(c, "had it before it was unlocked", (double)early, "samples");
+    rts_count_add(c, "had it before it was unlocked", early, "samples");
     return 0;
 }
 
@@ -349,7 +349,7 @@ static int run_contended(rts_case *c)
      .slope_over = slope,                                                                          \
      .samples = n,                                                                                 \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = LOCK_RUN(fn)}
 
 static const rts_bench benches[] = {

@@ -129,7 +129,7 @@ static int run_malloc(rts_case *c, size_t low, size_t high)
     }
     free_all(&k);
     rts_free(k.block);
-    rts_figure_add(c, "failed allocations", (double)failures, "calls");
+    rts_count_add(c, "failed allocations", failures, "calls");
     return 0;
 }
 
@@ -189,7 +189,7 @@ static int run_free(rts_case *c)
     while (next < k.n)
         rts_free(pick(&k, next++, p->order, &choice));
     rts_free(k.block);
-    rts_figure_add(c, "failed allocations", (double)failures, "calls");
+    rts_count_add(c, "failed allocations", failures, "calls");
     return 0;
 }
 
@@ -358,7 +358,7 @@ static int run_memset(rts_case *c)
      .traits = RTS_RESTS,                                                                          \
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = RTS_RUN(RTS_CAP_HEAP, fn)}
 
 #define BLOCK_BENCH(name, what, how, fn)                                                           \
@@ -372,7 +372,7 @@ static int run_memset(rts_case *c)
      .slope_over = "size",                                                                         \
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = RTS_RUN(RTS_CAP_HEAP, fn)}
 
 static const rts_bench benches[] = {

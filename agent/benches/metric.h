@@ -25,7 +25,7 @@
      .slope_over = slope,                                                                          \
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = fn}
 
 #endif

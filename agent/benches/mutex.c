@@ -34,7 +34,7 @@ static rts_mutex *mutex_row(rts_case *c)
 {
     uint64_t n = c->batch;
     uint32_t needs = RTS_CAP_LOCK_PROTECT | RTS_CAP_PRIORITIES;
-    if (protocol_of(c) == RTS_LOCK_PROTECT && (rts_port_caps() & needs) != needs) {
+    if (protocol_of(c) == RTS_LOCK_PROTECT && (rts_caps() & needs) != needs) {
         rts_unsupported(c, "protocol=protect needs mutexes with a ceiling, and the right to change "
                            "priorities");
         return NULL;
@@ -138,8 +138,8 @@ static int hand_over(rts_case *c, shared *s)
         }
         rts_rec_span(c->rec, a, s->end);
     }
-    rts_figure_add(c, "waiter was not waiting", (double)unready, "samples");
-    rts_figure_add(c, "waiter did not preempt", (double)late, "samples");
+    rts_count_add(c, "waiter was not waiting", unready, "samples");
+    rts_count_add(c, "waiter did not preempt", late, "samples");
     return 0;
 }
 

@@ -107,7 +107,7 @@ static int run_deadline(rts_case *c, const periodic *t)
 {
     const periodic_params *p = rts_params(c);
     uint64_t runtime = (uint64_t)(p->runtime ? p->runtime : p->period / 10);
-    uint32_t caps = rts_port_caps();
+    uint32_t caps = rts_caps();
     if (!(caps & RTS_CAP_DEADLINE))
         return rts_unsupported(c, "policy=deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
     if (cpus_of(c) > 1)
@@ -124,7 +124,7 @@ static int run_deadline(rts_case *c, const periodic *t)
     c->evidence.prio = -1;
     uint64_t beyond = deadline_task(t, runtime);
     rts_end(c, t->rec);
-    rts_figure_add(c, "runtime used up", (double)beyond, "jobs");
+    rts_count_add(c, "runtime used up", beyond, "jobs");
     return rts_own_level(c, 0, RTS_FIFO);
 }
 

@@ -9,8 +9,9 @@
  * that is due just now still does.  `omitted` gets the lateness each would have had; NULL: the
  * series does not hold lateness.  Returns how many there are.
  */
-static inline uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick period,
-                                       rts_tick late)
+RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick period,
+                                    rts_tick late);
+RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick period, rts_tick late)
 {
     uint64_t missed = late ? (late - 1) / period : 0;
     if (rec->warm)
@@ -25,8 +26,10 @@ static inline uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick
  * One wake-up at *release, its lateness as a sample, and the next release: the first that lies
  * ahead.  A wake-up later than a period has swallowed others, which are counted.
  */
-static inline void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                    rts_tick period)
+RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                 rts_tick period);
+RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                 rts_tick period)
 {
     rts_sleep_until(*release);
     rts_tick now = rts_time();

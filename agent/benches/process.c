@@ -67,9 +67,9 @@ static nursery *open_nursery(rts_case *c, unsigned children)
 static void add_figures(const nursery *n, const char *early)
 {
     rts_case *c = n->c;
-    rts_figure_add(c, early, (double)n->early, "children");
-    rts_figure_add(c, "priority of the parent", (double)c->common.prio, "");
-    rts_figure_add(c, "priority of a child", (double)n->prio, "");
+    rts_count_add(c, early, n->early, "children");
+    rts_count_add(c, "priority of the parent", c->common.prio, "");
+    rts_count_add(c, "priority of a child", n->prio, "");
 }
 
 /* Ends all children that there are; 0, or the first error. */
@@ -151,15 +151,13 @@ INLINE int kill_each(nursery *n, int kind, rts_rec *call, rts_rec *complete)
     {                                                                                              \
         return kill_each(n, k, call, complete);                                                    \
     }
-FOR_KIND(0)
-FOR_KIND(1)
-FOR_KIND(2)
-FOR_KIND(3)
-FOR_KIND(4)
+RTS_EACH_CHILD(FOR_KIND)
 
-static int (*const create_of[])(nursery *) = {create_0, create_1, create_2, create_3, create_4};
-static int (*const kill_of[])(nursery *, rts_rec *, rts_rec *) = {kill_0, kill_1, kill_2, kill_3,
-                                                                  kill_4};
+#define CREATE(k) [k] = create_##k,
+#define KILL(k) [k] = kill_##k,
+
+static int (*const create_of[])(nursery *) = {RTS_EACH_CHILD(CREATE)};
+static int (*const kill_of[])(nursery *, rts_rec *, rts_rec *) = {RTS_EACH_CHILD(KILL)};
 
 static int run_create(rts_case *c)
 {
@@ -207,7 +205,7 @@ static const rts_bench benches[] = {
      .traits = RTS_RESTS | RTS_ONE_CPU,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = RTS_RUN(RTS_CAP_CHILDREN, run_create)},
     {.id = "proc.kill",
      .title = RTS_SAY("Terminate a thread or process that has not run"),
@@ -225,7 +223,7 @@ static const rts_bench benches[] = {
      .traits = RTS_RESTS | RTS_OWN_SERIES | RTS_ONE_CPU,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .series = two_series,
      .run = RTS_RUN(RTS_CAP_CHILDREN, run_kill)},
 };

@@ -381,7 +381,7 @@ static blockade *open_blockade(rts_case *c)
     if (!b)
         return NULL;
     b->p = rts_params(c);
-    if (b->p->lock == LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT)) {
+    if (b->p->lock == LOCK_PROTECT && !(rts_caps() & RTS_CAP_LOCK_PROTECT)) {
         rts_unsupported(c, "no mutexes with a priority ceiling: %s",
                         rts_port_why_not(RTS_CAP_LOCK_PROTECT));
         return NULL;
@@ -437,9 +437,9 @@ static int run_db(rts_case *c)
     if (err)
         return -1;
     if (b->f.p->form == RHEAL_SAMPLED)
-        rts_figure_add(c, "H met the lock free", (double)b->found_free, "times");
+        rts_count_add(c, "H met the lock free", b->found_free, "times");
     else if (b->p->variant == VARIANT_KAR)
-        rts_figure_add(c, "loops done", (double)b->passes, "loops");
+        rts_count_add(c, "loops done", b->passes, "loops");
     return 0;
 }
 

@@ -50,7 +50,7 @@ static int run_pair(rts_case *c, rheal_round *round, rheal_once *once, const cha
     if (!t || open_pair(t, c, 0) || rheal_measure(&t->f, round, once))
         return -1;
     if (t->f.p->form == RHEAL_SAMPLED)
-        rts_figure_add(c, unasked, (double)t->unasked, unit);
+        rts_count_add(c, unasked, t->unasked, unit);
     return 0;
 }
 

@@ -85,7 +85,7 @@ static int run_il(rts_case *c)
     tell_form(c, p->irq);
     err = rheal_measure(&i->f, il_round, il_once);
     rts_irq_close(&i->irq);
-    rts_figure_add(c, "requests served", (double)i->served, "requests");
+    rts_count_add(c, "requests served", i->served, "requests");
     return err;
 }
 

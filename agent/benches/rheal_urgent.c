@@ -200,7 +200,7 @@ static int run_pt(rts_case *c)
         return 0;
     if (d->back_n)
         rheal_time_figure(c, "T_back", rheal_net_mean(d->back_sum, d->back_n));
-    rts_figure_add(c, "order was another", (double)d->disorder, "times");
+    rts_count_add(c, "order was another", d->disorder, "times");
     return 0;
 }
 
@@ -300,7 +300,7 @@ static int run_im(rts_case *c)
         return rts_failed(c, "%llu messages did not come as they were sent",
                           (unsigned long long)d->wrong);
     if (!classic)
-        rts_figure_add(c, "order was another", (double)d->disorder, "messages");
+        rts_count_add(c, "order was another", d->disorder, "messages");
     return 0;
 }
 

@@ -178,7 +178,7 @@ int rheal_measure(rheal_frame *f, rheal_round *round, rheal_once *once)
 
 int rheal_sleeper_start(rts_case *c, rheal_sleeper *s, void (*run)(void *), void *arg, int level)
 {
-    s->suspends = (rts_port_caps() & RTS_CAP_SUSPEND) != 0;
+    s->suspends = (rts_caps() & RTS_CAP_SUSPEND) != 0;
     s->sem = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (!s->sem || rts_task_start(c, run, arg, level, RTS_FIFO, false))
         return -1;

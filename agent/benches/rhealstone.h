@@ -149,6 +149,6 @@ static inline void rheal_wake(rheal_sleeper *s)
 
 #define RHEAL_TRAITS_AND_LIMITS                                                                    \
     .traits = RTS_OWN_SERIES | RTS_ONE_CPU, .samples = RTS_SAMPLES_DEFAULT, .warmup = 10,          \
-    .time_ns = INT64_C(10000000000)
+    .time_ns = RTS_LIMIT(INT64_C(10000000000))
 
 #endif

@@ -168,7 +168,7 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
     const schedlat_params *p = rts_params(c);
     const long_call *kind = &rts_long_calls.kind[k];
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
-    if (kind->needs & ~rts_port_caps())
+    if (kind->needs & ~rts_caps())
         return rts_unsupported(c, "%s: %s", kind->what, rts_port_why_not(kind->needs));
     rts_hist *omitted;
     rts_rec *r = rts_series(c, kind->name, RTS_TIME_HZ, 0, true, &omitted);
@@ -205,7 +205,7 @@ static bool is_wanted(const rts_case *c, unsigned k)
         return p->calls - 1 == k;
 #endif
     (void)c;
-    return !(rts_long_calls.kind[k].needs & ~rts_port_caps()) && !lacks(k);
+    return !(rts_long_calls.kind[k].needs & ~rts_caps()) && !lacks(k);
 }
 
 /* Says which kinds there are not, where a system may lack one that its port knows. */

@@ -50,7 +50,7 @@ static bool between_processes(const rts_case *c)
 /* What the parameters ask of the system beyond the table's needs. */
 static int check(rts_case *c)
 {
-    uint32_t caps = rts_port_caps();
+    uint32_t caps = rts_caps();
     if (kind_of(c) == RTS_SEM_NAMED && !(caps & RTS_CAP_SEM_NAMED))
         return rts_unsupported(c, "this system has no named semaphores");
     if (kind_of(c) == RTS_SEM_PSHARED && !(caps & RTS_CAP_SEM_PSHARED))
@@ -244,7 +244,7 @@ static int run_post_lower(rts_case *c)
         rts_rec_span(c->rec, a, b);
         rts_settle(c);
     }
-    rts_figure_add(c, "waiter ran within the interval", (double)early, "samples");
+    rts_count_add(c, "waiter ran within the interval", early, "samples");
     return 0;
 }
 
@@ -268,7 +268,7 @@ static int run_post_higher(rts_case *c)
         }
         rts_rec_span(c->rec, a, s->end);
     }
-    rts_figure_add(c, "waiter did not preempt", (double)late, "samples");
+    rts_count_add(c, "waiter did not preempt", late, "samples");
     return 0;
 }
 
@@ -327,7 +327,7 @@ static int run_wait_busy(rts_case *c)
         else
             rts_rec_span(c->rec, a, s->end);
     }
-    rts_figure_add(c, "did not have to wait", (double)early, "samples");
+    rts_count_add(c, "did not have to wait", early, "samples");
     return 0;
 }
 
@@ -343,7 +343,7 @@ static int run_wait_busy(rts_case *c)
      .slope_over = slope,                                                                          \
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = fn}
 
 #define ALONE (RTS_RESTS | RTS_BATCHES)

@@ -60,7 +60,7 @@ static void report(rts_case *c, const rts_rec *r, const early *e)
         rts_figure_add(c, "above the median, most", ((double)r->hist.max - median) * tick_ns, "ns");
         rts_figure_add(c, "below the median, most", (median - (double)r->hist.min) * tick_ns, "ns");
     }
-    rts_figure_add(c, "ended early", (double)e->n, "sleeps");
+    rts_count_add(c, "ended early", e->n, "sleeps");
     rts_figure_add(c, "ended early by, most", (double)e->most * tick_ns, "ns");
 }
 

@@ -79,7 +79,7 @@ static int exchange(rts_case *c, rts_policy policy)
         if (from_b && c->rec->running)
             rts_rec_add(c->rec, from_b, rts_stamp_time(now));
     }
-    rts_figure_add(c, "switches nobody asked for", (double)t->unasked, "switches");
+    rts_count_add(c, "switches nobody asked for", t->unasked, "switches");
     return 0;
 }
 
@@ -173,7 +173,7 @@ static const rts_bench benches[] = {
      .traits = RTS_RESTS | RTS_BATCHES,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_yield},
     {.id = "sched.yield.pair",
      .title = RTS_SAY("Yield from task to task"),
@@ -187,7 +187,7 @@ static const rts_bench benches[] = {
      .traits = RTS_ONE_CPU,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_pair},
     {.id = "ctx.ballast",
      .title = RTS_SAY("Context switch among many tasks"),
@@ -202,7 +202,7 @@ static const rts_bench benches[] = {
      .slope_over = "ballast",
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_ballast},
 };
 

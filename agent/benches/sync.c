@@ -15,7 +15,7 @@ typedef struct sync_params {
 
 static int check(rts_case *c, const sync_params *p)
 {
-    uint32_t caps = rts_port_caps();
+    uint32_t caps = rts_caps();
     if (p->type == NAMED && !(caps & RTS_CAP_SEM_NAMED))
         return rts_unsupported(c, "this system has no named semaphores");
     if (p->entity == PROCESS && !(caps & RTS_CAP_PROCESS))
@@ -180,7 +180,7 @@ static int check_inversion(rts_case *c, const inversion_params *p)
     if (p->lock == LOCK_SEMAPHORE && p->protocol != RTS_LOCK_NONE)
         return rts_unsupported(c, "a semaphore has no owner whose priority could be raised: use "
                                   "protocol=none");
-    if (p->protocol == RTS_LOCK_PROTECT && !(rts_port_caps() & RTS_CAP_LOCK_PROTECT))
+    if (p->protocol == RTS_LOCK_PROTECT && !(rts_caps() & RTS_CAP_LOCK_PROTECT))
         return rts_unsupported(c, "no mutexes with a priority ceiling: %s",
                                rts_port_why_not(RTS_CAP_LOCK_PROTECT));
     return 0;
@@ -227,8 +227,8 @@ static void report(rts_case *c, const inversion *v, uint64_t disorder)
     rts_tick half = v->loop / 2;
     bool inverted = rts_hist_percentile(h, 500) >= half;
     const char *verdict = !h->n ? "none, no sample" : inverted ? "inverted" : "bounded";
-    rts_figure_add(c, "M ran before H had the resource", (double)v->m_before_h, "rounds");
-    rts_figure_add(c, "order was another", (double)disorder, "rounds");
+    rts_count_add(c, "M ran before H had the resource", v->m_before_h, "rounds");
+    rts_count_add(c, "order was another", disorder, "rounds");
     rts_table(c, "priority inversion", "verdict\tthreshold");
     rts_row(c, "%s\thalf of M's loop, %llu us", verdict,
             (unsigned long long)(half * 1000000 / rts_the_clock.hz));
@@ -297,7 +297,7 @@ static const rts_bench benches[] = {
      .traits = RTS_RESTS | RTS_BATCHES,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_test1},
     {.id = "sync.test2",
      .title = RTS_SAY("Round trip over two semaphores"),
@@ -310,7 +310,7 @@ static const rts_bench benches[] = {
      .traits = RTS_RESTS,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_test2},
     {.id = "sync.test3",
      .title = RTS_SAY("Priority inversion"),
@@ -325,7 +325,7 @@ static const rts_bench benches[] = {
      .traits = RTS_ONE_CPU | RTS_RESTS,
      .samples = 100,
      .warmup = 2,
-     .time_ns = 10 * SECOND_NS,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_test3},
 };
 

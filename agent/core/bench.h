@@ -76,9 +76,8 @@ int64_t rts_limit_value(rts_limit limit);
 typedef struct rts_param {
     const char *name;
     rts_type type;
-    uint16_t offset; /* within the family's struct of parameters */
-    const char *unit;
-    const char *choices;     /* "fifo|rr" */
+    uint16_t offset;         /* within the family's struct of parameters */
+    const char *domain;      /* of a number its unit, or NULL; of RTS_T_CHOICE "fifo|rr" */
     rts_limit def, min, max; /* limits are inclusive */
     rts_text help;
 } rts_param;
@@ -86,22 +85,29 @@ typedef struct rts_param {
 /* The procedure of a bench that needs these capabilities, for its table. */
 #define RTS_RUN(needs, fn) ((needs) & RTS_NEVER ? NULL : (fn))
 
+/*
+ * What the system has, for what a bench or load asks beyond its table's needs: what a port never
+ * has is known when that is compiled, and what would follow from it takes no code.
+ */
+static inline uint32_t rts_caps(void)
+{
+    return rts_port_caps() & ~(uint32_t)RTS_NEVER;
+}
+
 /* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
 
 /* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
 #define RTS_INT(S, f, u, d, lo, hi, h)                                                             \
-    {#f, RTS_T_INT, RTS_AT(S, f), u, NULL, RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
+    {#f, RTS_T_INT, RTS_AT(S, f), u, RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
 #define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
-    {#f,           RTS_T_DURATION, RTS_AT(S, f),  "ns",      NULL,                                 \
-     RTS_LIMIT(d), RTS_LIMIT(lo),  RTS_LIMIT(hi), RTS_SAY(h)}
+    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
 #define RTS_SIZE(S, f, d, lo, hi, h)                                                               \
-    {#f,           RTS_T_SIZE,    RTS_AT(S, f),  "B",       NULL,                                  \
-     RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
-#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, NULL, d, 0, 1, RTS_SAY(h)}
-#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), NULL, c, d, 0, 0, RTS_SAY(h)}
+    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
+#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, d, 0, 1, RTS_SAY(h)}
+#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), c, d, 0, 0, RTS_SAY(h)}
 #define RTS_TEXT(S, f, h)                                                                          \
-    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, NULL, 0, 0, sizeof(((S *)0)->f) - 1, RTS_SAY(h)}
+    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, RTS_SAY(h)}
 #define RTS_PARAMS_END {.type = RTS_T_END}
 
 enum {
@@ -121,11 +127,12 @@ typedef struct rts_bench {
     rts_text help;      /* what is timed, between which stamps */
     const char *metric; /* group of POSIX.1 metrics it measures (benchmarks 4), or NULL */
     const rts_param *params;
-    uint32_t needs;          /* RTS_CAP_... */
-    uint32_t traits;         /* RTS_BATCHES ... */
-    const char *slope_over;  /* parameter over which the mean is expected to grow, or NULL */
-    int32_t samples, warmup; /* defaults; 0 samples: not limited by them */
-    int64_t time_ns;         /* likewise */
+    uint32_t needs;         /* RTS_CAP_... */
+    uint16_t traits;        /* RTS_BATCHES ... */
+    uint16_t warmup;        /* defaults, of this... */
+    int32_t samples;        /* ...and these; 0: not limited by them */
+    rts_limit time_ns;      /* RTS_LIMIT(); likewise */
+    const char *slope_over; /* parameter over which the mean is expected to grow, or NULL */
     unsigned (*series)(const rts_case *c); /* how many series; NULL: one */
     int (*run)(rts_case *c);
 } rts_bench;
@@ -258,8 +265,9 @@ int rts_failed(rts_case *c, const char *format, ...) __attribute__((format(print
 /* The same for an error of the port: limits of the system are `unsupported`, the rest `failed`. */
 int rts_port_failed(rts_case *c, const char *what, int error);
 
-/* Reports a number that is not a distribution. */
+/* Reports a number that is not a distribution: any, or a count. */
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
+void rts_count_add(rts_case *c, const char *name, int64_t value, const char *unit);
 
 /* Begins a table of texts, with its columns separated by tabs; rows have as many texts. */
 void rts_table(rts_case *c, const char *title, const char *columns);

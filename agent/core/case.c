@@ -68,6 +68,11 @@ void rts_figure_add(rts_case *c, const char *name, double value, const char *uni
         rts_failed(c, "more than %d figures", RTS_FIGURES);
 }
 
+void rts_count_add(rts_case *c, const char *name, int64_t value, const char *unit)
+{
+    rts_figure_add(c, name, (double)value, unit);
+}
+
 void rts_table(rts_case *c, const char *title, const char *columns)
 {
     c->table_rows = NULL;

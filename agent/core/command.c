@@ -8,26 +8,25 @@
 #define SAMPLES_MAX 1000000000000000000
 
 const rts_param rts_common_params[] = {
-    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, NULL, 0, 0, RTS_LIMIT(SAMPLES_MAX),
+    {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, 0, 0, RTS_LIMIT(SAMPLES_MAX),
      RTS_SAY("samples to take; 0: until the time is up")},
-    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", NULL, 0, 0, RTS_LIMIT(CENTURY_NS),
+    {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", 0, 0, RTS_LIMIT(CENTURY_NS),
      RTS_SAY("longest duration of the timed section; 0: until the samples are taken")},
-    {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, NULL, 0, 0, 1000000,
+    {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000,
      RTS_SAY("samples discarded first")},
-    {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, NULL, RTS_PRIO_MAX,
-     RTS_PRIO_MIN + RTS_LEVELS, RTS_PRIO_MAX, RTS_SAY("highest priority of the case's tasks")},
-    {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, NULL, 0, 0, RTS_CPUS - 1,
+    {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_PRIO_MIN + RTS_LEVELS,
+     RTS_PRIO_MAX, RTS_SAY("highest priority of the case's tasks")},
+    {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("CPUs to measure on; without it an isolated CPU, or else the last one")},
-    {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, NULL, 0, 0, 1,
+    {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1,
      RTS_SAY("keep every sample; needs a number of samples")},
-    {"config", RTS_T_CHOICE, offsetof(rts_common, config), NULL, "bound|1cpu|2cpu|1rt", RTS_BOUND,
-     0, 0,
+    {"config", RTS_T_CHOICE, offsetof(rts_common, config), "bound|1cpu|2cpu|1rt", RTS_BOUND, 0, 0,
      RTS_SAY(
          "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU "
          "with it; wherever the system puts them; as bound, but not without a second CPU")},
-    {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, NULL, 0, 0, 4096,
+    {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096,
      RTS_SAY("operations between two stamps; 0: as many as the clock's granule needs")},
-    {"cache", RTS_T_CHOICE, offsetof(rts_common, cache), NULL, "warm|cold", RTS_WARM_CACHE, 0, 0,
+    {"cache", RTS_T_CHOICE, offsetof(rts_common, cache), "warm|cold", RTS_WARM_CACHE, 0, 0,
      RTS_SAY("what caches and TLB hold when a sample begins: what the one before left there, or "
              "other things, with which they are filled before each sample")},
     RTS_PARAMS_END,
@@ -85,7 +84,7 @@ static int64_t default_of(const void *entry, const rts_param *p)
     if (!strcmp(p->name, "samples"))
         return bench->samples;
     if (!strcmp(p->name, "time"))
-        return bench->time_ns;
+        return rts_limit_value(bench->time_ns);
     if (!strcmp(p->name, "warmup"))
         return bench->warmup;
     return rts_limit_value(p->def);
@@ -235,7 +234,7 @@ static int set_param(const rts_args *a, const char *name, const char *value)
                    : reject(a, p, value, "is too long, or has a % that is no %XX");
     int64_t v;
     if (p->type == RTS_T_CHOICE) {
-        v = choice_index(p->choices, value);
+        v = choice_index(p->domain, value);
         if (v < 0)
             return reject(a, p, value, "is none of its choices");
     } else {
@@ -360,7 +359,7 @@ static void put_value(rts_wire *w, const char *key, const rts_param *p, const vo
         put_cpus(w, key, value);
         break;
     case RTS_T_CHOICE:
-        put_choice(w, key, p->choices, *(const int64_t *)value);
+        put_choice(w, key, p->domain, *(const int64_t *)value);
         break;
     case RTS_T_TEXT:
         rts_wire_str(w, key, value);
@@ -405,7 +404,7 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "name", p->name);
     rts_wire_str(w, "type", types[p->type]);
-    rts_wire_str(w, "unit", p->unit);
+    rts_wire_str(w, "unit", p->type == RTS_T_CHOICE ? NULL : p->domain);
     if (p->type == RTS_T_CPUS || p->type == RTS_T_TEXT)
         rts_wire_null(w, "default");
     else
@@ -420,7 +419,7 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
     else
         rts_wire_null(w, "max");
     rts_wire_open(w, "choices", '[');
-    for (const char *choice = p->choices; choice;) {
+    for (const char *choice = p->type == RTS_T_CHOICE ? p->domain : NULL; choice;) {
         const char *end = choice + strcspn(choice, "|");
         rts_wire_strn(w, NULL, choice, (unsigned)(end - choice));
         choice = *end ? end + 1 : NULL;

@@ -10,12 +10,12 @@
 #define READY_NS (60 * RTS_NS_PER_S)
 
 static const rts_param common_params[] = {
-    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), NULL, "auto|others|measured|any",
+    {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), "auto|others|measured|any",
      RTS_PLACE_AUTO, 0, 0,
      RTS_SAY("where it runs: on the CPUs that are not measured (others), on those that are, or "
              "wherever the system puts it; auto: others, but measured on a system that has one CPU "
              "only")},
-    {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, NULL, 0, 0, RTS_CPUS - 1,
+    {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("the CPUs that are measured; without it an isolated CPU, or else the last one")},
     RTS_PARAMS_END,
 };

@@ -32,8 +32,8 @@ typedef struct rts_worker {
 struct rts_component {
     const char *name, *title;
     const char *unit;    /* of what is counted */
-    double per_unit;     /* counts in a unit; 0: one */
-    double rate;         /* units wanted per second; 0: as fast as it goes */
+    uint32_t per_unit;   /* counts in a unit; 0: one */
+    uint32_t rate;       /* units wanted per second; 0: as fast as it goes */
     const char *workers; /* parameter that says how many there are (bool: one or none); NULL: one */
     int (*prio)(const rts_worker *w); /* real-time, at this priority; NULL: time sharing */
     bool lowest;                      /* time sharing at the lowest level there is */
@@ -59,10 +59,20 @@ struct rts_load {
     uint32_t needs;   /* RTS_CAP_... */
     rts_place place;  /* default */
     uint64_t lead_ns; /* runs so long before the first case; at least RTS_LEAD_NS */
-    size_t (*state)(const void *params);         /* bytes that its workers share; NULL: none */
-    int (*prepare)(rts_running *l);              /* before the workers start; -1 with a reason */
-    rts_component component[RTS_COMPONENTS + 1]; /* up to one without a name */
+    size_t (*state)(const void *params); /* bytes that its workers share; NULL: none */
+    int (*prepare)(rts_running *l);      /* before the workers start; -1 with a reason */
+    const rts_component *component;      /* RTS_PARTS(), up to one without a name */
 };
+
+/* The components of a load, for its table; more than RTS_COMPONENTS do not compile. */
+#define RTS_N_PARTS(...) (sizeof((rts_component[]){__VA_ARGS__}) / sizeof(rts_component))
+#define RTS_PARTS(...)                                                                             \
+    (const rts_component[RTS_N_PARTS(__VA_ARGS__) <= RTS_COMPONENTS                                \
+                             ? (int)RTS_N_PARTS(__VA_ARGS__) + 1                                   \
+                             : -1])                                                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 #define RTS_LEAD_NS UINT64_C(1100000000) /* a rate is measured over a second */
 

@@ -224,6 +224,7 @@ void rts_timer_stop(rts_timer *timer);
  * does nothing.  It comes to the CPU of its parent and does not run before the parent waits, except
  * where the system's call says that the parent waits for it.  RTS_VICTIM_KINDS begins with the same
  * kinds and leaves out, at the end, those that are gone when the call that creates them returns.
+ * RTS_EACH_CHILD(X) lists the numbers of all kinds, X(0) X(1)...
  */
 
 /* Gets the child all it needs but itself: a stack of at least `stack` bytes, and its priority. */

@@ -27,6 +27,6 @@ void rts_load_memory(rts_worker *w, size_t largest, void **held, unsigned n);
 
 /* What a component of bursts has in common with the others. */
 #define RTS_BURST_COMPONENT                                                                        \
-    .unit = "ms", .per_unit = (double)RTS_NS_PER_S / 1000, .rate = 100, .periodic = true
+    .unit = "ms", .per_unit = RTS_NS_PER_S / 1000, .rate = 100, .periodic = true
 
 #endif

@@ -131,7 +131,7 @@ static void run_interrupt(rts_worker *w)
 static int prepare_reduced(rts_running *l)
 {
     const reduced_params *p = rts_load_params(l);
-    uint32_t lacks = ~rts_port_caps();
+    uint32_t lacks = ~rts_caps();
     if (p->interrupt && lacks & RTS_CAP_SOFT_IRQ)
         return rts_load_unsupported(l, "%s: leave it out with interrupt=0",
                                     rts_port_why_not(RTS_CAP_SOFT_IRQ));
@@ -153,28 +153,28 @@ static const rts_load loads[] = {
          "time-sharing task. Counted are ms of bursts, and interrupts."),
      .params = reduced_param,
      .prepare = prepare_reduced,
-     .component = {{.name = "cpu",
-                    .title = "Whetstone",
-                    .workers = "cpu",
-                    .run = run_cpu,
-                    RTS_BURST_COMPONENT},
-                   {.name = "interrupt",
-                    .title = "interrupts",
-                    .unit = "interrupts",
-                    .rate = INTERRUPTS,
-                    .workers = "interrupt",
-                    .periodic = true,
-                    .run = run_interrupt},
-                   {.name = "syscall",
-                    .title = "kernel calls",
-                    .workers = "syscall",
-                    .run = run_syscall,
-                    RTS_BURST_COMPONENT},
-                   {.name = "memory",
-                    .title = "dynamic allocation",
-                    .workers = "memory",
-                    .run = run_memory,
-                    RTS_BURST_COMPONENT}}},
+     .component = RTS_PARTS({.name = "cpu",
+                             .title = "Whetstone",
+                             .workers = "cpu",
+                             .run = run_cpu,
+                             RTS_BURST_COMPONENT},
+                            {.name = "interrupt",
+                             .title = "interrupts",
+                             .unit = "interrupts",
+                             .rate = INTERRUPTS,
+                             .workers = "interrupt",
+                             .periodic = true,
+                             .run = run_interrupt},
+                            {.name = "syscall",
+                             .title = "kernel calls",
+                             .workers = "syscall",
+                             .run = run_syscall,
+                             RTS_BURST_COMPONENT},
+                            {.name = "memory",
+                             .title = "dynamic allocation",
+                             .workers = "memory",
+                             .run = run_memory,
+                             RTS_BURST_COMPONENT})},
 };
 
 RTS_LOADS(loads);

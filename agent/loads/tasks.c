@@ -57,7 +57,7 @@ static int prepare_ring(rts_running *l)
 {
     const ring_params *p = rts_load_params(l);
     rts_sem *sem = l->state;
-    uint32_t caps = rts_port_caps();
+    uint32_t caps = rts_caps();
     if ((caps & RTS_CAP_PROCESS) && !(caps & RTS_CAP_SEM_PSHARED))
         return rts_load_unsupported(l, "%s", rts_port_why_not(RTS_CAP_SEM_PSHARED));
     if (p->tokens >= p->tasks)
@@ -113,11 +113,11 @@ static const rts_load loads[] = {
          "passes of 1000 rounds."),
      .needs = RTS_CAP_PRIORITIES,
      .place = RTS_PLACE_MEASURED,
-     .component = {{.name = "spin",
-                    .title = "empty loop",
-                    .unit = "passes",
-                    .prio = lowest_level,
-                    .run = spin}}},
+     .component = RTS_PARTS({.name = "spin",
+                             .title = "empty loop",
+                             .unit = "passes",
+                             .prio = lowest_level,
+                             .run = spin})},
     {.id = "rt200",
      .title = RTS_SAY("200 real-time tasks that wake each other"),
      .source = RTS_SAY("Gutsalov; reconstructed as a ring"),
@@ -131,12 +131,12 @@ static const rts_load loads[] = {
      .place = RTS_PLACE_MEASURED,
      .state = ring_state,
      .prepare = prepare_ring,
-     .component = {{.name = "ring",
-                    .title = "ring of tasks",
-                    .unit = "hops",
-                    .workers = "tasks",
-                    .prio = ring_level,
-                    .run = hop}}},
+     .component = RTS_PARTS({.name = "ring",
+                             .title = "ring of tasks",
+                             .unit = "hops",
+                             .workers = "tasks",
+                             .prio = ring_level,
+                             .run = hop})},
     {.id = "bg50",
      .title = RTS_SAY("50 tasks of the lowest priority"),
      .source = RTS_SAY("Sjöblom"),
@@ -145,12 +145,12 @@ static const rts_load loads[] = {
          "CPU. Counted are passes of 1000 rounds."),
      .params = background_param,
      .place = RTS_PLACE_MEASURED,
-     .component = {{.name = "loops",
-                    .title = "meaningless loops",
-                    .unit = "passes",
-                    .workers = "tasks",
-                    .lowest = true,
-                    .run = spin}}},
+     .component = RTS_PARTS({.name = "loops",
+                             .title = "meaningless loops",
+                             .unit = "passes",
+                             .workers = "tasks",
+                             .lowest = true,
+                             .run = spin})},
 };
 
 RTS_LOADS(loads);

@@ -296,6 +296,8 @@ static void test_interrupts_are_served_at_once(void)
 static void a_child_of_each_kind(void *arg)
 {
     (void)arg;
+#define ONE_MORE(k) +1
+    CHECK_EQ(kinds_in(RTS_CHILD_KINDS), RTS_EACH_CHILD(ONE_MORE));
     for (int kind = 0; kind < kinds_in(RTS_CHILD_KINDS); kind++) {
         bool victim = kind < kinds_in(RTS_VICTIM_KINDS);
         rts_child child;

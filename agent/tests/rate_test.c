@@ -89,13 +89,13 @@ static const rts_load loads[] = {
     {.id = "planted",
      .params = planted_param,
      .place = RTS_PLACE_ANY,
-     .component = {{.name = "one", .unit = "things", .rate = 1000, .run = never},
-                   {.name = "many",
-                    .unit = "ms",
-                    .per_unit = 100,
-                    .workers = "many",
-                    .prio = level,
-                    .run = never}}},
+     .component = RTS_PARTS({.name = "one", .unit = "things", .rate = 1000, .run = never},
+                            {.name = "many",
+                             .unit = "ms",
+                             .per_unit = 100,
+                             .workers = "many",
+                             .prio = level,
+                             .run = never})},
 };
 
 RTS_LOADS(loads);

@@ -89,6 +89,8 @@ class System(NamedTuple):
     kernel: str | None = None  # of rtstone.lab.kernels
     image: str | None = None  # file in rtstone/_agent that is system and agent in one
     preempt: tuple[str, ...] = ()  # preemption models that the kernel can be started with
+    # What the image has no room for: how ids of its benches begin, what they are, the other image.
+    apart: tuple[tuple[str, str, str], ...] = ()
 
 
 VIRT, MPS2, Q35 = BOARDS["virt-a53"], BOARDS["mps2-an385"], BOARDS["q35"]
@@ -99,7 +101,10 @@ SYSTEMS = {
     system.name: system
     for system in (
         System("freertos-a64", FREERTOS, VIRT, 128, image="freertos-a64.elf"),
-        System("freertos-m3", FREERTOS, MPS2, None, image="freertos-m3.elf"),
+        System(
+            "freertos-m3", FREERTOS, MPS2, None,
+            image="freertos-m3.elf", apart=(("hart.", "Hartstone", "freertos-m3-hart"),),
+        ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
         System("linux-6.1", STOCK, VIRT, 512, kernel="linux-6.1"),
         System("linux-6.1-rt", RT, VIRT, 512, kernel="linux-6.1-rt"),

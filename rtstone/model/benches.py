@@ -14,10 +14,14 @@ Benches = Mapping[str, Bench]
 
 
 class Catalogue(NamedTuple):
-    """What can be run: tables by id."""
+    """What can be run: tables by id.
+
+    ``apart``: why benches whose ids begin so are not here, where more is known than that.
+    """
 
     benches: dict[str, Bench]
     loads: dict[str, Load]
+    apart: Mapping[str, str] = {}
 
 
 class _Scale(NamedTuple):

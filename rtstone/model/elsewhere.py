@@ -31,7 +31,8 @@ def joined(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
 def lack(bench: str, params: Mapping[str, Value], call: Call, here: Catalogue) -> Lack | None:
     """What a case wants that ``here`` has not, None if it has all.  It is known elsewhere."""
     if bench not in here.benches:
-        return Lack(f"this target has no bench {bench}")
+        told = (why for start, why in here.apart.items() if bench.startswith(start))
+        return Lack(next(told, f"this target has no bench {bench}"))
     if call.name != NONE:
         if call.name not in here.loads:
             return Lack(f"no load {call.name} on this target")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from rtstone.wire.records import Facts
@@ -95,6 +95,10 @@ class Target(ABC):
 
     def surroundings(self) -> dict[str, str | None]:
         """Conditions that the agent cannot tell: how the place was tuned, its drivers."""
+        return {}
+
+    def apart(self) -> Mapping[str, str]:
+        """Why benches whose ids begin so are not in this agent but in another."""
         return {}
 
     def checklist(self) -> Facts | None:

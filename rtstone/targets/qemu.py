@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from hashlib import sha256
@@ -105,6 +105,12 @@ class Qemu(Target):
     def cpus(self) -> frozenset[int]:
         """The one there is."""
         return frozenset({0})
+
+    def apart(self) -> Mapping[str, str]:
+        """What an image has no room for, by the beginning of a bench's id."""
+        return {
+            start: f"{what} is in the image {image}" for start, what, image in self.system.apart
+        }
 
     def detail(self) -> dict[str, str | int | None]:
         """Everything that a result depends on."""

@@ -63,8 +63,8 @@ static int report(rts_case *c, scratch *s, const count *k)
     scratch_close(s);
     if (k->error)
         return rts_port_failed(c, "a request was not taken", -k->error);
-    rts_figure_add(c, "requests completed", (double)k->completed, "requests");
-    rts_figure_add(c, "transferred wrong", (double)k->wrong, "requests");
+    rts_count_add(c, "requests completed", k->completed, "requests");
+    rts_count_add(c, "transferred wrong", k->wrong, "requests");
     return 0;
 }
 
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) int submit(rts_case *c, int (*ask)(
         k.wrong += !good || (writes ? !scratch_holds(&s, n) : memcmp(s.back, s.block, s.size) != 0);
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "completed before the call returned", (double)k.early, "requests");
+    rts_count_add(c, "completed before the call returned", k.early, "requests");
     return report(c, &s, &k);
 }
 
@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) int suspend(rts_case *c, int (*ask)
         k.wrong += !good || (writes ? !scratch_holds(&s, n) : memcmp(s.back, s.block, s.size) != 0);
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "not completed after aio_suspend", (double)k.early, "requests");
+    rts_count_add(c, "not completed after aio_suspend", k.early, "requests");
     return report(c, &s, &k);
 }
 
@@ -186,8 +186,8 @@ static int run_signal(rts_case *c)
         k.wrong += !good || !scratch_holds(&s, n);
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "completed without its signal", (double)unnotified, "requests");
-    rts_figure_add(c, "not completed at its signal", (double)k.early, "requests");
+    rts_count_add(c, "completed without its signal", unnotified, "requests");
+    rts_count_add(c, "not completed at its signal", k.early, "requests");
     return report(c, &s, &k);
 }
 
@@ -251,7 +251,7 @@ static int run_list(rts_case *c)
         rts_rec_add(c->rec, b - a, b);
     }
     rts_free(q.blocks);
-    rts_figure_add(c, "not completed after lio_listio", (double)k.early, "requests");
+    rts_count_add(c, "not completed after lio_listio", k.early, "requests");
     return report(c, &s, &k);
 }
 
@@ -293,8 +293,8 @@ static int run_cancel(rts_case *c)
         rts_rec_add(c->rec, b - a, b);
     }
     rts_free(q.blocks);
-    rts_figure_add(c, "requests cancelled", (double)cancelled, "requests");
-    rts_figure_add(c, "could not be cancelled", (double)kept, "requests");
+    rts_count_add(c, "requests cancelled", cancelled, "requests");
+    rts_count_add(c, "could not be cancelled", kept, "requests");
     return report(c, &s, &k);
 }
 

@@ -64,10 +64,10 @@ static void join_cancelled(pthread_t thread, count *n)
 
 static void report(rts_case *c, const target *t, const count *n)
 {
-    rts_figure_add(c, "threads cancelled", (double)n->cancelled, "threads");
-    rts_figure_add(c, "threads not cancelled", (double)n->kept, "threads");
-    rts_figure_add(c, "cleanup handlers run", (double)t->cleaned, "handlers");
-    rts_figure_add(c, "thread was not at its place", (double)n->unready, "samples");
+    rts_count_add(c, "threads cancelled", n->cancelled, "threads");
+    rts_count_add(c, "threads not cancelled", n->kept, "threads");
+    rts_count_add(c, "cleanup handlers run", t->cleaned, "handlers");
+    rts_count_add(c, "thread was not at its place", n->unready, "samples");
 }
 
 static int run_deferred(rts_case *c)
@@ -94,7 +94,7 @@ static int run_deferred(rts_case *c)
             rts_rec_add(c->rec, t.end - a, t.end);
     }
     report(c, &t, &n);
-    rts_figure_add(c, "thread did not preempt", (double)n.late, "samples");
+    rts_count_add(c, "thread did not preempt", n.late, "samples");
     sem_destroy(&t.never);
     return thread_end(c, &attr, err);
 }
@@ -126,7 +126,7 @@ static int run_asynchronous(rts_case *c)
             rts_rec_add(c->rec, t.end - a, t.end);
     }
     report(c, &t, &n);
-    rts_figure_add(c, "thread ran before it was joined", (double)early, "samples");
+    rts_count_add(c, "thread ran before it was joined", early, "samples");
     return thread_end(c, &attr, err);
 }
 

@@ -143,9 +143,9 @@ static inline __attribute__((always_inline)) void wake(rts_case *c, shared *s, u
         }
         rts_rec_add(c->rec, s->end - a, s->end);
     }
-    rts_figure_add(c, "waiters were not waiting", (double)unready, "samples");
-    rts_figure_add(c, "waiters did not preempt", (double)late, "samples");
-    rts_figure_add(c, "woken without a signal", (double)s->spurious, "wake-ups");
+    rts_count_add(c, "waiters were not waiting", unready, "samples");
+    rts_count_add(c, "waiters did not preempt", late, "samples");
+    rts_count_add(c, "woken without a signal", s->spurious, "wake-ups");
 }
 
 static int start_waiters(rts_case *c, shared *s, int64_t n)
@@ -223,8 +223,8 @@ static int run_timed_wait(rts_case *c)
     rts_end(c, r);
     pthread_mutex_unlock(&mutex);
     pthread_cond_destroy(&cond);
-    rts_figure_add(c, "returned before its time", (double)early, "waits");
-    rts_figure_add(c, "woken without a signal", (double)spurious, "wake-ups");
+    rts_count_add(c, "returned before its time", early, "waits");
+    rts_count_add(c, "woken without a signal", spurious, "wake-ups");
     return 0;
 }
 

@@ -95,7 +95,7 @@ static int lock_pages(rts_case *c, bool there)
     if (wrong)
         return cannot_lock(c, &g, 0);
     drop(&g);
-    rts_figure_add(c, "pages fetched", (double)fetched, "pages");
+    rts_count_add(c, "pages fetched", fetched, "pages");
     return 0;
 }
 
@@ -215,7 +215,7 @@ static int run_fault(rts_case *c)
         rts_rec_add(c->rec, b - a, b);
     }
     drop(&g);
-    rts_figure_add(c, "not one page fault", (double)other, "samples");
+    rts_count_add(c, "not one page fault", other, "samples");
     return 0;
 }
 

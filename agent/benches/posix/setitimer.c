@@ -67,7 +67,7 @@ static void report(rts_case *c, const rts_rec *r, rts_tick interval, rts_tick el
         rts_figure_add(c, "max - interval", ((double)r->hist.max - (double)interval) * tick_ns,
                        "ns");
     }
-    rts_figure_add(c, "signals", (double)expirations, "signals");
+    rts_count_add(c, "signals", expirations, "signals");
     rts_figure_add(c, "expirations without a signal", (double)due - (double)came, "expirations");
 }
 

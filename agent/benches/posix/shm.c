@@ -204,9 +204,9 @@ static void hand_over(rts_case *c, shared *s, unsigned char *memory)
         }
         rts_rec_add(c->rec, s->end - a, s->end);
     }
-    rts_figure_add(c, "reader did not preempt", (double)late, "samples");
-    rts_figure_add(c, "blocks read", (double)s->reads, "blocks");
-    rts_figure_add(c, "blocks read wrong", (double)s->wrong, "blocks");
+    rts_count_add(c, "reader did not preempt", late, "samples");
+    rts_count_add(c, "blocks read", s->reads, "blocks");
+    rts_count_add(c, "blocks read wrong", s->wrong, "blocks");
 }
 
 static int run_hand_over(rts_case *c)

@@ -133,9 +133,9 @@ static int run_handler(rts_case *c)
         rts_rec_add(c->rec, handler_end - a, handler_end);
     }
     set_action(SIG_DFL);
-    rts_figure_add(c, "signals sent", (double)sent, "signals");
-    rts_figure_add(c, "signals received", (double)handled, "signals");
-    rts_figure_add(c, "not handled when kill returned", (double)late, "signals");
+    rts_count_add(c, "signals sent", sent, "signals");
+    rts_count_add(c, "signals received", handled, "signals");
+    rts_count_add(c, "not handled when kill returned", late, "signals");
     return 0;
 }
 

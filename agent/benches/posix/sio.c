@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) int write_through(rts_case *c, int 
     scratch_close(&s);
     if (bad)
         return rts_port_failed(c, "cannot write a file", -error);
-    rts_figure_add(c, "read back wrong", (double)wrong, "blocks");
+    rts_count_add(c, "read back wrong", wrong, "blocks");
     return 0;
 }
 
@@ -90,7 +90,7 @@ static int run_pread(rts_case *c)
         rts_rec_add(c->rec, b - a, b);
     }
     scratch_close(&s);
-    rts_figure_add(c, "read back wrong", (double)wrong, "blocks");
+    rts_count_add(c, "read back wrong", wrong, "blocks");
     return 0;
 }
 

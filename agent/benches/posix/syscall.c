@@ -229,7 +229,7 @@ static int run_forkexec(rts_case *c)
         programs++;
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "programs run", (double)programs, "programs");
+    rts_count_add(c, "programs run", programs, "programs");
     return 0;
 }
 
@@ -288,7 +288,7 @@ static int run_shm(rts_case *c)
      .slope_over = slope,                                                                          \
      .samples = RTS_SAMPLES_DEFAULT,                                                               \
      .warmup = 10,                                                                                 \
-     .time_ns = 10 * SECOND_NS,                                                                    \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
      .run = fn}
 
 static const rts_bench benches[] = {

@@ -50,8 +50,8 @@ static int run_create(rts_case *c)
         pthread_join(thread, NULL);
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "thread ran within the interval", (double)early, "samples");
-    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    rts_count_add(c, "thread ran within the interval", early, "samples");
+    rts_count_add(c, "threads run", p.ran, "threads");
     return thread_end(c, &attr, err);
 }
 
@@ -75,8 +75,8 @@ static int run_start(rts_case *c)
         pthread_join(thread, NULL);
         rts_rec_add(c->rec, p.stamp - a, p.stamp);
     }
-    rts_figure_add(c, "thread did not preempt", (double)late, "samples");
-    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    rts_count_add(c, "thread did not preempt", late, "samples");
+    rts_count_add(c, "threads run", p.ran, "threads");
     return thread_end(c, &attr, err);
 }
 
@@ -101,8 +101,8 @@ static int run_join(rts_case *c)
         rts_tick b = rts_now();
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "thread had not ended before", (double)alive, "samples");
-    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    rts_count_add(c, "thread had not ended before", alive, "samples");
+    rts_count_add(c, "threads run", p.ran, "threads");
     return thread_end(c, &attr, err);
 }
 
@@ -126,8 +126,8 @@ static int run_exit(rts_case *c)
         rts_tick b = rts_now();
         rts_rec_add(c->rec, b - p.stamp, b);
     }
-    rts_figure_add(c, "thread ran before it was joined", (double)early, "samples");
-    rts_figure_add(c, "threads run", (double)p.ran, "threads");
+    rts_count_add(c, "thread ran before it was joined", early, "samples");
+    rts_count_add(c, "threads run", p.ran, "threads");
     return thread_end(c, &attr, err);
 }
 

@@ -206,9 +206,9 @@ static int run_expiry(rts_case *c)
     }
     rts_end(c, r);
     timer_delete(timer);
-    rts_figure_add(c, "signals received", (double)sent, "signals");
-    rts_figure_add(c, "overruns", (double)overruns, "expiries");
-    rts_figure_add(c, "expired before its time", (double)early, "expiries");
+    rts_count_add(c, "signals received", sent, "signals");
+    rts_count_add(c, "overruns", overruns, "expiries");
+    rts_count_add(c, "expired before its time", early, "expiries");
     return 0;
 }
 
@@ -254,7 +254,7 @@ static int run_gettime(rts_case *c)
     }
     if (bad)
         return rts_unsupported(c, "this system has no such clock");
-    rts_figure_add(c, "backward steps", (double)backwards, "steps");
+    rts_count_add(c, "backward steps", backwards, "steps");
     return 0;
 }
 
@@ -269,7 +269,7 @@ static int run_nanosleep(rts_case *c)
         interrupted += err != 0;
         rts_rec_add(c->rec, b - a, b);
     }
-    rts_figure_add(c, "sleeps interrupted", (double)interrupted, "sleeps");
+    rts_count_add(c, "sleeps interrupted", interrupted, "sleeps");
     return 0;
 }
 

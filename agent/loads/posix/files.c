@@ -376,7 +376,8 @@ static const rts_load loads[] = {
      .needs = RTS_CAP_FILES,
      .lead_ns = UINT64_C(5000000000),
      .prepare = prepare_driver,
-     .component = {{.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device}}},
+     .component =
+         RTS_PARTS({.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device})},
     {.id = "copy",
      .title = RTS_SAY("A disk file is copied"),
      .source = RTS_SAY(SENONER),
@@ -386,7 +387,8 @@ static const rts_load loads[] = {
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_copy,
-     .component = {{.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file}}},
+     .component =
+         RTS_PARTS({.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file})},
     {.id = "read",
      .title = RTS_SAY("A disk file is read"),
      .source = RTS_SAY(SENONER),
@@ -396,7 +398,8 @@ static const rts_load loads[] = {
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
-     .component = {{.name = "read", .title = "reading", .unit = "bytes", .run = read_file}}},
+     .component =
+         RTS_PARTS({.name = "read", .title = "reading", .unit = "bytes", .run = read_file})},
     {.id = "write",
      .title = RTS_SAY("A disk file is written"),
      .source = RTS_SAY(SENONER),
@@ -406,7 +409,8 @@ static const rts_load loads[] = {
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
-     .component = {{.name = "write", .title = "writing", .unit = "bytes", .run = write_file}}},
+     .component =
+         RTS_PARTS({.name = "write", .title = "writing", .unit = "bytes", .run = write_file})},
     {.id = "proc",
      .title = RTS_SAY("The /proc tree is read"),
      .source = RTS_SAY(SENONER),
@@ -414,8 +418,8 @@ static const rts_load loads[] = {
          "Reads all files of /proc but kmsg, kcore and those of bus/pci, up to 256 KiB of each, "
          "again and again; a file that would block is passed over. Counted are files."),
      .needs = RTS_CAP_FILES,
-     .component =
-         {{.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc}}},
+     .component = RTS_PARTS(
+         {.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc})},
 };
 
 RTS_LOADS(loads);

@@ -236,7 +236,7 @@ typedef struct text_params {
 } text_params;
 
 #define TEXT(name, help)                                                                           \
-    {name, RTS_T_TEXT, offsetof(text_params, text),          NULL,         NULL,                   \
+    {name, RTS_T_TEXT, offsetof(text_params, text),          NULL,                                 \
      0,    0,          sizeof(((text_params *)0)->text) - 1, RTS_SAY(help)}
 
 static const rts_param command_param[] = {
@@ -439,8 +439,8 @@ static void run_x11(rts_worker *w)
 /* ---- the table --------------------------------------------------------------------------- */
 
 #define PROGRAM(n, t, r)                                                                           \
-    .component = {                                                                                 \
-        {.name = n, .title = t, .unit = "CPU ms", .per_unit = 1e6, .program = true, .run = r}}
+    .component = RTS_PARTS(                                                                        \
+        {.name = n, .title = t, .unit = "CPU ms", .per_unit = 1e6, .program = true, .run = r})
 
 static const rts_load loads[] = {
     {.id = "x11",

@@ -376,7 +376,7 @@ static const rts_param all_param[] = {
 #define UDP .name = "udp", .title = "UDP on loopback", .unit = "datagrams", .run = run_udp
 #define FILES .name = "files", .title = "many small files", .unit = "files", .run = run_files
 
-#define PART(part) .component = {{part}}
+#define PART(part) .component = RTS_PARTS({part})
 #define SOURCE "rtstone, after the calls of Dankwardt, part 2"
 
 static const rts_load loads[] = {
@@ -391,16 +391,11 @@ static const rts_load loads[] = {
      .params = all_param,
      .needs = RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_NETWORK,
      .prepare = prepare_all,
-     .component = {{UNMAP, .workers = "unmap"},
-                   {EXIT, .workers = "exit"},
-                   {PROC, .workers = "proc"},
-                   {SMAPS_PART, .workers = "smaps"},
-                   {RANDOM, .workers = "urandom"},
-                   {FORK, .workers = "fork"},
-                   {TRUNCATE, .workers = "truncate"},
-                   {TCP, .workers = "tcp"},
-                   {UDP, .workers = "udp"},
-                   {FILES, .workers = "files"}}},
+     .component = RTS_PARTS({UNMAP, .workers = "unmap"}, {EXIT, .workers = "exit"},
+                            {PROC, .workers = "proc"}, {SMAPS_PART, .workers = "smaps"},
+                            {RANDOM, .workers = "urandom"}, {FORK, .workers = "fork"},
+                            {TRUNCATE, .workers = "truncate"}, {TCP, .workers = "tcp"},
+                            {UDP, .workers = "udp"}, {FILES, .workers = "files"})},
     {.id = "unmap",
      .title = RTS_SAY("A large region is mapped, filled with pages and unmapped"),
      .source = RTS_SAY(SOURCE),

@@ -31,7 +31,8 @@ static const rts_load loads[] = {
          "wait for the end of the call, whose length the model says. Counted are calls."),
      .params = driver_param,
      .place = RTS_PLACE_MEASURED,
-     .component = {{.name = "device", .title = "driver calls", .unit = "calls", .run = call}}},
+     .component =
+         RTS_PARTS({.name = "device", .title = "driver calls", .unit = "calls", .run = call})},
 };
 
 RTS_LOADS(loads);

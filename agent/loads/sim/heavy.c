@@ -33,10 +33,11 @@ static const rts_load loads[] = {
      .params = no_param,
      .place = RTS_PLACE_MEASURED,
      .prepare = prepare,
-     .component = {{.name = "modelled",
+     .component =
+         RTS_PARTS({.name = "modelled",
                     .title = "operations that cost what the model says of them under this load",
                     .unit = "operations",
-                    .run = change_costs}}},
+                    .run = change_costs})},
 };
 
 RTS_LOADS(loads);

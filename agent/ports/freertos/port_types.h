@@ -31,7 +31,8 @@
 #define RTS_NEVER                                                                                  \
     (RTS_CAP_PROCESS | RTS_CAP_CPU_TIME | RTS_CAP_SMP | RTS_CAP_SIGNALS | RTS_CAP_FILES |          \
      RTS_CAP_NETWORK | RTS_CAP_DEADLINE | RTS_CAP_POSIX | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |       \
-     RTS_CAP_SPIN)
+     RTS_CAP_SPIN | RTS_CAP_SEM_NAMED | RTS_CAP_SEM_PSHARED | RTS_CAP_CLOCK_LIBRARY |              \
+     RTS_CAP_CLOCK_SYSCALL | RTS_CAP_LOCK_PROTECT | RTS_CAP_COLD)
 
 #if !configUSE_TIME_SLICING
 #define RTS_OTHER_YIELDS 1
@@ -75,6 +76,7 @@ typedef struct rts_task {
 #define RTS_CHILD_KINDS "thread|static"
 #define RTS_VICTIM_KINDS RTS_CHILD_KINDS
 enum { RTS_CHILD_THREAD, RTS_CHILD_STATIC };
+#define RTS_EACH_CHILD(X) X(RTS_CHILD_THREAD) X(RTS_CHILD_STATIC)
 
 typedef struct rts_child {
     TaskHandle_t handle;

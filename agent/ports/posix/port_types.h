@@ -98,6 +98,8 @@ enum {
     RTS_CHILD_SPAWN,
     RTS_CHILD_VFORK,
 };
+#define RTS_EACH_CHILD(X)                                                                          \
+    X(RTS_CHILD_THREAD) X(RTS_CHILD_CLONE) X(RTS_CHILD_FORK) X(RTS_CHILD_SPAWN) X(RTS_CHILD_VFORK)
 
 typedef struct rts_child {
     int prio;

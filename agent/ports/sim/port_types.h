@@ -76,6 +76,7 @@ typedef struct rts_task {
 
 #define RTS_CHILD_KINDS "thread|process"
 #define RTS_VICTIM_KINDS RTS_CHILD_KINDS
+#define RTS_EACH_CHILD(X) X(0) X(1)
 
 typedef struct rts_child {
     sim_task *task;

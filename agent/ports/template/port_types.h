@@ -101,6 +101,7 @@ typedef struct rts_timer {
 
 #define RTS_CHILD_KINDS "thread"
 #define RTS_VICTIM_KINDS "thread"
+#define RTS_EACH_CHILD(X) X(0)
 typedef struct rts_child {
     int unused;
 } rts_child;

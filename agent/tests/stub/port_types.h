@@ -59,6 +59,7 @@ typedef struct rts_task {
 
 #define RTS_CHILD_KINDS "thread"
 #define RTS_VICTIM_KINDS "thread"
+#define RTS_EACH_CHILD(X) X(0)
 
 typedef struct rts_child {
     int state; /* prepared, alive, killed, gone: misuse aborts */
