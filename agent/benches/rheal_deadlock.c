@@ -208,7 +208,7 @@ static int rtems_stamps(blockade *b, uint64_t n)
 
 static rts_tick rtems_pass(blockade *b, bool with)
 {
-    let_both_go(b, with ? rtems_h_with : rtems_h_without, rtems_m, (uint64_t)b->f.p->loops);
+    let_both_go(b, with ? rtems_h_with : rtems_h_without, rtems_m, b->f.loops);
     uint64_t i = b->n;
     rts_tick start = rts_now();
     for (; with && i; i--) {
@@ -357,7 +357,7 @@ static int kar_once(void *state, double *ticks)
 {
     blockade *b = state;
     rts_tick start = rts_now(), limit = rheal_time_limit(b->f.c);
-    uint64_t loops = (uint64_t)b->f.p->loops, n = 0;
+    uint64_t loops = b->f.loops, n = 0;
     double with = 0, without = 0;
     if (kar_check(b))
         return -1;
@@ -411,6 +411,7 @@ static int measure_blockade(blockade *b)
         b->f.c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
     else
         rheal_sleeper_tell(b->f.c, &b->h);
+    b->f.in_pieces = kar;
     if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b)) : rtems_stamps(b, 1))
         return -1;
     b->found_free = 0;

@@ -141,7 +141,7 @@ static void ts_yielding(pair *t)
 int rheal_switch_once(void *state, double *ticks)
 {
     pair *t = state;
-    uint64_t n = (uint64_t)t->f.p->loops;
+    uint64_t n = t->f.loops;
     rheal_rest(&t->f);
     double dir = RHEAL_SINGLE_MEAN(, rts_yield(), );
     begin_round(t, ts_yielding, n);
@@ -245,7 +245,7 @@ static void ss_without(pair *t)
  */
 static rts_tick ss_pass(pair *t, bool with)
 {
-    uint64_t n = (uint64_t)t->f.p->loops;
+    uint64_t n = t->f.loops;
     rheal_rest(&t->f);
     begin_round(t, with ? ss_with : ss_without, n + 2);
     shuffle(t, 1, with);
@@ -261,7 +261,7 @@ static rts_tick ss_pass(pair *t, bool with)
 static int ss_once(void *state, double *ticks)
 {
     pair *t = state;
-    uint64_t n = (uint64_t)t->f.p->loops;
+    uint64_t n = t->f.loops;
     rts_tick without = ss_pass(t, false);
     rts_tick with = ss_pass(t, true);
     *ticks = rheal_with_less_without(&t->f, (double)with, (double)without, 2 * n);

@@ -49,8 +49,11 @@ static int il_round(void *state)
 static int il_once(void *state, double *ticks)
 {
     interrupts *i = state;
-    uint64_t n = (uint64_t)i->f.p->loops, before = i->served;
+    uint64_t n = i->f.loops, before;
     rts_tick sum = 0, end;
+    if (!i->f.parts) /* the first that is kept */
+        i->served = 0;
+    before = i->served;
     rheal_rest(&i->f);
     for (uint64_t k = n; k; k--)
         sum += request(i, &end);

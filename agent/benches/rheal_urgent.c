@@ -109,7 +109,7 @@ INLINE void wait_for_each(duo *d, void (*wait)(duo *d))
 /* L: makes (T_run - T_loop) / (N - 1) by H's stamps. */
 INLINE int call_each(duo *d, void (*call)(duo *d), void (*h_job)(duo *d), double *each)
 {
-    uint64_t n = (uint64_t)d->f.p->loops;
+    uint64_t n = d->f.loops;
     rheal_rest(&d->f);
     let_go(d, h_job, n);
     for (uint64_t i = n; i; i--) {
@@ -272,6 +272,7 @@ static int im_once(void *state, double *ticks)
 {
     duo *d = state;
     double ts, each, recv = RHEAL_SINGLE_MEAN(im_send(d), im_receive(d), );
+    ((rheal_frame *)d->beside)->loops = d->f.loops;
     if (rheal_switch_once(d->beside, &ts) || call_each(d, im_send, im_receiving, &each))
         return -1;
     *ticks = each - recv;
@@ -340,7 +341,7 @@ static int dt_round(void *state)
 static int dt_once(void *state, double *ticks)
 {
     duo *d = state;
-    uint64_t n = (uint64_t)d->f.p->loops;
+    uint64_t n = d->f.loops;
     rheal_rest(&d->f);
     let_go(d, dt_answering, n);
     rts_tick start = rts_now();

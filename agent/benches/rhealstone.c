@@ -31,6 +31,7 @@ static int open_frame(rheal_frame *f, rts_case *c)
     f->c = c;
     f->p = rts_params(c);
     f->scale = 1;
+    f->loops = (uint64_t)f->p->loops;
     f->opened = f->fresh = rts_now();
     if (f->p->form == RHEAL_CLASSIC)
         return open_classic(f);
@@ -65,6 +66,7 @@ void rheal_rest_if_due(rheal_frame *f)
 int rheal_check_pass(rheal_frame *f, rts_tick pass)
 {
     rts_case *c = f->c;
+    f->pass = pass;
     if (!c->busy_ns || pass < rts_ns_to_ticks(2 * c->busy_ns, rts_the_clock.hz))
         return 0;
     return rts_failed(c,
@@ -130,10 +132,40 @@ static int not_determined(rts_case *c, double ticks)
                            rts_clock_ns(ticks));
 }
 
+#define TRIAL 64 /* loops */
+
+/*
+ * N is what the publication's ports take, and more than a slow system's brake lets pass without a
+ * rest: a short measurement, which is not kept, tells how many fit.
+ */
+static int fit_loops(rheal_frame *f, rheal_once *once)
+{
+    rts_case *c = f->c;
+    uint64_t wanted = f->loops;
+    double ticks;
+    if (!c->busy_ns || f->in_pieces || wanted <= TRIAL)
+        return 0;
+    f->loops = TRIAL;
+    if (once(f, &ticks))
+        return -1;
+    f->parts = 0;
+    double allowed = (double)rts_ns_to_ticks(c->busy_ns, rts_the_clock.hz);
+    double fit = f->pass ? allowed / (double)f->pass * TRIAL : (double)wanted;
+    if (fit >= (double)wanted) {
+        f->loops = wanted;
+        return 0;
+    }
+    f->loops = fit > TRIAL ? (uint64_t)fit : TRIAL;
+    rts_figure_add(c, "N, as many as fit between two rests", (double)f->loops, "loops");
+    return 0;
+}
+
 static int measure_classic(rheal_frame *f, rheal_once *once)
 {
     rts_case *c = f->c;
     double ticks = 0, n = 0;
+    if (fit_loops(f, once))
+        return -1;
     rts_rec_start(c->rec, 0);
     while (c->rec->running) {
         if (once(f, &ticks))

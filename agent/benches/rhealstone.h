@@ -39,7 +39,9 @@ typedef struct rheal_frame {
     rts_case *c;
     const rheal_params *p;
     uint64_t scale; /* of the series, to a tick */
-    rts_tick opened, fresh;
+    uint64_t loops; /* N of the classic form, as many of it as fit */
+    bool in_pieces; /* the classic form has the brake in mind itself */
+    rts_tick opened, fresh, pass;
     unsigned parts;
     rheal_part part[RHEAL_PARTS]; /* of classic measurements, by name; summed over all of them */
 } rheal_frame;
@@ -70,7 +72,7 @@ void rheal_time_figure(rts_case *c, const char *name, double ticks);
 void rheal_rest(rheal_frame *f);
 void rheal_rest_if_due(rheal_frame *f);
 
-/* A pass that the brake has stopped is worth nothing. */
+/* A pass that the brake has stopped is worth nothing; how long it was tells what N fits. */
 int rheal_check_pass(rheal_frame *f, rts_tick pass);
 
 /* How long the case may take, in ticks of its clock. */

@@ -215,9 +215,10 @@ static void tell_lacks(rts_case *c)
     for (unsigned k = 0; k < rts_long_calls.n; k++) {
         int err = lacks(k);
         if (err && !told)
-            rts_table(c, "left out", "what\twhy");
+            rts_table(c, "left out", "series\twhat\twhy");
         if (err)
-            rts_row(c, "%s\t%s", rts_long_calls.kind[k].what, rts_port_strerror(err));
+            rts_row(c, "%s\t%s\t%s", rts_long_calls.kind[k].name, rts_long_calls.kind[k].what,
+                    rts_port_strerror(err));
         told = told || err;
     }
 }

@@ -441,12 +441,25 @@ static const mark *window_start(rts_ns now)
     return m;
 }
 
-/* True if any component has missed a period between the two. */
-static bool late(const mark *since, const mark *now)
+static double achieved(const rts_component *k, const sum *from, const sum *to, double window_s)
 {
-    for (unsigned i = 0; i < RTS_COMPONENTS; i++)
-        if (now->component[i].missed != since->component[i].missed)
+    return (double)(to->done - from->done) / (k->per_unit > 0 ? k->per_unit : 1) / window_s;
+}
+
+/*
+ * True if any component has missed a period between the two, or a tenth of its rate: cases one
+ * after the other that each leave it a little less would end with one under half a load.
+ */
+static bool is_starved(const rts_running *l, const mark *since, const mark *now)
+{
+    double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
+    const sum *from = since->component, *to = now->component;
+    for (const rts_component *k = l->load->component; k->name; k++, from++, to++) {
+        if (to->missed != from->missed)
             return true;
+        if (workers_of(l, k) && achieved(k, from, to, window_s) < 0.9 * k->rate)
+            return true;
+    }
     return false;
 }
 
@@ -472,11 +485,10 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k, c
     const sum *from = &since->component[k - l->load->component];
     const sum *to = &now->component[k - l->load->component];
     double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
-    double per_unit = k->per_unit > 0 ? k->per_unit : 1;
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "component", k->name);
     put_rate(w, k);
-    rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit / window_s);
+    rts_wire_real(w, "achieved", achieved(k, from, to, window_s));
     rts_wire_real(w, "window_s", window_s);
     put_alive(w, l, k);
     if (to->cpu_ns < 0 || from->cpu_ns < 0)
@@ -505,7 +517,7 @@ void rts_load_put(rts_wire *w)
     }
     read_sums(&now);
     const mark *since = window_start(now.at);
-    starved = late(since, &now);
+    starved = is_starved(l, since, &now);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)
         if (workers_of(l, k))

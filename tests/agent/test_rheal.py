@@ -51,12 +51,14 @@ def test_a_sample_of_the_classic_form_is_one_measurement() -> None:
     assert result(f"{command} samples=2", agent=STUB)["n"] == 2
 
 
-def test_a_pass_that_the_brake_would_stop_is_not_told() -> None:
+def test_a_pass_has_as_many_loops_as_fit_between_two_rests() -> None:
     # The stub's brake allows 500 ms at a time; a request takes 1020 ns between its stamps.
-    assert result("rheal.il form=classic loops=980000", agent=STUB)["n"] == 1
-    _, end = case("rheal.il form=classic loops=981000", agent=STUB)
-    assert end["status"] == "failed"
-    assert "use fewer loops" in end["reason"]
+    name = "N, as many as fit between two rests"
+    whole = result("rheal.il form=classic loops=490000", agent=STUB)
+    assert name not in figures(whole)
+    less = result("rheal.il form=classic loops=10000000", agent=STUB)
+    assert figures(less)[name] == pytest.approx(490196, abs=1)
+    assert less["min"] == whole["min"]
 
 
 def test_the_form_of_interrupt_is_told() -> None:

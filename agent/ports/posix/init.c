@@ -87,7 +87,8 @@ static const struct {
     {"tmpfs", "/tmp", "mode=1777", false},
     {"tmpfs", "/dev/shm", "mode=1777", false},
     {"mqueue", "/dev/mqueue", NULL, true},
-    {"debugfs", "/sys/kernel/debug", NULL, true}, /* tells the preemption model */
+    {"devpts", "/dev/pts", "ptmxmode=0666", true}, /* dk.schedlat opens /dev/ptmx */
+    {"debugfs", "/sys/kernel/debug", NULL, true},  /* tells the preemption model */
     {"tracefs", "/sys/kernel/tracing", NULL, true},
 };
 
