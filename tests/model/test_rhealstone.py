@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rtstone.errors import UsageError
-from rtstone.model import derived
+from rtstone.model import derived, rhealstone
 from rtstone.model.benches import Catalogue
 from rtstone.model.derived import DERIVED
 from rtstone.model.documents import Result
@@ -39,7 +39,9 @@ def components(**members: Any) -> list[Result]:
 
 def made(plan: Plan, number: str, measured: list[Result], **weights: int) -> list[Result]:
     case = Case(9, f"rheal.{number}", {f"weight_{k}": v for k, v in weights.items()})
-    return derived.results(msgspec.structs.replace(plan, derived=[case]), measured)
+    tables = {one.bench.id: one.bench for one in rhealstone.NUMBERS}
+    whole = msgspec.structs.replace(plan, derived=[case], benches={**plan.benches, **tables})
+    return derived.results(whole, measured)
 
 
 def value(result: Result, name: str) -> tuple[Any, str]:
@@ -213,3 +215,10 @@ def test_weights_are_parameters_of_the_number() -> None:
 def test_a_wrong_weight_is_refused(params: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         expand([Wanted("rheal.mean_rate", params)], Asked(), offered())
+
+
+def test_a_reason_of_several_components_is_told_once(plan: Plan) -> None:
+    lost = [component(name, status="unsupported", reason="no load", n=0) for name in ("il", "ts")]
+    rest = [r for r in components() if r.bench not in {"rheal.il", "rheal.ts"}]
+    (found,) = made(plan, "sum_time", [*lost, *rest])
+    assert found.reason == "n.e.: interrupt latency, task switch, no load"
