@@ -446,18 +446,33 @@ static double achieved(const rts_component *k, const sum *from, const sum *to, d
     return (double)(to->done - from->done) / (k->per_unit > 0 ? k->per_unit : 1) / window_s;
 }
 
+/* The latest mark that lies half a window before, or else the first. */
+static const mark *half_a_window_ago(rts_ns now)
+{
+    unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
+    const mark *m = &marks[(n_marks - n) % RTS_MARKS];
+    for (unsigned i = n_marks - n; i < n_marks; i++)
+        if (marks[i % RTS_MARKS].at.ns + WINDOW_NS / 2 <= now.ns)
+            m = &marks[i % RTS_MARKS];
+    return m;
+}
+
 /*
- * True if any component has missed a period between the two, or a tenth of its rate: cases one
- * after the other that each leave it a little less would end with one under half a load.
+ * True if any component has missed a period between the two, or a tenth of its rate, or has done
+ * nothing for half a window: cases one after the other that each leave it a little less would end
+ * with one under half a load, or none.
  */
 static bool is_starved(const rts_running *l, const mark *since, const mark *now)
 {
     double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
-    const sum *from = since->component, *to = now->component;
-    for (const rts_component *k = l->load->component; k->name; k++, from++, to++) {
+    const mark *lately = half_a_window_ago(now->at);
+    bool long_enough = lately->at.ns + WINDOW_NS / 2 <= now->at.ns;
+    const sum *from = since->component, *to = now->component, *late = lately->component;
+    for (const rts_component *k = l->load->component; k->name; k++, from++, to++, late++) {
         if (to->missed != from->missed)
             return true;
-        if (workers_of(l, k) && achieved(k, from, to, window_s) < 0.9 * k->rate)
+        if (workers_of(l, k) && (achieved(k, from, to, window_s) < 0.9 * k->rate ||
+                                 (long_enough && to->done == late->done)))
             return true;
     }
     return false;

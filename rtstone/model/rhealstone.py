@@ -201,6 +201,15 @@ def _lack(result: Result | None) -> str | None:
     return None if result.mean > 0 else "its mean is not above 0"
 
 
+def _lacking(lacks: Mapping[str, str | None]) -> str:
+    """What there is not, once for each reason."""
+    reasons = dict.fromkeys(why for why in lacks.values() if why)
+    return "; ".join(
+        f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
+        for why in reasons
+    )
+
+
 def _table(lacks: dict[str, str | None], of: _Set, unit: Unit) -> Facts:
     rows = []
     for name, title in COMPONENTS.items():
@@ -237,7 +246,7 @@ def _combined(number: Number, blank: Result, of: _Set) -> Result:
         figures=figures | {"components": count},
         flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
     )
-    lacking = "; ".join(f"n.e.: {COMPONENTS[name]}, {why}" for name, why in lacks.items() if why)
+    lacking = _lacking(lacks)
     if lacking or number is NUMBERS[0]:
         result = structs.replace(result, tables=[_table(lacks, of, unit)], reason=lacking or None)
     # What the system cannot have leaves a number that is good as far as it goes; a loss does not.

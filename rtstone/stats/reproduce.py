@@ -363,9 +363,19 @@ def _measures(show: layout.Statistic | Show) -> bool:
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
     """A system has other series of a bench than another; or the case was not run at all."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
+    if why := _left_out(wanted.series, others):
+        return "unsupported", why
     if found := dict.fromkeys(result.series for result in others):
         return "unsupported", f"its {wanted.bench} has {', '.join(found)} and no other series"
     return "not run", _not_run(wanted, today)
+
+
+def _left_out(series: str | None, others: Sequence[Result]) -> str | None:
+    """Why a bench says that it left a series out."""
+    tables = (t for result in others for t in result.tables if t.title == "left out")
+    rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
+    row = next((row for row in rows if row.get("series") == series), None)
+    return f"{row['what']}: {row['why']}" if row else None
 
 
 def _not_run(wanted: Here, today: _Today) -> str:

@@ -214,12 +214,12 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     assert told["visits per process and run, most"] == 53
     assert end["evidence"]["tasks"] == processes
     # a hop is a pass less the overhead, by the processes; the lowest mean of three is reported
-    hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e6 for r in runs]
+    hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e9 for r in runs]
     assert all(r["batch"] == processes for r in runs)
-    assert told["lowest of 3"] == pytest.approx(min(hops), abs=0.002)
-    assert told["highest of 3"] == pytest.approx(max(hops), abs=0.002)
+    assert told["lowest of 3"] == pytest.approx(min(hops), abs=2)
+    assert told["highest of 3"] == pytest.approx(max(hops), abs=2)
     assert told["lowest: hop as timed"] - told["lowest: pipe and summing"] == pytest.approx(
-        told["lowest of 3"], abs=0.002
+        told["lowest of 3"], abs=2
     )
 
 

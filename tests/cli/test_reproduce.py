@@ -31,9 +31,7 @@ def test_targets_and_stored_runs_stand_side_by_side(cli: Cli, tmp_path: Path) ->
     page = tmp_path / "page.md"
     done = cli("reproduce", "golatowski", "last", "--target", "sim:rmos3-pc1", "--target",
                "sim:lynx-486", "--time", "0.2", "-o", page)  # fmt: skip
-    # a system of 33 MHz cannot carry heavy/reduced beside a case: laid out, and said
     assert done.status == 0, done.err
-    assert "heavy/reduced: " in done.says
     for text in (done.out, page.read_text()):
         for label in ("sim:sorix", "sim:rmos3-pc1", "sim:lynx-486"):
             assert f"{label}, sampled" in text

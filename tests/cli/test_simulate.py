@@ -28,8 +28,10 @@ def measured(tmp_path: Path) -> Path:
                    "first miss at": Figure(value=91.5, unit="%"),
                    "raw speed": Figure(value=3200.0, unit="KWIPS")}),
     ]  # fmt: skip
-    run = Run(run_id="r1", created="2026-11-21T03:15:00+00:00", status="complete", target=Target(name="local"),
-              results=results)  # fmt: skip
+    run = Run(
+        run_id="r1", created="2026-11-21T03:15:00+00:00", status="complete",
+        target=Target(name="local"), results=results,
+    )  # fmt: skip
     path = tmp_path / "run"
     path.mkdir()
     (path / RUN).write_bytes(msgspec.json.encode(run))

@@ -215,3 +215,10 @@ def test_weights_are_parameters_of_the_number() -> None:
 def test_a_wrong_weight_is_refused(params: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         expand([Wanted("rheal.mean_rate", params)], Asked(), offered())
+
+
+def test_a_reason_of_several_components_is_told_once(plan: Plan) -> None:
+    lost = [component(name, status="unsupported", reason="no load", n=0) for name in ("il", "ts")]
+    rest = [r for r in components() if r.bench not in {"rheal.il", "rheal.ts"}]
+    (found,) = made(plan, "sum_time", [*lost, *rest])
+    assert found.reason == "n.e.: interrupt latency, task switch, no load"

@@ -21,6 +21,7 @@ from rtstone.published import Printed, layout
 from rtstone.published.layout import Here
 from rtstone.stats.reproduce import reproduce
 from rtstone.targets import find
+from rtstone.wire.records import Facts
 from tests.conftest import Cli
 
 SOURCES = layout.names()
@@ -371,6 +372,15 @@ def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) 
     assert heap and (heap.status, heap.reason) == (
         "unsupported", "its dk.schedlat has read, scan and no other series",
     )  # fmt: skip
+
+
+def test_a_series_that_a_bench_left_out_has_its_reason(some: Run) -> None:
+    told = Facts("left out", ["series", "what", "why"], [["open", "calls of open", "No such file"]])
+    results = [_result(bench="dk.schedlat", params={}, series="read", tables=[told])]
+    document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
+    table = next(t for t in document.tables if t.id == "part 2 prose")
+    found = {item.label: item.cells[-1].here for item in table.items}["open, close"]
+    assert found and (found.status, found.reason) == ("unsupported", "calls of open: No such file")
 
 
 def test_a_load_whose_name_begins_alike_is_another(some: Run) -> None:
