@@ -430,7 +430,7 @@ static int run_srsr(rts_case *c)
         rts_channel_destroy(s->back, s->kind);
     if (s->own)
         return rts_unsupported(c, "a task that sends and then receives takes its own message back: "
-                                  "this mechanism does not hand it to the task that waits");
+                                  "it is not handed to the task that waits");
     add_computed(s);
     return conclude(s, err ? err : last);
 }

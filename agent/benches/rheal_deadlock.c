@@ -145,9 +145,8 @@ static int check_inversion(blockade *b)
         return 0;
     rts_tick us = b->waited * 1000000 / rts_the_clock.hz;
     return rts_unsupported(b->f.c,
-                           "n.e.: M ran while H waited for L's lock, until M let go of the CPU "
-                           "(H waited %llu us; limit=%lld us): nothing breaks the deadlock. "
-                           "sync.test3 has the inversion",
+                           "n.e.: M ran while H waited %llu us for L's lock (limit=%lld us): "
+                           "nothing breaks the deadlock; sync.test3 has the inversion",
                            (unsigned long long)us, (long long)(b->p->limit / 1000));
 }
 

@@ -217,8 +217,7 @@ static int set_param(const rts_args *a, const char *name, const char *value)
     const rts_param *p = find_param(a, name, &where);
     if (!p && a->common == rts_common_params && !strcmp(name, "cache")) {
         rts_print(a->reason, RTS_REASON,
-                  "bench %s has no parameter 'cache': its samples are more than calls of one task "
-                  "that is alone between them",
+                  "bench %s has no parameter 'cache': its samples are more than calls of one task",
                   a->id);
         return -1;
     }

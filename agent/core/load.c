@@ -428,33 +428,22 @@ void rts_load_case_starts(void)
     case_start = rts_time_ns(); /* not before the mark */
 }
 
-/* The latest mark that lies before the case and a window before its end, or else the first. */
-static const mark *window_start(rts_ns now)
+/* The latest mark that lies not behind `limit` and so many ns before now, or else the first. */
+static const mark *mark_before(rts_ns now, uint64_t ns, rts_ns limit)
 {
     unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
     const mark *m = &marks[(n_marks - n) % RTS_MARKS];
     for (unsigned i = n_marks - n; i < n_marks; i++) {
         const mark *next = &marks[i % RTS_MARKS];
-        if (!rts_ns_less(case_start, next->at) && next->at.ns + WINDOW_NS <= now.ns)
+        if (!rts_ns_less(limit, next->at) && next->at.ns + ns <= now.ns)
             m = next;
     }
     return m;
 }
 
-static double achieved(const rts_component *k, const sum *from, const sum *to, double window_s)
+static uint32_t per_unit(const rts_component *k)
 {
-    return (double)(to->done - from->done) / (k->per_unit > 0 ? k->per_unit : 1) / window_s;
-}
-
-/* The latest mark that lies half a window before, or else the first. */
-static const mark *half_a_window_ago(rts_ns now)
-{
-    unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
-    const mark *m = &marks[(n_marks - n) % RTS_MARKS];
-    for (unsigned i = n_marks - n; i < n_marks; i++)
-        if (marks[i % RTS_MARKS].at.ns + WINDOW_NS / 2 <= now.ns)
-            m = &marks[i % RTS_MARKS];
-    return m;
+    return k->per_unit ? k->per_unit : 1;
 }
 
 /*
@@ -464,14 +453,15 @@ static const mark *half_a_window_ago(rts_ns now)
  */
 static bool is_starved(const rts_running *l, const mark *since, const mark *now)
 {
-    double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
-    const mark *lately = half_a_window_ago(now->at);
+    const uint64_t window_ms = rts_ns_between(since->at, now->at).ns / 1000000;
+    const mark *lately = mark_before(now->at, WINDOW_NS / 2, now->at);
     bool long_enough = lately->at.ns + WINDOW_NS / 2 <= now->at.ns;
     const sum *from = since->component, *to = now->component, *late = lately->component;
     for (const rts_component *k = l->load->component; k->name; k++, from++, to++, late++) {
+        uint64_t wanted = (uint64_t)k->rate * per_unit(k) * window_ms; /* in thousandths */
         if (to->missed != from->missed)
             return true;
-        if (workers_of(l, k) && (achieved(k, from, to, window_s) < 0.9 * k->rate ||
+        if (workers_of(l, k) && (10000 * (to->done - from->done) < 9 * wanted ||
                                  (long_enough && to->done == late->done)))
             return true;
     }
@@ -503,7 +493,7 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k, c
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "component", k->name);
     put_rate(w, k);
-    rts_wire_real(w, "achieved", achieved(k, from, to, window_s));
+    rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit(k) / window_s);
     rts_wire_real(w, "window_s", window_s);
     put_alive(w, l, k);
     if (to->cpu_ns < 0 || from->cpu_ns < 0)
@@ -531,7 +521,7 @@ void rts_load_put(rts_wire *w)
         return;
     }
     read_sums(&now);
-    const mark *since = window_start(now.at);
+    const mark *since = mark_before(now.at, WINDOW_NS, case_start);
     starved = is_starved(l, since, &now);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)
