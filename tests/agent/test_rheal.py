@@ -162,7 +162,7 @@ def test_an_inversion_ends_and_is_told_as_not_determined(form: str, variant: str
     assert end["reason"].startswith("n.e.: M ran while H waited")
     assert "limit=20000 us" in end["reason"]
     # It was M that H waited for, all the time that M was allowed to take.
-    assert int(end["reason"].split("(H waited ")[1].split()[0]) >= 20_000
+    assert int(end["reason"].split("H waited ")[1].split()[0]) >= 20_000
 
 
 @realtime
