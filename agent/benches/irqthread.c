@@ -50,13 +50,8 @@ static void server(void *arg)
 
 static rts_tick carry_out(uint64_t additions)
 {
-    uint64_t sum = 0;
     rts_tick start = rts_now();
-    for (uint64_t i = 0; i < additions; i++) {
-        sum += i;
-        __asm__ volatile("" : "+r"(sum));
-    }
-    rts_worked(RTS_WORK_ADD, additions);
+    rts_additions(additions);
     return rts_now() - start;
 }
 

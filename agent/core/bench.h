@@ -311,6 +311,18 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
 /* Ends the timed section that rts_rec_start() began. */
 void rts_end(rts_case *c, rts_rec *r);
 
+/* A fixed piece of work: n integer additions, of which each sum is formed. */
+RTS_SHARED void rts_additions(uint64_t n);
+RTS_SHARED void rts_additions(uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        sum += i;
+        __asm__ volatile("" : "+r"(sum));
+    }
+    rts_worked(RTS_WORK_ADD, n);
+}
+
 /* Sets of CPUs. */
 bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu);
 void rts_cpuset_add(rts_cpuset *set, unsigned cpu);

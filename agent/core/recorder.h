@@ -5,7 +5,7 @@
  * came before: nothing is gathered to be sorted in later, and nothing is moved about at once.  For
  * what looks at samples between two readings of the clock, the recorder's longest step counts, not
  * its mean.  Where a block, a batch or a window ends, and where limits are due to be looked at,
- * rts_rec_turn() adds up the few sums since the last turn.
+ * turn() adds up the few sums since the last one.
  *
  * Trace and blocks: when there is no more room for windows (or block maxima), two become one of
  * twice the width.  The pair is merged when its second place is needed for a new one, so that each
@@ -114,7 +114,7 @@ typedef struct rts_rec {
     uint64_t worst_floor; /* a sample of at least this size belongs to the worst */
     volatile bool running;
 
-    /* from here on only rts_rec_turn() and readers */
+    /* from here on only turn() and readers */
     rts_rec_setup setup;
     uint64_t start;      /* clock value at the start of the section */
     uint64_t warm;       /* warm-up samples still to discard */

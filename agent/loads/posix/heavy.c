@@ -417,7 +417,7 @@ static const rts_load loads[] = {
                              .title = "file search",
                              .unit = "files",
                              .workers = "search",
-                             .run = run_search}, )},
+                             .run = run_search})},
 };
 
 RTS_LOADS(loads);
