@@ -10,7 +10,7 @@ TEST_ARGS ?=
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: run test bench lint format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run test bench lint lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
 	charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -41,24 +41,26 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates
 
-# Clang does not know every option of GCC that an image is built with.
+# clang-tidy looks at each file once, and not again while nothing in it has changed; lint-all at
+# each in every program it is part of.  Clang does not know every option of GCC.
+TIDY := $(BIN)/python agent/tidy.py
+
 lint: $(VENV)/dev.stamp build/agent/Makefile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
-	git ls-files 'agent/*.c' | grep -v -e /template/ -e /freertos/ -e /boards/ \
-	    | xargs -P 2 -n 4 $(BIN)/clang-tidy --quiet -p build/agent
+	$(TIDY) build/agent $$(git ls-files 'agent/*.c' | grep -v /template/)
 	if [ -e build/freertos-a64/compile_commands.json ]; then \
-	    $(BIN)/clang-tidy --quiet -p build/freertos-a64 --extra-arg=--target=aarch64-none-elf \
+	    $(TIDY) --flag=--target=aarch64-none-elf build/freertos-a64 \
 	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
-	    && mkdir -p build/freertos-m3/tidy \
-	    && sed 's/ -fno-move-loop-invariants//' build/freertos-m3/compile_commands.json \
-	        > build/freertos-m3/tidy/compile_commands.json \
-	    && $(BIN)/clang-tidy --quiet -p build/freertos-m3/tidy --extra-arg=--target=arm-none-eabi \
-	        agent/boards/mps2-an385/*.c; fi
+	    && $(TIDY) --flag=--target=arm-none-eabi --without=-fno-move-loop-invariants \
+	        build/freertos-m3 agent/boards/mps2-an385/*.c; fi
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
+
+lint-all: TIDY += --all
+lint-all: lint
 
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.report.benchpages docs/benches

@@ -388,7 +388,7 @@ static void test_batches_are_exact_at_every_length(void)
 static void test_batches_that_would_overflow_are_given_up(void)
 {
     rts_batch batch;
-    static uint64_t counted[RTS_HIST_BUCKETS];
+    static uint64_t counted[RTS_HIST_BUCKETS + 1];
     memset(counted, 0, sizeof counted);
     defaults();
     setup.samples = 0;
@@ -409,7 +409,7 @@ static void test_batches_that_would_overflow_are_given_up(void)
     rts_rec_finish(&r);
     CHECK(!rts_rec_batch(&r, 0, 0, NULL, &batch));
     CHECK_EQ(r.hist.n, 80 * 1000);
-    for (unsigned i = 0; i < RTS_HIST_BUCKETS; i++)
+    for (unsigned i = 0; i <= RTS_HIST_BUCKETS; i++)
         CHECK_EQ(r.hist.count[i], counted[i]);
 }
 #else
