@@ -94,10 +94,7 @@ def _head(runs: Sequence[Run], margin: float) -> str:
         f"{run.created}.",
     ]
     if counted(run) and len(runs) == 1:
-        told.append(
-            "It repeats exactly: a limit is what the run showed, and "
-            f"{margin:.0%} more."
-        )
+        told.append(f"It repeats exactly: a limit is what the run showed, and {margin:.0%} more.")
     elif len(runs) == 1:
         told.append(from_too_few(runs) or "")
     else:
