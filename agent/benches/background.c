@@ -327,7 +327,7 @@ static int run_half(rts_case *c)
     totals t = {0};
     if (p->policy == RR && check_rr(c, work_ns))
         return -1;
-    c->patience_ns = c->patience_ns > patience ? c->patience_ns : patience;
+    c->job.patience_ns = c->job.patience_ns > patience ? c->job.patience_ns : patience;
     crowd *g = gather(c, labourer, 1, p->policy == RR ? RTS_RR : RTS_OTHER);
     if (!g)
         return -1;

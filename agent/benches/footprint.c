@@ -5,9 +5,14 @@
 #include "bench.h"
 
 #ifdef RTS_FOOTPRINT
+static void put(void *to, const char *name, double bytes)
+{
+    rts_figure_add(to, name, bytes, "B");
+}
+
 static int run_footprint(rts_case *c)
 {
-    rts_port_footprint(c);
+    rts_port_footprint(put, c);
     return c->status == RTS_S_OK && !c->figures ? rts_failed(c, "nothing of it is known") : 0;
 }
 #define RUN run_footprint

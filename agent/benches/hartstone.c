@@ -496,7 +496,7 @@ static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
     rts_tick limit = rts_ns_to_ticks(wanted.ns, rts_the_clock.hz);
     rts_tick busy = rts_ns_to_ticks(c->busy_ns, rts_the_clock.hz), ran = 0, fresh = 0;
     rts_tell(c, 0, "measuring the raw speed");
-    while (passes && ran < limit && !c->stop_asked) {
+    while (passes && ran < limit && !c->job.stop_asked) {
         rts_tick took = time_piece(passes, rec);
         if (!took)
             return 0;
@@ -676,7 +676,7 @@ static bool goes_on(const experiment *x, outcome *o)
     const rts_case *c = x->c;
     unsigned tests = o->final.test;
     rts_ns limit = rts_ns_of((uint64_t)c->common.time_ns);
-    if (c->stop_asked ||
+    if (c->job.stop_asked ||
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
     if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
@@ -717,11 +717,11 @@ static int run_tests(experiment *x, outcome *o)
     for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
         unsigned test = o->final.test + 1;
         if (make_tasks(x) || run_tasks(x))
-            return c->stop_asked ? 0 : -1;
+            return c->job.stop_asked ? 0 : -1;
         if (x->refused && test == 1)
             return rts_unsupported(c, "the system refused its first set of tasks: %s%s",
                                    rts_port_strerror(x->refused),
-                                   x->p->policy == POLICY_EDF && c->cpu >= 0 ? BOUND : "");
+                                   x->p->policy == POLICY_EDF && c->job.cpu >= 0 ? BOUND : "");
         if (x->refused)
             return 0;
         if (add_up(x, test, &o->bad))
@@ -862,7 +862,7 @@ static experiment *open_experiment(rts_case *c)
         x->series++;
     x->number = c->bench->id[strlen("hart.PH.")] - '0';
     x->begin = rts_time_ns();
-    c->patience_ns = (uint64_t)(3 * (x->p->duration + x->p->start) + 30 * SECOND_NS);
+    c->job.patience_ns = (uint64_t)(3 * (x->p->duration + x->p->start) + 30 * SECOND_NS);
     x->done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (check(c, x) || !x->done || find_speed(x))
         return NULL;

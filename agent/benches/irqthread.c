@@ -77,7 +77,7 @@ static int calibrate(rivalry *v)
 static rts_tick shortest_of(const rivalry *v, uint64_t n)
 {
     rts_tick shortest = UINT64_MAX;
-    for (uint64_t i = 0; i < n && !v->c->stop_asked; i++) {
+    for (uint64_t i = 0; i < n && !v->c->job.stop_asked; i++) {
         rts_tick took = carry_out(v->additions);
         shortest = took < shortest ? took : shortest;
         pause_after(v);

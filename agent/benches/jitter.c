@@ -74,8 +74,8 @@ static int run_jitter(rts_case *c)
     rts_timer timer;
     if (!rec || !k)
         return rts_unsupported(c, "no memory for the expirations");
-    if ((uint64_t)p->period * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->period * 3;
+    if ((uint64_t)p->period * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->period * 3;
     int err = rts_timer_start(&timer, (int)p->by, period);
     if (err)
         return rts_port_failed(c, "cannot start the timer", err);

@@ -54,7 +54,7 @@ static int take(phase *p, rts_arrival *a, size_t n)
         int err = rts_event_wait(&p->event, &stamp, &count);
         if (err)
             return rts_port_failed(p->c, "the source of interrupts ended", err);
-        if (p->c->stop_asked)
+        if (p->c->job.stop_asked)
             return -1;
         a[i] = rts_phase_number(&p->numbering, stamp, count);
     }
@@ -143,8 +143,8 @@ static phase *prepare(rts_case *c)
         return NULL;
     }
     uint64_t turn_ns = (uint64_t)SECOND_NS * (p->span + 2 * p->quiet) / (uint64_t)q->rate;
-    if (3 * turn_ns > c->patience_ns)
-        c->patience_ns = 3 * turn_ns;
+    if (3 * turn_ns > c->job.patience_ns)
+        c->job.patience_ns = 3 * turn_ns;
     if (rts_event_open(&p->event, (int)q->source, (uint64_t)q->rate, &p->source)) {
         rts_unsupported(c, "source %s: %s", p->source.name, p->source.why);
         return NULL;
@@ -176,7 +176,7 @@ static int run_phase(rts_case *c)
     rts_event_close(&p->event);
     rts_end(c, p->rec);
     report(c, p);
-    return c->stop_asked ? 0 : err;
+    return c->job.stop_asked ? 0 : err;
 }
 
 /* The bound of Dankwardt's masking time: its maximum is contained in the largest excess. */

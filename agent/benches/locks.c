@@ -290,7 +290,7 @@ static int other_cpu(const rts_case *c)
     rts_cpuset cpus;
     rts_port_cpus(&cpus);
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-        if ((int)cpu != c->cpu && rts_cpuset_has(&cpus, cpu))
+        if ((int)cpu != c->job.cpu && rts_cpuset_has(&cpus, cpu))
             return (int)cpu;
     return -1;
 }
@@ -315,14 +315,14 @@ static int run_contended(rts_case *c)
     RTS_SAMPLES(c) {
         rts_spin_lock(&t->lock);
         uint64_t round = ++t->asked;
-        while (t->answered != round && !c->stop_asked)
+        while (t->answered != round && !c->job.stop_asked)
             ;
         for (rts_tick since = rts_now(); rts_now() - since < spin;)
             ;
         early += t->had == round;
         rts_tick a = rts_now();
         rts_spin_unlock(&t->lock);
-        while (t->had != round && !c->stop_asked)
+        while (t->had != round && !c->job.stop_asked)
             ;
         if (t->end >= a) /* the CPUs' counters agree */
             rts_rec_add(c->rec, t->end - a, t->end);

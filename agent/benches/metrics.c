@@ -1,7 +1,7 @@
 /* posix.metrics: which groups of POSIX.1 metrics are measured, and by what (Gutsalov). */
 #include <string.h>
 
-#include "agent.h"
+#include "bench.h"
 
 /* The metric groups of ISO/IEC 9945-1:1996 as the source names them. */
 static const char *const groups[] = {

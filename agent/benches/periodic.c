@@ -117,11 +117,11 @@ static int run_deadline(rts_case *c, const periodic *t)
         return rts_unsupported(c, "policy=deadline with %llu ns in every %lld ns: %s%s",
                                (unsigned long long)runtime, (long long)p->period,
                                rts_port_strerror(err),
-                               c->cpu < 0 ? ""
-                                          : "; a task bound to one of several CPUs is not "
-                                            "taken: use config=2cpu");
-    c->evidence.sched = "deadline";
-    c->evidence.prio = -1;
+                               c->job.cpu < 0 ? ""
+                                              : "; a task bound to one of several CPUs is not "
+                                                "taken: use config=2cpu");
+    c->job.evidence.sched = "deadline";
+    c->job.evidence.prio = -1;
     uint64_t beyond = deadline_task(t, runtime);
     rts_end(c, t->rec);
     rts_count_add(c, "runtime used up", beyond, "jobs");
@@ -138,8 +138,8 @@ static int run_periodic(rts_case *c)
     int n = open_series(c, task);
     if (n < 0)
         return -1;
-    if ((uint64_t)p->period * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->period * 3;
+    if ((uint64_t)p->period * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->period * 3;
     int64_t distance = p->distance ? p->distance : p->period / n;
     rts_tick first = first_release(p, n);
     for (int i = 0; i < n; i++)

@@ -366,7 +366,7 @@ static int kar_once(void *state, double *ticks)
         if (kar_pass(b, NOTHING, more, &without) || kar_pass(b, LOCK, more, &with))
             return -1;
         n += more;
-    } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
+    } while (n < loops && !b->f.c->job.stop_asked && rts_now() - start < limit);
     b->passes += n;
     *ticks = rheal_with_less_without(&b->f, with, without, n);
     return 0;
@@ -407,7 +407,7 @@ static int measure_blockade(blockade *b)
 {
     bool kar = b->p->variant == VARIANT_KAR;
     if (kar) /* a case of many ticks records nothing for long */
-        b->f.c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
+        b->f.c->job.patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
     else
         rheal_sleeper_tell(b->f.c, &b->h);
     b->f.in_pieces = kar;

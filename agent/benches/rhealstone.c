@@ -193,7 +193,7 @@ static int measure_sampled(rheal_frame *f, rheal_round *round)
     rts_case *c = f->c;
     rts_tick start = rts_now(), limit = rheal_time_limit(c);
     rts_rec_start(c->rec, start);
-    while (c->rec->running && !c->stop_asked) {
+    while (c->rec->running && !c->job.stop_asked) {
         if (round(f))
             return -1;
         rheal_rest_if_due(f);

@@ -72,8 +72,8 @@ static int run_nanosleep(rts_case *c)
     rts_rec *r = rts_series(c, "", RTS_TIME_HZ, overhead, false, NULL);
     if (!r)
         return -1;
-    if ((uint64_t)p->request * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->request * 3;
+    if ((uint64_t)p->request * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->request * 3;
     rts_tick request = rts_ns_to_ticks((uint64_t)p->request, RTS_TIME_HZ);
     early e = {0};
     rts_rec_start(r, rts_time());

@@ -9,25 +9,14 @@
 #ifndef RTS_LOAD_H
 #define RTS_LOAD_H
 
-#include "bench.h"
+#include "caps.h"
+#include "clock.h"
+#include "params.h"
+#include "text.h"
 #include "wire.h"
+#include "work.h"
 
 typedef struct rts_load rts_load;
-typedef struct rts_running rts_running;
-typedef struct rts_component rts_component;
-
-/* One task of a load. */
-typedef struct rts_worker {
-    _Alignas(RTS_CACHE_LINE) volatile uint64_t done; /* work so far, in the component's counts */
-    volatile uint64_t missed;                        /* periods in which nothing was done */
-    volatile uint64_t runs;                          /* how often a program ran to its end */
-    volatile bool ready;                             /* its preparations are over */
-    rts_running *load;
-    const rts_component *component;
-    unsigned index;       /* among the workers of its component */
-    int prio;             /* 0: time sharing */
-    char why[RTS_REASON]; /* how it ended */
-} rts_worker;
 
 struct rts_component {
     const char *name, *title;
@@ -125,10 +114,6 @@ static inline const void *rts_load_params(const rts_running *l)
  */
 bool rts_load_goes_on(rts_worker *w);
 
-/* Says why a worker ends on its own account (printf); the first reason stays. */
-void rts_worker_failed(rts_worker *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Ends the start of a load with a reason (printf); returns -1, for `return`. */
 int rts_load_unsupported(rts_running *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -160,8 +145,8 @@ void rts_load_silent_until(rts_ns until);
 /* Carries out the command `load`, and answers it. */
 void rts_load_command(char *words);
 
-/* Ends a case whose load could not be started, with the load's reason: -1, else 0. */
-int rts_load_check(rts_case *c);
+/* If the load that was asked for last does not run: why, in RTS_REASON bytes; else RTS_S_OK. */
+rts_status rts_load_refused(char *reason);
 
 /* Sends the tables of all loads. */
 void rts_load_list(void);

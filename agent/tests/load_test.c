@@ -2,7 +2,6 @@
  */
 #include <string.h>
 
-#include "agent.h"
 #include "check.h"
 #include "load.h"
 

@@ -58,8 +58,8 @@ static int run_user(rts_case *c)
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     if (!rec || fd < 0)
         return rec ? rts_port_failed(c, "cannot create a timer", -errno) : -1;
-    if ((uint64_t)p->period * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->period * 3;
+    if ((uint64_t)p->period * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->period * 3;
     rts_tick first = rts_time() + LEAD_NS;
     struct itimerspec when = {.it_interval = timespec_of((rts_tick)p->period),
                               .it_value = timespec_of(first)};
@@ -226,7 +226,7 @@ static int run_timerlat(rts_case *c)
     bool goes_on = true;
     rts_rec_start(irq, rts_time());
     rts_rec_start(thread, rts_time());
-    while (goes_on && (irq->running || thread->running) && !c->stop_asked)
+    while (goes_on && (irq->running || thread->running) && !c->job.stop_asked)
         goes_on = take_lines(t, irq, thread);
     rts_end(c, irq);
     rts_rec_finish(thread);

@@ -74,7 +74,7 @@ static void touch_all(const setup *s)
 static int prepare(rts_case *c, setup *s)
 {
     munlockall(); /* also what the agent locked: each step is to be seen */
-    c->evidence.locked = false;
+    c->job.evidence.locked = false;
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a fault per page, not one for many */
     if (s->lock)
         touch_all(s);
@@ -84,7 +84,7 @@ static int prepare(rts_case *c, setup *s)
     if (!s->lock)
         return make_fresh(s);
     s->locked = mlockall(MCL_CURRENT | MCL_FUTURE) ? -errno : 0;
-    c->evidence.locked = !s->locked;
+    c->job.evidence.locked = !s->locked;
     return 0;
 }
 

@@ -79,8 +79,8 @@ static int run_setitimer(rts_case *c)
     rts_rec *r = rts_series(c, "", rts_the_clock.hz, 0, false, NULL);
     if (!r)
         return -1;
-    if ((uint64_t)p->interval * 3 > c->patience_ns)
-        c->patience_ns = (uint64_t)p->interval * 3;
+    if ((uint64_t)p->interval * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->interval * 3;
     sigemptyset(&alarm);
     sigaddset(&alarm, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &alarm, &open);

@@ -2,32 +2,28 @@
  * The workers of a load: tasks, which are asked to end, as what they have made lies in memory of
  * all, and removed if they do not.
  */
-#include "load.h"
-
 #include "freertos.h"
+#include "port.h"
 
 static rts_task *tasks;  /* one per worker */
 static unsigned n_tasks; /* that were created */
 static bool silent;
 volatile uint32_t freertos_resumed;
 
-static void work(void *arg)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
-    rts_worker *w = arg;
-    w->component->run(w);
-}
-
-int rts_port_load_start(rts_running *l)
-{
+    (void)cpus;
     silent = false;
     n_tasks = 0;
-    tasks = rts_port_shared(l->n_workers * sizeof *tasks);
+    tasks = rts_port_shared(n * sizeof *tasks);
     if (!tasks)
         return -ENOMEM;
-    for (unsigned i = 0; i < l->n_workers; i++) {
-        rts_worker *w = &l->worker[i];
-        rts_task_attr attr = {
-            .run = work, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+    for (unsigned i = 0; i < n; i++) {
+        rts_worker *w = &worker[i];
+        rts_task_attr attr = {.run = rts_worker_run,
+                              .arg = w,
+                              .prio = w->prio,
+                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
         int err = rts_task_create(&tasks[i], &attr);
         if (err)
             return err;
@@ -36,17 +32,13 @@ int rts_port_load_start(rts_running *l)
     return 0;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
-    if (!tasks[i].ended)
-        return true;
-    rts_worker_failed(&l->worker[i], "it returned");
-    return false;
+    return !tasks[i].ended;
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+int64_t rts_port_load_cpu_ns(unsigned i)
 {
-    (void)l;
     (void)i;
     return -1;
 }
@@ -72,14 +64,14 @@ static void await_ends(void)
 }
 
 /* Its tasks are the only ones left: cases remove theirs. */
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_stop(void)
 {
     if (tasks) {
         rts_port_quiet(false);
         await_ends();
     }
     freertos_kill_tasks(NULL);
-    rts_port_unshare(tasks, l->n_workers * sizeof *tasks);
+    rts_port_unshare(tasks, 0);
     tasks = NULL;
     freertos_silence();
 }

@@ -1,8 +1,9 @@
 /* The agent's own side of FreeRTOS: capabilities, clock, conditions, the host. */
 #include <string.h>
 
-#include "agent.h"
 #include "freertos.h"
+#include "port.h"
+#include "wire.h"
 
 uint64_t freertos_ticks_before;
 
@@ -115,14 +116,13 @@ void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
 /* From the linker script: the bytes of the image as it is loaded, and what is zeroed behind it. */
 extern const char board_image_bytes[], board_bss[], board_bss_end[];
 
-void rts_port_footprint(struct rts_case *c)
+void rts_port_footprint(rts_put_bytes *put, void *to)
 {
     size_t used = configTOTAL_HEAP_SIZE - xPortGetFreeHeapSize();
-    rts_figure_add(c, "image", (double)(uintptr_t)board_image_bytes, "B");
-    rts_figure_add(c, "zeroed data", (double)((uintptr_t)board_bss_end - (uintptr_t)board_bss),
-                   "B");
-    rts_figure_add(c, "heap", (double)configTOTAL_HEAP_SIZE, "B");
-    rts_figure_add(c, "of it in use", (double)used, "B");
+    put(to, "image", (double)(uintptr_t)board_image_bytes);
+    put(to, "zeroed data", (double)((uintptr_t)board_bss_end - (uintptr_t)board_bss));
+    put(to, "heap", (double)configTOTAL_HEAP_SIZE);
+    put(to, "of it in use", (double)used);
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */

@@ -130,17 +130,17 @@ static bool leave(const rts_cpuset *measured)
     return CPU_COUNT(&rest) > 0 && sched_setaffinity(0, sizeof rest, &rest) == 0;
 }
 
-bool posix_leave_cpus(const rts_case *c)
+bool posix_leave_cpus(const rts_job *job)
 {
-    switch (c->common.config) {
+    switch (job->config) {
     case RTS_1CPU:
-        rts_port_bind(c->cpu);
+        rts_port_bind(job->cpu);
         return false;
     case RTS_2CPU:
         rts_port_bind(-1);
         return false;
     default:
-        return leave(&c->common.cpus);
+        return leave(job->cpus);
     }
 }
 

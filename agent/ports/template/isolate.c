@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "agent.h"
 #include "template.h"
+#include "text.h"
 
 /* The watchdog preempts what it watches, so it looks seldom. */
 #define LOOK_TICKS (2 * RTS_TIME_HZ)
@@ -24,27 +24,27 @@ void rts_port_unshare(void *memory, size_t size)
     os_free(memory);
 }
 
-typedef struct job {
-    rts_case *c;
-    void (*run)(rts_case *c);
-} job;
+typedef struct measured {
+    rts_job *job;
+    void (*run)(rts_job *job);
+} measured;
 
 static void measuring_task(void *arg)
 {
-    const job *j = arg;
-    j->run(j->c);
+    const measured *m = arg;
+    m->run(m->job);
 }
 
 /* True once the measuring task has ended; false: there is no progress any more. */
-static bool await(rts_case *c, rts_task *task)
+static bool await(rts_job *job, rts_task *task)
 {
-    uint64_t beat = rts_agent_heartbeat(c);
+    uint64_t beat = rts_job_heartbeat(job);
     rts_tick since = rts_time();
     while (!os_sem_take(&task->ended, LOOK_TICKS)) {
-        uint64_t now = rts_agent_heartbeat(c);
+        uint64_t now = rts_job_heartbeat(job);
         rts_tick patience =
-            rts_ns_to_ticks(c->patience_ns, RTS_TIME_HZ); /* a bench may change it */
-        c->stop_asked = c->stop_asked || template_stop_asked();
+            rts_ns_to_ticks(job->patience_ns, RTS_TIME_HZ); /* a bench may change it */
+        job->stop_asked = job->stop_asked || template_stop_asked();
         if (now != beat) {
             beat = now;
             since = rts_time();
@@ -55,41 +55,40 @@ static bool await(rts_case *c, rts_task *task)
     return true;
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
 {
-    job j = {c, run};
+    measured m = {job, run};
     rts_task task, *others = template_newest_task();
     rts_task_attr attr = {.run = measuring_task,
-                          .arg = &j,
-                          .prio = (int)c->common.prio,
+                          .arg = &m,
+                          .prio = job->prio,
                           .policy = RTS_FIFO,
                           .stack = TEMPLATE_STACK_MEASURING};
-    c->evidence.prio = c->common.prio;
-    c->evidence.sched = "fifo";
-    c->evidence.locked = true; /* there is no other memory */
-    if (rts_task_create(&task, &attr)) {
-        rts_print(why, size, "no memory for its task");
-        return -1;
-    }
-    bool ended = await(c, &task);
+    job->evidence.prio = job->prio;
+    job->evidence.sched = "fifo";
+    job->evidence.locked = true; /* there is no other memory */
+    job->error = rts_task_create(&task, &attr);
+    if (job->error)
+        return 0;
+    bool ended = await(job, &task);
     template_kill_tasks(others);
     if (ended)
         return 0;
-    rts_print(why, size, "it made no progress for %u s", (unsigned)(c->patience_ns / 1000000000));
+    rts_print(why, size, "it made no progress for %u s", (unsigned)(job->patience_ns / 1000000000));
     return -1;
 }
 
 static rts_tick section;
 
 /* PORT: and what else your system counts: switches, CPU time; what it does not stays unknown. */
-void rts_port_section_start(rts_case *c)
+void rts_port_section_start(rts_job *job)
 {
-    (void)c;
+    (void)job;
     section = rts_time();
 }
 
-void rts_port_section_end(rts_case *c)
+void rts_port_section_end(rts_job *job)
 {
     double length = (double)(rts_time() - section);
-    c->evidence.section_ns = (int64_t)(length * 1e9 / (double)RTS_TIME_HZ);
+    job->evidence.section_ns = (int64_t)(length * 1e9 / (double)RTS_TIME_HZ);
 }

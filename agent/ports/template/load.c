@@ -1,8 +1,7 @@
 /* The workers of a load: tasks, which are removed without being asked. */
-#include "load.h"
-
 #include "template.h"
 
+static rts_worker *workers;
 static rts_task *tasks; /* one per worker */
 static unsigned n_tasks;
 static bool *ended;
@@ -11,20 +10,22 @@ static bool silent;
 static void work(void *arg)
 {
     rts_worker *w = arg;
-    w->component->run(w);
-    ended[w - w->load->worker] = true;
+    rts_worker_run(w);
+    ended[w - workers] = true;
 }
 
-int rts_port_load_start(rts_running *l)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
+    (void)cpus;
     silent = false;
     n_tasks = 0;
-    tasks = rts_port_shared(l->n_workers * (sizeof *tasks + sizeof *ended));
+    workers = worker;
+    tasks = rts_port_shared(n * (sizeof *tasks + sizeof *ended));
     if (!tasks)
         return TEMPLATE_NO_MEMORY;
-    ended = (bool *)&tasks[l->n_workers];
-    for (unsigned i = 0; i < l->n_workers; i++) {
-        rts_worker *w = &l->worker[i];
+    ended = (bool *)&tasks[n];
+    for (unsigned i = 0; i < n; i++) {
+        rts_worker *w = &worker[i];
         rts_task_attr attr = {
             .run = work, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
         int err = rts_task_create(&tasks[i], &attr);
@@ -35,26 +36,22 @@ int rts_port_load_start(rts_running *l)
     return 0;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
-    if (!ended[i])
-        return true;
-    rts_worker_failed(&l->worker[i], "it returned");
-    return false;
+    return !ended[i];
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+int64_t rts_port_load_cpu_ns(unsigned i)
 {
-    (void)l;
     (void)i;
     return -1;
 }
 
 /* Its tasks are the only ones left: cases remove theirs. */
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_stop(void)
 {
     template_kill_tasks(NULL);
-    rts_port_unshare(tasks, l->n_workers * (sizeof *tasks + sizeof *ended));
+    rts_port_unshare(tasks, 0);
     tasks = NULL;
 }
 

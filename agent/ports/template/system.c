@@ -1,6 +1,6 @@
 /* What the system is and has, and what this port does without. */
-#include "agent.h"
 #include "template.h"
+#include "wire.h"
 
 /* PORT: announce a capability when what belongs to it in port.h is there and tested. */
 uint32_t rts_port_caps(void)

@@ -2,7 +2,8 @@
 #ifndef RTS_TEMPLATE_H
 #define RTS_TEMPLATE_H
 
-#include "bench.h"
+#include "clock.h"
+#include "port.h"
 
 /* The newest task there is, and the end of all that are newer than `mark`. */
 rts_task *template_newest_task(void);

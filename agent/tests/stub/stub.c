@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent.h"
+#include "clock.h"
+#include "wire.h"
 
 uint64_t stub_now;
 
@@ -295,29 +296,29 @@ void rts_port_unshare(void *memory, size_t size)
     free(memory);
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
 {
     snprintf(why, size, "nothing");
     stub_now = 0; /* every case begins at the same time, so that stalls can be placed */
-    c->evidence.prio = c->common.prio;
-    c->evidence.sched = "fifo";
-    c->evidence.locked = true;
-    run(c);
+    job->evidence.prio = job->prio;
+    job->evidence.sched = "fifo";
+    job->evidence.locked = true;
+    run(job);
     return 0;
 }
 
 static uint64_t section_start;
 
-void rts_port_section_start(rts_case *c)
+void rts_port_section_start(rts_job *job)
 {
-    (void)c;
+    (void)job;
     section_start = stub_now;
     stub_advance_to(stub_now + STUB_SECTION_NS);
 }
 
-void rts_port_section_end(rts_case *c)
+void rts_port_section_end(rts_job *job)
 {
-    c->evidence.section_ns = (int64_t)(stub_now - section_start);
+    job->evidence.section_ns = (int64_t)(stub_now - section_start);
 }
 
 void rts_port_bind(int cpu)
