@@ -1,5 +1,5 @@
 /* rheal.db: an urgent task wants the lock that a less urgent one holds, which has lost the CPU. */
-#include "rhealstone.h"
+#include "rheal.h"
 
 enum { VARIANT_RTEMS, VARIANT_KAR };
 enum { LOCK_INHERIT, LOCK_PROTECT, LOCK_NONE };

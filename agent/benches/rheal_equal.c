@@ -1,5 +1,5 @@
 /* rheal.ts, rheal.ss: two tasks of equal priority. */
-#include "rhealstone.h"
+#include "rheal.h"
 
 /*
  * A is the measuring task.  B, let go, yields once, so that both stand in the same place of their

@@ -1,7 +1,7 @@
 /* rheal.pt, rheal.im, rheal.dt: a more urgent task and a less urgent one. */
 #include <string.h>
 
-#include "rhealstone.h"
+#include "rheal.h"
 
 #define QUEUE_LENGTH 10            /* messages; what Linux gives everybody */
 #define MESSAGE (4 * sizeof(long)) /* of rheal.im: four long words */

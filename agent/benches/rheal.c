@@ -1,7 +1,7 @@
 /* What the components of Rhealstone share. */
 #include <string.h>
 
-#include "rhealstone.h"
+#include "rheal.h"
 
 bool rheal_in_ns(void)
 {
