@@ -153,7 +153,7 @@ static int run_ballast(rts_case *c)
         if (rts_task_start(c, p->state == READY ? ready_task : blocked_task, b, 1, policy_of(p),
                            false))
             return -1;
-    if (p->state == BLOCKED && rts_settle(c))
+    if (p->state == BLOCKED && rts_wait_idle(c))
         return -1;
     uint64_t before = b->ran;
     int err = exchange(c, policy_of(p));

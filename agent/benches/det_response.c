@@ -48,7 +48,7 @@ static void carry_out(block *b)
     }
 }
 
-/* Rests after each try, to stay clear of the system's brake on real-time tasks. */
+/* Rests after each try, to stay clear of the RT throttling limit. */
 static rts_tick shortest_of(block *b, int tries)
 {
     rts_tick shortest = UINT64_MAX;
@@ -108,9 +108,9 @@ static int run_response(rts_case *c)
     block b = {.work = p->work};
     if (p->work == COPY && get_memory(c, &b))
         return -1;
-    rts_port_quiet(true); /* calibrated on the unloaded system */
+    rts_port_load_pause(true); /* calibrated on the unloaded system */
     rts_tick took = calibrate(&b, wanted);
-    rts_port_quiet(false);
+    rts_port_load_pause(false);
     if (!b.count)
         return rts_unsupported(c, "one piece of this work takes longer than the block");
     if (!took)

@@ -64,9 +64,9 @@ static int take(phase *p, rts_arrival *a, size_t n)
 /* A stretch in which the load is silent. */
 static int take_quiet(phase *p, rts_arrival *a)
 {
-    rts_port_quiet(true);
+    rts_port_load_pause(true);
     int err = take(p, a, SETTLE) || take(p, a, p->quiet) ? -1 : 0;
-    rts_port_quiet(false);
+    rts_port_load_pause(false);
     return err;
 }
 

@@ -119,7 +119,7 @@ static int run_latency(rts_case *c)
     traffic *t = prepare(c, p);
     if (!t || rts_own_level(c, LEVEL_SENDER, RTS_FIFO) ||
         rts_task_start(c, receiver, t, LEVEL_RECEIVER, RTS_FIFO, p->entity == PROCESS) ||
-        (c->common.config != RTS_2CPU && rts_settle(c)))
+        (c->common.config != RTS_2CPU && rts_wait_idle(c)))
         return -1;
     uint64_t number = 0, late = 0;
     RTS_SAMPLES(c) {

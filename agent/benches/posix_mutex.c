@@ -155,7 +155,7 @@ static int run_hand_over(rts_case *c)
     s->mutex = mutex_row(c);
     s->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (!s->mutex || !s->gate || rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) ||
-        rts_settle(c))
+        rts_wait_idle(c))
         return -1; /* the mutex is needed until the task has ended */
     int err = hand_over(c, s);
     drop_row(s->mutex, c->batch); /* H waits at its gate, and will only be told to end */

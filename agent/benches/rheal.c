@@ -135,8 +135,8 @@ static int not_determined(rts_case *c, double ticks)
 #define TRIAL 64 /* loops */
 
 /*
- * N is what the publication's ports take, and more than a slow system's brake lets pass without a
- * rest: a short measurement, which is not kept, tells how many fit.
+ * N is what the publication's ports take, and more than a slow system's throttling lets pass
+ * without a rest: a short measurement, which is not kept, tells how many fit.
  */
 static int fit_loops(rheal_frame *f, rheal_once *once)
 {

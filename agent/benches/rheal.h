@@ -8,7 +8,7 @@
  *
  * All tasks of a case are on one CPU.  They work in rounds of a known number of events, and wait at
  * a semaphore in between: there a task can be ended, and there the CPU can be left to others before
- * the system's brake on real-time tasks takes it (rheal_rest()).  Nothing is counted or recorded
+ * the system's RT throttling takes it (rheal_rest()).  Nothing is counted or recorded
  * between two stamps.
  */
 #ifndef RTS_RHEALSTONE_H
@@ -40,7 +40,7 @@ typedef struct rheal_frame {
     const rheal_params *p;
     uint64_t scale; /* of the series, to a tick */
     uint64_t loops; /* N of the classic form, as many of it as fit */
-    bool in_pieces; /* the classic form has the brake in mind itself */
+    bool in_pieces; /* the classic form sees to RT throttling itself */
     rts_tick opened, fresh, pass;
     unsigned parts;
     rheal_part part[RHEAL_PARTS]; /* of classic measurements, by name; summed over all of them */
@@ -68,11 +68,12 @@ void rheal_note(rheal_frame *f, const char *name, double ticks);
 /* A time as a figure, in the unit of the clock. */
 void rheal_time_figure(rts_case *c, const char *name, double ticks);
 
-/* Leaves the CPU to others, where the system has a brake; every other task is at its gate. */
+/* Leaves the CPU to others, where the system throttles RT tasks; every other task is at its gate.
+ */
 void rheal_rest(rheal_frame *f);
 void rheal_rest_if_due(rheal_frame *f);
 
-/* A pass that the brake has stopped is worth nothing; how long it was tells what N fits. */
+/* A pass that RT throttling has stopped is worth nothing; how long it was tells what N fits. */
 int rheal_check_pass(rheal_frame *f, rts_tick pass);
 
 /* How long the case may take, in ticks of its clock. */

@@ -244,7 +244,7 @@ static int rtems_round(void *state)
 
 /* ---- as Kar has it: paced by the clock ------------------------------------------------------- */
 
-#define KAR_LOOPS 50 /* of a round, or as many as the brake allows */
+#define KAR_LOOPS 50 /* of a round, or as many as RT throttling allows */
 #define KAR_CHECKS 2 /* rounds with and without a planted delay */
 
 enum { NOTHING, LOCK, DELAY };
@@ -351,7 +351,7 @@ static int kar_check(blockade *b)
                 "does without sleeps");
 }
 
-/* (T_with - T_without) / N, in pieces: the brake allows no pass of so many ticks. */
+/* (T_with - T_without) / N, in pieces: RT throttling allows no pass of so many ticks. */
 static int kar_once(void *state, double *ticks)
 {
     blockade *b = state;
@@ -399,7 +399,7 @@ static int start_tasks(blockade *b)
     if (rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
         rheal_sleeper_start(c, &b->m, middle, b, MIDDLE))
         return -1;
-    return rts_settle(c);
+    return rts_wait_idle(c);
 }
 
 /* The first round, before the recorder starts, tells whether the system breaks the deadlock. */

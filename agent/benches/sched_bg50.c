@@ -286,7 +286,7 @@ static int one_round(rts_case *c, crowd *g, totals *t)
     return check_work(g, t) ? 0 : rts_failed(c, "the tasks did not do the same work");
 }
 
-/* Round robin shows nothing with too little work, and is braked with too much. */
+/* Round robin shows nothing with too little work, and is throttled with too much. */
 static int check_rr(rts_case *c, uint64_t work_ns)
 {
     uint64_t slice = rts_port_slice_ns(RTS_RR), all = TASKS * work_ns;

@@ -55,7 +55,7 @@ static rts_tick carry_out(uint64_t additions)
     return rts_now() - start;
 }
 
-/* L gets the CPU, and the system's brake on real-time tasks is not met. */
+/* L gets the CPU, and RT throttling does not set in. */
 static void pause_after(const rivalry *v)
 {
     rts_tick quarter = v->block / 4 * RTS_TIME_HZ / rts_the_clock.hz;
@@ -171,9 +171,9 @@ static int run_irqthread(rts_case *c)
                                FEWEST);
     v->c = c;
     v->block = rts_ns_to_ticks((uint64_t)p->block, rts_the_clock.hz);
-    rts_port_quiet(true); /* the reference is the unloaded system */
+    rts_port_load_pause(true); /* the reference is the unloaded system */
     int err = calibrate(v);
-    rts_port_quiet(false);
+    rts_port_load_pause(false);
     return err ? -1 : measure(c, v);
 }
 

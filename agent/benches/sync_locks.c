@@ -155,7 +155,7 @@ static int run_handover(rts_case *c)
         return rts_port_failed(c, "cannot create a read-write lock", err);
     if (!v->gate_h || !v->gate_m || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
         rts_task_start(c, writer_h, v, LEVEL_H, RTS_FIFO, false) ||
-        rts_task_start(c, writer_m, v, LEVEL_M, RTS_FIFO, false) || rts_settle(c))
+        rts_task_start(c, writer_m, v, LEVEL_M, RTS_FIFO, false) || rts_wait_idle(c))
         return -1;
     hand_over(c, v);
     return rts_rwlock_destroy(&v->lock) ? rts_failed(c, "the lock was still held") : 0;
@@ -213,7 +213,7 @@ static int assemble(rts_case *c, meeting *m, unsigned others)
             return -1;
     for (unsigned i = 0; i < others; i++)
         rts_sem_give(m->gate);
-    return rts_settle(c);
+    return rts_wait_idle(c);
 }
 
 static int run_meeting(rts_case *c, meeting *m, unsigned others, bool last)

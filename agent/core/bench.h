@@ -192,7 +192,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
  * Waits until every task of the case that has a higher priority than level RTS_LEVELS is blocked:
  * a task at that lowest level tells.  Exact under fixed priorities on one CPU.
  */
-int rts_settle(rts_case *c);
+int rts_wait_idle(rts_case *c);
 
 /* Opens a series of its own: `hz` and `overhead` of its clock; more than one CPU or clock. */
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,

@@ -167,7 +167,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
         rts_port_failed(c, "cannot create a semaphore", err);
         return NULL;
     }
-    rts_sem_hide(sem);
+    rts_sem_unlink(sem);
     c->sem[c->n_sems++] = sem;
     return sem;
 }
@@ -183,7 +183,7 @@ static void idle_task(void *arg)
     }
 }
 
-int rts_settle(rts_case *c)
+int rts_wait_idle(rts_case *c)
 {
     if (!c->idle_gate) {
         c->idle_gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);

@@ -23,11 +23,11 @@ static rts_running *the_load; /* NULL: none runs */
 /* ---- the table --------------------------------------------------------------------------- */
 
 /* The linker gathers what RTS_LOADS() announces between these two symbols. */
-extern const rts_shelf __start_rts_loads[], __stop_rts_loads[];
+extern const rts_load_family __start_rts_loads[], __stop_rts_loads[];
 
 static const rts_load *find(const char *id)
 {
-    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+    for (const rts_load_family *s = __start_rts_loads; s < __stop_rts_loads; s++)
         for (unsigned i = 0; i < s->n; i++)
             if (!strcmp(s->load[i].id, id))
                 return &s->load[i];
@@ -68,7 +68,7 @@ static void describe(const rts_load *load)
 
 void rts_load_list(void)
 {
-    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+    for (const rts_load_family *s = __start_rts_loads; s < __stop_rts_loads; s++)
         for (unsigned i = 0; i < s->n; i++)
             describe(&s->load[i]);
 }
@@ -245,12 +245,13 @@ static rts_running *share(const rts_running *parsed)
 
 /*
  * A real-time load leaves the CPU to others after half the time that a lonely task may keep it:
- * the measuring task runs on in its rests, and both together must stay clear of the brake.
+ * the measuring task runs on in its rests, and both together must stay clear of the throttling
+ * limit.
  */
-static void set_brake(rts_running *l)
+static void set_throttling(rts_running *l)
 {
     uint64_t busy_ns, rest_ns;
-    rts_port_brake(&busy_ns, &rest_ns);
+    rts_port_throttling(&busy_ns, &rest_ns);
     l->busy = rts_ns_of(busy_ns / 2);
     l->rest = rts_ns_of(rest_ns);
     l->busy_until = rts_ns_add(rts_time_ns(), l->busy);
@@ -306,9 +307,9 @@ static int await_ready(rts_running *l)
 
 static void forget_marks(void);
 
-static int lead(rts_running *l)
+static int ramp_up(rts_running *l)
 {
-    uint64_t ns = l->load->lead_ns > RTS_LEAD_NS ? l->load->lead_ns : RTS_LEAD_NS;
+    uint64_t ns = l->load->ramp_up_ns > RTS_RAMP_UP_NS ? l->load->ramp_up_ns : RTS_RAMP_UP_NS;
     if (await_ready(l))
         return -1;
     forget_marks();
@@ -322,7 +323,7 @@ static int start_workers(rts_running *l)
 {
     if (l->load->prepare && l->load->prepare(l))
         return -1;
-    set_brake(l);
+    set_throttling(l);
     int err = rts_port_load_start(l->worker, l->n_workers, &l->cpus);
     if (!err)
         return 0;
@@ -350,7 +351,7 @@ rts_running *rts_load_start(char *words, rts_running *refused)
         rts_load_unsupported(refused, "no memory for a load");
         return NULL;
     }
-    if (!start_workers(the_load) && !lead(the_load))
+    if (!start_workers(the_load) && !ramp_up(the_load))
         return the_load;
     *refused = *the_load;
     rts_load_stop();

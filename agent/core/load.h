@@ -45,9 +45,9 @@ struct rts_load {
     rts_text source; /* publication, section */
     rts_text help;
     const rts_param *params;
-    uint32_t needs;   /* RTS_CAP_... */
-    rts_place place;  /* default */
-    uint64_t lead_ns; /* runs so long before the first case; at least RTS_LEAD_NS */
+    uint32_t needs;      /* RTS_CAP_... */
+    rts_place place;     /* default */
+    uint64_t ramp_up_ns; /* runs so long before the first case; at least RTS_RAMP_UP_NS */
     size_t (*state)(const void *params); /* bytes that its workers share; NULL: none */
     int (*prepare)(rts_running *l);      /* before the workers start; -1 with a reason */
     const rts_component *component;      /* RTS_PARTS(), up to one without a name */
@@ -63,16 +63,16 @@ struct rts_load {
         __VA_ARGS__                                                                                \
     }
 
-#define RTS_LEAD_NS UINT64_C(1100000000) /* a rate is measured over a second */
+#define RTS_RAMP_UP_NS UINT64_C(1100000000) /* a rate is measured over a second */
 
-typedef struct rts_shelf {
+typedef struct rts_load_family {
     const rts_load *load;
     unsigned n;
-} rts_shelf;
+} rts_load_family;
 
 /* Announces a table of loads. */
 #define RTS_LOADS(table)                                                                           \
-    static const rts_shelf rts_shelf_here                                                          \
+    static const rts_load_family rts_load_family_here                                              \
         __attribute__((used, section("rts_loads"), aligned(sizeof(void *)))) = {                   \
             table, sizeof table / sizeof table[0]}
 
@@ -110,7 +110,7 @@ static inline const void *rts_load_params(const rts_running *l)
 
 /*
  * Called by a worker between two bounded steps: false once it has to end.  A real-time worker rests
- * here, so that neither it nor the measuring task meets the system's brake.
+ * here, so that neither it nor the measuring task is throttled.
  */
 bool rts_load_goes_on(rts_worker *w);
 
@@ -122,8 +122,8 @@ int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((form
 /* ---- the agent's side ---------------------------------------------------------------------- */
 
 /*
- * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its lead is over.
- * NULL: it does not run, and *refused says why.
+ * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its ramp-up is
+ * over. NULL: it does not run, and *refused says why.
  */
 rts_running *rts_load_start(char *words, rts_running *refused);
 

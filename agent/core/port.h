@@ -307,7 +307,7 @@ static inline int rts_sem_create(rts_sem *sem, unsigned value);
 static inline int rts_sem_destroy(rts_sem *sem);
 
 /* Takes the name of a named semaphore away, so that a killed agent leaves none behind. */
-void rts_sem_hide(rts_sem *sem);
+void rts_sem_unlink(rts_sem *sem);
 
 static inline int rts_sem_give(rts_sem *sem);
 static inline int rts_sem_take(rts_sem *sem);
@@ -483,9 +483,9 @@ void rts_port_cpus(rts_cpuset *set);
 
 /*
  * How long a task may keep a CPU, and how long it has to rest then, to stay clear of the system's
- * own brake on real-time tasks; ns.  0 and 0: there is no brake.
+ * limit on real-time tasks (RT throttling); ns.  0 and 0: there is none.
  */
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns);
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
 
 /* ---- loads (load.h) ---------------------------------------------------------------------- */
 
@@ -533,10 +533,10 @@ int64_t rts_port_load_cpu_ns(unsigned i);
 void rts_port_load_stop(void);
 
 /*
- * From a measuring task: silences the load, or lets it go on.  Returns when its workers are silent,
+ * From a measuring task: pauses the load, or lets it go on.  Returns when its workers are silent,
  * or after 2 s.
  */
-void rts_port_quiet(bool quiet);
+void rts_port_load_pause(bool pause);
 
 /* ---- talking to the host ----------------------------------------------------------------- */
 

@@ -147,7 +147,7 @@ static int open_arena(rts_case *c)
 static void run_measured(rts_case *c)
 {
     char why[96];
-    rts_port_brake(&c->busy_ns, &c->rest_ns);
+    rts_port_throttling(&c->busy_ns, &c->rest_ns);
     c->job.cpus = &c->common.cpus;
     c->job.prio = (int)c->common.prio;
     c->job.config = (rts_config)c->common.config;

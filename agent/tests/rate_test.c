@@ -65,9 +65,9 @@ void rts_port_load_stop(void)
     stopped++;
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    (void)quiet;
+    (void)pause;
 }
 
 typedef struct planted_params {
@@ -162,13 +162,13 @@ static void test_the_lead_is_over_when_it_has_started(void)
     rts_tick before = stub_now;
     per_s = 1000;
     CHECK(start("planted") != NULL);
-    CHECK(stub_now - before >= RTS_LEAD_NS);
+    CHECK(stub_now - before >= RTS_RAMP_UP_NS);
     CHECK_EQ(stopped, 0);
 }
 
 static void test_a_rate_is_of_the_case_and_of_a_second_at_least(void)
 {
-    const char *text = run_case(10 * MS); /* nothing to go by but the lead */
+    const char *text = run_case(10 * MS); /* nothing to go by but the ramp-up */
     CHECK(number(text, "\"one\"", "window_s") >= 1);
     CHECK(is_near(number(text, "\"one\"", "achieved"), 1000));
     CHECK(strstr(text, "\"wanted\":1000.000") != NULL);
@@ -300,7 +300,7 @@ static void test_the_priority_counts_where_it_runs(void)
     CHECK_EQ(rts_load_top_prio(&here), 0);
 }
 
-/* The stub's brake: a lonely task may run for 500 ms, and then has to rest for 50 ms. */
+/* The stub's throttling limit: a lonely task may run for 500 ms, and then has to rest for 50 ms. */
 static void test_a_real_time_worker_rests(void)
 {
     rts_running *l = start("planted");

@@ -91,9 +91,7 @@ def test_a_port_knows_of_the_core_what_it_is_given() -> None:
         if layer(path) == "ports":
             of_core = {p.name for p in included(path) if p.parent.name == "core"}
             assert of_core <= allowed, path
-            assert not re.search(r"\brts_(case|running|load|bench)\b", path.read_text()), (
-                path
-            )
+            assert not re.search(r"\brts_(case|running|load|bench)\b", path.read_text()), path
 
 
 @pytest.mark.parametrize("name", [name for names in LAYERS.values() for name in names])

@@ -67,7 +67,7 @@ static void await_ends(void)
 void rts_port_load_stop(void)
 {
     if (tasks) {
-        rts_port_quiet(false);
+        rts_port_load_pause(false);
         await_ends();
     }
     freertos_kill_tasks(NULL);
@@ -76,15 +76,15 @@ void rts_port_load_stop(void)
     freertos_silence();
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    if (!tasks || quiet == silent)
+    if (!tasks || pause == silent)
         return;
-    silent = quiet;
-    if (!quiet)
+    silent = pause;
+    if (!pause)
         freertos_resumed++;
     for (unsigned i = 0; i < n_tasks; i++) {
-        if (quiet)
+        if (pause)
             vTaskSuspend(tasks[i].handle);
         else
             vTaskResume(tasks[i].handle);

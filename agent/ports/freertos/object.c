@@ -9,7 +9,7 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     sem->handle = NULL;
 }
 
-void rts_sem_hide(rts_sem *sem)
+void rts_sem_unlink(rts_sem *sem)
 {
     (void)sem;
 }

@@ -108,7 +108,7 @@ void rts_port_cpus(rts_cpuset *set)
     *set = (rts_cpuset){{1}};
 }
 
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = *rest_ns = 0;
 }

@@ -183,7 +183,7 @@ void rts_port_load_stop(void)
 {
     if (posix_load_group) {
         kill(-posix_load_group, SIGTERM);
-        rts_port_quiet(false);
+        rts_port_load_pause(false);
     }
     if (!await_end(rts_time() + GRACE_TICKS)) {
         posix_kill_family(0, posix_load_group);

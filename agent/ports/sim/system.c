@@ -195,7 +195,7 @@ void rts_port_cpus(rts_cpuset *set)
     *set = (rts_cpuset){{1}};
 }
 
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = *rest_ns = 0;
 }
@@ -238,10 +238,10 @@ void rts_port_load_stop(void)
     sim_kill_all(true);
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    sim_silence(quiet);
-    sim_model_quiet(quiet);
+    sim_silence(pause);
+    sim_model_pause(pause);
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */

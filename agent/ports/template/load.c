@@ -56,13 +56,13 @@ void rts_port_load_stop(void)
 }
 
 /* PORT: workers get no CPU until they are let go on; one that waits, may wait on. */
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    if (!tasks || quiet == silent)
+    if (!tasks || pause == silent)
         return;
-    silent = quiet;
+    silent = pause;
     for (unsigned i = 0; i < n_tasks; i++) {
-        if (quiet)
+        if (pause)
             os_task_suspend(&tasks[i].os);
         else
             os_task_resume(&tasks[i].os);

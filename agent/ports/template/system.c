@@ -65,7 +65,7 @@ void rts_port_cpus(rts_cpuset *set)
 }
 
 /* PORT: 0 and 0 unless the system takes the CPU from its real-time tasks now and then. */
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = *rest_ns = 0;
 }

@@ -64,7 +64,7 @@ static void deep(void *arg)
 
 static int run_overflow(rts_case *c)
 {
-    return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_settle(c);
+    return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_wait_idle(c);
 }
 
 /* Gives up, and says nothing. */

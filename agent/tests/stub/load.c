@@ -27,7 +27,7 @@ void rts_port_load_stop(void)
 {
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    (void)quiet;
+    (void)pause;
 }

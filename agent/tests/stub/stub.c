@@ -185,7 +185,7 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     sem->value = 0;
 }
 
-void rts_sem_hide(rts_sem *sem)
+void rts_sem_unlink(rts_sem *sem)
 {
     (void)sem;
 }
@@ -336,7 +336,7 @@ void rts_port_cpus(rts_cpuset *set)
     *set = (rts_cpuset){{1}};
 }
 
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = 500000000;
     *rest_ns = 50000000;

@@ -26,11 +26,11 @@ static unsigned stop_all(void)
     return awake;
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
     if (!posix_load_group)
         return;
-    if (!quiet) {
+    if (!pause) {
         unsigned n = posix_find_family(0, posix_load_group);
         for (unsigned i = 0; i < n; i++)
             kill(posix_family[i].pid, SIGCONT);
