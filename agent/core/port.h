@@ -10,7 +10,10 @@
  * in agent/ports/NAME.  What a system lacks is a capability the port does not announce; it is never
  * imitated under the same name.
  *
- * Functions return 0, or a negative error of the port that rts_port_strerror() explains.
+ * Functions return 0, or a negative error of enum rts_error.  A port whose system has errors of its
+ * own (errno) returns those, negative, with its own rts_port_strerror() and rts_port_is_limit().
+ *
+ * What a port lacks, and what is the same on most systems, has a default in absent.h and absent.c.
  */
 #ifndef RTS_PORT_H
 #define RTS_PORT_H
@@ -21,6 +24,21 @@
 
 #include "port_types.h"
 #include "sizes.h"
+
+typedef enum rts_error {
+    RTS_E_FAILED = -1, /* the system's call failed */
+    RTS_E_ABSENT = -2, /* from here on limits of the system: the case is unsupported... */
+    RTS_E_NO_MEMORY = -3,
+    RTS_E_NO_ROOM = -4, /* an object that cannot hold as much */
+    RTS_E_BUSY = -5,    /* ...up to here */
+    RTS_E_NOT_OWNER = -6,
+    RTS_E_OVERFLOW = -7,
+} rts_error;
+
+/* A port without some of these leaves them to absent.h. */
+typedef struct rts_child rts_child;
+typedef struct rts_event rts_event;
+typedef struct rts_irq rts_irq;
 
 /*
  * Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs.  Each
@@ -563,6 +581,7 @@ const char *rts_port_strerror(int error);
 /* True if the error says that the system's limits or rights do not allow it. */
 bool rts_port_is_limit(int error);
 
+#include "absent.h"
 #include "port_inline.h"
 
 #if RTS_STAMP_BITS == 64

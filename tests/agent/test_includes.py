@@ -14,7 +14,7 @@ BUILD_INFO = "build_info.h"  # written by the build
 # From below; a file may include those of its own layer and of lower ones.  A name is that of a .c
 # file, of its header, or both.
 LAYERS = {
-    "port": ["port", "sizes", "cpuset"],
+    "port": ["port", "absent", "sizes", "cpuset"],
     "tools": ["caps", "clock", "params", "phase", "recorder", "text", "whetstone", "wire", "work"],
     "ports": [],  # ports/ and boards/
     "case": ["bench", "case", "command", "load", "records", "registry", "series"],

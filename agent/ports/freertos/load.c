@@ -17,7 +17,7 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
     n_tasks = 0;
     tasks = rts_port_shared(n * sizeof *tasks);
     if (!tasks)
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     for (unsigned i = 0; i < n; i++) {
         rts_worker *w = &worker[i];
         rts_task_attr attr = {.run = rts_worker_run,
@@ -35,12 +35,6 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 bool rts_port_load_alive(unsigned i)
 {
     return !tasks[i].ended;
-}
-
-int64_t rts_port_load_cpu_ns(unsigned i)
-{
-    (void)i;
-    return -1;
 }
 
 bool freertos_is_worker(TaskHandle_t task)

@@ -39,6 +39,7 @@
 #endif
 
 #define RTS_FOOTPRINT 1
+#define RTS_SUSPEND 1
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
 typedef struct rts_sem {

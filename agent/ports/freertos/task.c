@@ -31,11 +31,11 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
 {
     size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
     if (attr->process || (attr->policy == RTS_RR && !configUSE_TIME_SLICING))
-        return -ENOTSUP;
+        return RTS_E_ABSENT;
     *task = (rts_task){.run = attr->run, .arg = attr->arg, .stack_bytes = bytes};
     task->stack = freertos_alloc(bytes);
     if (!task->stack)
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     vTaskSuspendAll();
     task->next = newest;
     newest = task;
@@ -100,26 +100,8 @@ size_t freertos_stack_used(void)
 int rts_task_set_own_prio(int prio, rts_policy policy)
 {
     if (policy == RTS_RR && !configUSE_TIME_SLICING)
-        return -ENOTSUP;
+        return RTS_E_ABSENT;
     vTaskPrioritySet(NULL, priority(prio, policy));
-    return 0;
-}
-
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
-{
-    (void)runtime;
-    (void)period;
-    return -ENOTSUP;
-}
-
-uint64_t rts_task_cpu_time(const rts_task *task)
-{
-    (void)task;
-    return 0; /* never called: there is no such capability */
-}
-
-uint64_t rts_preemptions(void)
-{
     return 0;
 }
 
@@ -146,20 +128,13 @@ int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
     if (kind == RTS_CHILD_THREAD)
         return 0;
     child->stack = freertos_alloc(child->words * sizeof(StackType_t));
-    return child->stack ? 0 : -ENOMEM;
+    return child->stack ? 0 : RTS_E_NO_MEMORY;
 }
 
 void rts_child_release(rts_child *child)
 {
     freertos_release(child->stack);
     *child = (rts_child){0};
-}
-
-int rts_child_lower(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return 0;
 }
 
 int rts_child_prio(const rts_child *child, int kind)

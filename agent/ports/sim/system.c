@@ -180,26 +180,6 @@ void rts_port_section_end(rts_job *job)
     job->evidence.nivcsw = (int64_t)(sim_self->taken - section.taken);
 }
 
-void rts_port_bind(int cpu)
-{
-    (void)cpu;
-}
-
-int rts_port_default_cpu(void)
-{
-    return 0;
-}
-
-void rts_port_cpus(rts_cpuset *set)
-{
-    *set = (rts_cpuset){{1}};
-}
-
-void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
-{
-    *busy_ns = *rest_ns = 0;
-}
-
 /* ---- loads --------------------------------------------------------------------------------- */
 
 static rts_task tasks[RTS_WORKERS_MAX];

@@ -22,7 +22,7 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
     workers = worker;
     tasks = rts_port_shared(n * (sizeof *tasks + sizeof *ended));
     if (!tasks)
-        return TEMPLATE_NO_MEMORY;
+        return RTS_E_NO_MEMORY;
     ended = (bool *)&tasks[n];
     for (unsigned i = 0; i < n; i++) {
         rts_worker *w = &worker[i];
@@ -39,12 +39,6 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 bool rts_port_load_alive(unsigned i)
 {
     return !ended[i];
-}
-
-int64_t rts_port_load_cpu_ns(unsigned i)
-{
-    (void)i;
-    return -1;
 }
 
 /* Its tasks are the only ones left: cases remove theirs. */

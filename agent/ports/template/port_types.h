@@ -96,24 +96,9 @@ typedef struct rts_timer {
     uint64_t first, period, next;
 } rts_timer;
 
-/* ---- what this port does not have; PORT: take it from agent/ports/freertos when it has ---------
+/* PORT: of rts_suspend(), and of rts_worked(), which no processor needs; see agent/core/absent.h.
  */
-
-#define RTS_CHILD_KINDS "thread"
-#define RTS_VICTIM_KINDS "thread"
-#define RTS_EACH_CHILD(X) X(0)
-typedef struct rts_child {
-    int unused;
-} rts_child;
-
-#define RTS_EVENTS "best"
-typedef struct rts_event {
-    int unused;
-} rts_event;
-
-#define RTS_IRQ_FORMS "interrupt"
-typedef struct rts_irq {
-    int unused;
-} rts_irq;
+#define RTS_SUSPEND 1
+#define RTS_WORKED 1
 
 #endif

@@ -28,7 +28,7 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
     *task = (rts_task){.run = attr->run, .arg = attr->arg, .next = newest};
     task->stack = os_alloc(bytes); /* PORT: or what your call to create a task takes */
     if (!task->stack)
-        return TEMPLATE_NO_MEMORY;
+        return RTS_E_NO_MEMORY;
     os_sem_init(&task->ended, 0);
     newest = task;
     os_task_create(&task->os, enter, task, prio, task->stack, bytes); /* PORT: it may run at once */
@@ -69,24 +69,12 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
 
 /* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
 
-void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
-{
-    (void)sem;
-    (void)kind;
-    (void)slot;
-}
-
-void rts_sem_unlink(rts_sem *sem)
-{
-    (void)sem; /* it has no name */
-}
-
 /* PORT: RTS_LOCK_NONE must not inherit: a binary semaphore, where all mutexes do. */
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
     (void)ceiling;
     if (protocol == RTS_LOCK_PROTECT)
-        return TEMPLATE_ABSENT;
+        return RTS_E_ABSENT;
     os_mutex_init(&mutex->os, protocol == RTS_LOCK_INHERIT);
     return 0;
 }
@@ -102,7 +90,7 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     (void)slot;
     queue->messages = os_alloc(length * size);
     if (!queue->messages)
-        return TEMPLATE_NO_MEMORY;
+        return RTS_E_NO_MEMORY;
     os_queue_init(&queue->os, queue->messages, length, size);
     return 0;
 }

@@ -17,12 +17,6 @@ bool rts_port_load_alive(unsigned i)
     return false;
 }
 
-int64_t rts_port_load_cpu_ns(unsigned i)
-{
-    (void)i;
-    return -1;
-}
-
 void rts_port_load_stop(void)
 {
 }

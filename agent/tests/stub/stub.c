@@ -93,30 +93,6 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     return 0;
 }
 
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
-{
-    (void)runtime;
-    (void)period;
-    return -ENOSYS;
-}
-
-uint64_t rts_task_cpu_time(const rts_task *task)
-{
-    (void)task;
-    return 0;
-}
-
-uint64_t rts_preemptions(void)
-{
-    return 0;
-}
-
-uint64_t rts_port_slice_ns(rts_policy policy)
-{
-    (void)policy;
-    return 0;
-}
-
 int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
 {
     (void)kind;
@@ -136,20 +112,6 @@ void rts_child_release(rts_child *child)
 {
     if (child->state == STUB_ALIVE || child->state == STUB_KILLED)
         abort();
-}
-
-int rts_child_lower(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return 0;
-}
-
-bool rts_child_ran(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return false;
 }
 
 int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
@@ -183,11 +145,6 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     (void)kind;
     (void)slot;
     sem->value = 0;
-}
-
-void rts_sem_unlink(rts_sem *sem)
-{
-    (void)sem;
 }
 
 int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
@@ -321,21 +278,6 @@ void rts_port_section_end(rts_job *job)
     job->evidence.section_ns = (int64_t)(stub_now - section_start);
 }
 
-void rts_port_bind(int cpu)
-{
-    (void)cpu;
-}
-
-int rts_port_default_cpu(void)
-{
-    return 0;
-}
-
-void rts_port_cpus(rts_cpuset *set)
-{
-    *set = (rts_cpuset){{1}};
-}
-
 void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = 500000000;
@@ -359,11 +301,6 @@ int rts_port_getline(char *line, size_t size)
     /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): strcspn() stays within the string */
     line[strcspn(line, "\n")] = '\0';
     return (int)strlen(line); /* the tests' commands are short */
-}
-
-bool rts_port_stopped(void)
-{
-    return false;
 }
 
 void rts_port_hello(rts_wire *w)
