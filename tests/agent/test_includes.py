@@ -22,7 +22,7 @@ LAYERS = {
     "runner": ["agent", "runner"],
 }
 ORDER = list(LAYERS)
-OF_PORT = {"port_types.h", "port_inline.h", "freertos.h"}  # what each port puts into port.h
+OF_PORT = {"port_types.h", "port_inline.h", "freertos.h", "timer_type.h"}  # port.h with these
 ABOVE_PORTS = re.compile(r"\brts_(case|running|load|bench)\b")
 
 

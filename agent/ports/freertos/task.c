@@ -1,9 +1,8 @@
 /* Tasks, children, periodic timers. */
 #include <string.h>
 
-#include "clock.h"
 #include "freertos.h"
-#include "port.h"
+#include "rtos.h"
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
@@ -63,7 +62,7 @@ static void dismiss(rts_task *task)
 }
 
 /* Who waits says so before it looks, and who ends looks after it has: no end is missed. */
-bool freertos_await(rts_task *task, uint32_t ms)
+bool rtos_await(rts_task *task, uint32_t ms)
 {
     task->joiner = xTaskGetCurrentTaskHandle();
     while (!task->ended)
@@ -72,20 +71,25 @@ bool freertos_await(rts_task *task, uint32_t ms)
     return true;
 }
 
+bool rtos_has_ended(const rts_task *task)
+{
+    return task->ended;
+}
+
 int rts_task_join(rts_task *task)
 {
-    freertos_await(task, 0);
+    rtos_await(task, 0);
     dismiss(task);
     return 0;
 }
 
-void freertos_kill_tasks(const rts_task *from)
+void rtos_kill_tasks(const rts_task *from)
 {
     while (newest && newest != from)
         dismiss(newest);
 }
 
-rts_task *freertos_newest_task(void)
+rts_task *rtos_newest_task(void)
 {
     return newest;
 }
@@ -147,31 +151,4 @@ bool rts_child_ran(const rts_child *child, int kind)
 {
     (void)kind;
     return eTaskGetState(child->handle) == eSuspended;
-}
-
-/* ---- periodic timers ----------------------------------------------------------------------- */
-
-#define LEAD_NS 10000000
-
-int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
-{
-    (void)kind;
-    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
-    *timer = (rts_timer){.first = rts_release_at(first), .period = period};
-    return 0;
-}
-
-void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
-{
-    rts_tick due = timer->first + timer->next * timer->period;
-    rts_sleep_until(due);
-    expiry->stamp = rts_time();
-    expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
-    expiry->k = timer->next;
-    timer->next += 1 + expiry->overruns;
-}
-
-void rts_timer_stop(rts_timer *timer)
-{
-    (void)timer;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "os.h" /* PORT: your system's header */
+#include "timer_type.h"
 
 /* PORT: a level above RTS_PRIO_MAX stays free for the agent, one below RTS_PRIO_MIN for RTS_OTHER.
  */
@@ -24,7 +25,8 @@
 
 /* PORT: bytes; what a case needs is in docs/porting.md. */
 #define RTS_STACK_DEFAULT 1024
-#define TEMPLATE_STACK_MEASURING 2560
+#define RTOS_MEASURING_STACK 2560
+#define RTOS_LOOK_NS UINT64_C(2000000000) /* the watchdog preempts what it watches */
 
 #define RTS_SAMPLES_DEFAULT 500
 #define RTS_BUDGET_DEFAULT (16 << 10)
@@ -75,6 +77,7 @@ typedef struct rts_task {
     void *arg;
     void *stack;
     os_sem ended;
+    volatile bool finished;
     struct rts_task *next; /* of all there are, the newest first */
 } rts_task;
 
@@ -87,14 +90,6 @@ typedef struct rts_task {
 typedef struct rts_channel {
     rts_queue queue;
 } rts_channel;
-
-/* ---- timers: sleeps until absolute times -------------------------------------------------------
- */
-
-#define RTS_TIMERS "sleep"
-typedef struct rts_timer {
-    uint64_t first, period, next;
-} rts_timer;
 
 /* PORT: of rts_suspend(), and of rts_worked(), which no processor needs; see agent/core/absent.h.
  */

@@ -1,5 +1,5 @@
 /* What the system is and has, and what this port does without. */
-#include "template.h"
+#include "port.h"
 #include "wire.h"
 
 /* PORT: announce a capability when what belongs to it in port.h is there and tested. */
