@@ -156,8 +156,7 @@ DEFAULT int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source
 DEFAULT int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
     (void)event;
-    (void)stamp;
-    (void)count;
+    *stamp = *count = 0;
     return RTS_E_ABSENT;
 }
 
