@@ -36,7 +36,7 @@ class RunRequest(NamedTuple):
 
 
 def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
-    """Build the plan, and find the target it is for.  Raises UsageError, TargetError, Interrupted."""
+    """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
     target = find(wish.target)
     place = Place(name=wish.target, detail=dict(target.detail()))
     offered = catalogue(target, interrupt)
