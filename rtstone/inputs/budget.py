@@ -82,7 +82,9 @@ class Limit(NamedTuple):
 class Entry(NamedTuple):
     """The limits of the results that it names; ``where`` is its place, for errors.
 
-    ``accept`` are flags that would otherwise keep a result from being judged.
+    ``accept`` are flags that would otherwise keep a result from being judged.  ``predicted_for_n``:
+    limits of mean and percentiles say what a run of at least so many samples shows, so its value is
+    held against them and not its interval.
     """
 
     bench: str
@@ -93,6 +95,7 @@ class Entry(NamedTuple):
     accept: frozenset[str]
     exceedance_per_hour: float | None
     where: str
+    predicted_for_n: int | None = None
 
 
 class Budget(NamedTuple):
@@ -110,7 +113,8 @@ _KEYS: dict[str, type] = {
 }  # fmt: skip
 _ENTRY_KEYS: dict[str, type] = {
     "bench": str, "params": dict, "series": str, "loads": list, "accept": list,
-    "exceedance_per_hour": object, "figures": dict, **dict.fromkeys(LIMITS, object),
+    "exceedance_per_hour": object, "predicted_for_n": int, "figures": dict,
+    **dict.fromkeys(LIMITS, object),
 }  # fmt: skip
 
 
@@ -171,7 +175,14 @@ def _entry(case: object, where: str) -> Entry:
         accept=frozenset(_flag(name, where) for name in _texts(case, "accept", where)),
         exceedance_per_hour=_rate(case.get("exceedance_per_hour"), where),
         where=where,
+        predicted_for_n=_samples(case.get("predicted_for_n"), where),
     )
+
+
+def _samples(given: int | None, where: str) -> int | None:
+    if given is not None and given < 1:
+        raise UsageError(f"bad predicted_for_n '{given}', in {where}; write a number of samples")
+    return given
 
 
 def _texts(case: dict[str, Any], key: str, where: object) -> list[str]:

@@ -10,7 +10,6 @@ from decimal import Decimal
 from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import INVALIDATING
 from rtstone.assemble.omitted import FEWEST, interval, missed
 from rtstone.documents.run import Run, Slope, Value
@@ -20,14 +19,15 @@ from rtstone.inputs.parameters import quantity as as_written
 from rtstone.stats.cases import Case, cases, figure, label
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.effects import LEVEL
-from rtstone.stats.gate import CENSORED, UNMADE, Baseline, along, needed
+from rtstone.stats.gate import CENSORED, UNMADE, Baseline, along, needed, point
 from rtstone.stats.prediction import WIDEST, Rules, Seen
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
 
 _FINEST = -9  # power of ten of the smallest unit, below which nothing is told apart
-_SURE = 0.999  # the level of an interval that a statistic has to have to be limited
-_AMPLE = 5  # times the samples without which it is not given
+_AMPLE = 5  # times the samples that a statistic needs, without which it is not limited
+_SURE = 0.999  # the level of an interval that has to be there, where stalls decide
+_SHORTER = 2  # how many times fewer samples the next run may have
 _TAILS = ("p99", "p90", "p50")  # the highest that n allows is limited
 _UNITS = {
     "ns": [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
@@ -94,10 +94,7 @@ def _head(runs: Sequence[Run], margin: float) -> str:
         f"{run.created}.",
     ]
     if counted(run) and len(runs) == 1:
-        told.append(
-            "It repeats exactly: a limit is the upper end of what the run showed, and "
-            f"{margin:.0%} more."
-        )
+        told.append(f"It repeats exactly: a limit is what the run showed, and {margin:.0%} more.")
     elif len(runs) == 1:
         told.append(from_too_few(runs) or "")
     else:
@@ -196,9 +193,9 @@ class _Draft:
         self._exact = self._counted and len(runs) == 1
         self._margin, self._least = margin, least
         valid = [one for one in drawn if one.lack(self._number) is None]
-        self._ends = {id(one): _ends(one) for one in valid}
-        known = [seen for ends in self._ends.values() for seen in ends.values()]
-        most = sum(2 * bool(ends) for ends in self._ends.values())
+        self._shown = {id(one): _shown(one) for one in valid}
+        known = [seen for shown in self._shown.values() for seen in shown.values()]
+        most = sum(2 * bool(shown) for shown in self._shown.values())
         most += sum(one.case.missed is not None for one in valid)
         most += sum(_breakdown(one.case) is not None for one in valid) + len(runs[0].slopes)
         self._rules = Rules(known, most)
@@ -219,39 +216,37 @@ class _Draft:
         if len(reached) == self._number:
             factor = self._factor(Seen("breakdown", [1 / r for r in reached if r > 0]), "p50")
             lowest = math.floor(_middle(reached) / factor / (1 + self._margin) * 10) / 10
-            yield _comment(f"breakdown utilisation {_range(reached)} %")
+            yield _comment(f"breakdown utilisation {_range(reached, '%')}")
             yield f'figures = {{ "breakdown utilisation" = ">= {max(lowest, 0):g}%" }}'
 
     def _statistics(self, one: _Drawn) -> Iterator[str]:
         """The highest percentile that the runs repeat well enough, and p99.9 if they do that."""
-        ends, unit = self._ends[id(one)], one.case.unit
-        told = {name: self._factor(seen, name) for name, seen in ends.items()}
+        shown, unit = self._shown[id(one)], one.case.unit
+        told = {name: self._factor(seen, name) for name, seen in shown.items()}
         known = [name for name in told if told[name] < math.inf]
         tail = next((name for name in (*_TAILS, "mean", "max") if name in known), None)
-        for name in ends:
+        limited = list(dict.fromkeys(n for n in (tail, "p999") if n in known))
+        if limited and limited != ["max"]:
+            yield f"predicted_for_n = {max(min(case.n for case in one.runs) // _SHORTER, 1)}"
+        for name in shown:
             if name not in known and name != "mean" and (tail is None or name > tail):
-                yield _comment(f"{name} {self._scatter(ends[name], unit)}: no limit would hold")
-        for name in dict.fromkeys(n for n in (tail, "p999") if n in known):
-            if name == "max":
-                yield _comment("too few samples for more than")
-            yield _comment(f"{name} {_told(one, name)}")
-            middle = _middle(ends[name].values)
+                yield _comment(f"{name} {_range(shown[name].values, unit)}: no limit would hold")
+        for name in limited:
+            few = "; too few samples for more" if name == "max" else ""
+            yield _comment(f"{name} {_range(shown[name].values, unit)}{few}")
+            middle = _middle(shown[name].values)
             top = middle + (told[name] - 1) * abs(middle)
             yield f"{name} = {_text(_above(top, unit, self._margin, self._least))}"
 
     def _factor(self, seen: Seen, name: str) -> float:
         if self._exact:
             return 1.0
+        if name == "max" and not self._counted:  # the next one may be of any size
+            return math.inf
         if self._number > 1:
             same = len(set(seen.values)) == 1
             return 1.0 if same and min(seen.values) <= 0 else self._rules.factor(seen)
-        return WIDEST if name in ("p50", "mean", "max") else math.inf
-
-    def _scatter(self, seen: Seen, unit: str) -> str:
-        if self._number == 1:
-            return f"up to {quantity(seen.values[0], unit)} in one run"
-        low, high = (quantity(value, unit) for value in (min(seen.values), max(seen.values)))
-        return f"up to between {low} and {high} in these runs"
+        return WIDEST if name in ("p50", "mean") else math.inf
 
     def _missed(self, one: _Drawn) -> Iterator[str]:
         """A share of the activations; a count where nothing but the system is in the numbers."""
@@ -274,12 +269,16 @@ class _Draft:
         return max(0.0, top + wide * abs(top))
 
 
-def _ends(one: _Drawn) -> dict[str, Seen]:
-    """By statistic: to where its interval reaches in each run, highest first, of those all have."""
+def _shown(one: _Drawn) -> dict[str, Seen]:
+    """The value in each run, by statistic, highest first; the maximum where there is no other.
+
+    How values scatter from run to run holds what each of them is uncertain by.
+    """
     found: dict[str, Seen] = {}
     for name in ("p999", *_TAILS, "mean"):
-        told = [_sure(case, name) for case in one.runs]
-        if known := [max(e.high, e.value) for e in told if e]:
+        if all(_repeats(case, name) for case in one.runs):
+            told = [point(case, name) for case in one.runs]
+            known = [value for value in told if value is not None]
             found |= {name: Seen(name, known)} if len(known) == len(told) else {}
     largest = [top for case in one.runs if (top := _largest(case)) is not None]
     if not found and len(largest) == len(one.runs):
@@ -287,15 +286,15 @@ def _ends(one: _Drawn) -> dict[str, Seen]:
     return found
 
 
-def _sure(case: Case, name: str) -> Estimate | None:
-    """An estimate of which one may rely on that a run like this one has it too."""
-    if case.n < _AMPLE * needed(name):
-        return None
-    if any(result.missed for result in case.results):
-        known = interval(name, case.results, _SURE, 2 * FEWEST)
-    else:
-        known = (found := estimate_whole(case.results, name, _SURE)) and found[1:3]
-    return estimate_whole(case.results, name) if known else None
+def _repeats(case: Case, name: str) -> bool:
+    """Whether the next run is sure to have as much to tell a statistic by.
+
+    Where activations were omitted that are stalls, of which a few may be in one run by chance.
+    """
+    ample = case.n >= _AMPLE * needed(name)
+    if not any(result.missed for result in case.results):
+        return ample
+    return ample and interval(name, case.results, _SURE, 2 * FEWEST) is not None
 
 
 def _middle(values: Sequence[float]) -> float:
@@ -305,9 +304,9 @@ def _middle(values: Sequence[float]) -> float:
     return math.exp(fmean(map(math.log, values)))
 
 
-def _range(values: Sequence[float]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+def _range(values: Sequence[float], unit: str) -> str:
+    """``37.9 µs to 38.4 µs``, from run to run; a single value where they do not differ."""
+    return " to ".join(dict.fromkeys(quantity(v, unit) for v in (min(values), max(values))))
 
 
 def _percent(share: float) -> str:
@@ -315,20 +314,6 @@ def _percent(share: float) -> str:
     percent = min(100 * share, 100.0)
     step = 10.0 ** (math.floor(math.log10(percent)) - 1)
     return f"{Decimal(math.ceil(percent / step - 1e-9)) * Decimal(step):.2g}%"
-
-
-def _told(one: _Drawn, name: str) -> str:
-    """``38.1 µs (95%: 37.9 µs to 38.4 µs)``, or from run to run."""
-    unit = one.case.unit
-    if name == "max":
-        values = [value for case in one.runs if (value := _largest(case)) is not None]
-        return " to ".join(quantity(v, unit) for v in dict.fromkeys((min(values), max(values))))
-    found = [e for case in one.runs if (e := estimate_whole(case.results, name))]
-    if len(found) > 1:
-        each = [e.value for e in found]
-        return f"{quantity(min(each), unit)} to {quantity(max(each), unit)}"
-    told = [quantity(v, unit) for v in found[0][:3]]
-    return f"{told[0]} (95%: {told[1]} to {told[2]})"
 
 
 def _breakdown(case: Case) -> float | None:

@@ -185,7 +185,7 @@ class _Judge:
             return _missed(check, limit, case)
         _check_unit(limit, case.unit, entry)
         if limit.statistic in ESTIMATED:
-            return self._estimated(check, limit, case)
+            return self._estimated(check, limit, case, entry)
         if limit.statistic == "bound":
             return _bound(check, limit, case, entry.exceedance_per_hour or PER_HOUR)
         return self._extreme(check, limit, case, entry)
@@ -209,7 +209,7 @@ class _Judge:
 
     # ---- what has an interval
 
-    def _estimated(self, check: Check, limit: Limit, case: Case) -> Check:
+    def _estimated(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
         name = limit.statistic
         corrected = any(result.corrected and result.missed for result in case.results)
         check = structs.replace(check, corrected=corrected)
@@ -224,6 +224,8 @@ class _Judge:
             )
         if limit.factor is not None:
             return self._against(check, limit, case, found)
+        if entry.predicted_for_n:
+            return _foreseen(check, limit, case, entry.predicted_for_n)
         if found is None:
             return _too_few(check, limit, case.results)
         return _compared(check, limit, span(found), exactly(limit.value or 0.0))
@@ -239,8 +241,8 @@ class _Judge:
         base, why = self._base(case)
         if why:
             return structs.replace(check, verdict="not measured", reason=why)
-        values = [_point(one, name) for one in base]
-        known, value = [exactly(v) for v in values if v is not None], _point(case, name)
+        values = [point(one, name) for one in base]
+        known, value = [exactly(v) for v in values if v is not None], point(case, name)
         if 1 < len(known) == len(base) and value is not None and case.n >= min(b.n for b in base):
             own = span(found) if found else exactly(value)
             return self._relative(check, limit, own, known)
@@ -396,6 +398,19 @@ def _fact(check: Check, limit: Limit, value: float) -> Check:
     return _compared(check, limit, exactly(value), exactly(limit.value or 0.0))
 
 
+def _foreseen(check: Check, limit: Limit, case: Case, least: int) -> Check:
+    """Held against a prediction of what so many samples show, which allows for how runs scatter.
+
+    So the value decides: its interval, where it has one, tells of part of the same scatter again.
+    """
+    value = point(case, limit.statistic)
+    if value is None or case.n < least:
+        why = f"the limit was predicted for at least {least} samples"
+        check = structs.replace(check, verdict="inconclusive", observed=value, reason=why)
+        return _with_missing(check, least - case.n if case.n < least else None)
+    return _fact(check, limit, value)
+
+
 def _missed(check: Check, limit: Limit, case: Case) -> Check:
     """A count is a fact.  A share is kept if it was kept; exceeded, if that is no chance of stalls.
 
@@ -538,8 +553,8 @@ def along(slope: Slope, case: Case) -> bool:
     )
 
 
-def _point(case: Case, name: str) -> float | None:
-    """A statistic of a case, without its uncertainty."""
+def point(case: Case, name: str) -> float | None:
+    """A statistic of a case, without its uncertainty; None where n does not allow it."""
     value: float | None = getattr(pooled([whole(result) for result in case.results]), name)
     return value
 

@@ -141,6 +141,8 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
         (entry('bound = "+10%"'), "a bound has an absolute limit only"),
         (entry("missed = 0", "exceedance_per_hour = 1"), "but there is none"),
         (entry('bound = "1us"', "exceedance_per_hour = 0"), "bad exceedance_per_hour '0'"),
+        (entry('p50 = "1us"', "predicted_for_n = 0"), "bad predicted_for_n '0'"),
+        (entry('p50 = "1us"', "predicted_for_n = 1.5"), "is not a whole number"),
         (entry('figures = { x = "many" }'), "bad limit 'many' of x"),
         (entry("missed = 0", bench="dk.periodi"), "did you mean 'dk.periodic'?"),
         (entry("missed = nan"), "'NaN' for 'missed' is no finite number"),

@@ -143,6 +143,25 @@ def test_it_is_the_interval_that_is_judged(gate: Any, limit: str, told: str) -> 
     assert (told == "inconclusive") == (low <= found.allowed < high)
 
 
+@pytest.mark.parametrize(
+    ("limit", "least", "told"),
+    [
+        ('p50 = "5us"', 10_000, "passed"),
+        ('p50 = "4999ns"', 10_000, "failed"),
+        ('p50 = "5us"', 10_001, "inconclusive"),
+        ('p9999 = "5us"', 1, "inconclusive"),
+    ],
+)
+def test_a_prediction_is_held_against_the_value(
+    gate: Any, limit: str, least: int, told: str
+) -> None:
+    found = only(gate(entry(limit, f"predicted_for_n = {least}"), run(result(FLAT))))
+    assert found.verdict == told
+    if told == "inconclusive":
+        assert found.reason == f"the limit was predicted for at least {least} samples"
+        assert found.missing == (1 if least > 10_000 else None)
+
+
 def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
     found = only(gate(entry('p50 = "5050ns"'), run(result(FLAT))))
     # half of 95%: 1.96 sqrt(n/4) = 98 ranks of 1 ns; twice as near needs four times as many
