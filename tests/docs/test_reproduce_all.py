@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from rtstone.model import simulated
+from rtstone.inputs import model as simulated
 from rtstone.published import layout
 
 SCRIPT = Path(__file__).parent.parent.parent / "docs" / "reproduce-all.sh"
