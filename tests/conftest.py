@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from rtstone.cli.main import _status
-from rtstone.model.documents import Target
-from rtstone.model.plan import Case, Plan
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Target
 from rtstone.wire.records import Bench, Param
 
 FAKE = Path(__file__).parent / "fake_agent.py"
