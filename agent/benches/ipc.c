@@ -156,7 +156,7 @@ INLINE int send_each(ipc *s, int kind)
         if (err || s->error)
             break;
         rts_rec_span(c->rec, a, b);
-        if (rts_settle(c))
+        if (rts_wait_idle(c))
             break;
     }
     rts_count_add(c, "receiver ran within the interval", early, "samples");
@@ -348,7 +348,8 @@ static int start_other(ipc *s, void (*run)(void *), int below)
     const ipc_params *p = rts_params(s->c);
     if (p->entity == PROCESS && !(rts_caps() & RTS_CAP_PROCESS))
         return rts_unsupported(s->c, "this system has no processes");
-    return rts_task_start(s->c, run, s, below, RTS_FIFO, p->entity == PROCESS) || rts_settle(s->c);
+    return rts_task_start(s->c, run, s, below, RTS_FIFO, p->entity == PROCESS) ||
+           rts_wait_idle(s->c);
 }
 
 /* Lets B end; 0, or what went wrong there. */

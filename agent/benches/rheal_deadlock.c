@@ -1,5 +1,5 @@
 /* rheal.db: an urgent task wants the lock that a less urgent one holds, which has lost the CPU. */
-#include "rhealstone.h"
+#include "rheal.h"
 
 enum { VARIANT_RTEMS, VARIANT_KAR };
 enum { LOCK_INHERIT, LOCK_PROTECT, LOCK_NONE };
@@ -244,7 +244,7 @@ static int rtems_round(void *state)
 
 /* ---- as Kar has it: paced by the clock ------------------------------------------------------- */
 
-#define KAR_LOOPS 50 /* of a round, or as many as the brake allows */
+#define KAR_LOOPS 50 /* of a round, or as many as RT throttling allows */
 #define KAR_CHECKS 2 /* rounds with and without a planted delay */
 
 enum { NOTHING, LOCK, DELAY };
@@ -351,7 +351,7 @@ static int kar_check(blockade *b)
                 "does without sleeps");
 }
 
-/* (T_with - T_without) / N, in pieces: the brake allows no pass of so many ticks. */
+/* (T_with - T_without) / N, in pieces: RT throttling allows no pass of so many ticks. */
 static int kar_once(void *state, double *ticks)
 {
     blockade *b = state;
@@ -366,7 +366,7 @@ static int kar_once(void *state, double *ticks)
         if (kar_pass(b, NOTHING, more, &without) || kar_pass(b, LOCK, more, &with))
             return -1;
         n += more;
-    } while (n < loops && !b->f.c->stop_asked && rts_now() - start < limit);
+    } while (n < loops && !b->f.c->job.stop_asked && rts_now() - start < limit);
     b->passes += n;
     *ticks = rheal_with_less_without(&b->f, with, without, n);
     return 0;
@@ -399,7 +399,7 @@ static int start_tasks(blockade *b)
     if (rts_own_level(c, BOTTOM, RTS_FIFO) || rheal_sleeper_start(c, &b->h, top, b, TOP) ||
         rheal_sleeper_start(c, &b->m, middle, b, MIDDLE))
         return -1;
-    return rts_settle(c);
+    return rts_wait_idle(c);
 }
 
 /* The first round, before the recorder starts, tells whether the system breaks the deadlock. */
@@ -407,7 +407,7 @@ static int measure_blockade(blockade *b)
 {
     bool kar = b->p->variant == VARIANT_KAR;
     if (kar) /* a case of many ticks records nothing for long */
-        b->f.c->patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
+        b->f.c->job.patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
     else
         rheal_sleeper_tell(b->f.c, &b->h);
     b->f.in_pieces = kar;

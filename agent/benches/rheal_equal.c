@@ -1,5 +1,5 @@
 /* rheal.ts, rheal.ss: two tasks of equal priority. */
-#include "rhealstone.h"
+#include "rheal.h"
 
 /*
  * A is the measuring task.  B, let go, yields once, so that both stand in the same place of their
@@ -39,7 +39,7 @@ static int open_pair(pair *t, rts_case *c, int level)
     if (!t->gate || !t->done || !t->s || rts_own_level(c, level, RTS_FIFO) ||
         rts_task_start(c, partner, t, level, RTS_FIFO, false))
         return -1;
-    return rts_settle(c);
+    return rts_wait_idle(c);
 }
 
 /* `unasked` and `unit` name what a task gained without a stamp. */

@@ -1,7 +1,7 @@
 /* rheal.il: from the request of an interrupt to its routine. */
 #include <string.h>
 
-#include "rhealstone.h"
+#include "rheal.h"
 
 typedef struct il_params {
     rheal_params common;

@@ -1,7 +1,7 @@
 /* rheal.pt, rheal.im, rheal.dt: a more urgent task and a less urgent one. */
 #include <string.h>
 
-#include "rhealstone.h"
+#include "rheal.h"
 
 #define QUEUE_LENGTH 10            /* messages; what Linux gives everybody */
 #define MESSAGE (4 * sizeof(long)) /* of rheal.im: four long words */
@@ -58,7 +58,7 @@ static duo *open_duo(rts_case *c)
         return NULL;
     d->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (!d->gate || rts_own_level(c, LEVEL_L, RTS_FIFO) ||
-        rheal_sleeper_start(c, &d->h, urgent, d, LEVEL_H) || rts_settle(c))
+        rheal_sleeper_start(c, &d->h, urgent, d, LEVEL_H) || rts_wait_idle(c))
         return NULL;
     return d;
 }
@@ -77,7 +77,7 @@ static bool in_order(duo *d, uint64_t k)
     if (d->came == k)
         return true;
     d->disorder++;
-    rts_settle(d->f.c);
+    rts_wait_idle(d->f.c);
     return false;
 }
 

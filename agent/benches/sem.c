@@ -231,7 +231,7 @@ static int run_post_lower(rts_case *c)
 {
     shared *s = share(c);
     if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_settle(c))
+        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
         return -1;
     uint64_t early = 0;
     rts_sem *sem = rts_sem_at_hand(s->sem);
@@ -242,7 +242,7 @@ static int run_post_lower(rts_case *c)
         rts_stamp b = rts_stamp_now();
         early += s->round != round;
         rts_rec_span(c->rec, a, b);
-        rts_settle(c);
+        rts_wait_idle(c);
     }
     rts_count_add(c, "waiter ran within the interval", early, "samples");
     return 0;
@@ -253,7 +253,7 @@ static int run_post_higher(rts_case *c)
 {
     shared *s = share(c);
     if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_settle(c))
+        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
         return -1;
     uint64_t late = 0;
     rts_sem *sem = rts_sem_at_hand(s->sem);
@@ -313,7 +313,7 @@ static int run_wait_busy(rts_case *c)
     for (int64_t i = 0; i < p->waiters; i++)
         if (rts_task_start(c, bystander, s, level, RTS_FIFO, between_processes(c)))
             return -1;
-    if (rts_settle(c) || rts_task_start(c, releaser, s, LEVEL_B, RTS_FIFO, between_processes(c)))
+    if (rts_wait_idle(c) || rts_task_start(c, releaser, s, LEVEL_B, RTS_FIFO, between_processes(c)))
         return -1;
     uint64_t early = 0;
     rts_sem *sem = rts_sem_at_hand(s->sem);

@@ -244,7 +244,7 @@ static int run_test3(rts_case *c)
     inversion *v = prepare(c, p);
     if (!v || rts_own_level(c, LEVEL_L, RTS_FIFO) ||
         rts_task_start(c, high, v, LEVEL_H, RTS_FIFO, false) ||
-        rts_task_start(c, middle, v, LEVEL_M, RTS_FIFO, false) || rts_settle(c))
+        rts_task_start(c, middle, v, LEVEL_M, RTS_FIFO, false) || rts_wait_idle(c))
         return -1;
     uint64_t disorder = 0;
     RTS_SAMPLES(c) {
@@ -252,7 +252,7 @@ static int run_test3(rts_case *c)
         if (round_of_l(v, p->protocol == RTS_LOCK_PROTECT, &start)) {
             if (++disorder == 10)
                 return rts_failed(c, "L, H and M did not run in the order that is measured");
-            rts_settle(c);
+            rts_wait_idle(c);
             continue;
         }
         rts_rec_add(c->rec, v->end - start, v->end);

@@ -8,107 +8,18 @@
 #ifndef RTS_BENCH_H
 #define RTS_BENCH_H
 
+#include "caps.h"
 #include "clock.h"
+#include "params.h"
 #include "port.h"
 #include "recorder.h"
 #include "text.h"
+#include "wire.h"
+#include "work.h"
 
 typedef struct rts_case rts_case;
 
 /* ---- the table --------------------------------------------------------------------------- */
-
-typedef enum rts_type {
-    RTS_T_END, /* terminates a table of parameters */
-    RTS_T_INT,
-    RTS_T_DURATION, /* ns */
-    RTS_T_SIZE,     /* bytes */
-    RTS_T_BOOL,
-    RTS_T_CHOICE, /* index into choices */
-    RTS_T_CPUS,   /* an rts_cpuset */
-    RTS_T_TEXT,   /* max + 1 characters; the others are int64_t */
-} rts_type;
-
-/*
- * What a person reads of a table: title, source, help.  A port that defines RTS_WITHOUT_TEXTS has
- * no room for it, not even for pointers; the host then takes it from its own agent.
- */
-#ifdef RTS_WITHOUT_TEXTS
-typedef struct rts_text {
-} rts_text;
-#define RTS_SAY(text)                                                                              \
-    {                                                                                              \
-    }
-#define RTS_SAID(text) ""
-#else
-typedef const char *rts_text;
-#define RTS_SAY(text) text
-#define RTS_SAID(text) (text)
-#endif
-
-/*
- * Default and limits of a parameter.  Where code is dear they are kept in 32 bits: a number below
- * 2^29, and the factor it is to be taken by.  A value that cannot be kept so does not compile.
- */
-#ifdef RTS_SMALL_CODE
-typedef uint32_t rts_limit;
-#define RTS_KEPT(v, by) ((int64_t)(v) % (by) == 0 && (uint64_t)((v) / (by)) < UINT64_C(1) << 29)
-#define RTS_KEEP(v, factor, by) ((uint32_t)(factor) << 29 | (uint32_t)((v) / (by)))
-#define RTS_2_30 (INT64_C(1) << 30)
-#define RTS_KEPT_AT_ALL(v)                                                                         \
-    (RTS_KEPT(v, 1) || RTS_KEPT(v, 1000) || RTS_KEPT(v, 1000000) || RTS_KEPT(v, 1000000000) ||     \
-     RTS_KEPT(v, 1000000000000) || RTS_KEPT(v, RTS_2_30) || RTS_KEPT(v, -1))
-#define RTS_LIMIT(v)                                                                               \
-    (RTS_KEPT(v, 1)               ? RTS_KEEP(v, 0, 1)                                              \
-     : RTS_KEPT(v, 1000)          ? RTS_KEEP(v, 1, 1000)                                           \
-     : RTS_KEPT(v, 1000000)       ? RTS_KEEP(v, 2, 1000000)                                        \
-     : RTS_KEPT(v, 1000000000)    ? RTS_KEEP(v, 3, 1000000000)                                     \
-     : RTS_KEPT(v, 1000000000000) ? RTS_KEEP(v, 4, 1000000000000)                                  \
-     : RTS_KEPT(v, RTS_2_30)      ? RTS_KEEP(v, 5, RTS_2_30)                                       \
-                                  : RTS_KEEP(v, 6, -(int)sizeof(char[RTS_KEPT_AT_ALL(v) ? 1 : -1])))
-#else
-typedef int64_t rts_limit;
-#define RTS_LIMIT(v) (v)
-#endif
-
-/* What RTS_LIMIT() was given. */
-int64_t rts_limit_value(rts_limit limit);
-
-typedef struct rts_param {
-    const char *name;
-    rts_type type;
-    uint16_t offset;         /* within the family's struct of parameters */
-    const char *domain;      /* of a number its unit, or NULL; of RTS_T_CHOICE "fifo|rr" */
-    rts_limit def, min, max; /* limits are inclusive */
-    rts_text help;
-} rts_param;
-
-/* The procedure of a bench that needs these capabilities, for its table. */
-#define RTS_RUN(needs, fn) ((needs) & RTS_NEVER ? NULL : (fn))
-
-/*
- * What the system has, for what a bench or load asks beyond its table's needs: what a port never
- * has is known when that is compiled, and what would follow from it takes no code.
- */
-static inline uint32_t rts_caps(void)
-{
-    return rts_port_caps() & ~(uint32_t)RTS_NEVER;
-}
-
-/* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
-#define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
-
-/* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
-#define RTS_INT(S, f, u, d, lo, hi, h)                                                             \
-    {#f, RTS_T_INT, RTS_AT(S, f), u, RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
-#define RTS_DURATION(S, f, d, lo, hi, h)                                                           \
-    {#f, RTS_T_DURATION, RTS_AT(S, f), "ns", RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
-#define RTS_SIZE(S, f, d, lo, hi, h)                                                               \
-    {#f, RTS_T_SIZE, RTS_AT(S, f), "B", RTS_LIMIT(d), RTS_LIMIT(lo), RTS_LIMIT(hi), RTS_SAY(h)}
-#define RTS_BOOL(S, f, d, h) {#f, RTS_T_BOOL, RTS_AT(S, f), NULL, d, 0, 1, RTS_SAY(h)}
-#define RTS_CHOICE(S, f, c, d, h) {#f, RTS_T_CHOICE, RTS_AT(S, f), c, d, 0, 0, RTS_SAY(h)}
-#define RTS_TEXT(S, f, h)                                                                          \
-    {#f, RTS_T_TEXT, RTS_AT(S, f), NULL, 0, 0, sizeof(((S *)0)->f) - 1, RTS_SAY(h)}
-#define RTS_PARAMS_END {.type = RTS_T_END}
 
 enum {
     RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
@@ -148,13 +59,9 @@ typedef struct rts_family {
         __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
             table, sizeof table / sizeof table[0]}
 
-/* Where the tasks of a case run (benchmarks 5). */
-typedef enum rts_config {
-    RTS_BOUND, /* on one CPU, everything of rtstone's own elsewhere */
-    RTS_1CPU,  /* on one CPU, with everything else of rtstone's */
-    RTS_2CPU,  /* where the system puts them */
-    RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
-} rts_config;
+/* The benches that are linked in. */
+const rts_bench *rts_registry_find(const char *id);
+void rts_registry_each(void (*call)(const rts_bench *bench));
 
 /* What the caches hold when a sample begins. */
 typedef enum rts_cache { RTS_WARM_CACHE, RTS_COLD_CACHE } rts_cache;
@@ -171,10 +78,7 @@ extern const rts_param rts_common_params[];
 
 #define RTS_FIGURES 24
 #define RTS_TABLES 4
-#define RTS_REASON 256
 #define RTS_TOLD 128
-
-typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
 
 typedef struct rts_figure {
     const char *name, *unit;
@@ -196,38 +100,21 @@ typedef struct rts_series_out {
     bool periodic;     /* rec->missed means something */
 } rts_series_out;
 
-/* What happened around the timed section; -1: not known (docs/wire.md). */
-typedef struct rts_evidence {
-    int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
-    int64_t others;                  /* other agents at work on this machine meanwhile */
-    int64_t stack_bytes, heap_bytes; /* the most that a task's stack, and the heap, held */
-    int64_t prio;                    /* of the measuring task */
-    const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
-    bool locked, shared;
-} rts_evidence;
-
-/* Round R of case C, of a case that is run in rounds, has the id C * RTS_ROUNDS + R. */
-#define RTS_ROUNDS UINT64_C(1000000)
-
 struct rts_case {
     const rts_bench *bench;
-    uint64_t id;
     rts_common common;
     _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
 
-    rts_rec *rec;             /* recorder of the only series, when there is only one */
-    unsigned batch;           /* operations per sample */
-    int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
-    uint64_t busy_ns;         /* longest a lonely measuring task may keep a CPU... */
-    uint64_t rest_ns;         /* ...before it rests so long */
-    unsigned slot;            /* next number for a named object */
-    volatile bool stop;       /* helper tasks end */
-    volatile bool stop_asked; /* the host wants the case to end early */
-    uint64_t patience_ns;     /* a case without progress for so long is hung */
+    rts_rec *rec;       /* recorder of the only series, when there is only one */
+    unsigned batch;     /* operations per sample */
+    uint64_t busy_ns;   /* longest a lonely measuring task may keep a CPU... */
+    uint64_t rest_ns;   /* ...before it rests so long */
+    unsigned slot;      /* next number for a named object */
+    volatile bool stop; /* helper tasks end */
+    rts_job job;        /* what the port knows of the case, and says of it */
 
     rts_status status;
     char reason[RTS_REASON];
-    rts_evidence evidence;
     unsigned figures;
     rts_figure figure[RTS_FIGURES];
     unsigned tables;
@@ -244,10 +131,15 @@ struct rts_case {
 
     unsigned char *arena; /* shared memory of the case */
     size_t arena_size, arena_used;
-    unsigned progress_ms;
     char told[RTS_TOLD]; /* how far a case without samples says it is, see rts_tell() */
     volatile unsigned told_done, tellings;
 };
+
+/* The case of a job. */
+static inline rts_case *rts_case_of(const rts_job *job)
+{
+    return (rts_case *)((char *)job - offsetof(rts_case, job));
+}
 
 /* The parameters of the case, as the family's struct. */
 static inline const void *rts_params(const rts_case *c)
@@ -275,7 +167,7 @@ void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf,
 
 /*
  * Says how far a case without samples is while it runs: in parts per thousand, and in words.
- * Without samples and words for c->patience_ns a case is taken to be hung.
+ * Without samples and words for c->job.patience_ns a case is taken to be hung.
  */
 void rts_tell(rts_case *c, unsigned done, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -300,9 +192,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
  * Waits until every task of the case that has a higher priority than level RTS_LEVELS is blocked:
  * a task at that lowest level tells.  Exact under fixed priorities on one CPU.
  */
-int rts_settle(rts_case *c);
-#define RTS_LEVELS                                                                                 \
-    10 /* the lowest level below the case's priority that a bench may use is this - 1 */
+int rts_wait_idle(rts_case *c);
 
 /* Opens a series of its own: `hz` and `overhead` of its clock; more than one CPU or clock. */
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
@@ -311,31 +201,10 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
 /* Ends the timed section that rts_rec_start() began. */
 void rts_end(rts_case *c, rts_rec *r);
 
-/* A fixed piece of work: n integer additions, of which each sum is formed. */
-RTS_SHARED void rts_additions(uint64_t n);
-RTS_SHARED void rts_additions(uint64_t n)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        sum += i;
-        __asm__ volatile("" : "+r"(sum));
-    }
-    rts_worked(RTS_WORK_ADD, n);
-}
-
-/* Sets of CPUs. */
-bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu);
-void rts_cpuset_add(rts_cpuset *set, unsigned cpu);
-unsigned rts_cpuset_count(const rts_cpuset *set);
-int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
-
 /* ---- taking samples ---------------------------------------------------------------------- */
 
 /* Repeats its body until the samples are taken, the time is up or the host says stop. */
 #define RTS_SAMPLES(c) for (rts_rec_start((c)->rec, rts_now()); (c)->rec->running;)
-
-/* Keeps the compiler from moving or removing accesses to memory. */
-#define RTS_BARRIER() __asm__ volatile("" ::: "memory")
 
 /* Records the time from stamp a to stamp b. */
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b);

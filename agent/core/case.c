@@ -1,19 +1,8 @@
 /* What a bench may call while it runs (bench.h). */
+#include "case.h"
+
 #include <stdarg.h>
 #include <string.h>
-
-#include "agent.h"
-#include "load.h"
-
-const char *const rts_cap_names[] = {
-    "priorities",    "round_robin",   "process",      "sem_named", "sem_pshared", "heap",
-    "clock_library", "clock_syscall", "lock_protect", "cpu_time",  "smp",         "signals",
-    "files",         "network",       "deadline",     "posix",     "children",    "event",
-    "irq_timer",     "suspend",       "soft_irq",     "rwlock",    "barrier",     "spin",
-    "cold_cache",    "footprint",     NULL,
-};
-
-/* ---- what a bench may call --------------------------------------------------------------- */
 
 void *rts_alloc(rts_case *c, size_t size)
 {
@@ -140,7 +129,7 @@ int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_p
                           .arg = arg,
                           .prio = (int)c->common.prio - below,
                           .policy = policy,
-                          .cpu = c->cpu,
+                          .cpu = c->job.cpu,
                           .process = process};
     return start_task(c, &attr);
 }
@@ -156,9 +145,9 @@ int rts_own_level(rts_case *c, int below, rts_policy policy)
 {
     int prio = (int)c->common.prio - below;
     int err = rts_task_set_own_prio(prio, policy);
-    if (c->evidence.prio >= 0) {
-        c->evidence.prio = prio;
-        c->evidence.sched = policy == RTS_RR ? "rr" : policy == RTS_FIFO ? "fifo" : "other";
+    if (c->job.evidence.prio >= 0) {
+        c->job.evidence.prio = prio;
+        c->job.evidence.sched = policy == RTS_RR ? "rr" : policy == RTS_FIFO ? "fifo" : "other";
     }
     return err ? rts_port_failed(c, "cannot set the priority", err) : 0;
 }
@@ -178,7 +167,7 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
         rts_port_failed(c, "cannot create a semaphore", err);
         return NULL;
     }
-    rts_sem_hide(sem);
+    rts_sem_unlink(sem);
     c->sem[c->n_sems++] = sem;
     return sem;
 }
@@ -194,7 +183,7 @@ static void idle_task(void *arg)
     }
 }
 
-int rts_settle(rts_case *c)
+int rts_wait_idle(rts_case *c)
 {
     if (!c->idle_gate) {
         c->idle_gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);
@@ -221,78 +210,4 @@ void rts_case_clean_up(rts_case *c)
     c->stop = false;
     c->n_tasks = c->n_sems = 0;
     c->idle_gate = c->idle_done = NULL;
-}
-
-/* ---- series ------------------------------------------------------------------------------ */
-
-static void on_section(void *arg)
-{
-    rts_port_section_start(arg);
-}
-
-static void on_rest(void *arg)
-{
-    const rts_case *c = arg;
-    rts_ns end = rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns));
-    rts_load_silent_until(end);
-    rts_sleep_until_ns(end);
-}
-
-#define TRIAL_SAMPLES 100
-#define TRIAL_WARMUP 10
-#define TRIAL_NS 500000000
-
-void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
-{
-    bool rests = (c->bench->traits & RTS_RESTS) != 0;
-    uint64_t time_ns = trial ? TRIAL_NS : (uint64_t)c->common.time_ns;
-    rts_rec_setup setup = {
-        .hz = s->hz,
-        .overhead = s->overhead,
-        .samples = trial ? TRIAL_SAMPLES : (uint64_t)c->common.samples,
-        .time = rts_ns_to_ticks(time_ns, s->hz),
-        .warmup = trial ? TRIAL_WARMUP : (uint64_t)c->common.warmup,
-        .busy = rests ? rts_ns_to_ticks(c->busy_ns, s->hz) : 0,
-        .stop = &c->stop_asked,
-        .raw = trial ? NULL : s->raw,
-    };
-    rts_rec_init(s->rec, &setup);
-    s->rec->on_section = trial ? NULL : on_section;
-    s->rec->on_rest = on_rest;
-    s->rec->hook_arg = c;
-}
-
-size_t rts_series_raw_room(const rts_case *c)
-{
-    return c->common.raw ? (size_t)c->common.samples * sizeof(uint64_t) : 0;
-}
-
-rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
-                    rts_hist **omitted)
-{
-    rts_series_out *s = &c->series[c->n_series];
-    rts_print(s->name, sizeof s->name, "%s", name);
-    s->hz = hz;
-    s->overhead = overhead;
-    s->periodic = periodic;
-    s->rec = rts_alloc(c, sizeof *s->rec);
-    s->raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
-    s->omitted = omitted ? rts_alloc(c, sizeof *s->omitted) : NULL;
-    if (!s->rec || (c->common.raw && !s->raw) || (omitted && !s->omitted)) {
-        rts_unsupported(c, "no memory for the samples");
-        return NULL;
-    }
-    rts_series_setup(c, s, false);
-    if (omitted) {
-        rts_hist_init(s->omitted);
-        *omitted = s->omitted;
-    }
-    c->n_series++;
-    return s->rec;
-}
-
-void rts_end(rts_case *c, rts_rec *r)
-{
-    rts_rec_finish(r);
-    rts_port_section_end(c);
 }

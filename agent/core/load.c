@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent.h"
-
 #define WINDOW_NS RTS_NS_PER_S /* a rate is measured over so long, or over the case if longer */
 #define READY_NS (60 * RTS_NS_PER_S)
 
@@ -25,11 +23,11 @@ static rts_running *the_load; /* NULL: none runs */
 /* ---- the table --------------------------------------------------------------------------- */
 
 /* The linker gathers what RTS_LOADS() announces between these two symbols. */
-extern const rts_shelf __start_rts_loads[], __stop_rts_loads[];
+extern const rts_load_family __start_rts_loads[], __stop_rts_loads[];
 
 static const rts_load *find(const char *id)
 {
-    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+    for (const rts_load_family *s = __start_rts_loads; s < __stop_rts_loads; s++)
         for (unsigned i = 0; i < s->n; i++)
             if (!strcmp(s->load[i].id, id))
                 return &s->load[i];
@@ -70,7 +68,7 @@ static void describe(const rts_load *load)
 
 void rts_load_list(void)
 {
-    for (const rts_shelf *s = __start_rts_loads; s < __stop_rts_loads; s++)
+    for (const rts_load_family *s = __start_rts_loads; s < __stop_rts_loads; s++)
         for (unsigned i = 0; i < s->n; i++)
             describe(&s->load[i]);
 }
@@ -101,6 +99,12 @@ bool rts_load_goes_on(rts_worker *w)
         rts_yield();
 #endif
     return !l->stop;
+}
+
+void rts_worker_run(void *worker)
+{
+    rts_worker *w = worker;
+    w->component->run(w);
 }
 
 void rts_worker_failed(rts_worker *w, const char *format, ...)
@@ -233,18 +237,21 @@ static rts_running *share(const rts_running *parsed)
             w->component = k;
             w->index = i;
             w->prio = k->prio ? k->prio(w) : 0;
+            w->lowest = k->lowest;
+            w->program = k->program;
         }
     return l;
 }
 
 /*
  * A real-time load leaves the CPU to others after half the time that a lonely task may keep it:
- * the measuring task runs on in its rests, and both together must stay clear of the brake.
+ * the measuring task runs on in its rests, and both together must stay clear of the throttling
+ * limit.
  */
-static void set_brake(rts_running *l)
+static void set_throttling(rts_running *l)
 {
     uint64_t busy_ns, rest_ns;
-    rts_port_brake(&busy_ns, &rest_ns);
+    rts_port_throttling(&busy_ns, &rest_ns);
     l->busy = rts_ns_of(busy_ns / 2);
     l->rest = rts_ns_of(rest_ns);
     l->busy_until = rts_ns_add(rts_time_ns(), l->busy);
@@ -253,10 +260,12 @@ static void set_brake(rts_running *l)
 /* A worker that has ended, or NULL; of component k, NULL: of any. */
 static const rts_worker *ended(rts_running *l, const rts_component *k)
 {
-    const rts_worker *w = l->worker;
+    rts_worker *w = l->worker;
     for (unsigned i = 0; i < l->n_workers; i++, w++)
-        if ((!k || w->component == k) && !rts_port_load_alive(l, i))
+        if ((!k || w->component == k) && !rts_port_load_alive(i)) {
+            rts_worker_failed(w, "it returned");
             return w;
+        }
     return NULL;
 }
 
@@ -298,9 +307,9 @@ static int await_ready(rts_running *l)
 
 static void forget_marks(void);
 
-static int lead(rts_running *l)
+static int ramp_up(rts_running *l)
 {
-    uint64_t ns = l->load->lead_ns > RTS_LEAD_NS ? l->load->lead_ns : RTS_LEAD_NS;
+    uint64_t ns = l->load->ramp_up_ns > RTS_RAMP_UP_NS ? l->load->ramp_up_ns : RTS_RAMP_UP_NS;
     if (await_ready(l))
         return -1;
     forget_marks();
@@ -314,8 +323,8 @@ static int start_workers(rts_running *l)
 {
     if (l->load->prepare && l->load->prepare(l))
         return -1;
-    set_brake(l);
-    int err = rts_port_load_start(l);
+    set_throttling(l);
+    int err = rts_port_load_start(l->worker, l->n_workers, &l->cpus);
     if (!err)
         return 0;
     return rts_port_is_limit(err) ? rts_load_unsupported(l, "cannot start its %u tasks: %s",
@@ -329,7 +338,7 @@ rts_running *rts_load_start(char *words, rts_running *refused)
     rts_load_stop();
     if (parse(refused, words) || choose_cpus(refused))
         return NULL;
-    if (rts_missing(refused->load->needs, refused->reason)) {
+    if (rts_caps_lack(refused->load->needs, refused->reason)) {
         refused->status = RTS_S_UNSUPPORTED;
         return NULL;
     }
@@ -342,7 +351,7 @@ rts_running *rts_load_start(char *words, rts_running *refused)
         rts_load_unsupported(refused, "no memory for a load");
         return NULL;
     }
-    if (!start_workers(the_load) && !lead(the_load))
+    if (!start_workers(the_load) && !ramp_up(the_load))
         return the_load;
     *refused = *the_load;
     rts_load_stop();
@@ -354,7 +363,7 @@ void rts_load_stop(void)
     if (!the_load)
         return;
     the_load->stop = true;
-    rts_port_load_stop(the_load);
+    rts_port_load_stop();
     rts_port_unshare(the_load, the_load->size);
     the_load = NULL;
 }
@@ -396,7 +405,7 @@ static void read_sums(mark *m)
     for (unsigned i = 0; i < l->n_workers; i++) {
         const rts_worker *w = &l->worker[i];
         sum *s = &m->component[w->component - l->load->component];
-        int64_t cpu_ns = rts_port_load_cpu_ns(l, i);
+        int64_t cpu_ns = rts_port_load_cpu_ns(i);
         s->cpu_ns = cpu_ns < 0 || s->cpu_ns < 0 ? -1 : s->cpu_ns + cpu_ns;
         s->done += w->component->program ? (uint64_t)(cpu_ns > 0 ? cpu_ns : 0) : w->done;
         s->missed += w->missed;
@@ -547,7 +556,6 @@ static void put_components(rts_wire *w, const rts_running *l)
 
 static void answer(const char *id, rts_running *l)
 {
-    static const char *const status[] = {"ok", "unsupported", "failed"};
     rts_wire *w = rts_wire_begin("loaded");
     rts_wire_str(w, "load", id);
     rts_wire_open(w, "params", '{');
@@ -556,8 +564,7 @@ static void answer(const char *id, rts_running *l)
         rts_args_put(w, &args);
     }
     rts_wire_close(w, '}');
-    rts_wire_str(w, "status", status[l->status]);
-    rts_wire_str(w, "reason", l->status == RTS_S_OK ? NULL : l->reason);
+    rts_wire_status(w, l->status, l->reason);
     rts_wire_open(w, "components", '[');
     if (l->load)
         put_components(w, l);
@@ -582,11 +589,9 @@ void rts_load_command(char *words)
     answer(asked, l ? l : &refused);
 }
 
-int rts_load_check(rts_case *c)
+rts_status rts_load_refused(char *reason)
 {
-    if (refused.status == RTS_S_UNSUPPORTED)
-        return rts_unsupported(c, "load %s: %s", asked, refused.reason);
-    if (refused.status == RTS_S_FAILED)
-        return rts_failed(c, "load %s: %s", asked, refused.reason);
-    return 0;
+    if (refused.status != RTS_S_OK)
+        rts_print(reason, RTS_REASON, "load %s: %s", asked, refused.reason);
+    return refused.status;
 }

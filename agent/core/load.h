@@ -9,25 +9,14 @@
 #ifndef RTS_LOAD_H
 #define RTS_LOAD_H
 
-#include "bench.h"
+#include "caps.h"
+#include "clock.h"
+#include "params.h"
+#include "text.h"
 #include "wire.h"
+#include "work.h"
 
 typedef struct rts_load rts_load;
-typedef struct rts_running rts_running;
-typedef struct rts_component rts_component;
-
-/* One task of a load. */
-typedef struct rts_worker {
-    _Alignas(RTS_CACHE_LINE) volatile uint64_t done; /* work so far, in the component's counts */
-    volatile uint64_t missed;                        /* periods in which nothing was done */
-    volatile uint64_t runs;                          /* how often a program ran to its end */
-    volatile bool ready;                             /* its preparations are over */
-    rts_running *load;
-    const rts_component *component;
-    unsigned index;       /* among the workers of its component */
-    int prio;             /* 0: time sharing */
-    char why[RTS_REASON]; /* how it ended */
-} rts_worker;
 
 struct rts_component {
     const char *name, *title;
@@ -56,9 +45,9 @@ struct rts_load {
     rts_text source; /* publication, section */
     rts_text help;
     const rts_param *params;
-    uint32_t needs;   /* RTS_CAP_... */
-    rts_place place;  /* default */
-    uint64_t lead_ns; /* runs so long before the first case; at least RTS_LEAD_NS */
+    uint32_t needs;      /* RTS_CAP_... */
+    rts_place place;     /* default */
+    uint64_t ramp_up_ns; /* runs so long before the first case; at least RTS_RAMP_UP_NS */
     size_t (*state)(const void *params); /* bytes that its workers share; NULL: none */
     int (*prepare)(rts_running *l);      /* before the workers start; -1 with a reason */
     const rts_component *component;      /* RTS_PARTS(), up to one without a name */
@@ -74,16 +63,16 @@ struct rts_load {
         __VA_ARGS__                                                                                \
     }
 
-#define RTS_LEAD_NS UINT64_C(1100000000) /* a rate is measured over a second */
+#define RTS_RAMP_UP_NS UINT64_C(1100000000) /* a rate is measured over a second */
 
-typedef struct rts_shelf {
+typedef struct rts_load_family {
     const rts_load *load;
     unsigned n;
-} rts_shelf;
+} rts_load_family;
 
 /* Announces a table of loads. */
 #define RTS_LOADS(table)                                                                           \
-    static const rts_shelf rts_shelf_here                                                          \
+    static const rts_load_family rts_load_family_here                                              \
         __attribute__((used, section("rts_loads"), aligned(sizeof(void *)))) = {                   \
             table, sizeof table / sizeof table[0]}
 
@@ -121,13 +110,9 @@ static inline const void *rts_load_params(const rts_running *l)
 
 /*
  * Called by a worker between two bounded steps: false once it has to end.  A real-time worker rests
- * here, so that neither it nor the measuring task meets the system's brake.
+ * here, so that neither it nor the measuring task is throttled.
  */
 bool rts_load_goes_on(rts_worker *w);
-
-/* Says why a worker ends on its own account (printf); the first reason stays. */
-void rts_worker_failed(rts_worker *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Ends the start of a load with a reason (printf); returns -1, for `return`. */
 int rts_load_unsupported(rts_running *l, const char *format, ...)
@@ -137,8 +122,8 @@ int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((form
 /* ---- the agent's side ---------------------------------------------------------------------- */
 
 /*
- * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its lead is over.
- * NULL: it does not run, and *refused says why.
+ * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its ramp-up is
+ * over. NULL: it does not run, and *refused says why.
  */
 rts_running *rts_load_start(char *words, rts_running *refused);
 
@@ -160,8 +145,8 @@ void rts_load_silent_until(rts_ns until);
 /* Carries out the command `load`, and answers it. */
 void rts_load_command(char *words);
 
-/* Ends a case whose load could not be started, with the load's reason: -1, else 0. */
-int rts_load_check(rts_case *c);
+/* If the load that was asked for last does not run: why, in RTS_REASON bytes; else RTS_S_OK. */
+rts_status rts_load_refused(char *reason);
 
 /* Sends the tables of all loads. */
 void rts_load_list(void);

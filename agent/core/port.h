@@ -10,7 +10,10 @@
  * in agent/ports/NAME.  What a system lacks is a capability the port does not announce; it is never
  * imitated under the same name.
  *
- * Functions return 0, or a negative error of the port that rts_port_strerror() explains.
+ * Functions return 0, or a negative error of enum rts_error.  A port whose system has errors of its
+ * own (errno) returns those, negative, with its own rts_port_strerror() and rts_port_is_limit().
+ *
+ * What a port lacks, and what is the same on most systems, has a default in absent.h and absent.c.
  */
 #ifndef RTS_PORT_H
 #define RTS_PORT_H
@@ -22,38 +25,57 @@
 #include "port_types.h"
 #include "sizes.h"
 
-/* Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs. */
-enum {
-    RTS_CAP_PRIORITIES = 1 << 0,    /* tasks of different priority, strictly obeyed */
-    RTS_CAP_ROUND_ROBIN = 1 << 1,   /* time slicing between tasks of equal priority */
-    RTS_CAP_PROCESS = 1 << 2,       /* tasks with an address space of their own */
-    RTS_CAP_SEM_NAMED = 1 << 3,     /* semaphores with a name in the system */
-    RTS_CAP_SEM_PSHARED = 1 << 4,   /* unnamed semaphores shared between processes */
-    RTS_CAP_HEAP = 1 << 5,          /* malloc and free */
-    RTS_CAP_CLOCK_LIBRARY = 1 << 6, /* rts_time() is a library call, distinct from the counter */
-    RTS_CAP_CLOCK_SYSCALL = 1 << 7, /* rts_time_syscall(): the clock read forced into the kernel */
-    RTS_CAP_LOCK_PROTECT = 1 << 8,  /* mutexes with a priority ceiling */
-    RTS_CAP_CPU_TIME = 1 << 9,      /* rts_cpu_time(), rts_task_cpu_time(), rts_preemptions() */
-    RTS_CAP_SMP = 1 << 10,          /* a second CPU that tasks may use */
-    RTS_CAP_SIGNALS = 1 << 11,      /* queued real-time signals */
-    RTS_CAP_FILES = 1 << 12,        /* a file system */
-    RTS_CAP_NETWORK = 1 << 13,      /* TCP/IP, at least to itself */
-    RTS_CAP_DEADLINE = 1 << 14,     /* scheduling by deadline */
-    RTS_CAP_POSIX = 1 << 15,     /* the calls of POSIX.1b and .1c that have no bit of their own */
-    RTS_CAP_CHILDREN = 1 << 16,  /* rts_child_create(): what is created does not run at once */
-    RTS_CAP_EVENT = 1 << 17,     /* rts_event_open(): periodic events of hardware */
-    RTS_CAP_IRQ_TIMER = 1 << 18, /* a handler that reads the counter of the timer that called it */
-    RTS_CAP_SUSPEND = 1 << 19,   /* rts_suspend(), rts_resume() */
-    RTS_CAP_SOFT_IRQ = 1 << 20,  /* rts_irq_raise(): an interrupt that the program asks for */
-    RTS_CAP_RWLOCK = 1 << 21,    /* read-write locks, and the two below: with RTS_LOCKS */
-    RTS_CAP_BARRIER = 1 << 22,
-    RTS_CAP_SPIN = 1 << 23,      /* spin locks */
-    RTS_CAP_FOOTPRINT = 1 << 25, /* rts_port_footprint() */
-    RTS_CAP_COLD = 1 << 24, /* rts_port_chill(): caches that hold nothing of what is measured */
-};
+typedef enum rts_error {
+    RTS_E_FAILED = -1, /* the system's call failed */
+    RTS_E_ABSENT = -2, /* from here on limits of the system: the case is unsupported... */
+    RTS_E_NO_MEMORY = -3,
+    RTS_E_NO_ROOM = -4, /* an object that cannot hold as much */
+    RTS_E_BUSY = -5,    /* ...up to here */
+    RTS_E_NOT_OWNER = -6,
+    RTS_E_OVERFLOW = -7,
+} rts_error;
 
-/* Names of the capability bits in order, for the wire; NULL at the end. */
-extern const char *const rts_cap_names[];
+/* A port without some of these leaves them to absent.h. */
+typedef struct rts_child rts_child;
+typedef struct rts_event rts_event;
+typedef struct rts_irq rts_irq;
+
+/*
+ * Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs.  Each
+ * is a bit, RTS_CAP_NAME, in the order of this table, and has a name on the wire.
+ */
+#define RTS_EACH_CAP(X)                                                                            \
+    X(PRIORITIES, "priorities")       /* tasks of different priority, strictly obeyed */           \
+    X(ROUND_ROBIN, "round_robin")     /* time slicing between tasks of equal priority */           \
+    X(PROCESS, "process")             /* tasks with an address space of their own */               \
+    X(SEM_NAMED, "sem_named")         /* semaphores with a name in the system */                   \
+    X(SEM_PSHARED, "sem_pshared")     /* unnamed semaphores shared between processes */            \
+    X(HEAP, "heap")                   /* malloc and free */                                        \
+    X(CLOCK_LIBRARY, "clock_library") /* rts_time() is a library call, not the counter */          \
+    X(CLOCK_SYSCALL, "clock_syscall") /* rts_time_syscall() */                                     \
+    X(LOCK_PROTECT, "lock_protect")   /* mutexes with a priority ceiling */                        \
+    X(CPU_TIME, "cpu_time")           /* rts_cpu_time() and its like, rts_preemptions() */         \
+    X(SMP, "smp")                     /* a second CPU that tasks may use */                        \
+    X(SIGNALS, "signals")             /* queued real-time signals */                               \
+    X(FILES, "files")                 /* a file system */                                          \
+    X(NETWORK, "network")             /* TCP/IP, at least to itself */                             \
+    X(DEADLINE, "deadline")           /* scheduling by deadline */                                 \
+    X(POSIX, "posix")                 /* calls of POSIX.1b and .1c without a bit of their own */   \
+    X(CHILDREN, "children")           /* rts_child_create(): a child does not run at once */       \
+    X(EVENT, "event")                 /* rts_event_open(): periodic events of hardware */          \
+    X(IRQ_TIMER, "irq_timer")         /* a handler that reads the counter of its timer */          \
+    X(SUSPEND, "suspend")             /* rts_suspend(), rts_resume() */                            \
+    X(SOFT_IRQ, "soft_irq")           /* rts_irq_raise(): an interrupt the program asks for */     \
+    X(RWLOCK, "rwlock")               /* read-write locks, and the two below: with RTS_LOCKS */    \
+    X(BARRIER, "barrier")                                                                          \
+    X(SPIN, "spin")           /* spin locks */                                                     \
+    X(COLD, "cold_cache")     /* rts_port_chill(): empty caches, with RTS_COLD */                  \
+    X(FOOTPRINT, "footprint") /* rts_port_footprint(), with RTS_FOOTPRINT */
+
+#define RTS_CAP_NUMBER(name, wire) RTS_CAP_NUMBER_##name,
+#define RTS_CAP_BIT(name, wire) RTS_CAP_##name = 1 << RTS_CAP_NUMBER_##name,
+enum { RTS_EACH_CAP(RTS_CAP_NUMBER) RTS_CAPS };
+enum { RTS_EACH_CAP(RTS_CAP_BIT) };
 
 /* The capabilities of this system as it is: rights that are missing take their bit away. */
 uint32_t rts_port_caps(void);
@@ -133,6 +155,11 @@ typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 typedef struct rts_cpuset {
     uint64_t word[RTS_CPUS / 64];
 } rts_cpuset;
+
+bool rts_cpuset_has(const rts_cpuset *set, unsigned cpu);
+void rts_cpuset_add(rts_cpuset *set, unsigned cpu);
+unsigned rts_cpuset_count(const rts_cpuset *set);
+int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
 
 typedef struct rts_task_attr {
     void (*run)(void *arg); /* the task ends when it returns */
@@ -298,7 +325,7 @@ static inline int rts_sem_create(rts_sem *sem, unsigned value);
 static inline int rts_sem_destroy(rts_sem *sem);
 
 /* Takes the name of a named semaphore away, so that a killed agent leaves none behind. */
-void rts_sem_hide(rts_sem *sem);
+void rts_sem_unlink(rts_sem *sem);
 
 static inline int rts_sem_give(rts_sem *sem);
 static inline int rts_sem_take(rts_sem *sem);
@@ -401,28 +428,67 @@ void rts_port_chill(void);
 #endif
 
 /*
- * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: adds what is known of how much memory the
- * system and the agent take, in bytes, by rts_figure_add().
+ * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: puts what is known of how much memory the
+ * system and the agent take, in bytes.
  */
 #ifdef RTS_FOOTPRINT
-struct rts_case;
-void rts_port_footprint(struct rts_case *c);
+typedef void rts_put_bytes(void *to, const char *name, double bytes);
+void rts_port_footprint(rts_put_bytes *put, void *to);
 #endif
 
 /* ---- one case ---------------------------------------------------------------------------- */
 
-struct rts_case;
+/* Where the tasks of a case run (benchmarks 5). */
+typedef enum rts_config {
+    RTS_BOUND, /* on one CPU, everything of rtstone's own elsewhere */
+    RTS_1CPU,  /* on one CPU, with everything else of rtstone's */
+    RTS_2CPU,  /* where the system puts them */
+    RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
+} rts_config;
+
+/* What happened around the timed section; -1: not known (docs/wire.md). */
+typedef struct rts_evidence {
+    int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
+    int64_t others;                  /* other agents at work on this machine meanwhile */
+    int64_t stack_bytes, heap_bytes; /* the most that a task's stack, and the heap, held */
+    int64_t prio;                    /* of the measuring task */
+    const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
+    bool locked, shared;
+} rts_evidence;
+
+/* Round R of case C, of a case that is run in rounds, has the id C * RTS_ROUNDS + R. */
+#define RTS_ROUNDS UINT64_C(1000000)
+
+/* One case, as a port sees it. */
+typedef struct rts_job {
+    uint64_t id;
+    uint64_t patience_ns;     /* without progress for so long it is hung; a bench may change it */
+    volatile bool stop_asked; /* the host wants it to end early: the port sets it */
+    int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
+    int prio;                 /* of the measuring task */
+    unsigned progress_ms;     /* progress is sent so often; 0: never */
+    rts_config config;
+    const rts_cpuset *cpus; /* all measured ones */
+    int error;              /* of the port, if it could not create the measuring task */
+    rts_evidence evidence;  /* which the port fills in */
+} rts_job;
 
 /*
- * Runs run(c) as the measuring task of case c, on its CPU and at its priority, kept apart from the
- * agent as well as the system can.  Returns 0 when it came back, else why not, in `why` (say,
- * "killed by signal 11" or "hung").  Sends progress meanwhile if c->progress_ms is not 0.
+ * Runs run(job) as the measuring task of a case, on its CPU and at its priority, kept apart from
+ * the agent as well as the system can.  Returns 0 when it came back or could not be created, else
+ * why not, in `why` (say, "killed by signal 11" or "hung").  Sends progress meanwhile.
  */
-int rts_port_isolate(struct rts_case *c, void (*run)(struct rts_case *c), char *why, size_t size);
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size);
+
+/* For the port to call: a number that changes as long as the case makes progress... */
+uint64_t rts_job_heartbeat(const rts_job *job);
+
+/* ...and one progress record for it, from outside of the case. */
+void rts_job_progress(const rts_job *job);
 
 /* Called around the timed section, from the measuring task: notes what happened to the system. */
-void rts_port_section_start(struct rts_case *c);
-void rts_port_section_end(struct rts_case *c);
+void rts_port_section_start(rts_job *job);
+void rts_port_section_end(rts_job *job);
 
 /* Binds the caller to a CPU; -1: to all that the agent may use. */
 void rts_port_bind(int cpu);
@@ -435,34 +501,60 @@ void rts_port_cpus(rts_cpuset *set);
 
 /*
  * How long a task may keep a CPU, and how long it has to rest then, to stay clear of the system's
- * own brake on real-time tasks; ns.  0 and 0: there is no brake.
+ * limit on real-time tasks (RT throttling); ns.  0 and 0: there is none.
  */
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns);
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
 
 /* ---- loads (load.h) ---------------------------------------------------------------------- */
 
-struct rts_running;
+/* Room for a reason, its end included. */
+#define RTS_REASON 256
+
+typedef struct rts_running rts_running;
+typedef struct rts_component rts_component;
+
+/* One task of a load. */
+typedef struct rts_worker {
+    _Alignas(RTS_CACHE_LINE) volatile uint64_t done; /* work so far, in the component's counts */
+    volatile uint64_t missed;                        /* periods in which nothing was done */
+    volatile uint64_t runs;                          /* how often a program ran to its end */
+    volatile bool ready;                             /* its preparations are over */
+    bool lowest;                                     /* time sharing at the lowest level there is */
+    bool program; /* it starts processes, whose CPU time counts as its own */
+    rts_running *load;
+    const rts_component *component;
+    unsigned index;       /* among the workers of its component */
+    int prio;             /* 0: time sharing */
+    char why[RTS_REASON]; /* how it ended */
+} rts_worker;
 
 /*
- * Starts all workers of a load: apart from the agent, on the load's CPUs, at the worker's priority
- * or in time sharing.  Whatever ends the agent ends them.
+ * Starts n workers of a load on these CPUs, apart from the agent: each does rts_worker_run().
+ * Whatever ends the agent ends them.  rts_port_load_stop() is called even after an error.
  */
-int rts_port_load_start(struct rts_running *l);
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus);
 
-/* True if worker i has not ended; else its `why` says how it did. */
-bool rts_port_load_alive(struct rts_running *l, unsigned i);
+/* For the port to call, as the body of a task. */
+void rts_worker_run(void *worker);
+
+/* Says why a worker ends on its own account (printf); the first reason stays. */
+void rts_worker_failed(rts_worker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* True if worker i has not ended; else rts_worker_failed() has been told how, or it returned. */
+bool rts_port_load_alive(unsigned i);
 
 /* CPU time that worker i and what it started have used, in ns; -1: not known. */
-int64_t rts_port_load_cpu_ns(struct rts_running *l, unsigned i);
+int64_t rts_port_load_cpu_ns(unsigned i);
 
-/* Ends all workers (l->stop is set) and removes what they made. */
-void rts_port_load_stop(struct rts_running *l);
+/* Ends all workers, which have been asked to, and removes what they made. */
+void rts_port_load_stop(void);
 
 /*
- * From a measuring task: silences the load, or lets it go on.  Returns when its workers are silent,
+ * From a measuring task: pauses the load, or lets it go on.  Returns when its workers are silent,
  * or after 2 s.
  */
-void rts_port_quiet(bool quiet);
+void rts_port_load_pause(bool pause);
 
 /* ---- talking to the host ----------------------------------------------------------------- */
 
@@ -489,6 +581,7 @@ const char *rts_port_strerror(int error);
 /* True if the error says that the system's limits or rights do not allow it. */
 bool rts_port_is_limit(int error);
 
+#include "absent.h"
 #include "port_inline.h"
 
 #if RTS_STAMP_BITS == 64

@@ -1,7 +1,9 @@
 /* What is sent of a case: its start, progress, results and end (docs/wire.md). */
+#include "records.h"
+
 #include <string.h>
 
-#include "agent.h"
+#include "command.h"
 #include "load.h"
 
 static void put_hist(rts_wire *w, const char *key, const rts_hist *h)
@@ -165,7 +167,7 @@ static void send_raw(const rts_case *c, const rts_series_out *s)
     uint64_t n = s->rec->hist.n < s->rec->setup.samples ? s->rec->hist.n : s->rec->setup.samples;
     for (uint64_t at = 0; v && at < n; at += PER_RECORD) {
         rts_wire *w = rts_wire_begin("raw");
-        rts_wire_uint(w, "id", c->id);
+        rts_wire_uint(w, "id", c->job.id);
         rts_wire_str(w, "series", s->name);
         rts_wire_uint(w, "at", at);
         rts_wire_open(w, "v", '[');
@@ -195,7 +197,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     const rts_rec *r = s->rec;
     send_raw(c, s);
     rts_wire *w = rts_wire_begin("result");
-    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "id", c->job.id);
     rts_wire_str(w, "series", s->name);
     rts_wire_uint(w, "hz", s->hz);
     rts_wire_uint(w, "overhead", s->overhead);
@@ -230,7 +232,7 @@ static void put_known(rts_wire *w, const char *key, int64_t value)
 
 static void put_evidence(rts_wire *w, const rts_case *c)
 {
-    const rts_evidence *e = &c->evidence;
+    const rts_evidence *e = &c->job.evidence;
     rts_wire_open(w, "evidence", '{');
     put_known(w, "section_ns", e->section_ns);
     put_known(w, "cpu_ns", e->cpu_ns);
@@ -265,7 +267,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
 void rts_send_case(const rts_case *c)
 {
     rts_wire *w = rts_wire_begin("case");
-    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "id", c->job.id);
     rts_wire_str(w, "bench", c->bench->id);
     rts_wire_open(w, "params", '{');
     rts_command_params(w, c);
@@ -275,11 +277,9 @@ void rts_send_case(const rts_case *c)
 
 void rts_send_end(const rts_case *c, bool ran)
 {
-    static const char *const status[] = {"ok", "unsupported", "failed"};
     rts_wire *w = rts_wire_begin("end");
-    rts_wire_uint(w, "id", c->id);
-    rts_wire_str(w, "status", status[c->status]);
-    rts_wire_str(w, "reason", c->status == RTS_S_OK ? NULL : c->reason);
+    rts_wire_uint(w, "id", c->job.id);
+    rts_wire_status(w, c->status, c->reason);
     if (ran) {
         put_evidence(w, c);
     } else {
@@ -290,8 +290,9 @@ void rts_send_end(const rts_case *c, bool ran)
     rts_wire_end(w);
 }
 
-uint64_t rts_agent_heartbeat(const rts_case *c)
+uint64_t rts_job_heartbeat(const rts_job *job)
 {
+    const rts_case *c = rts_case_of(job);
     uint64_t beat = c->tellings;
     for (unsigned i = 0; i < c->n_series; i++)
         beat += rts_rec_taken(c->series[i].rec);
@@ -304,15 +305,16 @@ static void send_told(const rts_case *c)
     memcpy(text, c->told, sizeof text - 1); /* it may be written meanwhile */
     text[sizeof text - 1] = '\0';
     rts_wire *w = rts_wire_begin("progress");
-    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "id", c->job.id);
     rts_wire_uint(w, "done", c->told_done);
     rts_wire_str(w, "text", text);
     rts_wire_end(w);
 }
 
 /* The recorder is read while it is written: good enough to look at, never for a result. */
-void rts_agent_progress(const rts_case *c)
+void rts_job_progress(const rts_job *job)
 {
+    const rts_case *c = rts_case_of(job);
     if (c->told[0]) {
         send_told(c);
         return;
@@ -331,7 +333,7 @@ void rts_agent_progress(const rts_case *c)
         done = by_time > done ? by_time : done;
     }
     rts_wire *w = rts_wire_begin("progress");
-    rts_wire_uint(w, "id", c->id);
+    rts_wire_uint(w, "id", c->job.id);
     rts_wire_uint(w, "n", n);
     rts_wire_uint(w, "min", r->hist.min);
     rts_wire_uint(w, "p50", rts_hist_percentile(&r->hist, 500));

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "agent.h"
+#include "bench.h"
 
 /* The linker gathers what RTS_BENCHES() announces between these two symbols. */
 extern const rts_family __start_rts_families[], __stop_rts_families[];

@@ -1,9 +1,16 @@
 /* The agent's dialogue with the host, and the life of a case from command to result. */
+#include "agent.h"
+
 #include <string.h>
 
-#include "agent.h"
 #include "build_info.h" /* from the build system */
+#include "case.h"
+#include "command.h"
 #include "load.h"
+#include "records.h"
+#include "series.h"
+
+#define RTS_WIRE_VERSION 1
 
 #define PATIENCE_NS UINT64_C(20000000000)
 
@@ -41,7 +48,7 @@ static void find_batch(rts_case *c)
         rts_case_clean_up(c);
         c->figures = c->tables = 0;
         forget_since(c, used);
-        if (err || c->stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
+        if (err || c->job.stop_asked || median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }
     rts_series_setup(c, s, false);
@@ -63,17 +70,18 @@ static int prepare_cold(rts_case *c)
 /* Nobody may take a case for good that has measured nothing. */
 static void demand_result(rts_case *c, int err)
 {
-    bool any = c->stop_asked || c->bench->traits & RTS_NO_SAMPLES;
+    bool any = c->job.stop_asked || c->bench->traits & RTS_NO_SAMPLES;
     for (unsigned i = 0; i < c->n_series; i++)
         any = any || c->series[i].rec->hist.n;
-    if (err && !c->stop_asked)
+    if (err && !c->job.stop_asked)
         rts_failed(c, "it gave up without a reason");
     if (!any)
         rts_failed(c, "it ended without a sample");
 }
 
-static void measure(rts_case *c)
+static void measure(rts_job *job)
 {
+    rts_case *c = rts_case_of(job);
     int err = 0;
     if (c->common.cache && prepare_cold(c))
         return;
@@ -97,30 +105,21 @@ static void measure(rts_case *c)
 
 /* ---- the life of a case ------------------------------------------------------------------ */
 
-bool rts_missing(uint32_t needs, char *reason)
-{
-    uint32_t missing = needs & ~rts_port_caps();
-    if (!missing)
-        return false;
-    unsigned i = (unsigned)__builtin_ctz(missing);
-    rts_print(reason, RTS_REASON, "needs %s: %s", rts_cap_names[i], rts_port_why_not(1u << i));
-    return true;
-}
-
 /* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
 static int check_needs(rts_case *c)
 {
     bool second = c->common.config == RTS_2CPU || c->common.config == RTS_1RT;
     uint32_t needs =
         c->bench->needs | (second ? RTS_CAP_SMP : 0) | (c->common.cache ? RTS_CAP_COLD : 0);
-    if (rts_missing(needs, c->reason)) {
+    if (rts_caps_lack(needs, c->reason)) {
         c->status = RTS_S_UNSUPPORTED;
         return -1;
     }
     if (c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
         return rts_unsupported(c, "its procedure needs all its tasks on one CPU, so there is no "
                                   "config=2cpu of it");
-    if (rts_load_check(c))
+    c->status = rts_load_refused(c->reason);
+    if (c->status != RTS_S_OK)
         return -1;
     int top = rts_load_top_prio(&c->common.cpus);
     int lowest = (int)c->common.prio - RTS_LEVELS;
@@ -148,16 +147,24 @@ static int open_arena(rts_case *c)
 static void run_measured(rts_case *c)
 {
     char why[96];
-    rts_port_brake(&c->busy_ns, &c->rest_ns);
-    int lost = rts_port_isolate(c, measure, why, sizeof why);
-    if (c->stop_asked) { /* also if it had to be made to: what it has is good */
+    rts_port_throttling(&c->busy_ns, &c->rest_ns);
+    c->job.cpus = &c->common.cpus;
+    c->job.prio = (int)c->common.prio;
+    c->job.config = (rts_config)c->common.config;
+    int lost = rts_port_isolate(&c->job, measure, why, sizeof why);
+    if (c->job.error) {
+        rts_print(why, sizeof why, "cannot create the measuring task on CPU %d",
+                  rts_cpuset_first(&c->common.cpus));
+        rts_port_failed(c, why, c->job.error);
+    }
+    if (c->job.stop_asked) { /* also if it had to be made to: what it has is good */
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "stopped");
     } else if (lost) {
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
     }
-    bool whole = c->status == RTS_S_OK || c->stop_asked;
+    bool whole = c->status == RTS_S_OK || c->job.stop_asked;
     for (unsigned i = 0; whole && i < c->n_series; i++)
         rts_send_result(c, i);
 }
@@ -193,16 +200,16 @@ static unsigned the_progress_ms;
 /* A bench with one series measures on one CPU: the others stay free for everything else. */
 static void choose_cpus(rts_case *c)
 {
-    c->cpu = rts_cpuset_first(&c->common.cpus);
-    if (c->cpu < 0)
-        c->cpu = rts_port_default_cpu();
+    c->job.cpu = rts_cpuset_first(&c->common.cpus);
+    if (c->job.cpu < 0)
+        c->job.cpu = rts_port_default_cpu();
     if (!c->bench->series || rts_cpuset_first(&c->common.cpus) < 0) {
         c->common.cpus = (rts_cpuset){{0}};
-        rts_cpuset_add(&c->common.cpus, (unsigned)c->cpu);
+        rts_cpuset_add(&c->common.cpus, (unsigned)c->job.cpu);
     }
     if (c->common.config != RTS_2CPU)
         return;
-    c->cpu = -1;
+    c->job.cpu = -1;
     if (!c->bench->series)
         rts_port_cpus(&c->common.cpus);
 }
@@ -219,10 +226,10 @@ static void run_case(char *words)
         rts_send_end(c, false);
         return;
     }
-    c->progress_ms = the_progress_ms;
-    c->patience_ns = PATIENCE_NS;
+    c->job.progress_ms = the_progress_ms;
+    c->job.patience_ns = PATIENCE_NS;
     c->batch = 1;
-    c->evidence =
+    c->job.evidence =
         (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
     int err = 0;
     if (rts_command_parse(c, words) || (err = start_measuring())) {
@@ -265,12 +272,7 @@ static void send_hello(void)
     rts_wire_str(w, "compiler", RTS_BUILD_COMPILER);
     rts_wire_str(w, "flags", RTS_BUILD_FLAGS);
     rts_port_hello(w);
-    rts_wire_open(w, "caps", '[');
-    uint32_t caps = rts_port_caps();
-    for (unsigned i = 0; rts_cap_names[i]; i++)
-        if (caps >> i & 1)
-            rts_wire_str(w, NULL, rts_cap_names[i]);
-    rts_wire_close(w, ']');
+    rts_caps_put(w, "caps", rts_port_caps());
     rts_wire_end(w);
 }
 

@@ -202,6 +202,13 @@ void rts_wire_bool(rts_wire *w, const char *key, bool value)
     puts_(w, value ? "true" : "false");
 }
 
+void rts_wire_status(rts_wire *w, rts_status status, const char *reason)
+{
+    static const char *const names[] = {"ok", "unsupported", "failed"};
+    rts_wire_str(w, "status", names[status]);
+    rts_wire_str(w, "reason", status == RTS_S_OK ? NULL : reason);
+}
+
 void rts_wire_null(rts_wire *w, const char *key)
 {
     member(w, key);

@@ -24,6 +24,10 @@ void rts_wire_null(rts_wire *w, const char *key);
 void rts_wire_open(rts_wire *w, const char *key, char bracket); /* '{' or '[' */
 void rts_wire_close(rts_wire *w, char bracket);                 /* '}' or ']' */
 
+/* How a case or a load ended, in members `status` and `reason`. */
+typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
+void rts_wire_status(rts_wire *w, rts_status status, const char *reason);
+
 /* CRC-32 (IEEE 802.3, reflected) of n bytes, continuing from crc (0 at first). */
 uint32_t rts_crc32(uint32_t crc, const char *bytes, unsigned n);
 

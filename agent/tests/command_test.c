@@ -1,8 +1,8 @@
 /* Commands of the host: what is understood, and how what is not is refused. */
 #include <string.h>
 
-#include "agent.h"
 #include "check.h"
+#include "command.h"
 
 static rts_case c;
 
@@ -23,7 +23,7 @@ static void refused(const char *line, const char *reason)
 static void test_defaults_come_from_the_table(void)
 {
     CHECK_EQ(parse("7 sem.wait.busy"), 0);
-    CHECK_EQ(c.id, 7);
+    CHECK_EQ(c.job.id, 7);
     CHECK_EQ(c.common.samples, RTS_SAMPLES_DEFAULT);
     CHECK_EQ(c.common.warmup, 10);
     CHECK_EQ(c.common.prio, RTS_PRIO_MAX);

@@ -2,7 +2,6 @@
  */
 #include <string.h>
 
-#include "agent.h"
 #include "check.h"
 #include "load.h"
 
@@ -34,15 +33,15 @@ static uint64_t all_done(const rts_running *l)
     return done;
 }
 
-static void test_quiet_is_silence_until_it_is_over(void)
+static void test_a_pause_is_silence_until_it_is_over(void)
 {
     rts_running *l = start("bg50 tasks=5");
-    rts_port_quiet(true);
+    rts_port_load_pause(true);
     uint64_t done = all_done(l);
     CHECK(done > 0);
     rts_sleep_until(rts_time() + 100 * MS);
     CHECK_EQ(all_done(l), done);
-    rts_port_quiet(false);
+    rts_port_load_pause(false);
     for (int i = 0; i < 500 && all_done(l) == done; i++)
         rts_sleep_until(rts_time() + 10 * MS);
     CHECK(all_done(l) > done);
@@ -105,9 +104,9 @@ static void test_the_ring_keeps_its_tokens_and_its_order(void)
         first[i] = (i + 1) * TOKENS / TASKS - i * TOKENS / TASKS;
     CHECK_EQ(l->n_workers, TASKS);
     for (int i = 0; i < 20; i++) {
-        rts_port_quiet(true);
+        rts_port_load_pause(true);
         check_ring(l, first, TOKENS);
-        rts_port_quiet(false);
+        rts_port_load_pause(false);
         rts_sleep_until(rts_time() + 10 * MS);
     }
     rts_load_stop();
@@ -133,5 +132,5 @@ static void test_the_ring_lies_below_the_measuring_task(void)
     rts_load_stop();
 }
 
-TESTS(test_quiet_is_silence_until_it_is_over, test_min_is_silent_while_the_measuring_task_rests,
+TESTS(test_a_pause_is_silence_until_it_is_over, test_min_is_silent_while_the_measuring_task_rests,
       test_the_ring_keeps_its_tokens_and_its_order, test_the_ring_lies_below_the_measuring_task)

@@ -21,7 +21,7 @@ static void make(rts_sem *sem, rts_sem_kind kind, unsigned value, unsigned slot)
 {
     rts_sem_prepare(sem, kind, slot);
     CHECK_EQ(rts_sem_create(sem, value), 0);
-    rts_sem_hide(sem);
+    rts_sem_unlink(sem);
 }
 
 static void append(char what)

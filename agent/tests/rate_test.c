@@ -22,47 +22,52 @@ static bool dead[8];
 static bool never_ready;
 static unsigned stopped;
 
-static void follow_plan(const rts_running *l)
+static rts_worker *planted;
+static unsigned n_planted;
+
+static void follow_plan(void)
 {
-    for (unsigned i = 0; i < l->n_workers; i++) {
+    for (unsigned i = 0; i < n_planted; i++) {
         plan_done[i] += (stub_now - plan_since) * per_s / RTS_TIME_HZ;
-        l->worker[i].done = plan_done[i];
-        l->worker[i].missed = missed;
+        planted[i].done = plan_done[i];
+        planted[i].missed = missed;
     }
     plan_since = stub_now;
 }
 
-int rts_port_load_start(rts_running *l)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
+    (void)cpus;
+    planted = worker;
+    n_planted = n;
     memset(plan_done, 0, sizeof plan_done);
     plan_since = stub_now;
-    for (unsigned i = 0; i < l->n_workers; i++)
-        l->worker[i].ready = !never_ready;
+    for (unsigned i = 0; i < n; i++)
+        worker[i].ready = !never_ready;
     return 0;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
     if (dead[i])
-        rts_worker_failed(&l->worker[i], "worker %u is dead", i);
+        rts_worker_failed(&planted[i], "worker %u is dead", i);
     return !dead[i];
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+int64_t rts_port_load_cpu_ns(unsigned i)
 {
-    follow_plan(l); /* this is asked for before what was done is read */
+    follow_plan(); /* this is asked for before what was done is read */
     return (int64_t)(plan_done[i] * 10);
 }
 
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_stop(void)
 {
-    (void)l;
     stopped++;
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    (void)quiet;
+    (void)pause;
 }
 
 typedef struct planted_params {
@@ -157,13 +162,13 @@ static void test_the_lead_is_over_when_it_has_started(void)
     rts_tick before = stub_now;
     per_s = 1000;
     CHECK(start("planted") != NULL);
-    CHECK(stub_now - before >= RTS_LEAD_NS);
+    CHECK(stub_now - before >= RTS_RAMP_UP_NS);
     CHECK_EQ(stopped, 0);
 }
 
 static void test_a_rate_is_of_the_case_and_of_a_second_at_least(void)
 {
-    const char *text = run_case(10 * MS); /* nothing to go by but the lead */
+    const char *text = run_case(10 * MS); /* nothing to go by but the ramp-up */
     CHECK(number(text, "\"one\"", "window_s") >= 1);
     CHECK(is_near(number(text, "\"one\"", "achieved"), 1000));
     CHECK(strstr(text, "\"wanted\":1000.000") != NULL);
@@ -171,7 +176,7 @@ static void test_a_rate_is_of_the_case_and_of_a_second_at_least(void)
 
     stub_advance_to(stub_now + 100 * MS);
     rts_load_case_starts();
-    follow_plan(&refused); /* of which nobody works: the plan changes here */
+    plan_since = stub_now; /* of which nobody works: the plan changes here */
     per_s = 400;
     text = run_case(3000 * MS);
     CHECK(is_near(number(text, "\"one\"", "achieved"), 400));
@@ -202,7 +207,7 @@ static void test_a_load_that_missed_periods_recovers_before_the_next_case(void)
     stub_advance_to(stub_now + 2000 * MS);
     const char *text = answer();
     CHECK(is_near(number(text, "\"one\"", "achieved"), 100));
-    follow_plan(&refused);
+    plan_since = stub_now;
     per_s = 1000;
     rts_tick before = stub_now;
     text = run_case(10 * MS);
@@ -216,10 +221,10 @@ static void test_a_load_that_missed_periods_recovers_before_the_next_case(void)
 /* Whether the next case waits for the load after one in which it did so much in a second. */
 static bool recovers_after(uint64_t done_per_s)
 {
-    follow_plan(&refused);
+    plan_since = stub_now;
     per_s = done_per_s;
     run_case(3000 * MS);
-    follow_plan(&refused);
+    plan_since = stub_now;
     per_s = 1000;
     rts_tick before = stub_now;
     run_case(10 * MS);
@@ -236,7 +241,7 @@ static void test_a_load_that_was_left_too_little_recovers_without_a_missed_perio
 static void test_who_does_nothing_has_no_rate_and_who_is_dead_is_said_to_be(void)
 {
     run_case(MS);
-    follow_plan(&refused);
+    plan_since = stub_now;
     per_s = 0;
     stub_advance_to(stub_now + 100 * MS);
     const char *text = run_case(1500 * MS);
@@ -295,7 +300,7 @@ static void test_the_priority_counts_where_it_runs(void)
     CHECK_EQ(rts_load_top_prio(&here), 0);
 }
 
-/* The stub's brake: a lonely task may run for 500 ms, and then has to rest for 50 ms. */
+/* The stub's throttling limit: a lonely task may run for 500 ms, and then has to rest for 50 ms. */
 static void test_a_real_time_worker_rests(void)
 {
     rts_running *l = start("planted");

@@ -1,5 +1,5 @@
 /* What the components of Rhealstone keep of a classic measurement. */
-#include "../benches/rhealstone.h"
+#include "../benches/rheal.h"
 #include "check.h"
 
 static void test_parts_add_up_by_name_and_have_a_limit(void)

@@ -4,11 +4,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "check.h"
+#include "port.h"
 
 static struct shared {
-    rts_case c;
+    rts_job job;
+    rts_cpuset cpus;
     volatile bool watched, ran, ran_unwatched;
 } *shared;
 
@@ -36,9 +37,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     return err;
 }
 
-static void run(rts_case *c)
+static void run(rts_job *job)
 {
-    (void)c;
+    (void)job;
     shared->ran = true;
     shared->ran_unwatched = !shared->watched;
 }
@@ -47,11 +48,12 @@ static int isolate(char *why, size_t size)
 {
     memset(shared, 0, sizeof *shared);
     agent = getpid();
-    shared->c.cpu = rts_port_default_cpu();
-    shared->c.common.prio = 50;
-    shared->c.patience_ns = 20 * RTS_TIME_HZ;
-    rts_cpuset_add(&shared->c.common.cpus, (unsigned)shared->c.cpu);
-    return rts_port_isolate(&shared->c, run, why, size);
+    shared->job.cpu = rts_port_default_cpu();
+    shared->job.prio = 50;
+    shared->job.patience_ns = 20 * RTS_TIME_HZ;
+    shared->job.cpus = &shared->cpus;
+    rts_cpuset_add(&shared->cpus, (unsigned)shared->job.cpu);
+    return rts_port_isolate(&shared->job, run, why, size);
 }
 
 static void test_it_waits_for_its_watchdog(void)

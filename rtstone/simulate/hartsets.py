@@ -1,4 +1,4 @@
-"""The task sets of the Hartstone Uniprocessor Benchmark, as agent/benches/hartstone.c makes them.
+"""The task sets of the Hartstone Uniprocessor Benchmark, as agent/benches/hart.c makes them.
 
 Weiderman, CMU/SEI-89-TR-23; Donohoe, Shapiro, Weiderman, CMU/SEI-90-UG-1; Golatowski, table 2.
 benchmarks 6.2 says which numbers are confirmed; those of PN, AH, SH and SA are reconstructed.

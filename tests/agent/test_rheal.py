@@ -52,7 +52,7 @@ def test_a_sample_of_the_classic_form_is_one_measurement() -> None:
 
 
 def test_a_pass_has_as_many_loops_as_fit_between_two_rests() -> None:
-    # The stub's brake allows 500 ms at a time; a request takes 1020 ns between its stamps.
+    # The stub's throttling limit is 500 ms at a time; a request takes 1020 ns between its stamps.
     name = "N, as many as fit between two rests"
     whole = result("rheal.il form=classic loops=490000", agent=STUB)
     assert name not in figures(whole)

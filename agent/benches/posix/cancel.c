@@ -115,7 +115,7 @@ static int run_asynchronous(rts_case *c)
         err = pthread_create(&thread, &attr, compute, &t);
         if (err)
             break;
-        while (t.ready == ready && !c->stop_asked)
+        while (t.ready == ready && !c->job.stop_asked)
             rts_sleep_until(rts_time() + rts_ns_to_ticks(HEAD_START_NS, RTS_TIME_HZ));
         n.unready += t.ready == ready;
         rts_tick a = rts_now();

@@ -153,7 +153,7 @@ static int start_waiters(rts_case *c, shared *s, int64_t n)
     for (int64_t i = 0; i < n; i++)
         if (rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false))
             return -1;
-    return rts_settle(c);
+    return rts_wait_idle(c);
 }
 
 static shared *share(rts_case *c)

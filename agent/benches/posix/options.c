@@ -174,9 +174,9 @@ static int run_options(rts_case *c)
     unsigned count[4] = {0};
     if (!found || !reports)
         return rts_failed(c, "no memory");
-    c->patience_ns += n * PROBE_S * UINT64_C(1000000000);
+    c->job.patience_ns += n * PROBE_S * UINT64_C(1000000000);
     rts_table(c, "Options", "option\tmacro\tsysconf\tprobe\tsupported\tasked for by PSE (2003)");
-    for (size_t i = 0; i < n && !c->stop_asked; i++) {
+    for (size_t i = 0; i < n && !c->job.stop_asked; i++) {
         const posix_option *o = &posix_option_table[i];
         run_probe(o, &reports[i]);
         found[i].sysconf = o->sysconf_name < 0 ? -1 : sysconf(o->sysconf_name);

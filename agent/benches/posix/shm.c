@@ -225,7 +225,7 @@ static int run_hand_over(rts_case *c)
     object_name(c, s->name, sizeof s->name);
     object o = open_object(s->name, CREATE, s->size);
     bool started = o.memory != MAP_FAILED &&
-                   !rts_task_start(c, reader, s, LEVEL_H, RTS_FIFO, true) && !rts_settle(c);
+                   !rts_task_start(c, reader, s, LEVEL_H, RTS_FIFO, true) && !rts_wait_idle(c);
     shm_unlink(s->name);
     if (started && s->attached)
         hand_over(c, s, o.memory);

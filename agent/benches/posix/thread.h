@@ -12,7 +12,8 @@ enum { LEVEL_HIGH, LEVEL_LOW };
 /* Attributes of a FIFO thread on the case's CPU, `below` levels below the case's priority. */
 static inline int thread_attributes(rts_case *c, pthread_attr_t *attr, int below)
 {
-    rts_task_attr task = {.prio = (int)c->common.prio - below, .policy = RTS_FIFO, .cpu = c->cpu};
+    rts_task_attr task = {
+        .prio = (int)c->common.prio - below, .policy = RTS_FIFO, .cpu = c->job.cpu};
     pthread_attr_init(attr);
     int err = posix_set_attributes(attr, &task);
     if (!err)

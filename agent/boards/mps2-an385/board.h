@@ -42,7 +42,7 @@
 #define RTS_GRANULE_READS 64
 #define RTS_STACK_DEFAULT 768
 #define RTS_BUDGET_DEFAULT (16 << 10)
-#define FREERTOS_MEASURING_STACK 2560
+#define RTOS_MEASURING_STACK 2560
 #define FREERTOS_AGENT_STACK 2560
 
 /* 64 bits of time from a counter of 32.  0 and every 1/1000 s after it are ticks. */

@@ -16,7 +16,7 @@
 #define RTS_TABLE_BYTES (64 << 10)
 #define RTS_STACK_DEFAULT (8u << 10)
 #define RTS_BUDGET_DEFAULT (16 << 20)
-#define FREERTOS_MEASURING_STACK (32u << 10)
+#define RTOS_MEASURING_STACK (32u << 10)
 #define FREERTOS_AGENT_STACK (32u << 10)
 
 /* The counter, after everything before it and before everything behind it; 0 and every 1/1000 s

@@ -374,7 +374,7 @@ static const rts_load loads[] = {
          "past the page cache, and again. Measuring starts 5 s later."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
-     .lead_ns = UINT64_C(5000000000),
+     .ramp_up_ns = UINT64_C(5000000000),
      .prepare = prepare_driver,
      .component =
          RTS_PARTS({.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device})},

@@ -54,7 +54,7 @@ int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
 {
     (void)form;
     if (freertos_irq_handler)
-        return -EBUSY;
+        return RTS_E_BUSY;
     irq_owner = xTaskGetCurrentTaskHandle();
     *irq = (rts_irq){handler, arg};
     freertos_irq_argument = arg;

@@ -52,15 +52,6 @@ enum { FREERTOS_JOIN = 1, FREERTOS_CHANNEL };
 void *freertos_alloc(size_t size);
 void freertos_release(void *memory);
 
-/* True if the task has ended within so many ms; 0: waits for it. */
-bool freertos_await(struct rts_task *task, uint32_t ms);
-
-/* Removes tasks without asking them; `from` is the last of those that stay, NULL: none does. */
-void freertos_kill_tasks(const struct rts_task *from);
-
-/* The newest of all tasks. */
-struct rts_task *freertos_newest_task(void);
-
 /* The largest use of a stack by tasks that have ended since the last call, in bytes. */
 size_t freertos_stack_used(void);
 

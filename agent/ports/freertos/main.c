@@ -1,6 +1,7 @@
 /* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
 #include "agent.h"
 #include "freertos.h"
+#include "port.h"
 
 static StackType_t stack[FREERTOS_AGENT_STACK / sizeof(StackType_t)] __attribute__((aligned(16)));
 static StaticTask_t store;

@@ -2,23 +2,11 @@
 #include "freertos.h"
 #include "port.h"
 
-void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
-{
-    (void)kind; /* all that there is is shared by all tasks */
-    (void)slot;
-    sem->handle = NULL;
-}
-
-void rts_sem_hide(rts_sem *sem)
-{
-    (void)sem;
-}
-
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
     (void)ceiling;
     if (protocol == RTS_LOCK_PROTECT)
-        return -ENOTSUP;
+        return RTS_E_ABSENT;
     if (protocol == RTS_LOCK_INHERIT) {
         mutex->handle = xSemaphoreCreateMutexStatic(&mutex->store);
     } else {
@@ -39,7 +27,7 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     (void)slot;
     queue->messages = freertos_alloc(length * size);
     if (!queue->messages)
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     queue->handle =
         xQueueCreateStatic((UBaseType_t)length, (UBaseType_t)size, queue->messages, &queue->store);
     return 0;
@@ -61,7 +49,8 @@ static int create_notification(rts_channel *channel, size_t length, unsigned slo
 {
     channel->index = FREERTOS_CHANNEL + slot;
     channel->receiver = xTaskGetCurrentTaskHandle();
-    return length > 1 || channel->index >= configTASK_NOTIFICATION_ARRAY_ENTRIES ? -ENOSPC : 0;
+    return length > 1 || channel->index >= configTASK_NOTIFICATION_ARRAY_ENTRIES ? RTS_E_NO_ROOM
+                                                                                 : 0;
 }
 
 static int create_buffer(rts_channel *channel, size_t length, size_t size)
@@ -69,7 +58,7 @@ static int create_buffer(rts_channel *channel, size_t length, size_t size)
     size_t bytes = length * (size + sizeof(configMESSAGE_BUFFER_LENGTH_TYPE)) + 1;
     channel->bytes = freertos_alloc(bytes);
     if (!channel->bytes)
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     channel->buffer = xMessageBufferCreateStatic(bytes, channel->bytes, &channel->buffer_store);
     return 0;
 }
@@ -82,7 +71,7 @@ static int create_set(rts_channel *channel, size_t length, size_t size, unsigned
     channel->bytes = freertos_alloc(length * sizeof(QueueSetMemberHandle_t));
     if (!channel->bytes) {
         rts_queue_destroy(&channel->queue);
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     }
     channel->set = xQueueCreateSetStatic((UBaseType_t)length, channel->bytes, &channel->set_store);
     xQueueAddToSet(channel->queue.handle, channel->set);

@@ -2,7 +2,6 @@
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
-#include <errno.h>
 #include <string.h>
 
 #include "freertos.h"
@@ -27,16 +26,6 @@ RTS_HOT rts_stamp rts_stamp_now(void)
 RTS_SHARED rts_tick rts_time(void)
 {
     return board_now() * (RTS_TIME_HZ / BOARD_HZ);
-}
-
-static inline rts_tick rts_time_syscall(void)
-{
-    return board_now(); /* never called: there is no such capability */
-}
-
-static inline uint64_t rts_cpu_time(void)
-{
-    return 0; /* never called: there is no such capability */
 }
 
 RTS_HOT void rts_yield(void)
@@ -78,12 +67,6 @@ RTS_HOT int rts_resume(rts_task *task)
     return 0;
 }
 
-static inline void rts_worked(rts_work kind, uint64_t amount)
-{
-    (void)kind;
-    (void)amount;
-}
-
 /* ---- children ----------------------------------------------------------------------------- */
 
 void freertos_child(void *unused);
@@ -93,7 +76,7 @@ RTS_HOT int rts_child_create(rts_child *child, int kind)
     if (kind == RTS_CHILD_THREAD)
         return freertos_result(xTaskCreate(freertos_child, "child", child->words, NULL,
                                            (UBaseType_t)child->prio, &child->handle),
-                               -ENOMEM);
+                               RTS_E_NO_MEMORY);
     child->handle = xTaskCreateStatic(freertos_child, "child", child->words, NULL,
                                       (UBaseType_t)child->prio, child->stack, &child->store);
     return 0;
@@ -146,37 +129,37 @@ RTS_HOT int rts_sem_destroy(rts_sem *sem)
 
 RTS_HOT int rts_sem_give(rts_sem *sem)
 {
-    return freertos_result(xSemaphoreGive(sem->handle), -EOVERFLOW);
+    return freertos_result(xSemaphoreGive(sem->handle), RTS_E_OVERFLOW);
 }
 
 RTS_HOT int rts_sem_take(rts_sem *sem)
 {
-    return freertos_result(xSemaphoreTake(sem->handle, portMAX_DELAY), -EAGAIN);
+    return freertos_result(xSemaphoreTake(sem->handle, portMAX_DELAY), RTS_E_FAILED);
 }
 
 RTS_HOT int rts_sem_try(rts_sem *sem)
 {
-    return freertos_result(xSemaphoreTake(sem->handle, 0), -EAGAIN);
+    return freertos_result(xSemaphoreTake(sem->handle, 0), RTS_E_FAILED);
 }
 
 RTS_HOT int rts_mutex_lock(rts_mutex *mutex)
 {
-    return freertos_result(xSemaphoreTake(mutex->handle, portMAX_DELAY), -EAGAIN);
+    return freertos_result(xSemaphoreTake(mutex->handle, portMAX_DELAY), RTS_E_FAILED);
 }
 
 RTS_HOT int rts_mutex_unlock(rts_mutex *mutex)
 {
-    return freertos_result(xSemaphoreGive(mutex->handle), -EPERM);
+    return freertos_result(xSemaphoreGive(mutex->handle), RTS_E_NOT_OWNER);
 }
 
 RTS_HOT int rts_queue_send(rts_queue *queue, const void *message)
 {
-    return freertos_result(xQueueSend(queue->handle, message, portMAX_DELAY), -EAGAIN);
+    return freertos_result(xQueueSend(queue->handle, message, portMAX_DELAY), RTS_E_FAILED);
 }
 
 RTS_HOT int rts_queue_receive(rts_queue *queue, void *message)
 {
-    return freertos_result(xQueueReceive(queue->handle, message, portMAX_DELAY), -EAGAIN);
+    return freertos_result(xQueueReceive(queue->handle, message, portMAX_DELAY), RTS_E_FAILED);
 }
 
 /* ---- channels ------------------------------------------------------------------------------ */
@@ -196,12 +179,12 @@ static inline int rts_channel_send(rts_channel *channel, int kind, void *message
         return freertos_result(xTaskNotifyIndexed(channel->receiver, channel->index,
                                                   (uint32_t)(uintptr_t)message,
                                                   eSetValueWithoutOverwrite),
-                               -EAGAIN);
+                               RTS_E_FAILED);
     case RTS_CHANNEL_MESSAGE_BUFFER:
         return xMessageBufferSend(channel->buffer, message, channel->size, portMAX_DELAY) ==
                        channel->size
                    ? 0
-                   : -EAGAIN;
+                   : RTS_E_FAILED;
     default:
         return rts_queue_send(&channel->queue, message);
     }
@@ -216,17 +199,18 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
     case RTS_CHANNEL_NOTIFICATION:
         channel->receiver = xTaskGetCurrentTaskHandle();
         if (xTaskNotifyWaitIndexed(channel->index, 0, 0, &value, portMAX_DELAY) != pdTRUE)
-            return -EAGAIN;
+            return RTS_E_FAILED;
         *message = (void *)(uintptr_t)value; /* all memory lies below 4 GiB */
         return 0;
     case RTS_CHANNEL_MESSAGE_BUFFER:
         return xMessageBufferReceive(channel->buffer, *message, channel->size, portMAX_DELAY) ==
                        channel->size
                    ? 0
-                   : -EAGAIN;
+                   : RTS_E_FAILED;
     case RTS_CHANNEL_QUEUE_SET:
         return freertos_result(
-            xQueueReceive(xQueueSelectFromSet(channel->set, portMAX_DELAY), *message, 0), -EAGAIN);
+            xQueueReceive(xQueueSelectFromSet(channel->set, portMAX_DELAY), *message, 0),
+            RTS_E_FAILED);
     default:
         return rts_queue_receive(&channel->queue, *message);
     }

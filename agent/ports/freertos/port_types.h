@@ -12,6 +12,7 @@
 #include "queue.h"
 #include "semphr.h"
 #include "task.h"
+#include "timer_type.h"
 
 /* 0 is the idle task's, 1 that of RTS_OTHER, and the highest the agent's own, the watchdog. */
 #define FREERTOS_PRIO_OTHER 1
@@ -39,6 +40,7 @@
 #endif
 
 #define RTS_FOOTPRINT 1
+#define RTS_SUSPEND 1
 #define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
 
 typedef struct rts_sem {
@@ -123,10 +125,7 @@ typedef struct rts_event {
     uint64_t late;
 } rts_event;
 
-#define RTS_TIMERS "sleep"
-typedef struct rts_timer {
-    uint64_t first, period, next;
-} rts_timer;
+#define RTOS_LOOK_NS UINT64_C(5000000000)
 
 #define RTS_IRQ_FORMS "interrupt"
 typedef struct rts_irq {

@@ -1,8 +1,9 @@
 /* The agent's own side of FreeRTOS: capabilities, clock, conditions, the host. */
 #include <string.h>
 
-#include "agent.h"
 #include "freertos.h"
+#include "port.h"
+#include "wire.h"
 
 uint64_t freertos_ticks_before;
 
@@ -50,33 +51,6 @@ const char *rts_port_why_not(uint32_t cap)
     return "the port does not have it";
 }
 
-const char *rts_port_strerror(int error)
-{
-    switch (error) {
-    case -ENOTSUP:
-        return "FreeRTOS does not have it, or it was built without it";
-    case -ENOMEM:
-        return "the heap is used up";
-    case -ENOSPC:
-        return "the object cannot hold as much";
-    case -EAGAIN:
-        return "the kernel's call failed";
-    case -EBUSY:
-        return "there is one, and a load has it";
-    case -EPERM:
-        return "the caller does not hold it";
-    case -EOVERFLOW:
-        return "its count is at its maximum";
-    default:
-        return "unknown error";
-    }
-}
-
-bool rts_port_is_limit(int error)
-{
-    return error == -ENOTSUP || error == -ENOMEM || error == -ENOSPC || error == -EBUSY;
-}
-
 /* ---- clock and processor ------------------------------------------------------------------- */
 
 uint64_t rts_port_time_resolution_ns(void)
@@ -92,37 +66,16 @@ int rts_port_clock_init(rts_clock *clock)
     return 0;
 }
 
-void rts_port_bind(int cpu)
-{
-    (void)cpu;
-}
-
-int rts_port_default_cpu(void)
-{
-    return 0;
-}
-
-void rts_port_cpus(rts_cpuset *set)
-{
-    *set = (rts_cpuset){{1}};
-}
-
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
-{
-    *busy_ns = *rest_ns = 0;
-}
-
 /* From the linker script: the bytes of the image as it is loaded, and what is zeroed behind it. */
 extern const char board_image_bytes[], board_bss[], board_bss_end[];
 
-void rts_port_footprint(struct rts_case *c)
+void rts_port_footprint(rts_put_bytes *put, void *to)
 {
     size_t used = configTOTAL_HEAP_SIZE - xPortGetFreeHeapSize();
-    rts_figure_add(c, "image", (double)(uintptr_t)board_image_bytes, "B");
-    rts_figure_add(c, "zeroed data", (double)((uintptr_t)board_bss_end - (uintptr_t)board_bss),
-                   "B");
-    rts_figure_add(c, "heap", (double)configTOTAL_HEAP_SIZE, "B");
-    rts_figure_add(c, "of it in use", (double)used, "B");
+    put(to, "image", (double)(uintptr_t)board_image_bytes);
+    put(to, "zeroed data", (double)((uintptr_t)board_bss_end - (uintptr_t)board_bss));
+    put(to, "heap", (double)configTOTAL_HEAP_SIZE);
+    put(to, "of it in use", (double)used);
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */
@@ -172,11 +125,6 @@ int rts_port_getline(char *line, size_t size)
     }
     line[kept] = '\0';
     return c < 0 && !length ? -1 : (int)length;
-}
-
-bool rts_port_stopped(void)
-{
-    return false;
 }
 
 void rts_port_hello(rts_wire *w)

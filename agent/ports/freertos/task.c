@@ -1,9 +1,8 @@
 /* Tasks, children, periodic timers. */
 #include <string.h>
 
-#include "clock.h"
 #include "freertos.h"
-#include "port.h"
+#include "rtos.h"
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
@@ -31,11 +30,11 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
 {
     size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
     if (attr->process || (attr->policy == RTS_RR && !configUSE_TIME_SLICING))
-        return -ENOTSUP;
+        return RTS_E_ABSENT;
     *task = (rts_task){.run = attr->run, .arg = attr->arg, .stack_bytes = bytes};
     task->stack = freertos_alloc(bytes);
     if (!task->stack)
-        return -ENOMEM;
+        return RTS_E_NO_MEMORY;
     vTaskSuspendAll();
     task->next = newest;
     newest = task;
@@ -63,7 +62,7 @@ static void dismiss(rts_task *task)
 }
 
 /* Who waits says so before it looks, and who ends looks after it has: no end is missed. */
-bool freertos_await(rts_task *task, uint32_t ms)
+bool rtos_await(rts_task *task, uint32_t ms)
 {
     task->joiner = xTaskGetCurrentTaskHandle();
     while (!task->ended)
@@ -72,20 +71,25 @@ bool freertos_await(rts_task *task, uint32_t ms)
     return true;
 }
 
+bool rtos_has_ended(const rts_task *task)
+{
+    return task->ended;
+}
+
 int rts_task_join(rts_task *task)
 {
-    freertos_await(task, 0);
+    rtos_await(task, 0);
     dismiss(task);
     return 0;
 }
 
-void freertos_kill_tasks(const rts_task *from)
+void rtos_kill_tasks(const rts_task *from)
 {
     while (newest && newest != from)
         dismiss(newest);
 }
 
-rts_task *freertos_newest_task(void)
+rts_task *rtos_newest_task(void)
 {
     return newest;
 }
@@ -100,26 +104,8 @@ size_t freertos_stack_used(void)
 int rts_task_set_own_prio(int prio, rts_policy policy)
 {
     if (policy == RTS_RR && !configUSE_TIME_SLICING)
-        return -ENOTSUP;
+        return RTS_E_ABSENT;
     vTaskPrioritySet(NULL, priority(prio, policy));
-    return 0;
-}
-
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
-{
-    (void)runtime;
-    (void)period;
-    return -ENOTSUP;
-}
-
-uint64_t rts_task_cpu_time(const rts_task *task)
-{
-    (void)task;
-    return 0; /* never called: there is no such capability */
-}
-
-uint64_t rts_preemptions(void)
-{
     return 0;
 }
 
@@ -146,20 +132,13 @@ int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
     if (kind == RTS_CHILD_THREAD)
         return 0;
     child->stack = freertos_alloc(child->words * sizeof(StackType_t));
-    return child->stack ? 0 : -ENOMEM;
+    return child->stack ? 0 : RTS_E_NO_MEMORY;
 }
 
 void rts_child_release(rts_child *child)
 {
     freertos_release(child->stack);
     *child = (rts_child){0};
-}
-
-int rts_child_lower(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return 0;
 }
 
 int rts_child_prio(const rts_child *child, int kind)
@@ -172,31 +151,4 @@ bool rts_child_ran(const rts_child *child, int kind)
 {
     (void)kind;
     return eTaskGetState(child->handle) == eSuspended;
-}
-
-/* ---- periodic timers ----------------------------------------------------------------------- */
-
-#define LEAD_NS 10000000
-
-int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
-{
-    (void)kind;
-    rts_tick first = rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ);
-    *timer = (rts_timer){.first = rts_release_at(first), .period = period};
-    return 0;
-}
-
-void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
-{
-    rts_tick due = timer->first + timer->next * timer->period;
-    rts_sleep_until(due);
-    expiry->stamp = rts_time();
-    expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
-    expiry->k = timer->next;
-    timer->next += 1 + expiry->overruns;
-}
-
-void rts_timer_stop(rts_timer *timer)
-{
-    (void)timer;
 }

@@ -18,11 +18,11 @@ static struct {
 
 static char text[65536]; /* pread of files too large for a task's stack; one task at a time */
 
-void posix_evidence_open(const rts_case *c)
+void posix_evidence_open(const rts_job *job)
 {
     char path[48];
     around.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    snprintf(path, sizeof path, "/dev/cpu/%d/msr", c->cpu);
+    snprintf(path, sizeof path, "/dev/cpu/%d/msr", job->cpu);
     around.msr_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -36,7 +36,7 @@ static int64_t clock_ns(clockid_t clock)
  * Stolen from the measured CPUs: the eighth number of their lines, in clock ticks (10 ms as a
  * rule).
  */
-static int64_t read_steal_ns(const rts_case *c)
+static int64_t read_steal_ns(const rts_job *job)
 {
     unsigned long long sum = 0;
     ssize_t n = pread(around.stat_fd, text, sizeof text - 1, 0);
@@ -45,7 +45,7 @@ static int64_t read_steal_ns(const rts_case *c)
     text[n] = '\0';
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
         char name[16];
-        if (!rts_cpuset_has(&c->common.cpus, cpu))
+        if (!rts_cpuset_has(job->cpus, cpu))
             continue;
         snprintf(name, sizeof name, "\ncpu%u ", cpu);
         const char *line = strstr(text, name);
@@ -95,18 +95,18 @@ static void take_counts(snapshot *s)
 }
 
 /* Large files of /proc: they take time and faults of their own, so they are read outside. */
-static void take_files(snapshot *s, const rts_case *c)
+static void take_files(snapshot *s, const rts_job *job)
 {
-    s->steal_ns = read_steal_ns(c);
+    s->steal_ns = read_steal_ns(job);
     s->migrations = read_migrations();
     s->smi = read_smi();
 }
 
-void rts_port_section_start(rts_case *c)
+void rts_port_section_start(rts_job *job)
 {
     if (__atomic_exchange_n(&around.started, 1, __ATOMIC_ACQ_REL))
         return;
-    take_files(&around.start, c);
+    take_files(&around.start, job);
     take_counts(&around.start);
 }
 
@@ -115,15 +115,15 @@ static int64_t since(int64_t end, int64_t start)
     return end < 0 || start < 0 ? -1 : end - start;
 }
 
-void rts_port_section_end(rts_case *c)
+void rts_port_section_end(rts_job *job)
 {
-    rts_evidence *e = &c->evidence;
+    rts_evidence *e = &job->evidence;
     const snapshot *a = &around.start;
     snapshot b;
     if (!around.started)
         return;
     take_counts(&b);
-    take_files(&b, c);
+    take_files(&b, job);
     e->section_ns = since(b.time_ns, a->time_ns);
     e->cpu_ns = since(b.cpu_ns, a->cpu_ns);
     e->minflt = since(b.minflt, a->minflt);

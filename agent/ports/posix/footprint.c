@@ -34,19 +34,19 @@ static double range_of(const char *text, const char *name)
     return bytes;
 }
 
-static void add_memory(rts_case *c)
+static void add_memory(rts_put_bytes *put, void *to)
 {
     char text[4096];
     if (posix_read_file("/proc/meminfo", text, sizeof text) <= 0)
         return;
     double total = meminfo(text, "MemTotal:"), available = meminfo(text, "MemAvailable:");
     if (total >= 0)
-        rts_figure_add(c, "memory that the kernel has to give", total, "B");
+        put(to, "memory that the kernel has to give", total);
     if (total >= 0 && available >= 0)
-        rts_figure_add(c, "of it in use", total - available, "B");
+        put(to, "of it in use", total - available);
 }
 
-static void add_kernel(rts_case *c)
+static void add_kernel(rts_put_bytes *put, void *to)
 {
     static const struct {
         const char *name, *figure;
@@ -61,7 +61,7 @@ static void add_kernel(rts_case *c)
         return;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
         if (range_of(text, part[i].name) > 0)
-            rts_figure_add(c, part[i].figure, range_of(text, part[i].name), "B");
+            put(to, part[i].figure, range_of(text, part[i].name));
 }
 
 static double between(const char *from, const char *to)
@@ -69,13 +69,13 @@ static double between(const char *from, const char *to)
     return (double)((uintptr_t)to - (uintptr_t)from);
 }
 
-void rts_port_footprint(rts_case *c)
+void rts_port_footprint(rts_put_bytes *put, void *to)
 {
     struct stat program;
-    add_memory(c);
-    add_kernel(c);
-    rts_figure_add(c, "agent, code", between(__executable_start, etext), "B");
-    rts_figure_add(c, "agent, constants and data", between(etext, end), "B");
+    add_memory(put, to);
+    add_kernel(put, to);
+    put(to, "agent, code", between(__executable_start, etext));
+    put(to, "agent, constants and data", between(etext, end));
     if (stat("/proc/self/exe", &program) == 0)
-        rts_figure_add(c, "agent, file", (double)program.st_size, "B");
+        put(to, "agent, file", (double)program.st_size);
 }

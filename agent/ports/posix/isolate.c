@@ -55,11 +55,11 @@ bool posix_lock_memory(void)
 
 /* ---- the child: one case ----------------------------------------------------------------- */
 
-typedef struct job {
-    rts_case *c;
-    void (*run)(rts_case *c);
+typedef struct measured {
+    rts_job *job;
+    void (*run)(rts_job *job);
     sigset_t mask; /* signals that the measuring task blocks */
-} job;
+} measured;
 
 static void touch_stack(void)
 {
@@ -70,10 +70,10 @@ static void touch_stack(void)
 
 static void measuring_task(void *arg)
 {
-    const job *j = arg;
-    pthread_sigmask(SIG_SETMASK, &j->mask, NULL);
+    const measured *m = arg;
+    pthread_sigmask(SIG_SETMASK, &m->mask, NULL);
     touch_stack();
-    j->run(j->c);
+    m->run(m->job);
 }
 
 /*
@@ -87,24 +87,16 @@ static void own_shm(void)
         (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
 
-static void cannot_measure(rts_case *c, int err)
+static void run_child(rts_job *job, void (*run)(rts_job *job))
 {
-    char what[64];
-    snprintf(what, sizeof what, "cannot create the measuring task on CPU %d",
-             rts_cpuset_first(&c->common.cpus));
-    rts_port_failed(c, what, err);
-}
-
-static void run_child(rts_case *c, void (*run)(rts_case *c))
-{
-    job j = {.c = c, .run = run};
+    measured m = {.job = job, .run = run};
     sigset_t all;
     rts_task task = {0};
     rts_task_attr attr = {.run = measuring_task,
-                          .arg = &j,
-                          .prio = (int)c->common.prio,
+                          .arg = &m,
+                          .prio = job->prio,
                           .policy = RTS_FIFO,
-                          .cpu = c->cpu,
+                          .cpu = job->cpu,
                           .stack = MEASURING_STACK};
     /* Only the parent is asked to stop; a handler here would interrupt what is measured. */
     signal(SIGTERM, SIG_IGN);
@@ -114,24 +106,22 @@ static void run_child(rts_case *c, void (*run)(rts_case *c))
     own_shm();
     prctl(PR_SET_TIMERSLACK, 1);
     mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
-    c->evidence.sched = posix_may_realtime() ? "fifo" : "other";
-    c->evidence.prio = posix_may_realtime() ? c->common.prio : -1;
-    c->evidence.locked = posix_lock_memory();
-    posix_evidence_open(c);
+    job->evidence.sched = posix_may_realtime() ? "fifo" : "other";
+    job->evidence.prio = posix_may_realtime() ? job->prio : -1;
+    job->evidence.locked = posix_lock_memory();
+    posix_evidence_open(job);
     /* Signals to the process, as timers send them, are for the measuring task: this one waits. */
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &j.mask);
-    int err = rts_task_create(&task, &attr);
-    if (err)
-        cannot_measure(c, err);
-    else
+    pthread_sigmask(SIG_SETMASK, &all, &m.mask);
+    job->error = rts_task_create(&task, &attr);
+    if (!job->error)
         rts_task_join(&task);
 }
 
 /* ---- the watchdog: above every measuring task ---------------------------------------------- */
 
 typedef struct watch {
-    const rts_case *c;
+    const rts_job *job;
     pid_t child;
     sem_t over;
     bool hung;
@@ -140,7 +130,7 @@ typedef struct watch {
 static void *watchdog(void *arg)
 {
     watch *w = arg;
-    uint64_t last = rts_agent_heartbeat(w->c);
+    uint64_t last = rts_job_heartbeat(w->job);
     rts_tick since = rts_time();
     for (;;) {
         rts_tick wake = rts_time() + RTS_TIME_HZ;
@@ -148,11 +138,11 @@ static void *watchdog(void *arg)
                                  .tv_nsec = (long)(wake % RTS_TIME_HZ)};
         if (!sem_clockwait(&w->over, CLOCK_MONOTONIC, &until))
             return NULL;
-        uint64_t beat = rts_agent_heartbeat(w->c);
+        uint64_t beat = rts_job_heartbeat(w->job);
         if (beat != last) {
             last = beat;
             since = rts_time();
-        } else if (rts_time() - since > w->c->patience_ns) {
+        } else if (rts_time() - since > w->job->patience_ns) {
             w->hung = true;
             kill(-w->child, SIGKILL);
             return NULL;
@@ -181,15 +171,15 @@ static bool start_watchdog(watch *w, pthread_t *thread)
 #define STOP_GRACE_NS UINT64_C(2500000000)
 
 /* How long to wait for a signal: a request to stop must not wait for a rare progress record. */
-static int patience_ms(const rts_case *c)
+static int patience_ms(const rts_job *job)
 {
-    if (c->stop_asked)
+    if (job->stop_asked)
         return 100;
-    return c->progress_ms ? (int)c->progress_ms : 1000;
+    return job->progress_ms ? (int)job->progress_ms : 1000;
 }
 
 /* Waits for the child to end; passes on a request to stop, then insists.  -1: it was lost. */
-static int await(rts_case *c, pid_t child)
+static int await(rts_job *job, pid_t child)
 {
     rts_tick kill_at = UINT64_MAX;
     int status;
@@ -199,16 +189,16 @@ static int await(rts_case *c, pid_t child)
             return status;
         if (ended < 0 && errno != EINTR)
             return -1;
-        if (rts_port_stopped() && !c->stop_asked) {
-            c->stop_asked = true;
+        if (rts_port_stopped() && !job->stop_asked) {
+            job->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }
         if (rts_time() > kill_at) {
             kill(-child, SIGKILL);
             kill_at = UINT64_MAX;
         }
-        if (!posix_await_child(patience_ms(c)) && c->progress_ms && !c->evidence.shared)
-            rts_agent_progress(c);
+        if (!posix_await_child(patience_ms(job)) && job->progress_ms && !job->evidence.shared)
+            rts_job_progress(job);
     }
 }
 
@@ -217,7 +207,7 @@ static bool explain(int status, const watch *w, char *why, size_t size)
 {
     if (w->hung)
         snprintf(why, size, "it made no progress for %u s",
-                 (unsigned)(w->c->patience_ns / RTS_TIME_HZ));
+                 (unsigned)(w->job->patience_ns / RTS_TIME_HZ));
     else if (status < 0)
         snprintf(why, size, "its process was lost: %s", strerror(errno));
     else if (WIFSIGNALED(status))
@@ -234,7 +224,7 @@ static bool explain(int status, const watch *w, char *why, size_t size)
  * Starts the child, which does nothing until a byte comes through *go: what is real-time may keep
  * the agent from the CPU, and so from starting the watchdog.  -1: errno.
  */
-static pid_t start_child(rts_case *c, void (*run)(rts_case *c), int *go)
+static pid_t start_child(rts_job *job, void (*run)(rts_job *job), int *go)
 {
     char byte;
     int ends[2];
@@ -249,7 +239,7 @@ static pid_t start_child(rts_case *c, void (*run)(rts_case *c), int *go)
         bool may = read(ends[0], &byte, 1) == 1 && getppid() == parent;
         close(ends[0]);
         if (may)
-            run_child(c, run);
+            run_child(job, run);
         _exit(0);
     }
     close(ends[0]);
@@ -261,13 +251,13 @@ static pid_t start_child(rts_case *c, void (*run)(rts_case *c), int *go)
     return child;
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
 {
     pthread_t thread;
     int go;
-    c->evidence.shared = !posix_leave_cpus(c);
+    job->evidence.shared = !posix_leave_cpus(job);
     posix_others_start();
-    watch w = {.c = c, .child = start_child(c, run, &go)};
+    watch w = {.job = job, .child = start_child(job, run, &go)};
     if (w.child < 0) {
         snprintf(why, size, "no process for it: %s", strerror(errno));
         return -1;
@@ -281,10 +271,10 @@ int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t si
         snprintf(why, size, "no watchdog can be started above it");
         return -1;
     }
-    int status = await(c, w.child);
+    int status = await(job, w.child);
     kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
     sem_post(&w.over);
     pthread_join(thread, NULL);
-    c->evidence.others = posix_others_at_work();
+    job->evidence.others = posix_others_at_work();
     return explain(status, &w, why, size) ? -1 : 0;
 }

@@ -9,13 +9,16 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "load.h"
 #include "posix.h"
 
 #define GRACE_TICKS (4 * RTS_TIME_HZ) /* programs have 3 s to tidy up */
 #define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only then */
 #define LOOK_TICKS (RTS_TIME_HZ / 100)
 #define LOWEST_NICE 19
+
+static rts_worker *workers;
+static unsigned n_workers;
+static const rts_cpuset *where;
 
 /* What the agent knows of each worker; pid 0: it has ended. */
 static struct {
@@ -53,7 +56,7 @@ static bool take_place(rts_worker *w)
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (rts_cpuset_has(&w->load->cpus, cpu))
+        if (rts_cpuset_has(where, cpu))
             CPU_SET(cpu, &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus)) {
         rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(errno));
@@ -63,7 +66,7 @@ static bool take_place(rts_worker *w)
         rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(errno));
         return false;
     }
-    if (w->component->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
+    if (w->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
         rts_worker_failed(w, "cannot be nice: %s", strerror(errno));
         return false;
     }
@@ -79,23 +82,26 @@ static void work(rts_worker *w, pid_t agent)
     default_signals();
     close_off();
     if (take_place(w))
-        w->component->run(w);
+        rts_worker_run(w);
     _exit(w->why[0] ? 1 : 0);
 }
 
 /* ---- the agent --------------------------------------------------------------------------- */
 
-int rts_port_load_start(rts_running *l)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
     pid_t agent = getpid();
+    workers = worker;
+    n_workers = n;
+    where = cpus;
     posix_load_group = 0;
     memset(process, 0, sizeof process);
-    for (unsigned i = 0; i < l->n_workers; i++) {
+    for (unsigned i = 0; i < n; i++) {
         pid_t pid = fork();
         if (pid < 0)
             return -errno;
         if (pid == 0)
-            work(&l->worker[i], agent);
+            work(&worker[i], agent);
         setpgid(pid, posix_load_group); /* whoever comes first */
         process[i].pid = pid;
         if (!posix_load_group)
@@ -104,17 +110,17 @@ int rts_port_load_start(rts_running *l)
     return 0;
 }
 
-static bool any_left(const rts_running *l)
+static bool any_left(void)
 {
-    for (unsigned i = 0; i < l->n_workers; i++)
+    for (unsigned i = 0; i < n_workers; i++)
         if (process[i].pid)
             return true;
     return false;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
-    rts_worker *w = &l->worker[i];
+    rts_worker *w = &workers[i];
     int status;
     if (!process[i].pid)
         return false;
@@ -129,7 +135,7 @@ bool rts_port_load_alive(rts_running *l, unsigned i)
                           strsignal(WTERMSIG(status)));
     else
         rts_worker_failed(w, "exit status %d", WEXITSTATUS(status));
-    if (!any_left(l))
+    if (!any_left())
         posix_load_group = 0; /* from now on it may be somebody else's */
     return false;
 }
@@ -144,12 +150,12 @@ static int64_t family_cpu_ns(pid_t root)
     return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+int64_t rts_port_load_cpu_ns(unsigned i)
 {
     clockid_t clock;
     struct timespec used;
     int64_t ns = -1;
-    if (process[i].pid && l->worker[i].component->program)
+    if (process[i].pid && workers[i].program)
         ns = family_cpu_ns(process[i].pid);
     else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0 &&
              clock_gettime(clock, &used) == 0)
@@ -160,12 +166,12 @@ int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
 }
 
 /* True if all have ended by then. */
-static bool await_end(rts_running *l, rts_tick end)
+static bool await_end(rts_tick end)
 {
     for (;;) {
-        for (unsigned i = 0; i < l->n_workers; i++)
-            rts_port_load_alive(l, i);
-        if (!any_left(l))
+        for (unsigned i = 0; i < n_workers; i++)
+            rts_port_load_alive(i);
+        if (!any_left())
             return true;
         if (rts_time() >= end)
             return false;
@@ -173,16 +179,16 @@ static bool await_end(rts_running *l, rts_tick end)
     }
 }
 
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_stop(void)
 {
     if (posix_load_group) {
         kill(-posix_load_group, SIGTERM);
-        rts_port_quiet(false);
+        rts_port_load_pause(false);
     }
-    if (!await_end(l, rts_time() + GRACE_TICKS)) {
+    if (!await_end(rts_time() + GRACE_TICKS)) {
         posix_kill_family(0, posix_load_group);
-        if (!await_end(l, rts_time() + KILL_TICKS))
-            rts_log("warn", "processes of load %s do not end though they were killed", l->load->id);
+        if (!await_end(rts_time() + KILL_TICKS))
+            rts_log("warn", "processes of the load do not end though they were killed");
     }
     posix_remove_work_dir();
 }

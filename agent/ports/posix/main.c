@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "agent.h"
 #include "posix.h"
 
 static int usage(const char *word)

@@ -159,23 +159,6 @@ static inline int rts_child_reap(rts_child *child, int kind)
 
 /* ---- semaphores, mutexes and queues --------------------------------------------------------- */
 
-static inline void rts_suspend(void)
-{
-    abort(); /* there is no such capability */
-}
-
-static inline int rts_resume(rts_task *task)
-{
-    (void)task;
-    abort();
-}
-
-static inline void rts_worked(rts_work kind, uint64_t amount)
-{
-    (void)kind;
-    (void)amount;
-}
-
 /* Beside SIGRTMIN, which is the timers'. */
 #define POSIX_IRQ_SIGNAL (SIGRTMIN + 1)
 

@@ -22,6 +22,8 @@
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTS_COLD 1 /* there is rts_port_chill() */
 #define RTS_FOOTPRINT 1
+#define RTS_TIME_SYSCALL 1
+#define RTS_CPU_TIME 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
 
 typedef struct rts_sem {

@@ -4,7 +4,10 @@
 
 #include <sched.h>
 
-#include "agent.h"
+#include "clock.h"
+#include "port.h"
+#include "text.h"
+#include "wire.h"
 
 /* How the agent was started. */
 typedef struct posix_options {
@@ -56,7 +59,7 @@ bool posix_lock_memory(void);
  * Binds the agent to where the case's configuration wants it: off the measured CPUs, if it can;
  * false: it may run on them.
  */
-bool posix_leave_cpus(const rts_case *c);
+bool posix_leave_cpus(const rts_job *job);
 
 /* True if nobody takes the agent's records any more. */
 bool posix_unheard(void);
@@ -68,7 +71,7 @@ void posix_set_signals(void);
 bool posix_await_child(int timeout_ms);
 
 /* Opens what posix evidence is read from; before the timed section. */
-void posix_evidence_open(const rts_case *c);
+void posix_evidence_open(const rts_job *job);
 
 /* The first line of a file into buffer without its end; false: not readable. */
 bool posix_read_line(const char *path, char *buffer, size_t size);

@@ -12,7 +12,7 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
         posix_object_name(sem->name, sizeof sem->name, slot);
 }
 
-void rts_sem_hide(rts_sem *sem)
+void rts_sem_unlink(rts_sem *sem)
 {
     if (sem->name[0])
         sem_unlink(sem->name);

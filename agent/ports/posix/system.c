@@ -1,4 +1,4 @@
-/* What this system is and allows: capabilities, CPUs, brakes, idle states, errors. */
+/* What this system is and allows: capabilities, CPUs, throttling, idle states, errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -130,17 +130,17 @@ static bool leave(const rts_cpuset *measured)
     return CPU_COUNT(&rest) > 0 && sched_setaffinity(0, sizeof rest, &rest) == 0;
 }
 
-bool posix_leave_cpus(const rts_case *c)
+bool posix_leave_cpus(const rts_job *job)
 {
-    switch (c->common.config) {
+    switch (job->config) {
     case RTS_1CPU:
-        rts_port_bind(c->cpu);
+        rts_port_bind(job->cpu);
         return false;
     case RTS_2CPU:
         rts_port_bind(-1);
         return false;
     default:
-        return leave(&c->common.cpus);
+        return leave(job->cpus);
     }
 }
 
@@ -195,13 +195,14 @@ int rts_port_default_cpu(void)
     return last;
 }
 
-/* ---- brakes and idle states -------------------------------------------------------------- */
+/* ---- RT throttling and idle states --------------------------------------------------------------
+ */
 
 /*
- * The brake is RT throttling or, since Linux 6.12, the server that gives others 50 ms of every
- * second whatever sched_rt_runtime_us says.
+ * The limit is that of RT throttling or, since Linux 6.12, the server that gives others 50 ms of
+ * every second whatever sched_rt_runtime_us says.
  */
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     long long run_us = posix_read_number("/proc/sys/kernel/sched_rt_runtime_us", -1);
     long long period_us = posix_read_number("/proc/sys/kernel/sched_rt_period_us", -1);

@@ -286,7 +286,7 @@ void sim_model_heavy(volatile uint64_t *count)
     heavy = count;
 }
 
-void sim_model_quiet(bool on)
+void sim_model_pause(bool on)
 {
     quiet = on;
 }

@@ -130,7 +130,7 @@ bool sim_model_is_heavy(void);
 void sim_model_heavy(volatile uint64_t *count);
 
 /* While this is on the load makes no difference. */
-void sim_model_quiet(bool on);
+void sim_model_pause(bool on);
 
 /* True if the model says what the operation costs. */
 bool sim_model_gives(sim_op op);

@@ -24,6 +24,10 @@
 #define RTS_SAMPLES_DEFAULT 1000
 #define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
+#define RTS_TIME_SYSCALL 1
+#define RTS_CPU_TIME 1
+#define RTS_SUSPEND 1
+#define RTS_WORKED 1
 
 typedef struct sim_task sim_task;
 

@@ -6,12 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "kernel.h"
-#include "load.h"
+#include "wire.h"
 
 static volatile sig_atomic_t stop_asked;
-static rts_case *the_case;
+static rts_job *the_job;
 
 /* ---- capabilities -------------------------------------------------------------------------- */
 
@@ -82,15 +81,15 @@ bool rts_port_is_limit(int error)
 
 /* ---- one case ------------------------------------------------------------------------------ */
 
-typedef struct job {
-    rts_case *c;
-    void (*run)(rts_case *c);
-} job;
+typedef struct measured {
+    rts_job *job;
+    void (*run)(rts_job *job);
+} measured;
 
 static void measuring_task(void *arg)
 {
-    const job *j = arg;
-    j->run(j->c);
+    const measured *m = arg;
+    m->run(m->job);
 }
 
 #define PATIENCE 100 /* times that of real systems: a slow model takes long, but not here */
@@ -99,16 +98,16 @@ static void measuring_task(void *arg)
 static void look_for_progress(void)
 {
     static uint64_t seen, since;
-    uint64_t progress = rts_agent_heartbeat(the_case) + 1;
+    uint64_t progress = rts_job_heartbeat(the_job) + 1;
     if (progress != seen || sim_now < since) {
         seen = progress;
         since = sim_now;
     }
     static char why[64];
-    if (sim_now - since <= PATIENCE * the_case->patience_ns || sim_dead)
+    if (sim_now - since <= PATIENCE * the_job->patience_ns || sim_dead)
         return;
     snprintf(why, sizeof why, "it made no progress for %u s",
-             (unsigned)(PATIENCE * the_case->patience_ns / 1000000000));
+             (unsigned)(PATIENCE * the_job->patience_ns / 1000000000));
     sim_end(why);
 }
 
@@ -117,43 +116,41 @@ static void look_around(void)
 {
     static struct timespec last;
     struct timespec now;
-    if (!the_case)
+    if (!the_job)
         return;
-    the_case->stop_asked = the_case->stop_asked || stop_asked;
+    the_job->stop_asked = the_job->stop_asked || stop_asked;
     look_for_progress();
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ms = (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000;
-    if (!the_case->progress_ms || ms < the_case->progress_ms)
+    if (!the_job->progress_ms || ms < the_job->progress_ms)
         return;
     last = now;
-    rts_agent_progress(the_case);
+    rts_job_progress(the_job);
 }
 
 /* The second round of a case is to have other random numbers than the first. */
-static uint64_t round_of(const rts_case *c)
+static uint64_t round_of(const rts_job *job)
 {
-    return c->id < RTS_ROUNDS ? 0 : c->id % RTS_ROUNDS - 1;
+    return job->id < RTS_ROUNDS ? 0 : job->id % RTS_ROUNDS - 1;
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
 {
-    job j = {c, run};
+    measured m = {job, run};
     rts_task task;
-    rts_task_attr attr = {
-        .run = measuring_task, .arg = &j, .prio = (int)c->common.prio, .policy = RTS_FIFO};
-    sim_restart(round_of(c));
-    c->evidence.prio = c->common.prio;
-    c->evidence.sched = "fifo";
-    c->evidence.locked = true;
-    if (rts_task_create(&task, &attr)) {
-        snprintf(why, size, "no memory for its task");
-        return -1;
-    }
-    the_case = c;
+    rts_task_attr attr = {.run = measuring_task, .arg = &m, .prio = job->prio, .policy = RTS_FIFO};
+    sim_restart(round_of(job));
+    job->evidence.prio = job->prio;
+    job->evidence.sched = "fifo";
+    job->evidence.locked = true;
+    job->error = rts_task_create(&task, &attr);
+    if (job->error)
+        return 0;
+    the_job = job;
     sim_look_around = look_around;
     rts_task_join(&task);
     const char *dead = sim_dead;
-    the_case = NULL;
+    the_job = NULL;
     sim_dead = NULL;
     sim_kill_all(false);
     if (!dead)
@@ -166,93 +163,65 @@ static struct {
     uint64_t at, cpu, given, taken;
 } section;
 
-void rts_port_section_start(rts_case *c)
+void rts_port_section_start(rts_job *job)
 {
-    (void)c;
+    (void)job;
     section.at = sim_now;
     section.cpu = sim_self->cpu;
     section.given = sim_self->given;
     section.taken = sim_self->taken;
 }
 
-void rts_port_section_end(rts_case *c)
+void rts_port_section_end(rts_job *job)
 {
-    c->evidence.section_ns = (int64_t)(sim_now - section.at);
-    c->evidence.cpu_ns = (int64_t)(sim_self->cpu - section.cpu);
-    c->evidence.nvcsw = (int64_t)(sim_self->given - section.given);
-    c->evidence.nivcsw = (int64_t)(sim_self->taken - section.taken);
-}
-
-void rts_port_bind(int cpu)
-{
-    (void)cpu;
-}
-
-int rts_port_default_cpu(void)
-{
-    return 0;
-}
-
-void rts_port_cpus(rts_cpuset *set)
-{
-    *set = (rts_cpuset){{1}};
-}
-
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
-{
-    *busy_ns = *rest_ns = 0;
+    job->evidence.section_ns = (int64_t)(sim_now - section.at);
+    job->evidence.cpu_ns = (int64_t)(sim_self->cpu - section.cpu);
+    job->evidence.nvcsw = (int64_t)(sim_self->given - section.given);
+    job->evidence.nivcsw = (int64_t)(sim_self->taken - section.taken);
 }
 
 /* ---- loads --------------------------------------------------------------------------------- */
 
-static rts_task worker[RTS_WORKERS_MAX];
+static rts_task tasks[RTS_WORKERS_MAX];
 
-static void work(void *arg)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
-    rts_worker *w = arg;
-    w->component->run(w);
-}
-
-int rts_port_load_start(rts_running *l)
-{
+    (void)cpus;
     sim_restart(0);
-    for (unsigned i = 0; i < l->n_workers; i++) {
-        rts_worker *w = &l->worker[i];
-        rts_task_attr attr = {
-            .run = work, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
-        int err = rts_task_create(&worker[i], &attr);
+    for (unsigned i = 0; i < n; i++) {
+        rts_worker *w = &worker[i];
+        rts_task_attr attr = {.run = rts_worker_run,
+                              .arg = w,
+                              .prio = w->prio,
+                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        int err = rts_task_create(&tasks[i], &attr);
         if (err)
             return err;
-        worker[i].task->load = true;
+        tasks[i].task->load = true;
     }
     return 0;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
-    if (worker[i].task->state != SIM_ENDED)
-        return true;
-    rts_worker_failed(&l->worker[i], "it returned");
-    return false;
+    return tasks[i].task->state != SIM_ENDED;
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+int64_t rts_port_load_cpu_ns(unsigned i)
 {
-    (void)l;
-    return (int64_t)worker[i].task->cpu;
+    return (int64_t)tasks[i].task->cpu;
 }
 
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_stop(void)
 {
-    (void)l;
     sim_model_heavy(NULL);
     sim_kill_all(true);
 }
 
-void rts_port_quiet(bool quiet)
+void rts_port_load_pause(bool pause)
 {
-    sim_silence(quiet);
-    sim_model_quiet(quiet);
+    sim_silence(pause);
+    sim_model_pause(pause);
 }
 
 /* ---- the host ------------------------------------------------------------------------------ */

@@ -364,7 +364,7 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     *sem = (rts_sem){0};
 }
 
-void rts_sem_hide(rts_sem *sem)
+void rts_sem_unlink(rts_sem *sem)
 {
     (void)sem;
 }

@@ -1,5 +1,6 @@
 /* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
 #include "agent.h"
+#include "port.h"
 
 #define AGENT_STACK 2560 /* PORT */
 

@@ -2,9 +2,6 @@
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
-/* PORT: errors are negative numbers that rts_port_strerror() explains. */
-enum { TEMPLATE_FAILED = -1, TEMPLATE_NO_MEMORY = -2, TEMPLATE_ABSENT = -3 };
-
 /*
  * PORT: a free-running counter of at least 1 MHz, 64 bits wide, that never goes back; ordered after
  * what comes before it.  Of a 32-bit one count the overflows, with the interrupt masked.
@@ -18,16 +15,6 @@ static inline rts_tick rts_now(void)
 static inline rts_tick rts_time(void)
 {
     return os_counter();
-}
-
-static inline rts_tick rts_time_syscall(void)
-{
-    return rts_time(); /* never called: no RTS_CAP_CLOCK_SYSCALL */
-}
-
-static inline uint64_t rts_cpu_time(void)
-{
-    return 0; /* never called: no RTS_CAP_CPU_TIME */
 }
 
 /* PORT: to the next task of the same priority; a call that sleeps for a tick is none. */
@@ -53,7 +40,7 @@ static inline int rts_sleep_for(rts_tick duration)
 
 static inline void rts_suspend(void)
 {
-    os_task_suspend(os_task_self()); /* PORT: announce RTS_CAP_SUSPEND, or leave these two empty */
+    os_task_suspend(os_task_self()); /* PORT: or leave out RTS_SUSPEND */
 }
 
 static inline int rts_resume(rts_task *task)
@@ -92,12 +79,12 @@ static inline int rts_sem_give(rts_sem *sem)
 
 static inline int rts_sem_take(rts_sem *sem)
 {
-    return os_sem_take(&sem->os, OS_FOR_EVER) ? 0 : TEMPLATE_FAILED;
+    return os_sem_take(&sem->os, OS_FOR_EVER) ? 0 : RTS_E_FAILED;
 }
 
 static inline int rts_sem_try(rts_sem *sem)
 {
-    return os_sem_take(&sem->os, 0) ? 0 : TEMPLATE_FAILED;
+    return os_sem_take(&sem->os, 0) ? 0 : RTS_E_FAILED;
 }
 
 static inline int rts_mutex_lock(rts_mutex *mutex)
@@ -154,35 +141,6 @@ static inline void *rts_malloc(size_t size)
 static inline void rts_free(void *block)
 {
     os_free(block);
-}
-
-/* ---- never called: the capability is not announced ------------------------------------------ */
-
-static inline int rts_child_create(rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return TEMPLATE_ABSENT;
-}
-
-static inline int rts_child_kill(rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return TEMPLATE_ABSENT;
-}
-
-static inline int rts_child_reap(rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return TEMPLATE_ABSENT;
-}
-
-static inline int rts_irq_raise(rts_irq *irq)
-{
-    (void)irq;
-    return TEMPLATE_ABSENT;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "os.h" /* PORT: your system's header */
+#include "timer_type.h"
 
 /* PORT: a level above RTS_PRIO_MAX stays free for the agent, one below RTS_PRIO_MIN for RTS_OTHER.
  */
@@ -24,7 +25,8 @@
 
 /* PORT: bytes; what a case needs is in docs/porting.md. */
 #define RTS_STACK_DEFAULT 1024
-#define TEMPLATE_STACK_MEASURING 2560
+#define RTOS_MEASURING_STACK 2560
+#define RTOS_LOOK_NS UINT64_C(2000000000) /* the watchdog preempts what it watches */
 
 #define RTS_SAMPLES_DEFAULT 500
 #define RTS_BUDGET_DEFAULT (16 << 10)
@@ -75,6 +77,7 @@ typedef struct rts_task {
     void *arg;
     void *stack;
     os_sem ended;
+    volatile bool finished;
     struct rts_task *next; /* of all there are, the newest first */
 } rts_task;
 
@@ -88,32 +91,9 @@ typedef struct rts_channel {
     rts_queue queue;
 } rts_channel;
 
-/* ---- timers: sleeps until absolute times -------------------------------------------------------
+/* PORT: of rts_suspend(), and of rts_worked(), which no processor needs; see agent/core/absent.h.
  */
-
-#define RTS_TIMERS "sleep"
-typedef struct rts_timer {
-    uint64_t first, period, next;
-} rts_timer;
-
-/* ---- what this port does not have; PORT: take it from agent/ports/freertos when it has ---------
- */
-
-#define RTS_CHILD_KINDS "thread"
-#define RTS_VICTIM_KINDS "thread"
-#define RTS_EACH_CHILD(X) X(0)
-typedef struct rts_child {
-    int unused;
-} rts_child;
-
-#define RTS_EVENTS "best"
-typedef struct rts_event {
-    int unused;
-} rts_event;
-
-#define RTS_IRQ_FORMS "interrupt"
-typedef struct rts_irq {
-    int unused;
-} rts_irq;
+#define RTS_SUSPEND 1
+#define RTS_WORKED 1
 
 #endif

@@ -1,5 +1,5 @@
 /* The host, over a serial line of which two functions are needed: read a byte, write a byte. */
-#include "template.h"
+#include "rtos.h"
 
 #define END_OF_TEXT 3         /* ctrl-C: the case is to end now */
 #define END_OF_TRANSMISSION 4 /* ctrl-D: there are no more commands */
@@ -51,7 +51,7 @@ static void take_bytes(void)
     }
 }
 
-bool template_stop_asked(void)
+bool rtos_stop_asked(void)
 {
     take_bytes();
     return kept.stop;

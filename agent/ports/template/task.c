@@ -1,5 +1,5 @@
 /* Tasks, and the objects they share. */
-#include "template.h"
+#include "rtos.h"
 
 static rts_task *newest;
 
@@ -17,6 +17,7 @@ static void enter(void *arg)
 {
     rts_task *task = arg;
     task->run(task->arg);
+    task->finished = true;
     os_sem_give(&task->ended);
     os_task_suspend(os_task_self()); /* PORT: who joins it, deletes it */
 }
@@ -28,7 +29,7 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
     *task = (rts_task){.run = attr->run, .arg = attr->arg, .next = newest};
     task->stack = os_alloc(bytes); /* PORT: or what your call to create a task takes */
     if (!task->stack)
-        return TEMPLATE_NO_MEMORY;
+        return RTS_E_NO_MEMORY;
     os_sem_init(&task->ended, 0);
     newest = task;
     os_task_create(&task->os, enter, task, prio, task->stack, bytes); /* PORT: it may run at once */
@@ -50,15 +51,33 @@ int rts_task_join(rts_task *task)
     return 0;
 }
 
-rts_task *template_newest_task(void)
+rts_task *rtos_newest_task(void)
 {
     return newest;
 }
 
-void template_kill_tasks(const rts_task *mark)
+void rtos_kill_tasks(const rts_task *from)
 {
-    while (newest && newest != mark)
+    while (newest && newest != from)
         end(newest);
+}
+
+bool rtos_await(rts_task *task, uint32_t ms)
+{
+    return os_sem_take(&task->ended, ms * RTS_TIME_HZ / 1000);
+}
+
+bool rtos_has_ended(const rts_task *task)
+{
+    return task->finished;
+}
+
+void rtos_pause_task(rts_task *task, bool pause)
+{
+    if (pause)
+        os_task_suspend(&task->os);
+    else
+        os_task_resume(&task->os);
 }
 
 int rts_task_set_own_prio(int prio, rts_policy policy)
@@ -69,24 +88,12 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
 
 /* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
 
-void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
-{
-    (void)sem;
-    (void)kind;
-    (void)slot;
-}
-
-void rts_sem_hide(rts_sem *sem)
-{
-    (void)sem; /* it has no name */
-}
-
 /* PORT: RTS_LOCK_NONE must not inherit: a binary semaphore, where all mutexes do. */
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
     (void)ceiling;
     if (protocol == RTS_LOCK_PROTECT)
-        return TEMPLATE_ABSENT;
+        return RTS_E_ABSENT;
     os_mutex_init(&mutex->os, protocol == RTS_LOCK_INHERIT);
     return 0;
 }
@@ -102,7 +109,7 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     (void)slot;
     queue->messages = os_alloc(length * size);
     if (!queue->messages)
-        return TEMPLATE_NO_MEMORY;
+        return RTS_E_NO_MEMORY;
     os_queue_init(&queue->os, queue->messages, length, size);
     return 0;
 }
@@ -130,29 +137,4 @@ const char *rts_channel_limits(int kind)
 {
     (void)kind;
     return "the heap is too small for them";
-}
-
-/* ---- periodic timers: a sleep until the next release ------------------------------------------
- */
-
-int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
-{
-    (void)kind;
-    *timer = (rts_timer){.first = rts_time() + period, .period = period};
-    return 0;
-}
-
-void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
-{
-    rts_tick due = timer->first + timer->next * timer->period;
-    rts_sleep_until(due);
-    expiry->stamp = rts_time();
-    expiry->k = timer->next;
-    expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
-    timer->next += 1 + expiry->overruns;
-}
-
-void rts_timer_stop(rts_timer *timer)
-{
-    (void)timer;
 }

@@ -26,7 +26,7 @@ static void spin(void *arg)
 static int run_hang(rts_case *c)
 {
     static rts_queue queue;
-    c->patience_ns = 1000000000;
+    c->job.patience_ns = 1000000000;
     rts_task_start(c, spin, c, 1, RTS_FIFO, false);
     rts_queue_create(&queue, 4, 64, 0);
     spin(c);
@@ -36,7 +36,7 @@ static int run_hang(rts_case *c)
 /* Waits for what nobody gives. */
 static int run_wait(rts_case *c)
 {
-    c->patience_ns = 1000000000;
+    c->job.patience_ns = 1000000000;
     rts_sem_take(rts_sem_make(c, RTS_SEM_UNNAMED, 0));
     return 0;
 }
@@ -64,7 +64,7 @@ static void deep(void *arg)
 
 static int run_overflow(rts_case *c)
 {
-    return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_settle(c);
+    return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_wait_idle(c);
 }
 
 /* Gives up, and says nothing. */

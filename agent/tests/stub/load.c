@@ -1,34 +1,27 @@
 /* Loads on the stub: there is no second task that could be one. */
 #include <errno.h>
 
-#include "load.h"
+#include "port.h"
 
-int rts_port_load_start(rts_running *l)
+int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
 {
-    (void)l;
+    (void)worker;
+    (void)n;
+    (void)cpus;
     return -ENOSYS;
 }
 
-bool rts_port_load_alive(rts_running *l, unsigned i)
+bool rts_port_load_alive(unsigned i)
 {
-    (void)l;
     (void)i;
     return false;
 }
 
-int64_t rts_port_load_cpu_ns(rts_running *l, unsigned i)
+void rts_port_load_stop(void)
 {
-    (void)l;
-    (void)i;
-    return -1;
 }
 
-void rts_port_load_stop(rts_running *l)
+void rts_port_load_pause(bool pause)
 {
-    (void)l;
-}
-
-void rts_port_quiet(bool quiet)
-{
-    (void)quiet;
+    (void)pause;
 }

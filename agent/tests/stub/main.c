@@ -3,6 +3,7 @@
  * signal, which ends a sleep of a given length.
  */
 #include "agent.h"
+#include "port.h"
 
 int main(int argc, char **argv)
 {

@@ -68,17 +68,6 @@ static inline int rts_sleep_for(rts_tick duration)
     return woken < end ? -EINTR : 0;
 }
 
-static inline void rts_suspend(void)
-{
-    abort(); /* there is no such capability */
-}
-
-static inline int rts_resume(rts_task *task)
-{
-    (void)task;
-    abort();
-}
-
 static inline void rts_worked(rts_work kind, uint64_t amount)
 {
     if (kind != RTS_WORK_SET) /* which stands for work that the clock does not notice */

@@ -24,6 +24,9 @@
 #define RTS_TABLE_BYTES (16 << 10) /* of the rows of a table */
 #define RTS_COLD 1 /* to fill its caches takes time, of which no sample may show any */
 #define RTS_BUDGET_DEFAULT (1 << 20)
+#define RTS_TIME_SYSCALL 1
+#define RTS_CPU_TIME 1
+#define RTS_WORKED 1
 
 typedef struct rts_sem {
     unsigned value;

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent.h"
+#include "clock.h"
+#include "wire.h"
 
 uint64_t stub_now;
 
@@ -92,30 +93,6 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     return 0;
 }
 
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
-{
-    (void)runtime;
-    (void)period;
-    return -ENOSYS;
-}
-
-uint64_t rts_task_cpu_time(const rts_task *task)
-{
-    (void)task;
-    return 0;
-}
-
-uint64_t rts_preemptions(void)
-{
-    return 0;
-}
-
-uint64_t rts_port_slice_ns(rts_policy policy)
-{
-    (void)policy;
-    return 0;
-}
-
 int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack)
 {
     (void)kind;
@@ -135,20 +112,6 @@ void rts_child_release(rts_child *child)
 {
     if (child->state == STUB_ALIVE || child->state == STUB_KILLED)
         abort();
-}
-
-int rts_child_lower(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return 0;
-}
-
-bool rts_child_ran(const rts_child *child, int kind)
-{
-    (void)child;
-    (void)kind;
-    return false;
 }
 
 int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot)
@@ -182,11 +145,6 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     (void)kind;
     (void)slot;
     sem->value = 0;
-}
-
-void rts_sem_hide(rts_sem *sem)
-{
-    (void)sem;
 }
 
 int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
@@ -295,47 +253,32 @@ void rts_port_unshare(void *memory, size_t size)
     free(memory);
 }
 
-int rts_port_isolate(rts_case *c, void (*run)(rts_case *c), char *why, size_t size)
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
 {
     snprintf(why, size, "nothing");
     stub_now = 0; /* every case begins at the same time, so that stalls can be placed */
-    c->evidence.prio = c->common.prio;
-    c->evidence.sched = "fifo";
-    c->evidence.locked = true;
-    run(c);
+    job->evidence.prio = job->prio;
+    job->evidence.sched = "fifo";
+    job->evidence.locked = true;
+    run(job);
     return 0;
 }
 
 static uint64_t section_start;
 
-void rts_port_section_start(rts_case *c)
+void rts_port_section_start(rts_job *job)
 {
-    (void)c;
+    (void)job;
     section_start = stub_now;
     stub_advance_to(stub_now + STUB_SECTION_NS);
 }
 
-void rts_port_section_end(rts_case *c)
+void rts_port_section_end(rts_job *job)
 {
-    c->evidence.section_ns = (int64_t)(stub_now - section_start);
+    job->evidence.section_ns = (int64_t)(stub_now - section_start);
 }
 
-void rts_port_bind(int cpu)
-{
-    (void)cpu;
-}
-
-int rts_port_default_cpu(void)
-{
-    return 0;
-}
-
-void rts_port_cpus(rts_cpuset *set)
-{
-    *set = (rts_cpuset){{1}};
-}
-
-void rts_port_brake(uint64_t *busy_ns, uint64_t *rest_ns)
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = 500000000;
     *rest_ns = 50000000;
@@ -358,11 +301,6 @@ int rts_port_getline(char *line, size_t size)
     /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): strcspn() stays within the string */
     line[strcspn(line, "\n")] = '\0';
     return (int)strlen(line); /* the tests' commands are short */
-}
-
-bool rts_port_stopped(void)
-{
-    return false;
 }
 
 void rts_port_hello(rts_wire *w)

@@ -1,0 +1,209 @@
+/* sched.yield, ctx.ballast: handing over the CPU (Sjöblom, scheduler; Gutsalov, table 2). */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* ---- sched.yield: nobody else to run --------------------------------------------------------- */
+
+static int run_yield(rts_case *c)
+{
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, rts_yield());
+    }
+    return 0;
+}
+
+/* ---- two tasks that hand the CPU to each other ----------------------------------------------- */
+
+/*
+ * Template TB: who owns the CPU stamps and yields, who gains it stamps first thing.  Each stamp is
+ * used once: a task that gains the CPU without one was not given it (end of a time slice), and that
+ * is counted, not measured.  Only a slice that ends in the few instructions between stamp and yield
+ * is taken for a yield; the hand-over after it is then counted.  Only A records; it also records
+ * what B measured.
+ */
+typedef struct baton {
+    volatile rts_stamp stamp;
+    volatile bool armed;       /* stamp was taken just before a yield */
+    volatile rts_stamp from_a; /* duration of the switch A to B that B measured; 0: none */
+    volatile uint64_t unasked;
+    rts_case *c;
+} baton;
+
+/* Duration of the switch that ends at `now`, or 0 if nobody had asked for it. */
+static rts_stamp take_stamp(baton *t, rts_stamp now)
+{
+    if (!t->armed) {
+        t->unasked++;
+        return 0;
+    }
+    t->armed = false;
+    return now - t->stamp;
+}
+
+static void hand_over(baton *t)
+{
+    t->stamp = rts_stamp_now();
+    t->armed = true;
+    rts_yield();
+}
+
+static void task_b(void *arg)
+{
+    baton *t = arg;
+    rts_case *c = t->c;
+    while (!c->stop) {
+        rts_stamp now = rts_stamp_now();
+        t->from_a = take_stamp(t, now);
+        hand_over(t);
+    }
+}
+
+/* The measuring task is A; every switch gives one sample. */
+static int exchange(rts_case *c, rts_policy policy)
+{
+    baton *t = rts_alloc(c, sizeof *t);
+    if (!t)
+        return rts_unsupported(c, "no memory");
+    t->c = c;
+    if (rts_own_level(c, 0, policy) || rts_task_start(c, task_b, t, 0, policy, false))
+        return -1;
+    RTS_SAMPLES(c) {
+        hand_over(t);
+        rts_stamp now = rts_stamp_now();
+        rts_stamp from_b = take_stamp(t, now);
+        rts_stamp from_a = t->from_a;
+        t->from_a = 0;
+        if (from_a)
+            rts_rec_add(c->rec, from_a, rts_stamp_time(now));
+        if (from_b && c->rec->running)
+            rts_rec_add(c->rec, from_b, rts_stamp_time(now));
+    }
+    rts_count_add(c, "switches nobody asked for", t->unasked, "switches");
+    return 0;
+}
+
+enum { FIFO, RR };
+
+typedef struct switch_params {
+    int64_t policy, ballast, state;
+} switch_params;
+
+static rts_policy policy_of(const switch_params *p)
+{
+    return p->policy == RR ? RTS_RR : RTS_FIFO;
+}
+
+static const rts_param pair_param[] = {
+    RTS_CHOICE(switch_params, policy, "fifo|rr", FIFO, "policy of the two tasks"),
+    RTS_PARAMS_END,
+};
+
+static int run_pair(rts_case *c)
+{
+    return exchange(c, policy_of(rts_params(c)));
+}
+
+/* ---- ctx.ballast: the same among many other tasks -------------------------------------------- */
+
+enum { READY, BLOCKED };
+
+static const rts_param ballast_param[] = {
+    RTS_INT(switch_params, ballast, "task", 0, 0, 1024, "tasks beside the two that are measured"),
+    RTS_CHOICE(switch_params, policy, "fifo|rr", FIFO, "policy of all tasks"),
+    RTS_CHOICE(switch_params, state, "ready|blocked", READY,
+               "ballast that could run but is less urgent, or that waits for a semaphore"),
+    RTS_PARAMS_END,
+};
+
+typedef struct ballast {
+    rts_case *c;
+    rts_sem *sem;
+    volatile uint64_t ran; /* times a ready ballast task got the CPU */
+} ballast;
+
+/* Gets the CPU only when A and B let go of it: at the end. */
+static void ready_task(void *arg)
+{
+    ballast *b = arg;
+    while (!b->c->stop) {
+        b->ran++;
+        rts_yield();
+    }
+}
+
+static void blocked_task(void *arg)
+{
+    ballast *b = arg;
+    while (!b->c->stop)
+        rts_sem_take(b->sem);
+}
+
+static int run_ballast(rts_case *c)
+{
+    const switch_params *p = rts_params(c);
+    ballast *b = rts_alloc(c, sizeof *b);
+    if (!b)
+        return rts_unsupported(c, "no memory");
+    b->c = c;
+    b->sem = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    if (!b->sem || rts_own_level(c, 0, policy_of(p)))
+        return -1;
+    for (int64_t i = 0; i < p->ballast; i++)
+        if (rts_task_start(c, p->state == READY ? ready_task : blocked_task, b, 1, policy_of(p),
+                           false))
+            return -1;
+    if (p->state == BLOCKED && rts_wait_idle(c))
+        return -1;
+    uint64_t before = b->ran;
+    int err = exchange(c, policy_of(p));
+    if (!err && b->ran != before)
+        return rts_failed(c, "ballast got the CPU while it was measured");
+    return err;
+}
+
+static const rts_bench benches[] = {
+    {.id = "sched.yield",
+     .title = RTS_SAY("Yield with nobody else to run"),
+     .source = RTS_SAY("Sjöblom, scheduler"),
+     .metric = "scheduling",
+     .help = RTS_SAY(
+         "One task, alone at its priority: stamp, yield, stamp when it runs again. A voluntary "
+         "pass through the scheduler without a switch."),
+     .traits = RTS_RESTS | RTS_BATCHES,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 10,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
+     .run = run_yield},
+    {.id = "sched.yield.pair",
+     .title = RTS_SAY("Yield from task to task"),
+     .source = RTS_SAY("Sjöblom, scheduler; variant of rtstone"),
+     .metric = "scheduling",
+     .help = RTS_SAY(
+         "Two tasks of equal priority on one CPU: from the stamp before the yield of one to the "
+         "first statement of the other."),
+     .params = pair_param,
+     .needs = RTS_CAP_PRIORITIES,
+     .traits = RTS_ONE_CPU,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 10,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
+     .run = run_pair},
+    {.id = "ctx.ballast",
+     .title = RTS_SAY("Context switch among many tasks"),
+     .source = RTS_SAY("Gutsalov, table 2 and figure 7"),
+     .metric = "scheduling",
+     .help = RTS_SAY(
+         "The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the system. "
+         "A scheduler of constant time shows no slope over their number."),
+     .params = ballast_param,
+     .needs = RTS_CAP_PRIORITIES,
+     .traits = RTS_ONE_CPU,
+     .slope_over = "ballast",
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 10,
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
+     .run = run_ballast},
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,82 @@
+/* det.bintime: what a clock sees the system take away (Obenland, determinism). */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+enum { LIBRARY, SYSCALL, CYCLES };
+
+typedef struct bintime_params {
+    int64_t clock;
+} bintime_params;
+
+static const rts_param bintime_param[] = {
+    RTS_CHOICE(bintime_params, clock, "library|syscall|counter", LIBRARY,
+               "library call, call forced into the kernel, or counter"),
+    RTS_PARAMS_END,
+};
+
+/*
+ * Each reading ends one interval and begins the next, so that no stolen time falls between two
+ * samples; keeping the sample is part of the next interval.  A rest starts a new chain, and the
+ * first begins when the series has been started.
+ */
+#define BINTIME(read)                                                                              \
+    do {                                                                                           \
+        uint64_t rests = 0;                                                                        \
+        rts_rec_start(r, read());                                                                  \
+        for (rts_tick last = read(); r->running;) {                                                \
+            rts_tick now = read();                                                                 \
+            rts_rec_add(r, now - last, now);                                                       \
+            last = now;                                                                            \
+            if (r->rests != rests) {                                                               \
+                rests = r->rests;                                                                  \
+                last = read();                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static int run_bintime(rts_case *c)
+{
+    const bintime_params *p = rts_params(c);
+    uint32_t caps = rts_caps();
+    if (p->clock == LIBRARY && !(caps & RTS_CAP_CLOCK_LIBRARY))
+        return rts_unsupported(c, "no clock but the counter");
+    if (p->clock == SYSCALL && !(caps & RTS_CAP_CLOCK_SYSCALL))
+        return rts_unsupported(c, "no system call that reads the clock");
+    rts_rec *r =
+        rts_series(c, "", p->clock == CYCLES ? rts_the_clock.hz : RTS_TIME_HZ, 0, false, NULL);
+    if (!r)
+        return -1;
+    if (p->clock == LIBRARY)
+        BINTIME(rts_time);
+    else if (p->clock == SYSCALL)
+        BINTIME(rts_time_syscall);
+    else
+        BINTIME(rts_now);
+    rts_end(c, r);
+    double mean = (double)r->hist.sum / (double)(r->hist.n ? r->hist.n : 1);
+    double tick_ns = 1e9 / (double)(p->clock == CYCLES ? rts_the_clock.hz : RTS_TIME_HZ);
+    rts_figure_add(c, "blocking (max - mean)", ((double)r->hist.max - mean) * tick_ns, "ns");
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "det.bintime",
+     .title = RTS_SAY("Longest blocking seen by a busy top-priority task"),
+     .source = RTS_SAY("Obenland, determinism, figure 6"),
+     .help = RTS_SAY(
+         "A task of the highest priority reads a clock all the time; an interval is the call "
+         "and whatever was stolen from the task. Maximum less mean estimates the longest "
+         "blocking by the kernel, interrupts or the hypervisor. Accounting for a sample is part "
+         "of the next interval, at nearly the same cost for each. Under "
+         "real-time throttling the task rests by itself, and no interval spans a rest. With "
+         "clock=counter equal in kind to oslat."),
+     .params = bintime_param,
+     .traits = RTS_RESTS | RTS_OWN_SERIES,
+     .samples = 0,
+     .warmup = 1000,
+     .time_ns = RTS_LIMIT(60 * SECOND_NS),
+     .run = run_bintime},
+};
+
+RTS_BENCHES(benches);

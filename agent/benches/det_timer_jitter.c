@@ -1,0 +1,105 @@
+/* det.timer_jitter: how late a periodic timer of the system expires (Obenland, figure 5). */
+#include "bench.h"
+#include "phase.h"
+
+#define SECOND_NS INT64_C(1000000000)
+/* The line is laid below so many expirations, the first. */
+#define KEPT (RTS_STATE_BYTES < (1u << 20) ? RTS_STATE_BYTES / 40 : 32768u)
+
+typedef struct jitter_params {
+    int64_t period, by;
+} jitter_params;
+
+static const rts_param jitter_param[] = {
+    RTS_DURATION(jitter_params, period, 1000000, 50000, 3600 * SECOND_NS,
+                 "time between two expirations"),
+    RTS_CHOICE(jitter_params, by, RTS_TIMERS, 0,
+               "how the task learns of an expiration: signal and sigwaitinfo by a POSIX timer of "
+               "CLOCK_REALTIME, sleep until an absolute time"),
+    RTS_PARAMS_END,
+};
+
+/* Expirations that the trend is fitted to. */
+typedef struct kept {
+    uint64_t n;
+    rts_arrival at[KEPT];
+    uint32_t hull[KEPT];
+} kept;
+
+/* The line below all expirations is not moved by late ones (phase.h). */
+static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
+{
+    double above = 0, resolution = (double)rts_port_time_resolution_ns();
+    rts_line line;
+    if (!rts_phase_fit(k->at, k->n, (double)period, k->hull, &line))
+        return;
+    for (uint64_t i = 0; i < k->n; i++) {
+        double late = (double)(int64_t)(k->at[i].m - first - k->at[i].k * period);
+        double rest = late - line.slope * (double)(k->at[i].k - k->at[0].k);
+        above = rest > above ? rest : above;
+    }
+    rts_figure_add(c, "drift", line.slope / (double)period * 1e6, "ppm");
+    rts_figure_add(c, "largest, without drift", above * 1e9 / RTS_TIME_HZ, "ns");
+    double period_ns = (double)period * 1e9 / RTS_TIME_HZ;
+    if (period_ns < resolution)
+        rts_figure_add(c, "clock resolution / period", resolution / period_ns, "");
+}
+
+/* Expiration k is due at first + k period; those that came and went together are missed. */
+static void take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
+{
+    for (rts_rec_start(rec, timer->first); rec->running;) {
+        rts_expiry now;
+        rts_timer_wait(timer, &now);
+        rts_tick late = now.stamp - (timer->first + now.k * timer->period);
+        if (!rec->warm) {
+            rec->missed += now.overruns;
+            for (uint64_t i = 1; i <= now.overruns; i++)
+                rts_hist_add(omitted, late - i * timer->period);
+            if (k->n < KEPT)
+                k->at[k->n++] = (rts_arrival){now.k, now.stamp};
+        }
+        rts_rec_add(rec, late, now.stamp);
+    }
+    rts_end(c, rec);
+}
+
+static int run_jitter(rts_case *c)
+{
+    const jitter_params *p = rts_params(c);
+    rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
+    rts_hist *omitted;
+    rts_rec *rec = rts_series(c, "", RTS_TIME_HZ, 0, true, &omitted);
+    kept *k = rts_alloc(c, sizeof *k);
+    rts_timer timer;
+    if (!rec || !k)
+        return rts_unsupported(c, "no memory for the expirations");
+    if ((uint64_t)p->period * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->period * 3;
+    int err = rts_timer_start(&timer, (int)p->by, period);
+    if (err)
+        return rts_port_failed(c, "cannot start the timer", err);
+    take(c, rec, omitted, &timer, k);
+    rts_timer_stop(&timer);
+    add_trend(c, k, timer.first, period);
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "det.timer_jitter",
+     .title = RTS_SAY("Jitter of a periodic timer"),
+     .source = RTS_SAY("Obenland, figure 5"),
+     .help = RTS_SAY(
+         "A timer is set to an absolute first expiration and an interval; the sample is how "
+         "late the first statement behind each expiration runs. Expirations that fell "
+         "together are missed. The figures hold the drift, fitted to the first 32768."),
+     .metric = "clocks and timers",
+     .params = jitter_param,
+     .traits = RTS_OWN_SERIES | RTS_OMITTED,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 2,
+     .time_ns = 0,
+     .run = run_jitter},
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,117 @@
+/* dk.nanosleep: how reliably a real-time task is woken (Dankwardt, part 3). */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define EARLY_MAX 1000 /* a system that ends so many sleeps early will not get the samples done */
+
+enum { RELATIVE, ABSOLUTE };
+
+typedef struct sleep_params {
+    int64_t request, mode;
+} sleep_params;
+
+static const rts_param sleep_param[] = {
+    RTS_DURATION(sleep_params, request, 50000000, 1000, 3600 * SECOND_NS, "length of each sleep"),
+    RTS_CHOICE(sleep_params, mode, "relative|absolute", RELATIVE,
+               "sleep for the request, or until the first stamp and the request"),
+    RTS_PARAMS_END,
+};
+
+/* Sleeps that ended before the request was over: too few for a distribution, and none is right. */
+typedef struct early {
+    uint64_t n;
+    rts_tick most; /* by which one was too early */
+} early;
+
+/* What two readings of the clock that sleeps follow cost, in its ticks. */
+static rts_tick time_overhead(void)
+{
+    rts_tick least = UINT64_MAX;
+    for (int i = 0; i < 10000; i++) {
+        rts_tick a = rts_time();
+        rts_tick b = rts_time();
+        least = b - a < least ? b - a : least;
+    }
+    return least;
+}
+
+/*
+ * The sample is what a sleep took beyond the request, so that the histogram resolves that and not
+ * the request.  There is no such sample of a sleep that was too short: it is counted as negative,
+ * and told apart.
+ */
+static void keep(rts_rec *r, early *e, rts_tick request, rts_tick took, rts_tick at)
+{
+    if (took >= request) {
+        rts_rec_add(r, took - request, at);
+        return;
+    }
+    e->n++;
+    e->most = request - took > e->most ? request - took : e->most;
+    r->negative += !r->warm;
+}
+
+static void report(rts_case *c, const rts_rec *r, const early *e)
+{
+    double tick_ns = 1e9 / (double)RTS_TIME_HZ;
+    uint64_t start = rts_hist_percentile(&r->hist, 500); /* of its bucket */
+    double median = (double)(start > r->hist.min ? start : r->hist.min);
+    if (r->hist.n) {
+        rts_figure_add(c, "above the median, most", ((double)r->hist.max - median) * tick_ns, "ns");
+        rts_figure_add(c, "below the median, most", (median - (double)r->hist.min) * tick_ns, "ns");
+    }
+    rts_count_add(c, "ended early", e->n, "sleeps");
+    rts_figure_add(c, "ended early by, most", (double)e->most * tick_ns, "ns");
+}
+
+static int run_nanosleep(rts_case *c)
+{
+    const sleep_params *p = rts_params(c);
+    /* Until an absolute time there is one reading, not two, and nothing to subtract. */
+    rts_tick overhead = p->mode == RELATIVE ? time_overhead() : 0;
+    rts_rec *r = rts_series(c, "", RTS_TIME_HZ, overhead, false, NULL);
+    if (!r)
+        return -1;
+    if ((uint64_t)p->request * 3 > c->job.patience_ns)
+        c->job.patience_ns = (uint64_t)p->request * 3;
+    rts_tick request = rts_ns_to_ticks((uint64_t)p->request, RTS_TIME_HZ);
+    early e = {0};
+    rts_rec_start(r, rts_time());
+    while (r->running && e.n < EARLY_MAX) {
+        rts_tick a, b;
+        if (p->mode == RELATIVE) {
+            a = rts_time();
+            rts_sleep_for(request);
+            b = rts_time();
+        } else {
+            a = rts_time();
+            rts_sleep_until(a + request);
+            b = rts_time();
+        }
+        keep(r, &e, request, b - a, b);
+    }
+    rts_end(c, r);
+    report(c, r, &e);
+    if (e.n == EARLY_MAX)
+        return rts_failed(c, "%d sleeps ended early, the last had %llu of %llu samples", EARLY_MAX,
+                          (unsigned long long)r->hist.n, (unsigned long long)r->setup.samples);
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "dk.nanosleep",
+     .title = RTS_SAY("Sleep of a given length"),
+     .source = RTS_SAY("Dankwardt, part 3, figures 2-11"),
+     .help = RTS_SAY(
+         "Stamp, sleep of 50 ms, stamp; the sample is by how much it took longer than requested. "
+         "The stamps are of the clock that the sleep follows. Memory is locked and touched, the "
+         "priority the highest (env.setup). A sleep that ended early counts as negative and "
+         "is in no percentile. The source took 1000 samples and discarded the first 2."),
+     .params = sleep_param,
+     .traits = RTS_OWN_SERIES,
+     .samples = 998,
+     .warmup = 2,
+     .run = run_nanosleep},
+};
+
+RTS_BENCHES(benches);

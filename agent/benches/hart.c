@@ -1,0 +1,999 @@
+/*
+ * hart.*: the Hartstone Uniprocessor Benchmark (Weiderman 1989; Donohoe, Shapiro, Weiderman 1990;
+ * Golatowski; benchmarks 6.2).
+ *
+ * A case is one experiment: test after test with a task set that becomes heavier, until deadlines
+ * are missed.  The measuring task is the controller, above all tasks and asleep during a test.  The
+ * tasks are made once and wait at their gates between tests.
+ */
+#include <string.h>
+
+#include "bench.h"
+#include "whetstone.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define TESTS_MAX 200
+#define BASE_MAX 8 /* tasks of a baseline, and the server */
+#define EXTRA_MAX (RTS_TASKS_MAX - BASE_MAX < TESTS_MAX ? RTS_TASKS_MAX - BASE_MAX : TESTS_MAX)
+#define TASKS_MAX (BASE_MAX + EXTRA_MAX)
+#define TENTHS 10           /* rates are held in tenths of a hertz: exact in every experiment */
+#define UTILISATION_MAX 1.5 /* where an experiment ends at the latest */
+#define PLANNED_MAX 1.1     /* up to here its tests have to fit into its time */
+#define PLANNED_SHARE 0.9   /* of its time, for them; jobs may end late */
+#define SPEED_NS (10 * SECOND_NS)
+#define SHORTEST_SPEED_NS (SECOND_NS / 10)
+#define SHORTEST_START_NS (SECOND_NS / 20)
+
+enum { SET_AUTO, SET_SEI, SET_GOLATOWSKI };
+enum { POLICY_RM, POLICY_EDF };
+enum { FORM_MONITOR, FORM_SERVER };
+enum { STOP_TOTAL, STOP_FIRST };
+enum { PH, PN, AH, SH, SA };
+
+typedef struct hart_params {
+    int64_t set, policy, form, duration, start, stop, stop_misses, speed;
+} hart_params;
+
+/* ---- a task and its deadlines ---------------------------------------------------------------- */
+
+typedef enum kind { PERIODIC, SPORADIC, BACKGROUND, SERVER } kind;
+
+/* What is asked of a task in a test. */
+typedef struct job_spec {
+    kind kind;
+    int64_t rate;    /* tenths of a hertz; of a sporadic task: of its smallest interarrival */
+    int64_t work;    /* thousand Whetstone instructions per activation (KWIPP), by itself */
+    bool calls;      /* calls the server once per activation */
+    int level;       /* below the case's priority */
+    rts_ns mean_gap; /* of the exponential part between arrivals */
+} job_spec;
+
+/* What became of it: met + missed + skipped are the activations whose deadlines the test holds. */
+typedef struct account {
+    uint64_t met, missed, skipped;
+    rts_ns late;         /* the missed ones, in all */
+    rts_ns response_max; /* from release to completion */
+    rts_ns blocked_max;  /* waiting for the server */
+} account;
+
+typedef struct experiment experiment;
+
+typedef struct hart_task {
+    experiment *x;
+    job_spec spec;
+    account sum;
+    rts_sem *gate, *reply;
+    uint64_t random;
+    volatile rts_ns served; /* when the server began to work for it */
+    int error;
+    bool wrong; /* the Whetstone's result was */
+} hart_task;
+
+struct experiment {
+    rts_case *c;
+    const hart_params *p;
+    int series, number; /* PH ... SA; 1 to 4 */
+    int64_t m;          /* factor of all loads */
+    double raw;         /* KWIPS of the system with nothing else to do */
+    int64_t server_work;
+    rts_ns start, end;
+    rts_ns begin;
+    rts_ns duration, offset; /* of a test, and before it */
+    unsigned planned;        /* tests that have to fit into its time */
+    int refused;             /* error with which the system did not take a task of the set */
+    rts_mutex monitor;
+    rts_queue requests;
+    rts_sem *done;
+    unsigned n, made; /* tasks of this test; tasks there are */
+    bool full;        /* this system has no room for all of them */
+    int server;       /* index of the server's task, -1: none */
+    hart_task task[TASKS_MAX];
+    job_spec base[BASE_MAX];
+    unsigned n_base;
+};
+
+static bool has_server(const experiment *x)
+{
+    return x->series == SH || x->series == SA;
+}
+
+/* When activation j of a rate is due: never more than 1 ns off, however long it goes on. */
+static rts_ns release_of(rts_ns start, int64_t rate, uint64_t j)
+{
+    return rts_ns_add(start, rts_ns_of(rts_scale(j, TENTHS * RTS_NS_PER_S, (uint64_t)rate)));
+}
+
+/* An activation that was completed at `now`, against its deadline. */
+static void judge(account *a, const experiment *x, rts_ns now, rts_ns deadline)
+{
+    if (rts_ns_less(x->end, deadline)) /* not this test's */
+        return;
+    if (!rts_ns_less(deadline, now)) {
+        a->met++;
+    } else {
+        a->missed++;
+        a->late = rts_ns_add(a->late, rts_ns_between(deadline, now));
+    }
+}
+
+static rts_ns longer_of(rts_ns a, rts_ns b)
+{
+    return rts_ns_less(a, b) ? b : a;
+}
+
+static void note_response(account *a, rts_ns release, rts_ns now)
+{
+    a->response_max = longer_of(rts_ns_between(release, now), a->response_max);
+}
+
+/* ---- random arrivals: the same on every system ----------------------------------------------- */
+
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 32);
+}
+
+/* Exponentially distributed, by comparisons alone (von Neumann 1951): no logarithm that differs. */
+static rts_ns exponential(uint64_t *state, rts_ns mean)
+{
+    for (uint64_t whole = 0;; whole++) {
+        uint32_t first = draw(state), previous = first, next;
+        unsigned n = 1;
+        for (; (next = draw(state)) < previous; n++)
+            previous = next;
+        if (n % 2)
+            return rts_ns_of(mean.ns * whole + rts_scale(mean.ns, first, UINT64_C(1) << 32));
+    }
+}
+
+/* ---- what a task does ------------------------------------------------------------------------ */
+
+static void work(hart_task *t, int64_t passes)
+{
+    if (passes > 0 && !rts_whetstone((uint64_t)passes))
+        t->wrong = true;
+}
+
+/* The server works for the caller, who waits: in the caller's own hands, or in a task's. */
+static void call_server(hart_task *t)
+{
+    experiment *x = t->x;
+    rts_ns asked = rts_time_ns();
+    if (x->p->form == FORM_MONITOR) {
+        rts_mutex_lock(&x->monitor);
+        t->served = rts_time_ns();
+        work(t, x->server_work);
+        rts_mutex_unlock(&x->monitor);
+    } else {
+        uint32_t me = (uint32_t)(t - x->task);
+        rts_queue_send(&x->requests, &me);
+        rts_sem_take(t->reply);
+    }
+    t->sum.blocked_max = longer_of(rts_ns_between(asked, t->served), t->sum.blocked_max);
+}
+
+static void activation(hart_task *t)
+{
+    work(t, t->spec.work);
+    if (t->spec.calls)
+        call_server(t);
+}
+
+#define NOBODY UINT32_MAX
+
+static void serve(hart_task *t)
+{
+    experiment *x = t->x;
+    for (uint32_t who; !rts_queue_receive(&x->requests, &who) && who != NOBODY;) {
+        x->task[who].served = rts_time_ns();
+        work(t, x->server_work);
+        rts_sem_give(x->task[who].reply);
+    }
+}
+
+/* The deadline of an activation is the next release; releases that are past are shed. */
+static void run_periodic(hart_task *t)
+{
+    experiment *x = t->x;
+    int64_t rate = t->spec.rate;
+    for (uint64_t j = 0; rts_ns_less(release_of(x->start, rate, j), x->end);) {
+        rts_ns due = release_of(x->start, rate, j);
+        rts_sleep_until_ns(due);
+        activation(t);
+        rts_ns now = rts_time_ns();
+        note_response(&t->sum, due, now);
+        judge(&t->sum, x, now, release_of(x->start, rate, ++j));
+        for (; rts_ns_less(release_of(x->start, rate, j), now); j++)
+            t->sum.skipped += !rts_ns_less(x->end, release_of(x->start, rate, j + 1));
+    }
+}
+
+static rts_ns period_of(int64_t rate)
+{
+    return rts_ns_of(TENTHS * RTS_NS_PER_S / (uint64_t)rate);
+}
+
+/* Arrivals at least `gap` apart: the deadline of each lies so far behind it. */
+typedef struct sporadic_job {
+    hart_task *t;
+    rts_ns gap, at;
+} sporadic_job;
+
+static rts_ns next_arrival(sporadic_job *job)
+{
+    rts_ns more = exponential(&job->t->random, job->t->spec.mean_gap);
+    return job->at = rts_ns_add(job->at, rts_ns_add(job->gap, more));
+}
+
+static void run_sporadic(hart_task *t)
+{
+    sporadic_job job = {t, period_of(t->spec.rate), t->x->start};
+    while (rts_ns_less(job.at, t->x->end)) {
+        rts_ns due = job.at;
+        rts_sleep_until_ns(due);
+        activation(t);
+        rts_ns now = rts_time_ns();
+        note_response(&t->sum, due, now);
+        judge(&t->sum, t->x, now, rts_ns_add(due, job.gap));
+        while (rts_ns_less(next_arrival(&job), now))
+            t->sum.skipped += !rts_ns_less(t->x->end, rts_ns_add(job.at, job.gap));
+    }
+}
+
+/* Nothing is shed: its response times are what is asked for. */
+static void run_background(hart_task *t)
+{
+    sporadic_job job = {t, {0}, t->x->start};
+    while (rts_ns_less(next_arrival(&job), t->x->end)) {
+        rts_sleep_until_ns(job.at);
+        activation(t);
+        note_response(&t->sum, job.at, rts_time_ns());
+    }
+}
+
+/* The system enforces what it is told: a fiftieth and 20 us more than a job should take. */
+static int enter_policy(hart_task *t)
+{
+    const experiment *x = t->x;
+    if (x->p->policy == POLICY_RM || t->spec.kind == BACKGROUND || t->spec.kind == SERVER)
+        return rts_task_set_own_prio((int)x->c->common.prio - t->spec.level, RTS_FIFO);
+    int64_t passes = t->spec.work + (t->spec.calls ? x->server_work : 0);
+    double runtime = (double)passes / x->raw * 1e9 * 1.02 + 20000;
+    uint64_t period = period_of(t->spec.rate).ns;
+    return rts_task_set_own_deadline(runtime < (double)period ? (uint64_t)runtime : period, period);
+}
+
+static void hart_main(void *arg)
+{
+    hart_task *t = arg;
+    static void (*const of[])(hart_task *) = {run_periodic, run_sporadic, run_background, serve};
+    for (;;) {
+        rts_sem_take(t->gate);
+        if (t->x->c->stop)
+            return;
+        t->error = enter_policy(t);
+        if (!t->error)
+            of[t->spec.kind](t);
+        rts_task_set_own_prio((int)t->x->c->common.prio - 1, RTS_FIFO);
+        rts_sem_give(t->x->done);
+    }
+}
+
+/* ---- task sets (benchmarks 6.2; the numbers of AH, SH and SA are rtstone's) ------------------ */
+
+#define GAP_NS (SECOND_NS / 20) /* smallest interarrival of the sporadic task: 20 Hz */
+#define SPORADIC_RATE (20 * TENTHS)
+
+static void add_base(experiment *x, job_spec spec)
+{
+    x->base[x->n_base++] = spec;
+}
+
+/* Task 1 first; loads are whole KWIPP, which `m` multiplies. */
+static void make_base(experiment *x)
+{
+    static const int64_t sei_rate[] = {2, 4, 8, 16, 32}, sei_work[] = {32, 16, 8, 4, 2};
+    static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
+    static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
+    bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
+    bool calls = has_server(x), half = x->series == AH || x->series == SA;
+    const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
+    const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
+    x->n_base = 0;
+    for (unsigned i = 0; i < 5; i++)
+        add_base(x, (job_spec){.rate = rate[i] * TENTHS,
+                               .work = (load[i] / (half ? 2 : 1) - calls) * x->m,
+                               .calls = calls});
+    if (half) {
+        add_base(x, (job_spec){.kind = SPORADIC,
+                               .rate = SPORADIC_RATE,
+                               .work = (2 - calls) * x->m,
+                               .calls = calls,
+                               .mean_gap = {GAP_NS}});
+        add_base(x, (job_spec){.kind = BACKGROUND,
+                               .rate = 2 * TENTHS,
+                               .work = 8 * x->m,
+                               .mean_gap = {SECOND_NS / 2}});
+    }
+}
+
+static double rate_hz(const job_spec *s)
+{
+    double gap = s->kind == BACKGROUND ? 0 : (double)TENTHS / (double)s->rate;
+    double mean = s->kind == PERIODIC ? 0 : (double)s->mean_gap.ns / 1e9;
+    return 1 / (gap + mean);
+}
+
+/* Thousand Whetstone instructions per activation, with what the server does for it. */
+static int64_t kwipp(const experiment *x, const job_spec *s)
+{
+    return s->work + (s->calls ? x->server_work : 0);
+}
+
+static double kwips(const experiment *x, const job_spec *s)
+{
+    return (double)kwipp(x, s) * rate_hz(s);
+}
+
+static bool is_multiple(const job_spec *base, int64_t rate)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (rate % base[i].rate == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Adds test - 1 times the frequency of task 4 to that of task 5; in series PN 1 Hz more if that is
+ * a multiple of another, once, whatever that makes it.
+ */
+static void raise_fifth(experiment *x, unsigned step)
+{
+    job_spec *fifth = &x->task[4].spec;
+    fifth->rate += (int64_t)step * x->base[3].rate;
+    if (x->series == PN && step && is_multiple(x->base, fifth->rate))
+        fifth->rate += TENTHS;
+}
+
+static void scale(job_spec *s, unsigned step)
+{
+    s->rate = s->rate * (TENTHS + (int64_t)step) / TENTHS;
+    s->mean_gap.ns = s->mean_gap.ns * TENTHS / (TENTHS + step);
+}
+
+static job_spec *add_task(experiment *x, const job_spec *spec)
+{
+    x->task[x->n].spec = *spec;
+    return &x->task[x->n++].spec;
+}
+
+/* Experiment 1: one task faster: the sporadic one where there is one, without its random part. */
+static void faster(experiment *x, unsigned step)
+{
+    if (x->series != AH && x->series != SA)
+        raise_fifth(x, step);
+    else
+        x->task[5].spec.rate = x->base[5].rate * (TENTHS + (int64_t)step) / TENTHS;
+}
+
+/* Experiment 3: more work. */
+static void harder(experiment *x, unsigned step)
+{
+    int64_t more = (int64_t)step * x->m;
+    if (has_server(x))
+        x->server_work += more;
+    else if (x->series == AH)
+        x->task[5].spec.work += more;
+    else
+        for (unsigned i = 0; i < 5; i++)
+            x->task[i].spec.work += more;
+}
+
+/* Experiment 4: more tasks, like task 3 or like the sporadic one, or both in turn. */
+static void crowd_in(experiment *x, unsigned step)
+{
+    x->full = step > EXTRA_MAX;
+    for (unsigned i = 0; i < step && i < EXTRA_MAX; i++) {
+        bool sporadic = x->series == AH || (x->series == SA && i % 2);
+        add_task(x, &x->base[sporadic ? 5 : 2]);
+    }
+}
+
+static int64_t urgency(const job_spec *s)
+{
+    return s->kind == SERVER ? INT64_MAX : s->kind == BACKGROUND ? -1 : s->rate;
+}
+
+/* Rate-monotonic: a level for each different rate, below the controller's. */
+static void assign_levels(experiment *x)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        job_spec *s = &x->task[i].spec;
+        int64_t seen[RTS_LEVELS];
+        unsigned above = 0;
+        for (unsigned k = 0; k < x->n; k++) {
+            int64_t other = urgency(&x->task[k].spec);
+            unsigned known = 0;
+            while (known < above && seen[known] != other)
+                known++;
+            if (other > urgency(s) && known == above && above < RTS_LEVELS - 2)
+                seen[above++] = other;
+        }
+        s->level = 1 + (int)above;
+    }
+}
+
+/* The set of test `test`, from 1: the baseline, changed so often. */
+static void make_set(experiment *x, unsigned test)
+{
+    unsigned step = test - 1;
+    x->n = 0;
+    x->full = false;
+    x->server_work = has_server(x) ? x->m : 0;
+    for (unsigned i = 0; i < x->n_base; i++)
+        add_task(x, &x->base[i]);
+    switch (x->number) {
+    case 1:
+        faster(x, step);
+        break;
+    case 2:
+        for (unsigned i = 0; i < x->n; i++)
+            scale(&x->task[i].spec, step);
+        break;
+    case 3:
+        harder(x, step);
+        break;
+    default:
+        crowd_in(x, step);
+    }
+    x->server = -1;
+    if (x->server_work && x->p->form == FORM_SERVER) {
+        x->server = (int)x->n;
+        add_task(x, &(job_spec){.kind = SERVER});
+    }
+    assign_levels(x);
+}
+
+static double utilisation(const experiment *x)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < x->n; i++)
+        if (x->task[i].spec.kind != SERVER)
+            sum += kwips(x, &x->task[i].spec);
+    return sum / x->raw;
+}
+
+/* ---- raw speed ------------------------------------------------------------------------------- */
+
+/* A piece of the work, in ticks of the counter without its overhead; 0: the result was wrong. */
+static rts_tick time_piece(uint64_t passes, rts_rec *rec)
+{
+    rts_tick start = rts_now();
+    bool right = rts_whetstone(passes);
+    rts_tick end = rts_now(), took = end - start;
+    if (!right)
+        return 0;
+    if (rec)
+        rts_rec_add(rec, took, end);
+    return took > rts_the_clock.overhead ? took - rts_the_clock.overhead : 1;
+}
+
+/* Passes that take about a hundredth of a second; 0: the result was wrong. */
+static uint64_t passes_of_a_piece(void)
+{
+    uint64_t passes = 1;
+    for (rts_tick took; passes < UINT64_C(1) << 40; passes *= 2)
+        if (!(took = time_piece(passes, NULL)) || took >= rts_the_clock.hz / 100)
+            return took ? passes : 0;
+    return passes;
+}
+
+/* KWIPS of a task that is alone, over so much of its running; 0: the result was wrong. */
+static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
+{
+    uint64_t passes = passes_of_a_piece(), done = 0;
+    rts_tick limit = rts_ns_to_ticks(wanted.ns, rts_the_clock.hz);
+    rts_tick busy = rts_ns_to_ticks(c->busy_ns, rts_the_clock.hz), ran = 0, fresh = 0;
+    rts_tell(c, 0, "measuring the raw speed");
+    while (passes && ran < limit && !c->job.stop_asked) {
+        rts_tick took = time_piece(passes, rec);
+        if (!took)
+            return 0;
+        ran += took;
+        fresh += took;
+        done += passes;
+        if (busy && fresh >= busy) {
+            rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns)));
+            fresh = 0;
+        }
+    }
+    return ran ? (double)done * (double)rts_the_clock.hz / (double)ran : 0;
+}
+
+/* ---- a test ---------------------------------------------------------------------------------- */
+
+static int make_tasks(experiment *x)
+{
+    rts_case *c = x->c;
+    for (; x->made < x->n; x->made++) {
+        hart_task *t = &x->task[x->made];
+        t->x = x;
+        t->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+        t->reply = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+        if (!t->gate || !t->reply || rts_task_start(c, hart_main, t, 1, RTS_FIFO, false))
+            return -1;
+    }
+    return 0;
+}
+
+static int check_tasks(experiment *x)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        const hart_task *t = &x->task[i];
+        if (t->error)
+            x->refused = t->error;
+        if (t->wrong)
+            return rts_failed(x->c, "the Whetstone's result was wrong");
+    }
+    return 0;
+}
+
+/* Lets all go, sleeps, and waits for the end of all; -1: the case is over. */
+static int run_tasks(experiment *x)
+{
+    rts_case *c = x->c;
+    x->start = rts_release_at_ns(rts_ns_add(rts_time_ns(), x->offset));
+    x->end = rts_ns_add(x->start, x->duration);
+    for (unsigned i = 0; i < x->n; i++) {
+        hart_task *t = &x->task[i];
+        t->sum = (account){0};
+        t->random = 123 + i;
+        t->error = 0;
+        rts_sem_give(t->gate);
+    }
+    rts_sleep_until_ns(x->end);
+    if (rts_ns_less(rts_time_ns(), x->end))
+        return rts_failed(c, "the controller was woken before the end of the test");
+    unsigned waiting = x->n - (x->server >= 0);
+    while (waiting--)
+        rts_sem_take(x->done);
+    if (x->server >= 0) {
+        uint32_t nobody = NOBODY;
+        rts_queue_send(&x->requests, &nobody);
+        rts_sem_take(x->done);
+    }
+    return check_tasks(x);
+}
+
+/* Activations whose deadlines the test holds, by the rates alone. */
+static uint64_t due_in(const experiment *x, const job_spec *s)
+{
+    uint64_t n = rts_scale(x->duration.ns, (uint64_t)s->rate, TENTHS * RTS_NS_PER_S);
+    while (!rts_ns_less(x->end, release_of(x->start, s->rate, n + 1)))
+        n++;
+    while (n && rts_ns_less(x->end, release_of(x->start, s->rate, n)))
+        n--;
+    return n;
+}
+
+typedef struct verdict {
+    unsigned test;
+    double utilisation;
+} verdict;
+
+typedef struct outcome {
+    verdict base, clean, missed, final;
+    uint64_t bad; /* deadlines missed or skipped in the final test */
+    double step;
+    unsigned cut; /* planned tests for which there was no time */
+} outcome;
+
+#define PARAMETER_BYTES 24
+
+/* What the tests of the experiment vary, as it is in this one. */
+static void parameter_text(const experiment *x, char *text)
+{
+    bool sporadic = x->series == AH || x->series == SA;
+    const job_spec *s = &x->task[sporadic ? 5 : 4].spec;
+    long long work = has_server(x) ? x->server_work : s->work;
+    if (x->number == 1 && sporadic)
+        rts_print(text, PARAMETER_BYTES, "%.3f ms", 1000.0 * TENTHS / (double)s->rate);
+    else if (x->number == 1)
+        rts_print(text, PARAMETER_BYTES, "%.0f Hz", (double)s->rate / TENTHS);
+    else if (x->number == 2)
+        rts_print(text, PARAMETER_BYTES, "x%.1f",
+                  (double)x->task[0].spec.rate / (double)x->base[0].rate);
+    else if (x->number == 3)
+        rts_print(text, PARAMETER_BYTES, "%lld KWIPP", work);
+    else
+        rts_print(text, PARAMETER_BYTES, "%u tasks", x->n - (x->server >= 0));
+}
+
+/* Which task of the baseline an added one is like. */
+static unsigned model_of(const experiment *x, unsigned i)
+{
+    return i < x->n_base ? i : x->task[i].spec.kind == SPORADIC ? 5 : 2;
+}
+
+/* A task of the baseline and all that are like it, in one row: else 200 tests had 20 000. */
+static void tell_task(const experiment *x, unsigned test, unsigned model)
+{
+    static const char *const kinds[] = {"", " sporadic", " background", " server"};
+    const job_spec *s = &x->task[model].spec;
+    char parameter[PARAMETER_BYTES];
+    double hz = rate_hz(s);
+    account a = {0};
+    unsigned tasks = 0;
+    for (unsigned i = 0; i < x->n; i++) {
+        const account *one = &x->task[i].sum;
+        if ((int)i == x->server || model_of(x, i) != model)
+            continue;
+        tasks++;
+        a.met += one->met;
+        a.missed += one->missed;
+        a.skipped += one->skipped;
+        a.late = rts_ns_add(a.late, one->late);
+        a.response_max = longer_of(one->response_max, a.response_max);
+        a.blocked_max = longer_of(one->blocked_max, a.blocked_max);
+    }
+    parameter_text(x, parameter);
+    rts_row(x->c,
+            "%u\t%s\t%.2f\t%u%s\t%u\t%.3f\t%lld\t%.2f\t%.3f\t%llu\t%llu\t%llu\t%.1f\t%.1f\t%.1f",
+            test, parameter, 100 * utilisation(x), model + 1, kinds[s->kind], tasks, hz,
+            (long long)kwipp(x, s), 100 * kwips(x, s) / x->raw, 1000 / hz,
+            (unsigned long long)a.met, (unsigned long long)a.missed, (unsigned long long)a.skipped,
+            a.missed ? (double)a.late.ns / (double)a.missed / 1000 : 0.0,
+            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000);
+}
+
+/* Adds up a test; -1: an activation is unaccounted for. */
+static int add_up(experiment *x, unsigned test, uint64_t *bad)
+{
+    *bad = 0;
+    for (unsigned i = 0; i < x->n; i++) {
+        const hart_task *t = &x->task[i];
+        const account *a = &t->sum;
+        uint64_t all = a->met + a->missed + a->skipped;
+        if (t->spec.kind == SERVER)
+            continue;
+        if (t->spec.kind == PERIODIC && all != due_in(x, &t->spec))
+            return rts_failed(x->c, "test %u, task %u: %llu activations of %llu accounted for",
+                              test, i + 1, (unsigned long long)all,
+                              (unsigned long long)due_in(x, &t->spec));
+        *bad += a->missed + a->skipped;
+    }
+    for (unsigned model = 0; model < x->n_base; model++)
+        tell_task(x, test, model);
+    return 0;
+}
+
+/* ---- an experiment --------------------------------------------------------------------------- */
+
+/* Whether there is a next test, whose set is made: none begins when the time of the case is up. */
+static bool goes_on(const experiment *x, outcome *o)
+{
+    const rts_case *c = x->c;
+    unsigned tests = o->final.test;
+    rts_ns limit = rts_ns_of((uint64_t)c->common.time_ns);
+    if (c->job.stop_asked ||
+        (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
+        return false;
+    if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
+        (tests && utilisation(x) > UTILISATION_MAX))
+        return false;
+    if (!tests || !limit.ns || rts_ns_less(rts_ns_between(x->begin, rts_time_ns()), limit))
+        return true;
+    o->cut = x->planned > tests ? x->planned - tests : 0;
+    return false;
+}
+
+static void conclude(experiment *x, outcome *o)
+{
+    if (o->final.test == 1)
+        o->base = o->final;
+    if (o->final.test == 2)
+        o->step = o->final.utilisation - o->base.utilisation;
+    if (!o->bad)
+        o->clean = o->final;
+    else if (!o->missed.test)
+        o->missed = o->final;
+    unsigned planned = x->planned > o->final.test ? x->planned : o->final.test + 1;
+    rts_tell(x->c, 1000 * o->final.test / planned,
+             "test %u at %.1f%%: %llu missed or skipped; last without: %.1f%%", o->final.test,
+             100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->clean.utilisation);
+}
+
+#define BOUND "; under policy=edf it may not take tasks that are bound to one of several CPUs"
+
+static int run_tests(experiment *x, outcome *o)
+{
+    rts_case *c = x->c;
+    rts_table(
+        c, "tests",
+        "test\tparameter\tutilisation %\ttask\ttasks\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\t"
+        "skipped\taverage late us\tlongest response us\tlongest blocking us");
+    rts_rec_start(c->rec, rts_now()); /* without samples; but it notes what happens meanwhile */
+    for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
+        unsigned test = o->final.test + 1;
+        if (make_tasks(x) || run_tasks(x))
+            return c->job.stop_asked ? 0 : -1;
+        if (x->refused && test == 1)
+            return rts_unsupported(c, "the system refused its first set of tasks: %s%s",
+                                   rts_port_strerror(x->refused),
+                                   x->p->policy == POLICY_EDF && c->job.cpu >= 0 ? BOUND : "");
+        if (x->refused)
+            return 0;
+        if (add_up(x, test, &o->bad))
+            return -1;
+        o->final = (verdict){test, utilisation(x)};
+        conclude(x, o);
+    }
+    return 0;
+}
+
+/* An experiment whose last test had no miss has not found where the system breaks down. */
+static void tell_outcome(experiment *x, const outcome *o)
+{
+    rts_case *c = x->c;
+    bool broke = o->bad || x->refused;
+    rts_figure_add(c, broke ? "breakdown utilisation" : "no breakdown up to",
+                   100 * o->clean.utilisation, "%");
+    if (o->missed.test)
+        rts_figure_add(c, "first miss at", 100 * o->missed.utilisation, "%");
+    if (x->refused)
+        rts_figure_add(c, "set refused by the system at", 100 * utilisation(x), "%");
+    rts_figure_add(c, "final test at", 100 * o->final.utilisation, "%");
+    rts_count_add(c, "missed and skipped in it", o->bad, "deadlines");
+    rts_figure_add(c, "baseline", 100 * o->base.utilisation, "%");
+    rts_figure_add(c, "step", 100 * o->step, "%");
+    rts_figure_add(c, "tests", o->final.test, "");
+    rts_figure_add(c, "last test without a miss", o->clean.test, "");
+    if (o->missed.test)
+        rts_figure_add(c, "first test with a miss", o->missed.test, "");
+    rts_figure_add(c, "tests that the time did not allow", o->cut, "");
+    if (x->full)
+        rts_figure_add(c, "room for tasks", TASKS_MAX, "tasks");
+    rts_figure_add(c, "raw speed", x->raw, "KWIPS");
+    rts_count_add(c, "factor of all loads", x->m, "");
+    rts_figure_add(c, "duration of a test", (double)x->duration.ns / 1e9, "s");
+    rts_figure_add(c, "time scale", (double)x->duration.ns / (double)x->p->duration, "");
+}
+
+/* ---- the time of an experiment --------------------------------------------------------------- */
+
+static rts_ns at_least(double ns, rts_ns least)
+{
+    return ns > (double)least.ns ? rts_ns_of((uint64_t)ns) : least;
+}
+
+static rts_ns shorter_of(rts_ns a, rts_ns b)
+{
+    return rts_ns_less(a, b) ? a : b;
+}
+
+/* Tests up to PLANNED_MAX, one at least. */
+static unsigned count_tests(experiment *x)
+{
+    unsigned tests = 0;
+    do
+        make_set(x, ++tests + 1);
+    while (tests < TESTS_MAX && !x->full && utilisation(x) <= PLANNED_MAX);
+    return tests;
+}
+
+/*
+ * Where the planned tests do not fit into the time of the case, they and what is before them are
+ * shorter by one factor.  But a test is no shorter than the longest period: it holds the instant at
+ * which all tasks are released, which is the worst.
+ */
+static void shorten(experiment *x)
+{
+    const hart_params *p = x->p;
+    x->planned = count_tests(x);
+    x->duration = rts_ns_of((uint64_t)p->duration);
+    x->offset = rts_ns_of((uint64_t)p->start);
+    rts_ns limit = rts_ns_of((uint64_t)x->c->common.time_ns);
+    rts_ns left = rts_ns_late(limit, rts_ns_between(x->begin, rts_time_ns()));
+    double each = PLANNED_SHARE * (double)left.ns / x->planned;
+    double by = each / (double)(p->duration + p->start);
+    if (!limit.ns || by >= 1)
+        return;
+    rts_ns longest = period_of(x->base[0].rate), offset = rts_ns_of(SHORTEST_START_NS);
+    x->duration = at_least((double)x->duration.ns * by, shorter_of(longest, x->duration));
+    x->offset = at_least(each - (double)x->duration.ns, shorter_of(offset, x->offset));
+}
+
+static int find_speed(experiment *x)
+{
+    rts_ns share = rts_ns_of((uint64_t)x->c->common.time_ns / 20), wanted = rts_ns_of(SPEED_NS);
+    if (share.ns)
+        wanted = shorter_of(wanted, longer_of(share, rts_ns_of(SHORTEST_SPEED_NS)));
+    x->raw = x->p->speed ? (double)x->p->speed : raw_speed(x->c, wanted, NULL);
+    if (x->raw <= 0)
+        return rts_failed(x->c, "the Whetstone's result was wrong, or the clock stands still");
+    return 0;
+}
+
+/* set=auto: loads of which the baseline is near 20% of raw speed, and no step of the series is
+ * above 5%. */
+static void make_loads(experiment *x)
+{
+    x->m = 1;
+    make_base(x);
+    if (x->p->set != SET_AUTO)
+        return;
+    int asked = x->number;
+    double base = 0, step = 0;
+    for (x->number = 1; x->number <= 4; x->number++) {
+        make_set(x, 1);
+        base = utilisation(x);
+        make_set(x, 2);
+        step = utilisation(x) - base > step ? utilisation(x) - base : step;
+    }
+    x->number = asked;
+    double most = 0.2 / base < 0.05 / step ? 0.2 / base : 0.05 / step;
+    x->m = most > 1 ? (int64_t)most : 1;
+    make_base(x);
+}
+
+static int check(rts_case *c, const experiment *x)
+{
+    if (x->p->set == SET_GOLATOWSKI && x->series != PH)
+        return rts_unsupported(c, "set=golatowski is a set of series PH only");
+    if (x->p->policy == POLICY_EDF && !(rts_caps() & RTS_CAP_DEADLINE))
+        return rts_unsupported(c, "needs deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
+    if (x->p->policy == POLICY_EDF && x->p->form == FORM_SERVER)
+        return rts_unsupported(c, "the server task has no deadline: policy=edf needs form=monitor");
+    return 0;
+}
+
+static experiment *open_experiment(rts_case *c)
+{
+    static const char *const names[] = {"PH", "PN", "AH", "SH", "SA"};
+    experiment *x = rts_alloc(c, sizeof *x);
+    if (!x) {
+        rts_unsupported(c, "no memory for the tasks");
+        return NULL;
+    }
+    x->c = c;
+    x->p = rts_params(c);
+    while (strncmp(c->bench->id + strlen("hart."), names[x->series], 2) != 0)
+        x->series++;
+    x->number = c->bench->id[strlen("hart.PH.")] - '0';
+    x->begin = rts_time_ns();
+    c->job.patience_ns = (uint64_t)(3 * (x->p->duration + x->p->start) + 30 * SECOND_NS);
+    x->done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    if (check(c, x) || !x->done || find_speed(x))
+        return NULL;
+    make_loads(x);
+    shorten(x);
+    return x;
+}
+
+/* What the server of a series needs, by its form; a system may lack it and have all other series.
+ */
+static int open_server(experiment *x)
+{
+    rts_case *c = x->c;
+    int err = 0;
+    if (has_server(x) && x->p->form == FORM_MONITOR) {
+        err = rts_mutex_create(&x->monitor, RTS_LOCK_INHERIT, 0);
+        return err ? rts_port_failed(c, "cannot create a mutex", err) : 0;
+    }
+    if (has_server(x))
+        err = rts_queue_create(&x->requests, 10, sizeof(uint32_t), c->slot++);
+    return err ? rts_port_failed(c, "cannot create a queue", err) : 0;
+}
+
+static void close_server(experiment *x)
+{
+    if (has_server(x) && x->p->form == FORM_MONITOR)
+        rts_mutex_destroy(&x->monitor);
+    else if (has_server(x))
+        rts_queue_destroy(&x->requests);
+}
+
+static int run_experiment(rts_case *c)
+{
+    experiment *x = open_experiment(c);
+    outcome o = {0};
+    if (!x)
+        return -1;
+    if (open_server(x))
+        return -1;
+    int err = run_tests(x, &o);
+    close_server(x);
+    if (o.base.test && !err)
+        tell_outcome(x, &o);
+    return err;
+}
+
+/* ---- raw speed alone ------------------------------------------------------------------------- */
+
+static int run_raw(rts_case *c)
+{
+    rts_ns wanted = rts_ns_of((uint64_t)(c->common.time_ns ? c->common.time_ns : 10 * SECOND_NS));
+    rts_rec_start(c->rec, rts_now());
+    double raw = raw_speed(c, wanted, c->rec);
+    if (raw <= 0)
+        return rts_failed(c, "the Whetstone's result was wrong");
+    rts_figure_add(c, "raw speed", raw, "KWIPS");
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define FORM                                                                                       \
+    RTS_CHOICE(hart_params, form, "monitor|server", FORM_MONITOR,                                  \
+               "the server: a mutex with inheritance around its work, or a task that is asked")
+
+#define COMMON                                                                                     \
+    RTS_CHOICE(hart_params, set, "auto|sei|golatowski", SET_AUTO,                                  \
+               "loads: those of sei times a factor, for a baseline near 20% of raw speed and no "  \
+               "step above 5%; as published"),                                                     \
+        RTS_CHOICE(hart_params, policy, "rm|edf", POLICY_RM,                                       \
+                   "rate-monotonic priorities, or scheduling by deadline"),                        \
+        RTS_DURATION(hart_params, duration, 10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS,      \
+                     "of a test"),                                                                 \
+        RTS_DURATION(hart_params, start, 5 * SECOND_NS, SECOND_NS / 1000, 60 * SECOND_NS,          \
+                     "from the creation of the tasks to their common start"),                      \
+        RTS_CHOICE(hart_params, stop, "total|first", STOP_TOTAL,                                   \
+                   "the experiment ends with the test that misses or skips stop_misses deadlines " \
+                   "in all, or with the first that does so at all"),                               \
+        RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000, "see stop"),                 \
+        RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
+                "raw speed of this system; 0: it is measured first")
+
+static const rts_param alone_param[] = {COMMON, RTS_PARAMS_END};
+static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
+
+#define ABOUT                                                                                      \
+    " Deadlines as in the source: that of an activation is the next release; what is late is "     \
+    "missed, and releases that are past when it ends are skipped. Utilisation is that of the raw " \
+    "speed; the figure of merit is that of the last test without a miss. No samples are taken: "   \
+    "`samples` limits the tests, `time` the experiment; tests that do not fit in become "          \
+    "shorter, and figures say so. A system that brakes real-time tasks (Linux: 95% of each "       \
+    "second) breaks down there at the latest."
+
+#define EXPERIMENT(id_, what, how, param)                                                          \
+    {.id = "hart." id_,                                                                            \
+     .title = RTS_SAY("Hartstone " id_ ": " what),                                                 \
+     .source = RTS_SAY("Golatowski, Hartstone; Donohoe et al. 1990"),                              \
+     .samples = TESTS_MAX,                                                                         \
+     .help = RTS_SAY(how ABOUT),                                                                   \
+     .params = param,                                                                              \
+     .needs = RTS_CAP_PRIORITIES,                                                                  \
+     .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,                                                       \
+     .run = run_experiment}
+
+#define SERIES(name, p, one, two, three, four)                                                     \
+    EXPERIMENT(name ".1", one, "Each test raises one rate.", p),                                   \
+        EXPERIMENT(name ".2", two, "Each test raises all rates by a tenth.", p),                   \
+        EXPERIMENT(name ".3", three, "Each test adds work.", p),                                   \
+        EXPERIMENT(name ".4", four, "Each test adds a task.", p)
+
+static const rts_bench benches[] = {
+    {.id = "hart.raw",
+     .title = RTS_SAY("Hartstone: raw speed"),
+     .source = RTS_SAY("Golatowski, Hartstone"),
+     .help = RTS_SAY(
+         "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
+         "running; a sample is the time of one piece of the work."),
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),
+     .run = run_raw},
+    SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",
+           "more tasks like the third"),
+    SERIES("PN", alone_param, "faster fifth task, not harmonic", "all tasks faster, not harmonic",
+           "more work for all, not harmonic", "more tasks like the third, not harmonic"),
+    SERIES("AH", alone_param, "shorter interarrivals", "all rates higher",
+           "more work for the sporadic task", "more sporadic tasks"),
+    SERIES("SH", server_param, "faster fifth task, with a server",
+           "all tasks faster, with a server", "more work for the server",
+           "more tasks that call the server"),
+    SERIES("SA", server_param, "shorter interarrivals, with a server",
+           "all rates higher, with a server", "more work for the server, with sporadic tasks",
+           "more tasks of both kinds"),
+};
+
+RTS_BENCHES(benches);

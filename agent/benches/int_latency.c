@@ -1,0 +1,305 @@
+/*
+ * int.latency.*: how long after the request an interrupt is served (Gutsalov, table 1), and the
+ * bound of the longest time with interrupts masked that follows from it (Dankwardt).
+ */
+#include <string.h>
+
+#include "bench.h"
+#include "phase.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define SETTLE 32 /* arrivals left out after the load has fallen silent */
+#define BELOW_NS                                                                                   \
+    1000               /* an activation may lie so far below its line: the source's phase wanders  \
+                        */
+#define SPAN_MAX 40960 /* benchmarks 4.3: longer, and the wander shows */
+#define QUIET_MAX 4096
+
+typedef struct latency_params {
+    int64_t source, rate, quiet, span;
+} latency_params;
+
+static const rts_param latency_param[] = {
+    RTS_CHOICE(latency_params, source, RTS_EVENTS, 0,
+               "what requests the interrupts; best: one that the system does not use itself, if "
+               "there is any"),
+    RTS_INT(latency_params, rate, "Hz", 8192, 64, 65536, "requests per second"),
+    RTS_INT(latency_params, quiet, "request", 1024, 64, QUIET_MAX,
+            "length of a quiet stretch, in which the load is silent"),
+    RTS_INT(latency_params, span, "request", SPAN_MAX, 1024, SPAN_MAX,
+            "requests from one quiet stretch to the next"),
+    RTS_PARAMS_END,
+};
+
+typedef struct phase {
+    rts_case *c;
+    rts_rec *rec;
+    rts_event event;
+    rts_source source;
+    rts_numbering numbering;
+    size_t quiet, span;
+    rts_arrival *anchor;  /* the quiet stretch before the span, then the one after it */
+    rts_arrival *between; /* the span itself */
+    uint32_t *hull;
+    uint64_t below_ticks, lower, fits; /* lower: further below the line than can be told */
+    double slopes, largest_step;
+} phase;
+
+/* The next n activations; -1: the case is to end, or the source has failed. */
+static int take(phase *p, rts_arrival *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        rts_tick stamp;
+        uint64_t count;
+        int err = rts_event_wait(&p->event, &stamp, &count);
+        if (err)
+            return rts_port_failed(p->c, "the source of interrupts ended", err);
+        if (p->c->job.stop_asked)
+            return -1;
+        a[i] = rts_phase_number(&p->numbering, stamp, count);
+    }
+    return 0;
+}
+
+/* A stretch in which the load is silent. */
+static int take_quiet(phase *p, rts_arrival *a)
+{
+    rts_port_load_pause(true);
+    int err = take(p, a, SETTLE) || take(p, a, p->quiet) ? -1 : 0;
+    rts_port_load_pause(false);
+    return err;
+}
+
+/* How long the next span is: no longer than what the limits of the series leave to be recorded. */
+static size_t next_span(const phase *p)
+{
+    const rts_rec *r = p->rec;
+    uint64_t before = p->anchor[p->quiet - 1].m, n = p->span;
+    if (r->setup.samples) {
+        uint64_t left = r->setup.samples + r->setup.warmup - rts_rec_taken(r);
+        n = left < n ? left : n;
+    }
+    if (r->deadline != UINT64_MAX) {
+        uint64_t time = r->deadline > before ? r->deadline - before : 0;
+        uint64_t left = (uint64_t)((double)time / p->numbering.period) + 2 + r->warm;
+        n = left < n ? left : n;
+    }
+    return n ? (size_t)n : 1;
+}
+
+/* What lies below the line comes out negative, as what is subtracted of every sample is added. */
+static void record(phase *p, const rts_line *line, size_t n)
+{
+    const rts_arrival *a = p->between;
+    for (size_t i = 0; i < n && p->rec->running; i++) {
+        double value = rts_phase_excess(line, &a[i]) + (double)p->below_ticks;
+        if (i) {
+            double step = rts_phase_step(line, &a[i - 1], &a[i]);
+            p->largest_step = step > p->largest_step ? step : p->largest_step;
+        }
+        p->lower += value < 0;
+        rts_rec_add(p->rec, value < 0 ? 0 : (uint64_t)(value + 0.5), a[i].m);
+    }
+}
+
+/*
+ * Quiet stretch, span, quiet stretch: the line is fitted to the quiet ones alone and interpolated
+ * between them, for a load that lifts every latency would lift the line as well.
+ */
+static int measure(phase *p)
+{
+    if (take_quiet(p, p->anchor))
+        return -1;
+    rts_rec_section(p->rec); /* a span is recorded when it is over */
+    for (rts_rec_start(p->rec, p->anchor[p->quiet - 1].m); p->rec->running;) {
+        rts_line line;
+        size_t n = next_span(p);
+        if (take(p, p->between, n) || take_quiet(p, p->anchor + p->quiet))
+            return -1;
+        if (!rts_phase_fit(p->anchor, 2 * p->quiet, p->numbering.period, p->hull, &line))
+            return rts_failed(p->c, "the source of interrupts does not go on");
+        p->fits++;
+        p->slopes += line.slope;
+        record(p, &line, n);
+        memcpy(p->anchor, p->anchor + p->quiet, p->quiet * sizeof *p->anchor);
+    }
+    return 0;
+}
+
+static phase *prepare(rts_case *c)
+{
+    const latency_params *q = rts_params(c);
+    phase *p = rts_alloc(c, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (phase){.c = c, .quiet = (size_t)q->quiet, .span = (size_t)q->span};
+    p->anchor = rts_alloc(c, 2 * p->quiet * sizeof *p->anchor);
+    p->between = rts_alloc(c, p->span * sizeof *p->between);
+    p->hull = rts_alloc(c, 2 * p->quiet * sizeof *p->hull);
+    p->below_ticks = rts_ns_to_ticks(BELOW_NS, rts_the_clock.hz);
+    p->rec = rts_series(c, "", rts_the_clock.hz, p->below_ticks, false, NULL);
+    if (!p->anchor || !p->between || !p->hull || !p->rec) {
+        rts_unsupported(c, "no memory for the arrivals");
+        return NULL;
+    }
+    uint64_t turn_ns = (uint64_t)SECOND_NS * (p->span + 2 * p->quiet) / (uint64_t)q->rate;
+    if (3 * turn_ns > c->job.patience_ns)
+        c->job.patience_ns = 3 * turn_ns;
+    if (rts_event_open(&p->event, (int)q->source, (uint64_t)q->rate, &p->source)) {
+        rts_unsupported(c, "source %s: %s", p->source.name, p->source.why);
+        return NULL;
+    }
+    p->numbering.period = (double)rts_the_clock.hz / p->source.hz;
+    return p;
+}
+
+static void report(rts_case *c, const phase *p)
+{
+    double ns = 1e9 / (double)rts_the_clock.hz, fits = p->fits ? (double)p->fits : 1;
+    rts_table(c, "source of interrupts", "source\trate\tindependence\tstamped by");
+    rts_row(c, "%s\t%.3f Hz\t%s\t%s", p->source.name, p->source.hz, p->source.independence,
+            p->source.stamped);
+    rts_figure_add(c, "period against nominal", p->slopes / fits / p->numbering.period * 1e6,
+                   "ppm");
+    rts_count_add(c, "requests lost or merged", p->numbering.missing, "requests");
+    rts_figure_add(c, "largest step, needs no phase", p->largest_step * ns, "ns");
+    rts_count_add(c, "lines fitted", p->fits, "lines");
+    rts_count_add(c, "more than 1 us below the line", p->lower, "samples");
+}
+
+static int run_phase(rts_case *c)
+{
+    phase *p = prepare(c);
+    if (!p)
+        return -1;
+    int err = measure(p);
+    rts_event_close(&p->event);
+    rts_end(c, p->rec);
+    report(c, p);
+    return c->job.stop_asked ? 0 : err;
+}
+
+/* The bound of Dankwardt's masking time: its maximum is contained in the largest excess. */
+static int run_irqsoff(rts_case *c)
+{
+    int err = run_phase(c);
+    if (!err && c->series[0].rec->hist.n) {
+        const rts_hist *h = &c->series[0].rec->hist;
+        rts_figure_add(c, "bound, with the wake-up in it", rts_clock_ns((double)(h->max - h->min)),
+                       "ns");
+    }
+    return err;
+}
+
+/* ---- a handler that reads its timer --------------------------------------------------------- */
+
+typedef struct self_params {
+    int64_t source, rate;
+} self_params;
+
+static const rts_param self_param[] = {
+    RTS_CHOICE(self_params, source, RTS_EVENTS, 0, "the timer that requests the interrupts"),
+    RTS_INT(self_params, rate, "Hz", 1009, 1, 65536, "requests per second"),
+    RTS_PARAMS_END,
+};
+
+static unsigned two_series(const rts_case *c)
+{
+    (void)c;
+    return 2;
+}
+
+#ifdef RTS_IRQ_TIMER
+/* What the port could not keep while the task was busy has no sample, and is counted. */
+static int take_self(rts_case *c, rts_event *event, rts_rec *handler, rts_rec *task)
+{
+    uint64_t lost = 0;
+    rts_rec_start(handler, rts_now());
+    rts_rec_start(task, rts_now());
+    while (handler->running && task->running) {
+        rts_tick stamp;
+        uint64_t count;
+        int err = rts_event_wait(event, &stamp, &count);
+        rts_tick now = rts_now();
+        if (err)
+            return rts_port_failed(c, "the source of interrupts ended", err);
+        lost += count - 1;
+        rts_rec_add(handler, rts_event_late(event), stamp);
+        rts_rec_add(task, now - stamp, now);
+    }
+    rts_count_add(c, "requests lost", lost, "requests");
+    return 0;
+}
+
+static int run_self(rts_case *c)
+{
+    const self_params *p = rts_params(c);
+    rts_rec *handler = rts_series(c, "handler", rts_the_clock.hz, 0, false, NULL);
+    rts_rec *task = rts_series(c, "task", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
+    rts_event *event = rts_alloc(c, sizeof *event);
+    rts_source source;
+    if (!handler || !task || !event)
+        return rts_unsupported(c, "no memory for the samples");
+    if (rts_event_open(event, (int)p->source, (uint64_t)p->rate, &source))
+        return rts_unsupported(c, "source %s: %s", source.name, source.why);
+    int err = take_self(c, event, handler, task);
+    rts_event_close(event);
+    rts_end(c, handler);
+    rts_table(c, "source of interrupts", "source\trate\tindependence");
+    rts_row(c, "%s\t%u Hz\t%s", source.name, (unsigned)(source.hz + 0.5), source.independence);
+    return err;
+}
+#else
+static int run_self(rts_case *c)
+{
+    return rts_unsupported(c, "needs irq_timer: %s", rts_port_why_not(RTS_CAP_IRQ_TIMER));
+}
+#endif
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+#define PHASE_BENCH(name, what, from, how, fn)                                                     \
+    {.id = name,                                                                                   \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY(from),                                                                      \
+     .help = RTS_SAY(how),                                                                         \
+     .params = latency_param,                                                                      \
+     .needs = RTS_CAP_EVENT,                                                                       \
+     .traits = RTS_OWN_SERIES,                                                                     \
+     .samples = 1000000,                                                                           \
+     .warmup = 2,                                                                                  \
+     .time_ns = RTS_LIMIT(150 * SECOND_NS),                                                        \
+     .run = RTS_RUN(RTS_CAP_EVENT, fn)}
+
+static const rts_bench benches[] = {
+    PHASE_BENCH("int.latency.phase", "Interrupt latency, by the unknown phase",
+                "Gutsalov, table 1 and figure 6",
+                "How far each activation lies above the line that the promptest ones touch: its "
+                "latency less the least one. The line is fitted to quiet stretches before and "
+                "after each span. A table tells whether the source is independent of the "
+                "system's own timers, and who stamps.",
+                run_phase),
+    PHASE_BENCH("dk.irq_latency", "Interrupt latency", "Dankwardt, part 1",
+                "From the request until the handler starts: the procedure of int.latency.phase.",
+                run_phase),
+    PHASE_BENCH("dk.irqsoff", "Longest time with interrupts masked, a bound", "Dankwardt, part 1",
+                "Bounded by the largest latency less the least one of int.latency.phase; where a "
+                "woken task stamps, its wake-up is in it. Actions that provoke it, of the source: "
+                "scrolling a framebuffer, hdparm, closing a block device, switching consoles.",
+                run_irqsoff),
+    {.id = "int.latency.self",
+     .title = RTS_SAY("Interrupt latency, absolute"),
+     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .help = RTS_SAY("`handler`: how far the timer's own counter has gone beyond its compare value "
+                     "when the first statement of its handler reads it. `task`: from there to the "
+                     "first statement of the task that the handler wakes."),
+     .params = self_param,
+     .needs = RTS_CAP_IRQ_TIMER,
+     .traits = RTS_OWN_SERIES,
+     .samples = RTS_SAMPLES_DEFAULT,
+     .warmup = 2,
+     .series = two_series,
+     .run = run_self},
+};
+
+RTS_BENCHES(benches);

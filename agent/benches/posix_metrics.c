@@ -1,0 +1,71 @@
+/* posix.metrics: which groups of POSIX.1 metrics are measured, and by what (Gutsalov). */
+#include <string.h>
+
+#include "bench.h"
+
+/* The metric groups of ISO/IEC 9945-1:1996 as the source names them. */
+static const char *const groups[] = {
+    "signal exchange",
+    "synchronous I/O",
+    "asynchronous I/O",
+    "semaphores",
+    "mutexes and condition variables",
+    "access to locked memory",
+    "shared memory",
+    "scheduling",
+    "clocks and timers",
+    "message passing",
+    "thread management",
+    "thread cancellation",
+};
+
+/* The walk over all benches has no place for an argument. */
+static struct {
+    const char *group;
+    unsigned n;
+    char *ids;
+} found;
+
+#define IDS_BYTES 2048
+
+static void collect(const rts_bench *bench)
+{
+    size_t used = strlen(found.ids);
+    if (!bench->metric || strcmp(bench->metric, found.group) != 0)
+        return;
+    found.n++;
+    rts_print(found.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
+}
+
+static int run_metrics(rts_case *c)
+{
+    unsigned covered = 0;
+    found.ids = rts_alloc(c, IDS_BYTES);
+    if (!found.ids)
+        return rts_unsupported(c, "no memory for the names");
+    rts_table(c, "POSIX.1 metric groups", "group\tmeasured by");
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        found.group = groups[i];
+        found.n = 0;
+        found.ids[0] = '\0';
+        rts_registry_each(collect);
+        covered += found.n > 0;
+        rts_row(c, "%s\t%s", groups[i], found.n ? found.ids : "not covered");
+    }
+    rts_figure_add(c, "groups covered", covered, "groups");
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "posix.metrics",
+     .title = RTS_SAY("Groups of POSIX metrics"),
+     .source = RTS_SAY("Gutsalov, after ISO/IEC 9945-1:1996"),
+     .help = RTS_SAY(
+         "The metric groups of the standard, each with the benches that measure it. It takes "
+         "no samples."),
+     .samples = 1,
+     .traits = RTS_NO_SAMPLES,
+     .run = run_metrics},
+};
+
+RTS_BENCHES(benches);

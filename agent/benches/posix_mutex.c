@@ -1,0 +1,179 @@
+/* posix.mutex.*: locking and unlocking, and handing a mutex over. */
+#include "metric.h"
+
+#define GROUP "mutexes and condition variables"
+
+enum { LEVEL_H, LEVEL_A };
+
+typedef struct mutex_params {
+    int64_t protocol;
+} mutex_params;
+
+static const rts_param mutex_param[] = {
+    RTS_CHOICE(mutex_params, protocol, "none|inherit|protect", RTS_LOCK_NONE,
+               "what locking does to priorities; the ceiling is one level above the task"),
+    RTS_PARAMS_END,
+};
+
+static rts_protocol protocol_of(const rts_case *c)
+{
+    const mutex_params *p = rts_params(c);
+    return (rts_protocol)p->protocol;
+}
+
+/* Destroys the first n of a row. */
+static void drop_row(rts_mutex *row, uint64_t n)
+{
+    while (n > 0)
+        rts_mutex_destroy(&row[--n]);
+    rts_free(row);
+}
+
+/* A row of mutexes, as many as one sample needs; the measuring task goes below their ceiling. */
+static rts_mutex *mutex_row(rts_case *c)
+{
+    uint64_t n = c->batch;
+    uint32_t needs = RTS_CAP_LOCK_PROTECT | RTS_CAP_PRIORITIES;
+    if (protocol_of(c) == RTS_LOCK_PROTECT && (rts_caps() & needs) != needs) {
+        rts_unsupported(c, "protocol=protect needs mutexes with a ceiling, and the right to change "
+                           "priorities");
+        return NULL;
+    }
+    if (protocol_of(c) == RTS_LOCK_PROTECT && n > 1) {
+        rts_unsupported(c, "of several mutexes that are locked at once only the first raises the "
+                           "priority: protocol=protect cannot be batched");
+        return NULL;
+    }
+    rts_mutex *row = rts_malloc(n * sizeof *row);
+    if (!row || rts_own_level(c, LEVEL_A, RTS_FIFO)) {
+        rts_free(row);
+        rts_unsupported(c, "no memory for %llu mutexes", (unsigned long long)n);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        int err = rts_mutex_create(&row[i], protocol_of(c), (int)c->common.prio);
+        if (err) {
+            drop_row(row, i);
+            rts_port_failed(c, "cannot create a mutex", err);
+            return NULL;
+        }
+    }
+    return row;
+}
+
+static int run_lock(rts_case *c)
+{
+    rts_mutex *row = mutex_row(c);
+    int bad = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        rts_mutex *m = row;
+        RTS_TIMED(c, bad |= rts_mutex_lock(m++));
+        for (unsigned i = 0; i < c->batch; i++)
+            bad |= rts_mutex_unlock(&row[i]);
+    }
+    drop_row(row, c->batch);
+    return bad ? rts_failed(c, "a mutex could not be locked or unlocked") : 0;
+}
+
+static int run_unlock(rts_case *c)
+{
+    rts_mutex *row = mutex_row(c);
+    int bad = 0;
+    if (!row)
+        return -1;
+    RTS_SAMPLES(c) {
+        for (unsigned i = 0; i < c->batch; i++)
+            bad |= rts_mutex_lock(&row[i]);
+        rts_mutex *m = row;
+        RTS_TIMED(c, bad |= rts_mutex_unlock(m++));
+    }
+    drop_row(row, c->batch);
+    return bad ? rts_failed(c, "a mutex could not be locked or unlocked") : 0;
+}
+
+/* ---- with another task ----------------------------------------------------------------------- */
+
+typedef struct shared {
+    rts_case *c;
+    rts_mutex *mutex;
+    rts_sem *gate;
+    volatile rts_stamp end;
+    volatile uint64_t tried, got;
+} shared;
+
+/* H: asks for the mutex when it is let to, says when it got it, and gives it back. */
+static void waiter(void *arg)
+{
+    shared *s = arg;
+    for (;;) {
+        rts_sem_take(s->gate);
+        if (s->c->stop)
+            return;
+        s->tried++;
+        rts_mutex_lock(s->mutex);
+        s->end = rts_stamp_now();
+        s->got++;
+        rts_mutex_unlock(s->mutex);
+    }
+}
+
+/* TB: A holds the mutex, H waits for it; from A's stamp before the unlock to H's first statement.
+ */
+static int hand_over(rts_case *c, shared *s)
+{
+    uint64_t unready = 0, late = 0;
+    RTS_SAMPLES(c) {
+        uint64_t got = s->got;
+        rts_mutex_lock(s->mutex);
+        rts_sem_give(s->gate); /* H preempts, and runs until it has to wait */
+        unready += s->tried != got + 1 || s->got != got;
+        rts_stamp a = rts_stamp_now();
+        rts_mutex_unlock(s->mutex);
+        if (s->got == got) { /* H did not run at once */
+            late++;
+            while (s->got == got)
+                rts_yield();
+        }
+        rts_rec_span(c->rec, a, s->end);
+    }
+    rts_count_add(c, "waiter was not waiting", unready, "samples");
+    rts_count_add(c, "waiter did not preempt", late, "samples");
+    return 0;
+}
+
+static int run_hand_over(rts_case *c)
+{
+    if (protocol_of(c) == RTS_LOCK_PROTECT)
+        return rts_unsupported(c, "who holds a mutex with protocol=protect is as urgent as anybody "
+                                  "who locks it: on one CPU nobody ever waits for it");
+    shared *s = rts_alloc(c, sizeof *s);
+    if (!s)
+        return rts_unsupported(c, "no memory");
+    s->c = c;
+    s->mutex = mutex_row(c);
+    s->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    if (!s->mutex || !s->gate || rts_task_start(c, waiter, s, LEVEL_H, RTS_FIFO, false) ||
+        rts_wait_idle(c))
+        return -1; /* the mutex is needed until the task has ended */
+    int err = hand_over(c, s);
+    drop_row(s->mutex, c->batch); /* H waits at its gate, and will only be told to end */
+    return err;
+}
+
+static const rts_bench benches[] = {
+    METRIC_BENCH("posix.mutex.lock", GROUP, "Lock a mutex that is free",
+                 "Duration of pthread_mutex_lock, or what the system has for it, that is granted "
+                 "at once.",
+                 mutex_param, 0, ALONE, NULL, run_lock),
+    METRIC_BENCH("posix.mutex.unlock", GROUP, "Unlock a mutex that nobody waits for",
+                 "Duration of pthread_mutex_unlock, or what the system has for it.", mutex_param, 0,
+                 ALONE, NULL, run_unlock),
+    METRIC_BENCH("posix.mutex.handover", GROUP, "Unlock a mutex that a more urgent task waits for",
+                 "From the stamp before the unlock to the first statement of the more urgent task "
+                 "after the lock that it waited for.",
+                 mutex_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_hand_over),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,386 @@
+/* sched.bg50.*: fifty equal tasks share a CPU (Sjöblom, scheduler). */
+#include <stdatomic.h>
+
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define SPINS 100 /* of the loop without meaning, between two looks at whether it is over */
+#define TASKS 50
+#define HALF 25
+
+enum { OTHER, RR };
+
+typedef struct bg_params {
+    int64_t policy, work;
+} bg_params;
+
+static const rts_param no_param[] = {RTS_PARAMS_END};
+static const rts_param half_param[] = {
+    RTS_CHOICE(bg_params, policy, "other|rr", OTHER,
+               "time sharing, or round robin a level below the case's priority"),
+    RTS_DURATION(bg_params, work, 100000000, 100000, SECOND_NS, "CPU time each task needs alone"),
+    RTS_PARAMS_END,
+};
+
+typedef struct crowd crowd;
+
+typedef struct worker {
+    crowd *g;
+    rts_sem *gate;
+    rts_tick start, end;      /* stamps of this round */
+    unsigned turn;            /* so many others had the CPU before it, or had ended */
+    uint64_t cpu_before, cpu; /* CPU time at the release, and at its end or the half */
+    volatile bool ended;
+    uint64_t product; /* of its work: the same for all */
+} worker;
+
+struct crowd {
+    rts_case *c;
+    unsigned first_task; /* of the workers, among the tasks of the case */
+    uint64_t passes;     /* of the loop that is the work */
+    atomic_uint turns;   /* workers that have run, or ended, in this round */
+    atomic_uint back;    /* workers that wait at their gates again, or are about to */
+    volatile bool over;
+    uint64_t preempted;   /* switches nobody asked for, since the case began */
+    rts_sem *seen, *done; /* the last stamp is taken; all are back */
+    worker w[TASKS];
+};
+
+/* The round is over for this one. */
+static void go_back(crowd *g)
+{
+    if (atomic_fetch_add(&g->back, 1) == TASKS - 1)
+        rts_sem_give(g->done);
+}
+
+/* Fifty tasks that wait at their gates. */
+static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy policy)
+{
+    crowd *g = rts_alloc(c, sizeof *g);
+    if (!g) {
+        rts_unsupported(c, "no memory for %d tasks", TASKS);
+        return NULL;
+    }
+    g->c = c;
+    g->seen = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    g->done = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    if (!g->seen || !g->done)
+        return NULL;
+    g->first_task = c->n_tasks;
+    for (unsigned i = 0; i < TASKS; i++) {
+        g->w[i].g = g;
+        g->w[i].gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+        if (!g->w[i].gate || rts_task_start(c, run, &g->w[i], below, policy, false))
+            return NULL;
+    }
+    return g;
+}
+
+/*
+ * A moment for those who are about to wait to do so: who is told of the last one's return has taken
+ * the CPU from it, and tasks of the lowest kind run only while nobody else does.
+ */
+static void await_gates(void)
+{
+    rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
+}
+
+/* Opens the gates; as the caller is more urgent, nobody goes through before it waits. */
+static void release(crowd *g)
+{
+    g->turns = g->back = 0;
+    g->over = false;
+    g->preempted = rts_preemptions();
+    for (unsigned i = 0; i < TASKS; i++) {
+        g->w[i].ended = false;
+        g->w[i].turn = TASKS; /* none yet */
+        rts_sem_give(g->w[i].gate);
+    }
+}
+
+/*
+ * How often one of the workers had the CPU taken from it since the release: asked by the measuring
+ * task, which has just taken it from the one that called it.
+ */
+static uint64_t handovers(const crowd *g)
+{
+    return rts_preemptions() - g->preempted - 1;
+}
+
+/* ---- sched.bg50.orig ------------------------------------------------------------------------- */
+
+/* Stamps in the first pass of a loop without meaning, which ends when the last one has done so. */
+static void spinner(void *arg)
+{
+    worker *w = arg;
+    crowd *g = w->g;
+    for (;;) {
+        rts_sem_take(w->gate);
+        if (g->c->stop)
+            return;
+        w->start = rts_now();
+        w->turn = atomic_fetch_add(&g->turns, 1);
+        if (w->turn == TASKS - 1)
+            rts_sem_give(g->seen);
+        while (!g->over && !g->c->stop) {
+            for (unsigned i = 0; i < SPINS; i++)
+                RTS_BARRIER();
+            rts_worked(RTS_WORK_ADD, SPINS);
+        }
+        go_back(g);
+    }
+}
+
+static int run_orig(rts_case *c)
+{
+    crowd *g = gather(c, spinner, 1, RTS_OTHER);
+    double rounds = 0, disorder = 0, changes = 0;
+    if (!g)
+        return -1;
+    RTS_SAMPLES(c) {
+        await_gates();
+        release(g);
+        rts_sem_take(g->seen);
+        changes += (double)handovers(g);
+        g->over = true;
+        rts_tick first = 0, last = 0;
+        for (unsigned i = 0; i < TASKS; i++) {
+            disorder += g->w[i].turn != i;
+            if (g->w[i].turn == 0)
+                first = g->w[i].start;
+            if (g->w[i].turn == TASKS - 1)
+                last = g->w[i].start;
+        }
+        rounds++;
+        rts_rec_add(c->rec, last - first, last);
+        rts_sem_take(g->done);
+    }
+    rts_figure_add(c, "hand-overs from first to last stamp", changes / rounds, "");
+    rts_figure_add(c, "tasks that ran out of order", disorder / rounds, "tasks");
+    return 0;
+}
+
+/* ---- sched.bg50.half ------------------------------------------------------------------------- */
+
+static uint64_t work(uint64_t passes)
+{
+    uint64_t x = 1;
+    rts_worked(RTS_WORK_ADD, passes);
+    for (; passes > 0; passes--) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x)); /* each pass is made */
+    }
+    return x;
+}
+
+#define TRIALS 5
+#define TRIAL_PASSES 1000000
+
+/* Passes of the loop that take `ns` of a CPU that nobody else uses. */
+static uint64_t calibrate(uint64_t ns)
+{
+    volatile uint64_t kept;
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIALS; i++) {
+        rts_tick a = rts_now();
+        kept = work(TRIAL_PASSES);
+        rts_tick b = rts_now();
+        least = b - a < least ? b - a : least;
+    }
+    (void)kept;
+    double pass_ns = rts_clock_ns((double)least) / TRIAL_PASSES;
+    return (uint64_t)((double)ns / pass_ns) + 1;
+}
+
+/*
+ * The 25th to end calls the measuring task, which is more urgent than all of them, at once: Linux
+ * looks at the time slice when CPU time is asked for, so that asking first may cost the CPU.
+ */
+static void labourer(void *arg)
+{
+    worker *w = arg;
+    crowd *g = w->g;
+    for (;;) {
+        rts_sem_take(w->gate);
+        if (g->c->stop)
+            return;
+        w->product = work(g->passes);
+        w->end = rts_now();
+        w->turn = atomic_fetch_add(&g->turns, 1);
+        if (w->turn == HALF - 1)
+            rts_sem_give(g->seen);
+        w->cpu = rts_cpu_time();
+        w->ended = true;
+        go_back(g);
+    }
+}
+
+/* What all rounds came to. */
+typedef struct totals {
+    uint64_t rounds, ended, preempted;
+    double elapsed_ns, cpu_ns, unfair, work_ns;
+} totals;
+
+/* Adds a round that lasted so long up to the half. */
+static void add_round(totals *t, const crowd *g, double elapsed_ns)
+{
+    double sum = 0, least = 0, most = 0;
+    for (unsigned i = 0; i < TASKS; i++) {
+        double got = (double)(g->w[i].cpu - g->w[i].cpu_before);
+        least = i == 0 || got < least ? got : least;
+        most = got > most ? got : most;
+        sum += got;
+    }
+    t->rounds++;
+    t->elapsed_ns += elapsed_ns;
+    t->cpu_ns += sum;
+    t->unfair += (most - least) / (sum / TASKS);
+}
+
+/*
+ * The CPU time each had at the half: noted by those that had ended, asked of the others.  The 25th
+ * has only called.
+ */
+static void look_at_the_half(crowd *g, totals *t)
+{
+    t->preempted += handovers(g);
+    t->ended += g->turns;
+    for (unsigned i = 0; i < TASKS; i++)
+        if (!g->w[i].ended)
+            g->w[i].cpu = rts_task_cpu_time(g->c->task[g->first_task + i]);
+}
+
+/* When the 25th ended. */
+static rts_tick end_of_half(const crowd *g)
+{
+    unsigned i = 0;
+    while (g->w[i].turn != HALF - 1)
+        i++;
+    return g->w[i].end;
+}
+
+/* CPU time that the work took, of all who did it, and whether all did the same. */
+static bool check_work(const crowd *g, totals *t)
+{
+    bool same = true;
+    for (unsigned i = 0; i < TASKS; i++) {
+        t->work_ns += (double)(g->w[i].cpu - g->w[i].cpu_before) / TASKS;
+        same = same && g->w[i].product == g->w[0].product;
+    }
+    return same;
+}
+
+static int one_round(rts_case *c, crowd *g, totals *t)
+{
+    await_gates();
+    for (unsigned i = 0; i < TASKS; i++)
+        g->w[i].cpu_before = rts_task_cpu_time(c->task[g->first_task + i]);
+    release(g);
+    rts_tick start = rts_now();
+    rts_sem_take(g->seen);
+    look_at_the_half(g, t);
+    rts_tick end = end_of_half(g);
+    add_round(t, g, rts_clock_ns((double)(end - start)));
+    rts_rec_add(c->rec, end - start, end);
+    rts_sem_take(g->done);
+    return check_work(g, t) ? 0 : rts_failed(c, "the tasks did not do the same work");
+}
+
+/* Round robin shows nothing with too little work, and is throttled with too much. */
+static int check_rr(rts_case *c, uint64_t work_ns)
+{
+    uint64_t slice = rts_port_slice_ns(RTS_RR), all = TASKS * work_ns;
+    if (!(rts_caps() & RTS_CAP_ROUND_ROBIN))
+        return rts_unsupported(c, "needs round_robin: %s", rts_port_why_not(RTS_CAP_ROUND_ROBIN));
+    if (work_ns <= slice)
+        return rts_unsupported(c,
+                               "the round-robin time slice of %llu us is not shorter than the "
+                               "work: no task would lose the CPU (shorten the slice, on Linux "
+                               "sysctl kernel.sched_rr_timeslice_ms)",
+                               (unsigned long long)(slice / 1000));
+    if (c->busy_ns && all > c->busy_ns)
+        return rts_unsupported(c,
+                               "%d tasks with this work keep the CPU for %llu ms, and the "
+                               "system brakes real-time tasks: work of at most %llu us, or "
+                               "policy=other",
+                               TASKS, (unsigned long long)(all / 1000000),
+                               (unsigned long long)(c->busy_ns / TASKS / 1000));
+    return 0;
+}
+
+static void report(rts_case *c, const totals *t)
+{
+    double overhead = t->elapsed_ns - t->cpu_ns, rounds = (double)t->rounds;
+    rts_figure_add(c, "overhead share", 100 * overhead / t->elapsed_ns, "%");
+    rts_count_add(c, "involuntary switches", t->preempted, "switches");
+    if (t->preempted)
+        rts_figure_add(c, "overhead per switch", overhead / (double)t->preempted, "ns");
+    rts_figure_add(c, "unfairness ((max - min) / mean of CPU time)", 100 * t->unfair / rounds, "%");
+    rts_figure_add(c, "tasks that had ended at the half", (double)t->ended / rounds, "tasks");
+    rts_figure_add(c, "CPU time of the work among the others", t->work_ns / rounds, "ns");
+}
+
+static int run_half(rts_case *c)
+{
+    const bg_params *p = rts_params(c);
+    uint64_t work_ns = (uint64_t)p->work, patience = 3 * TASKS * work_ns;
+    totals t = {0};
+    if (p->policy == RR && check_rr(c, work_ns))
+        return -1;
+    c->job.patience_ns = c->job.patience_ns > patience ? c->job.patience_ns : patience;
+    crowd *g = gather(c, labourer, 1, p->policy == RR ? RTS_RR : RTS_OTHER);
+    if (!g)
+        return -1;
+    g->passes = calibrate(work_ns);
+    RTS_SAMPLES(c) {
+        if (p->policy == RR) /* the system's allowance for real-time tasks is whole again */
+            rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
+        if (c->rec->warm)
+            t = (totals){0};
+        if (one_round(c, g, &t))
+            return -1;
+    }
+    report(c, &t);
+    return 0;
+}
+
+static const rts_bench benches[] = {
+    {.id = "sched.bg50.orig",
+     .title = RTS_SAY("Fifty background tasks, first stamp to last"),
+     .source = RTS_SAY("Sjöblom, scheduler"),
+     .metric = "scheduling",
+     .help = RTS_SAY(
+         "50 tasks of the lowest kind the system has (time sharing) are released together into a "
+         "loop without meaning and stamp in its first pass; the sample is the time from the first "
+         "stamp to the 50th: 49 hand-overs, each a time slice and a context switch. The author's "
+         "own objection: from the result one cannot tell how long the CPU stood idle waiting for "
+         "sleeping processes. Other time-sharing tasks of that CPU are in it as well. "
+         "sched.bg50.half is the better variant."),
+     .params = no_param,
+     .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
+     .traits = RTS_ONE_CPU,
+     .samples = 10,
+     .warmup = 1,
+     .time_ns = RTS_LIMIT(30 * SECOND_NS),
+     .run = RTS_RUN(RTS_CAP_CPU_TIME, run_orig)},
+    {.id = "sched.bg50.half",
+     .title = RTS_SAY("Fifty equal tasks until half of them are done"),
+     .source = RTS_SAY("Sjöblom, scheduler; measures of rtstone"),
+     .metric = "scheduling",
+     .help = RTS_SAY(
+         "50 equal tasks wait at a gate, each with the same work; the sample is the time from "
+         "their release to the end of the 25th. 25 are ready then, so the CPU was never idle: what "
+         "the CPU time of all 50 does not explain is overhead (and what other tasks of that CPU "
+         "took). By default they are under time sharing: round robin is real-time, and 50 times "
+         "100 ms of it would be stopped by the system's brake on real-time tasks, which is not "
+         "what is measured. policy=rr is for slices short enough to be had within the brake."),
+     .params = half_param,
+     .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
+     .traits = RTS_ONE_CPU,
+     .samples = 3,
+     .warmup = 0,
+     .time_ns = RTS_LIMIT(60 * SECOND_NS),
+     .run = RTS_RUN(RTS_CAP_CPU_TIME, run_half)},
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,199 @@
+/*
+ * sync.irqthread: whether work that interrupts cause for a less urgent task delays a more urgent
+ * one.  On Solaris interrupt threads are above all real-time tasks, on LynxOS half a step above the
+ * task that they serve (Obenland, table 4 and figure 2).
+ */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define STEPS 100         /* blocks of each of the two stages before the samples, at most */
+#define FEWEST 4          /* requests in a block, of which it may have one less */
+#define MOST (1ull << 40) /* additions in a block */
+
+enum { LEVEL_H, LEVEL_L, LEVEL_BELOW };
+
+typedef struct irqthread_params {
+    int64_t source, rate, block;
+} irqthread_params;
+
+static const rts_param irqthread_param[] = {
+    RTS_CHOICE(irqthread_params, source, RTS_EVENTS, 0, "what requests the interrupts"),
+    RTS_INT(irqthread_params, rate, "Hz", 1000, 64, 65536, "requests per second"),
+    RTS_DURATION(irqthread_params, block, 10000000, 1000000, SECOND_NS / 10,
+                 "how long a block of H's work is, alone"),
+    RTS_PARAMS_END,
+};
+
+typedef struct rivalry {
+    rts_case *c;
+    rts_event event;
+    rts_source source;
+    uint64_t additions; /* in a block */
+    rts_tick block;
+    volatile uint64_t served;
+    volatile bool over, gone;
+    volatile int error;
+} rivalry;
+
+/* L: waits for the interrupts, and does no more than to count them. */
+static void server(void *arg)
+{
+    rivalry *v = arg;
+    while (!v->over && !v->error) {
+        rts_tick stamp;
+        uint64_t count = 0;
+        v->error = rts_event_wait(&v->event, &stamp, &count);
+        v->served += count;
+    }
+    v->gone = true;
+}
+
+static rts_tick carry_out(uint64_t additions)
+{
+    rts_tick start = rts_now();
+    rts_additions(additions);
+    return rts_now() - start;
+}
+
+/* L gets the CPU, and RT throttling does not set in. */
+static void pause_after(const rivalry *v)
+{
+    rts_tick quarter = v->block / 4 * RTS_TIME_HZ / rts_the_clock.hz;
+    rts_sleep_until(rts_release_at(rts_time() + quarter + RTS_SLEEP_GRAIN));
+}
+
+/* Finds how many additions a block has; -1: the clock does not go on. */
+static int calibrate(rivalry *v)
+{
+    rts_tick took = 0;
+    for (v->additions = 1024; (took = carry_out(v->additions)) < v->block / 4; v->additions *= 2)
+        if (v->additions > MOST)
+            return rts_failed(v->c, "the clock does not go on while work is done");
+    v->additions = (uint64_t)((double)v->additions * (double)v->block / (double)took);
+    return 0;
+}
+
+/* The shortest of n blocks of the calling task: foreign activity can only make one longer. */
+static rts_tick shortest_of(const rivalry *v, uint64_t n)
+{
+    rts_tick shortest = UINT64_MAX;
+    for (uint64_t i = 0; i < n && !v->c->job.stop_asked; i++) {
+        rts_tick took = carry_out(v->additions);
+        shortest = took < shortest ? took : shortest;
+        pause_after(v);
+    }
+    return shortest;
+}
+
+/* By how much each of the requests in the block, of which it has the fewest, makes it longer. */
+static double delay_of(const rivalry *v, rts_tick block, rts_tick alone)
+{
+    double requests = (double)block / (double)rts_the_clock.hz * v->source.hz;
+    return ((double)block - (double)alone) / (double)(uint64_t)requests;
+}
+
+static void report(rts_case *c, const rivalry *v, rts_tick alone, rts_tick below, uint64_t intruded)
+{
+    const rts_hist *h = &c->rec->hist;
+    double urgent = h->n ? delay_of(v, h->min, alone) : 0, all = delay_of(v, below, alone);
+    double share = all > 0 ? urgent / all : 0;
+    rts_figure_add(c, "shortest without interrupts", rts_clock_ns((double)alone), "ns");
+    rts_figure_add(c, "delay by each interrupt", rts_clock_ns(urgent), "ns");
+    rts_figure_add(c, "the same of a task that is less urgent still", rts_clock_ns(all), "ns");
+    if (all > 0 && urgent >= 0)
+        rts_figure_add(c, "share that delays the more urgent one", 100 * share, "%");
+    rts_count_add(c, "served within H's block", intruded, "samples");
+    rts_count_add(c, "interrupts served", v->served, "interrupts");
+    rts_table(c, "interrupts for a less urgent task", "verdict\tsource\trate\tindependence");
+    const char *verdict = !h->n ? "none, no sample"
+                          : urgent < 0 || all <= 0
+                              ? "none, blocks without interrupts were not shorter"
+                          : share >= 0.75 ? "served ahead of the more urgent task"
+                          : share > 0.25  ? "served ahead of it in part"
+                                          : "left to the less urgent task";
+    rts_row(c, "%s\t%s\t%.3f Hz\t%s", verdict, v->source.name, v->source.hz,
+            v->source.independence);
+}
+
+/* H is more urgent than L: nothing that L does is in its blocks, but what the system does for L. */
+static uint64_t take_samples(rts_case *c, const rivalry *v)
+{
+    uint64_t intruded = 0;
+    RTS_SAMPLES(c) {
+        uint64_t served = v->served;
+        rts_tick took = carry_out(v->additions);
+        intruded += v->served != served;
+        rts_rec_add(c->rec, took, rts_now());
+        pause_after(v);
+    }
+    rts_rec_finish(c->rec);
+    return intruded;
+}
+
+static int measure(rts_case *c, rivalry *v)
+{
+    uint64_t steps =
+        c->common.samples && c->common.samples < STEPS ? (uint64_t)c->common.samples : STEPS;
+    const irqthread_params *p = rts_params(c);
+    rts_tick alone = shortest_of(v, steps);
+    if (rts_event_open(&v->event, (int)p->source, (uint64_t)p->rate, &v->source))
+        return rts_unsupported(c, "source %s: %s", v->source.name, v->source.why);
+    int err = rts_task_start(c, server, v, LEVEL_L, RTS_FIFO, false) ||
+                      rts_own_level(c, LEVEL_BELOW, RTS_FIFO)
+                  ? -1
+                  : 0;
+    rts_tick below = err ? 0 : shortest_of(v, steps);
+    err = err || rts_own_level(c, LEVEL_H, RTS_FIFO) ? -1 : 0;
+    uint64_t intruded = err ? 0 : take_samples(c, v);
+    v->over = true;
+    while (c->n_tasks && !v->gone) /* with the next request */
+        pause_after(v);
+    rts_event_close(&v->event);
+    rts_tick again = err ? 0 : shortest_of(v, steps);
+    alone = again < alone ? again : alone;
+    if (v->error)
+        return rts_port_failed(c, "the source of interrupts ended", v->error);
+    if (!err)
+        report(c, v, alone, below, intruded);
+    return err;
+}
+
+static int run_irqthread(rts_case *c)
+{
+    const irqthread_params *p = rts_params(c);
+    rivalry *v = rts_alloc(c, sizeof *v);
+    if (!v)
+        return rts_failed(c, "no memory");
+    if (p->rate * (p->block / 1000) < FEWEST * (SECOND_NS / 1000))
+        return rts_unsupported(c,
+                               "fewer than %d requests come in a block: let rate or block be "
+                               "larger",
+                               FEWEST);
+    v->c = c;
+    v->block = rts_ns_to_ticks((uint64_t)p->block, rts_the_clock.hz);
+    rts_port_load_pause(true); /* the reference is the unloaded system */
+    int err = calibrate(v);
+    rts_port_load_pause(false);
+    return err ? -1 : measure(c, v);
+}
+
+static const rts_bench benches[] = {
+    {.id = "sync.irqthread",
+     .title = RTS_SAY("Delay by interrupts for a less urgent task"),
+     .source = RTS_SAY("Obenland, table 4 and figure 2; procedure of rtstone"),
+     .help = RTS_SAY(
+         "A block of work of the task H, calibrated to 10 ms, between two stamps, while interrupts "
+         "arrive for L, which is less urgent. What each of them adds to the shortest block is "
+         "compared with "
+         "what it adds to the same block of a task below L: all that it costs. The verdict says "
+         "how much of it delays H."),
+     .params = irqthread_param,
+     .needs = RTS_CAP_PRIORITIES | RTS_CAP_EVENT,
+     .traits = RTS_ONE_CPU,
+     .samples = 500,
+     .warmup = 2,
+     .time_ns = RTS_LIMIT(30 * SECOND_NS),
+     .run = run_irqthread},
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,381 @@
+/*
+ * sync.rwlock, sync.barrier, sync.spin: what POSIX got with 1003.1j, read-write locks, barriers and
+ * spin locks: what they cost, and whether they heed priorities (Obenland, table 1).
+ */
+#include "bench.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+typedef struct locks_params {
+    int64_t op, tasks, until;
+} locks_params;
+
+enum { READ, WRITE };
+enum { URGENT, LAST };
+enum { LEVEL_H, LEVEL_M, LEVEL_A };
+
+#define TASKS_MAX 64
+
+static const rts_param rwlock_param[] = {
+    RTS_CHOICE(locks_params, op, "read|write", READ, "what it is locked for"),
+    RTS_PARAMS_END,
+};
+
+static const rts_param barrier_param[] = {
+    RTS_INT(locks_params, tasks, "task", 4, 2, TASKS_MAX, "tasks that meet, the last one included"),
+    RTS_CHOICE(locks_params, until, "urgent|last", URGENT,
+               "the sample ends when the most urgent of them runs, or the last"),
+    RTS_PARAMS_END,
+};
+
+#ifdef RTS_LOCKS
+
+/* ---- nobody waits ---------------------------------------------------------------------------- */
+
+static int run_rwlock(rts_case *c)
+{
+    const locks_params *p = rts_params(c);
+    rts_rwlock lock;
+    int bad = 0, err = rts_rwlock_create(&lock);
+    if (err)
+        return rts_port_failed(c, "cannot create a read-write lock", err);
+    if (p->op == READ)
+        RTS_SAMPLES(c) {
+            RTS_TIMED(c, (bad |= rts_rwlock_read(&lock), bad |= rts_rwlock_unlock(&lock)));
+        }
+    else
+        RTS_SAMPLES(c) {
+            RTS_TIMED(c, (bad |= rts_rwlock_write(&lock), bad |= rts_rwlock_unlock(&lock)));
+        }
+    bad |= rts_rwlock_destroy(&lock);
+    return bad ? rts_failed(c, "a read-write lock could not be locked or unlocked") : 0;
+}
+
+static int run_spin(rts_case *c)
+{
+    rts_spin lock;
+    int bad = 0, err = rts_spin_create(&lock);
+    if (err)
+        return rts_port_failed(c, "cannot create a spin lock", err);
+    RTS_SAMPLES(c) {
+        RTS_TIMED(c, (bad |= rts_spin_lock(&lock), bad |= rts_spin_unlock(&lock)));
+    }
+    bad |= rts_spin_destroy(&lock);
+    return bad ? rts_failed(c, "a spin lock could not be locked or unlocked") : 0;
+}
+
+/* ---- two writers wait ------------------------------------------------------------------------ */
+
+/* M asks first, H is more urgent; both want to write what A holds. */
+typedef struct handover {
+    rts_case *c;
+    rts_rwlock lock;
+    rts_sem *gate_h, *gate_m;
+    volatile rts_tick end;                /* the first of them has it */
+    volatile uint64_t h, m, asked, ahead; /* rounds; how often M was the first */
+} handover;
+
+static void write_once(handover *v, volatile uint64_t *rounds, const volatile uint64_t *other)
+{
+    v->asked++;
+    rts_rwlock_write(&v->lock);
+    rts_tick now = rts_now();
+    if (*other == *rounds) { /* the other one has not had it yet */
+        v->end = now;
+        v->ahead += rounds == &v->m;
+    }
+    ++*rounds;
+    rts_rwlock_unlock(&v->lock);
+}
+
+static void writer_h(void *arg)
+{
+    handover *v = arg;
+    for (;;) {
+        rts_sem_take(v->gate_h);
+        if (v->c->stop)
+            return;
+        write_once(v, &v->h, &v->m);
+    }
+}
+
+static void writer_m(void *arg)
+{
+    handover *v = arg;
+    for (;;) {
+        rts_sem_take(v->gate_m);
+        if (v->c->stop)
+            return;
+        write_once(v, &v->m, &v->h);
+    }
+}
+
+static void report_handover(rts_case *c, const handover *v, uint64_t unready, uint64_t late)
+{
+    bool all = v->ahead == v->m;
+    rts_count_add(c, "writers were not waiting", unready, "samples");
+    rts_count_add(c, "writers did not preempt", late, "samples");
+    rts_count_add(c, "less urgent writer came first", v->ahead, "rounds");
+    rts_table(c, "waiting writers", "who comes first");
+    rts_row(c, "%s", !v->ahead ? "the more urgent" : all ? "who asked first" : "in turn");
+}
+
+/* TB: from A's stamp before the unlock to the first statement of the first writer that has it. */
+static void hand_over(rts_case *c, handover *v)
+{
+    uint64_t unready = 0, late = 0;
+    RTS_SAMPLES(c) {
+        uint64_t rounds = v->h, asked = v->asked;
+        rts_rwlock_write(&v->lock);
+        rts_sem_give(v->gate_m);
+        rts_sem_give(v->gate_h);
+        unready += v->asked != asked + 2 || v->h != rounds || v->m != rounds;
+        rts_tick a = rts_now();
+        rts_rwlock_unlock(&v->lock);
+        if (v->h != rounds + 1 || v->m != rounds + 1) { /* not both of them ran at once */
+            late++;
+            while (v->h != rounds + 1 || v->m != rounds + 1)
+                rts_yield();
+        }
+        rts_rec_add(c->rec, v->end - a, v->end);
+    }
+    report_handover(c, v, unready, late);
+}
+
+static int run_handover(rts_case *c)
+{
+    handover *v = rts_alloc(c, sizeof *v);
+    if (!v)
+        return rts_failed(c, "no memory");
+    v->c = c;
+    v->gate_h = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    v->gate_m = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    int err = rts_rwlock_create(&v->lock);
+    if (err)
+        return rts_port_failed(c, "cannot create a read-write lock", err);
+    if (!v->gate_h || !v->gate_m || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, writer_h, v, LEVEL_H, RTS_FIFO, false) ||
+        rts_task_start(c, writer_m, v, LEVEL_M, RTS_FIFO, false) || rts_wait_idle(c))
+        return -1;
+    hand_over(c, v);
+    return rts_rwlock_destroy(&v->lock) ? rts_failed(c, "the lock was still held") : 0;
+}
+
+/* ---- a barrier ------------------------------------------------------------------------------- */
+
+typedef struct meeting {
+    rts_case *c;
+    rts_barrier barrier;
+    rts_sem *gate;                          /* until all tasks are there */
+    volatile rts_tick urgent_end, last_end; /* the most urgent one ran, and the last one */
+    volatile uint64_t passed, serial, refused;
+    volatile bool over;
+} meeting;
+
+static void meet(meeting *m)
+{
+    int told = rts_barrier_wait(&m->barrier);
+    m->serial += told > 0;
+    m->refused += told < 0;
+}
+
+static void attend(meeting *m, volatile rts_tick *end)
+{
+    rts_sem_take(m->gate);
+    while (!m->c->stop && !m->over) {
+        meet(m);
+        m->last_end = rts_now();
+        if (end)
+            *end = m->last_end;
+        m->passed++;
+    }
+}
+
+static void most_urgent(void *arg)
+{
+    meeting *m = arg;
+    attend(m, &m->urgent_end);
+}
+
+static void attendant(void *arg)
+{
+    attend(arg, NULL);
+}
+
+/* The others are more urgent than A, so they wait at the barrier when A, the last one, comes. */
+static int assemble(rts_case *c, meeting *m, unsigned others)
+{
+    if (rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, most_urgent, m, LEVEL_H, RTS_FIFO, false))
+        return -1;
+    for (unsigned i = 1; i < others; i++)
+        if (rts_task_start(c, attendant, m, LEVEL_M, RTS_FIFO, false))
+            return -1;
+    for (unsigned i = 0; i < others; i++)
+        rts_sem_give(m->gate);
+    return rts_wait_idle(c);
+}
+
+static int run_meeting(rts_case *c, meeting *m, unsigned others, bool last)
+{
+    uint64_t early = 0, late = 0, meetings = 0;
+    RTS_SAMPLES(c) {
+        uint64_t all = m->passed + others;
+        early += m->passed != meetings * others;
+        rts_tick a = rts_now();
+        meet(m);
+        if (m->passed != all) { /* not all of them ran at once */
+            late++;
+            while (m->passed != all)
+                rts_yield();
+        }
+        meetings++;
+        rts_tick end = last ? m->last_end : m->urgent_end;
+        rts_rec_add(c->rec, end - a, end);
+    }
+    rts_count_add(c, "passed before the last one came", early, "samples");
+    rts_count_add(c, "tasks did not preempt", late, "samples");
+    if (m->serial == meetings && !m->refused)
+        return 0;
+    return rts_failed(c, "%llu meetings, but %llu tasks were told to be the one of all",
+                      (unsigned long long)meetings, (unsigned long long)m->serial);
+}
+
+static int run_barrier(rts_case *c)
+{
+    const locks_params *p = rts_params(c);
+    unsigned others = (unsigned)p->tasks - 1;
+    meeting *m = rts_alloc(c, sizeof *m);
+    if (!m)
+        return rts_failed(c, "no memory");
+    m->c = c;
+    m->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
+    int err = rts_barrier_create(&m->barrier, others + 1);
+    if (err)
+        return rts_port_failed(c, "cannot create a barrier", err);
+    if (!m->gate || assemble(c, m, others))
+        return -1;
+    err = run_meeting(c, m, others, p->until == LAST);
+    m->over = true;
+    meet(m); /* so that they can go */
+    return err;
+}
+
+/* ---- a spin lock that another CPU waits for -------------------------------------------------- */
+
+typedef struct contest {
+    rts_case *c;
+    rts_spin lock;
+    volatile rts_tick end; /* B has it */
+    volatile uint64_t asked, had, answered;
+} contest;
+
+/* B: asks for the lock in each round, on its own CPU. */
+static void contender(void *arg)
+{
+    contest *t = arg;
+    while (!t->c->stop) {
+        if (t->asked == t->had)
+            continue;
+        t->answered++;
+        rts_spin_lock(&t->lock);
+        t->end = rts_now();
+        rts_spin_unlock(&t->lock);
+        t->had++;
+    }
+}
+
+static int other_cpu(const rts_case *c)
+{
+    rts_cpuset cpus;
+    rts_port_cpus(&cpus);
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if ((int)cpu != c->job.cpu && rts_cpuset_has(&cpus, cpu))
+            return (int)cpu;
+    return -1;
+}
+
+#define SPIN_NS 2000 /* from when B is about to ask to the unlock: it spins by then */
+
+static int run_contended(rts_case *c)
+{
+    contest *t = rts_alloc(c, sizeof *t);
+    if (!t)
+        return rts_failed(c, "no memory");
+    t->c = c;
+    int err = rts_spin_create(&t->lock), cpu = other_cpu(c);
+    if (err)
+        return rts_port_failed(c, "cannot create a spin lock", err);
+    if (cpu < 0)
+        return rts_unsupported(c, "there is no other CPU to wait on");
+    if (rts_task_start_on(c, contender, t, cpu))
+        return -1;
+    rts_tick spin = rts_ns_to_ticks(SPIN_NS, rts_the_clock.hz);
+    uint64_t early = 0;
+    RTS_SAMPLES(c) {
+        rts_spin_lock(&t->lock);
+        uint64_t round = ++t->asked;
+        while (t->answered != round && !c->job.stop_asked)
+            ;
+        for (rts_tick since = rts_now(); rts_now() - since < spin;)
+            ;
+        early += t->had == round;
+        rts_tick a = rts_now();
+        rts_spin_unlock(&t->lock);
+        while (t->had != round && !c->job.stop_asked)
+            ;
+        if (t->end >= a) /* the CPUs' counters agree */
+            rts_rec_add(c->rec, t->end - a, t->end);
+        else
+            early++;
+    }
+    rts_count_add(c, "had it before it was unlocked", early, "samples");
+    return 0;
+}
+
+#define LOCK_RUN(fn) fn
+#else
+#define LOCK_RUN(fn) NULL
+#endif
+
+#define LOCK_BENCH(name, what, how, p, cap, more_traits, slope, n, fn)                             \
+    {.id = name,                                                                                   \
+     .title = RTS_SAY(what),                                                                       \
+     .source = RTS_SAY("Obenland, table 1 (1003.1j); procedure of rtstone"),                       \
+     .help = RTS_SAY(how),                                                                         \
+     .params = p,                                                                                  \
+     .needs = cap,                                                                                 \
+     .traits = more_traits,                                                                        \
+     .slope_over = slope,                                                                          \
+     .samples = n,                                                                                 \
+     .warmup = 10,                                                                                 \
+     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
+     .run = LOCK_RUN(fn)}
+
+static const rts_bench benches[] = {
+    LOCK_BENCH("sync.rwlock", "Lock and unlock a read-write lock that is free",
+               "Duration of the two calls, for reading or for writing; nobody else has the lock.",
+               rwlock_param, RTS_CAP_RWLOCK, RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT,
+               run_rwlock),
+    LOCK_BENCH("sync.rwlock.handover", "Hand a read-write lock to a writer",
+               "A holds the lock for writing; M, more urgent, asks for it, and after M asks H, "
+               "which is the most urgent. From A's stamp before the unlock to the first statement "
+               "of the one that has it first; a table says who that is.",
+               NULL, RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, RTS_SAMPLES_DEFAULT,
+               run_handover),
+    LOCK_BENCH("sync.barrier", "Release tasks from a barrier",
+               "Tasks wait at a barrier, one of them more urgent than the others; A, the least "
+               "urgent, comes last: from its stamp before the call to the first statement of the "
+               "most urgent one, or of the last one, behind the barrier.",
+               barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU, "tasks",
+               RTS_SAMPLES_DEFAULT, run_barrier),
+    LOCK_BENCH("sync.spin", "Lock and unlock a spin lock that is free",
+               "Duration of the two calls; nobody else has the lock.", NULL, RTS_CAP_SPIN,
+               RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT, run_spin),
+    LOCK_BENCH("sync.spin.contended", "Hand a spin lock to another CPU",
+               "A task on another CPU spins for the lock: from the stamp before the unlock to its "
+               "first statement with the lock, by the counter of that CPU.",
+               NULL, RTS_CAP_SPIN | RTS_CAP_SMP, 0, NULL, 1000, run_contended),
+};
+
+RTS_BENCHES(benches);

@@ -1,0 +1,38 @@
+/*
+ * sys.footprint: how much memory system and agent take (Sjöblom weighs it in choosing a system;
+ * Obenland gives 97 KB for a kernel).
+ */
+#include "bench.h"
+
+#ifdef RTS_FOOTPRINT
+static void put(void *to, const char *name, double bytes)
+{
+    rts_figure_add(to, name, bytes, "B");
+}
+
+static int run_footprint(rts_case *c)
+{
+    rts_port_footprint(put, c);
+    return c->status == RTS_S_OK && !c->figures ? rts_failed(c, "nothing of it is known") : 0;
+}
+#define RUN run_footprint
+#else
+#define RUN NULL
+#endif
+
+static const rts_bench benches[] = {
+    {.id = "sys.footprint",
+     .title = RTS_SAY("Memory that the system takes"),
+     .source = RTS_SAY("Sjöblom, chapter 1; Obenland"),
+     .help = RTS_SAY(
+         "Bytes of memory: of an image of a board its code, data and heap; of Linux what is in "
+         "use, the kernel's code and data where the system tells them (to root), and the agent's "
+         "own program. As it is when the case runs, the agent and the case included: alone and "
+         "first it is what the system takes after its start. It takes no samples."),
+     .needs = RTS_CAP_FOOTPRINT,
+     .traits = RTS_NO_SAMPLES,
+     .samples = 1,
+     .run = RUN},
+};
+
+RTS_BENCHES(benches);

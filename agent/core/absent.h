@@ -1,0 +1,95 @@
+/*
+ * What stands for a capability that a port lacks: types and calls, so that benches compile which
+ * need it, and say `unsupported`.  None of these calls is ever made.  A port that has one defines
+ * the macro in front of it, in port_types.h.  What is no inline function has its default in
+ * absent.c, which a port's own function replaces.  Included by port.h.
+ */
+#ifndef RTS_ABSENT_H
+#define RTS_ABSENT_H
+
+#ifndef RTS_TIME_SYSCALL
+static inline rts_tick rts_time_syscall(void)
+{
+    return 0;
+}
+#endif
+
+#ifndef RTS_CPU_TIME
+static inline uint64_t rts_cpu_time(void)
+{
+    return 0;
+}
+#endif
+
+#ifndef RTS_SUSPEND
+static inline void rts_suspend(void)
+{
+}
+
+static inline int rts_resume(rts_task *task)
+{
+    (void)task;
+    return RTS_E_ABSENT;
+}
+#endif
+
+/* Of a processor: it has taken its time for the work. */
+#ifndef RTS_WORKED
+static inline void rts_worked(rts_work kind, uint64_t amount)
+{
+    (void)kind;
+    (void)amount;
+}
+#endif
+
+#ifndef RTS_CHILD_KINDS
+#define RTS_CHILD_KINDS "thread"
+#define RTS_VICTIM_KINDS RTS_CHILD_KINDS
+#define RTS_EACH_CHILD(X) X(0)
+struct rts_child {
+    int unused;
+};
+
+static inline int rts_child_create(rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_child_kill(rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_child_reap(rts_child *child, int kind)
+{
+    (void)child;
+    (void)kind;
+    return RTS_E_ABSENT;
+}
+#endif
+
+#ifndef RTS_EVENTS
+#define RTS_EVENTS "best"
+struct rts_event {
+    int unused;
+};
+#endif
+
+#ifndef RTS_IRQ_FORMS
+#define RTS_IRQ_FORMS "interrupt"
+struct rts_irq {
+    int unused;
+};
+
+static inline int rts_irq_raise(rts_irq *irq)
+{
+    (void)irq;
+    return RTS_E_ABSENT;
+}
+#endif
+
+#endif

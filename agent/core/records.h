@@ -1,0 +1,11 @@
+/* What is sent of a case: its start, results and end (docs/wire.md). */
+#ifndef RTS_RECORDS_H
+#define RTS_RECORDS_H
+
+#include "bench.h"
+
+void rts_send_case(const rts_case *c);
+void rts_send_result(const rts_case *c, unsigned i);
+void rts_send_end(const rts_case *c, bool ran);
+
+#endif

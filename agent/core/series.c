@@ -1,0 +1,77 @@
+/* Series of samples of a case. */
+#include "series.h"
+
+#include "load.h"
+
+static void on_section(void *arg)
+{
+    rts_case *c = arg;
+    rts_port_section_start(&c->job);
+}
+
+static void on_rest(void *arg)
+{
+    const rts_case *c = arg;
+    rts_ns end = rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns));
+    rts_load_silent_until(end);
+    rts_sleep_until_ns(end);
+}
+
+#define TRIAL_SAMPLES 100
+#define TRIAL_WARMUP 10
+#define TRIAL_NS 500000000
+
+void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
+{
+    bool rests = (c->bench->traits & RTS_RESTS) != 0;
+    uint64_t time_ns = trial ? TRIAL_NS : (uint64_t)c->common.time_ns;
+    rts_rec_setup setup = {
+        .hz = s->hz,
+        .overhead = s->overhead,
+        .samples = trial ? TRIAL_SAMPLES : (uint64_t)c->common.samples,
+        .time = rts_ns_to_ticks(time_ns, s->hz),
+        .warmup = trial ? TRIAL_WARMUP : (uint64_t)c->common.warmup,
+        .busy = rests ? rts_ns_to_ticks(c->busy_ns, s->hz) : 0,
+        .stop = &c->job.stop_asked,
+        .raw = trial ? NULL : s->raw,
+    };
+    rts_rec_init(s->rec, &setup);
+    s->rec->on_section = trial ? NULL : on_section;
+    s->rec->on_rest = on_rest;
+    s->rec->hook_arg = c;
+}
+
+size_t rts_series_raw_room(const rts_case *c)
+{
+    return c->common.raw ? (size_t)c->common.samples * sizeof(uint64_t) : 0;
+}
+
+rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
+                    rts_hist **omitted)
+{
+    rts_series_out *s = &c->series[c->n_series];
+    rts_print(s->name, sizeof s->name, "%s", name);
+    s->hz = hz;
+    s->overhead = overhead;
+    s->periodic = periodic;
+    s->rec = rts_alloc(c, sizeof *s->rec);
+    s->raw = c->common.raw ? rts_alloc(c, rts_series_raw_room(c)) : NULL;
+    s->omitted = omitted ? rts_alloc(c, sizeof *s->omitted) : NULL;
+    if (!s->rec || (c->common.raw && !s->raw) || (omitted && !s->omitted)) {
+        rts_unsupported(c, "no memory for the samples");
+        return NULL;
+    }
+    rts_series_setup(c, s, false);
+    if (omitted) {
+        rts_hist_init(s->omitted);
+        *omitted = s->omitted;
+    }
+    c->n_series++;
+    return s->rec;
+}
+
+void rts_end(rts_case *c, rts_rec *r)
+{
+    rts_rec_finish(r);
+    rts_port_section_end(&c->job);
+}

@@ -1,0 +1,13 @@
+/* Series of samples of a case; how a bench opens one is in bench.h. */
+#ifndef RTS_SERIES_H
+#define RTS_SERIES_H
+
+#include "bench.h"
+
+/* Prepares the recorder of a series: with the limits of the case, or for a short trial. */
+void rts_series_setup(rts_case *c, rts_series_out *s, bool trial);
+
+/* Bytes that the raw samples of one series need. */
+size_t rts_series_raw_room(const rts_case *c);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * One case: its tasks run below the agent's, which is the watchdog, and what it has made is removed
+ * afterwards.  Tasks share memory: a case that writes where it should not can spoil the agent.
+ */
+#include "clock.h"
+#include "rtos.h"
+#include "text.h"
+
+typedef struct measured {
+    rts_job *job;
+    void (*run)(rts_job *job);
+} measured;
+
+static void measuring_task(void *arg)
+{
+    const measured *m = arg;
+    m->run(m->job);
+}
+
+/* True once the measuring task has ended; false: there is no progress any more. */
+static bool await(rts_job *job, rts_task *task)
+{
+    uint64_t beat = rts_job_heartbeat(job);
+    rts_tick since = rts_time();
+    for (;;) { /* a bench may change its patience */
+        uint64_t look_ns =
+            job->patience_ns / 2 < RTOS_LOOK_NS ? job->patience_ns / 2 : RTOS_LOOK_NS;
+        if (rtos_await(task, (uint32_t)(look_ns / 1000000)))
+            return true;
+        uint64_t now = rts_job_heartbeat(job);
+        if (rtos_stop_asked())
+            job->stop_asked = true;
+        if (now != beat) {
+            beat = now;
+            since = rts_time();
+        } else if (rts_time() - since > rts_ns_to_ticks(job->patience_ns, RTS_TIME_HZ)) {
+            return false;
+        }
+    }
+}
+
+int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
+{
+    measured m = {job, run};
+    rts_task task, *others = rtos_newest_task();
+    rts_task_attr attr = {.run = measuring_task,
+                          .arg = &m,
+                          .prio = job->prio,
+                          .policy = RTS_FIFO,
+                          .stack = RTOS_MEASURING_STACK};
+    job->evidence.prio = job->prio;
+    job->evidence.sched = "fifo";
+    job->evidence.locked = true; /* there is no other memory */
+    rtos_case_starts();
+    job->error = rts_task_create(&task, &attr);
+    if (job->error)
+        return 0;
+    bool ended = await(job, &task);
+    rtos_kill_tasks(others);
+    rtos_case_ends(job);
+    if (ended)
+        return 0;
+    rts_print(why, size, "it made no progress for %u s", (unsigned)(job->patience_ns / 1000000000));
+    return -1;
+}
+
+static rts_tick section;
+
+void rts_port_section_start(rts_job *job)
+{
+    (void)job;
+    section = rts_time();
+}
+
+void rts_port_section_end(rts_job *job)
+{
+    rts_tick length = rts_time() - section;
+    job->evidence.section_ns = (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
+}
+
+/* ---- what a port need not have -----------------------------------------------------------------
+ */
+
+#define DEFAULT __attribute__((weak))
+
+DEFAULT bool rtos_stop_asked(void)
+{
+    return false;
+}
+
+DEFAULT void rtos_case_starts(void)
+{
+}
+
+DEFAULT void rtos_case_ends(rts_job *job)
+{
+    (void)job;
+}
