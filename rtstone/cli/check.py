@@ -81,7 +81,7 @@ def command(
 
         print_document(gate)
     else:
-        from rtstone.report.run.terminal import console
+        from rtstone.report.parts.console import console
 
         console(sys.stdout).print(*checked.lines(gate), sep="\n")
     return gate.exit_code

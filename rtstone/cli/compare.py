@@ -119,7 +119,7 @@ def _show(comparison: Comparison, json: bool) -> None:
         print_document(comparison)
         return
     from rtstone.report.comparison.text import lines
-    from rtstone.report.run.terminal import console
+    from rtstone.report.parts.console import console
 
     out = console(sys.stdout)
     out.print(*lines(comparison, out.width), sep="\n")

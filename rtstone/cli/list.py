@@ -132,7 +132,7 @@ def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rtstone.report.run.terminal import console
+    from rtstone.report.parts.console import console
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for number, name in enumerate(columns):

@@ -227,16 +227,19 @@ def listener_for(json: bool) -> Listener:
     """What tells a person of the course of a run, on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
-    from rtstone.report.run.terminal import Display, Lines, console
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.terminal import Display, Lines
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
-    from rtstone.report.run.terminal import console, summary
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.terminal import summary
+    from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    out.print(*summary(run, out.width, path), sep="\n")
+    out.print(*summary(evaluate_run(run), out.width, path), sep="\n")
 
 
 def told(error: RtstoneError | None) -> int:

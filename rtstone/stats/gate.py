@@ -25,7 +25,8 @@ from rtstone.stats.comparison.compare import CIRCUMSTANCES
 from rtstone.stats.comparison.conditions import circumstances, incompatibility
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
-from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.stats.worstcase.extremes import worst_case
+from rtstone.stats.worstcase.outcome import PER_HOUR
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}

@@ -83,8 +83,8 @@ def test_bad_input_is_one_line(
 
 
 def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: Path) -> None:
-    html = pytest.importorskip("rtstone.report.run.html")
-    if not html.BUNDLE.exists():
+    frame = pytest.importorskip("rtstone.report.parts.frame")
+    if not frame.BUNDLE.exists():
         pytest.skip("no charts.js; run: make charts")
     page = tmp_path / "page.html"
     assert cli("report", *lab_runs, "-o", page).status == 0

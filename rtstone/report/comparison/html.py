@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rtstone.documents.comparison import Cell, Comparison, Difference, Row
+from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Row
 from rtstone.report.comparison import text as plainly
 from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number, shared
+from rtstone.report.comparison.text_verdicts import column as versus
+from rtstone.report.parts.shapes import floor_of, short
 from rtstone.report.parts.typeset import count, seconds, typeset
 from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run.shapes import floor_of, short
 
 APART = 3  # times the next largest maximum: from there a system hides the others in a chart
 
@@ -112,6 +113,11 @@ def compared(comparison: Comparison) -> Compared:
         _plot(page, bench, names)
     page.matrices = list(_matrices(comparison, names))
     return page
+
+
+def template_values() -> dict[str, Any]:
+    """Return the functions and constants that the templates of a comparison name."""
+    return {"of_runs": plainly.of_runs, "signs": SIGNS, "versus": versus}
 
 
 def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> Line:

@@ -10,7 +10,7 @@ from math import log
 from rtstone.documents.comparison import Comparison, Effect, Verdict
 from rtstone.report.comparison import text_verdicts as plainly
 from rtstone.report.comparison.text import Name, names
-from rtstone.report.run.findings import Grade
+from rtstone.report.parts.words import Grade
 from rtstone.units import rounded
 
 ORDER: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference")  # of the table

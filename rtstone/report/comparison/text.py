@@ -10,8 +10,8 @@ from rich.text import Text
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.documents.imported import PLACE
 from rtstone.report.comparison import text_verdicts as verdicts
+from rtstone.report.parts.console import packed
 from rtstone.report.parts.words import Named, telling, usual
-from rtstone.report.run.terminal import packed
 from rtstone.units import count, counted, plain, quantity, seconds
 
 INSTRUCTIONS = "instructions"

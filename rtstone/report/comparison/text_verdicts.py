@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
+from rtstone.report.parts.console import packed
 from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run.terminal import packed
 from rtstone.units import count, counted, quantity
 
 STYLES: dict[Verdict, str] = {

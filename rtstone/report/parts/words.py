@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire.records import Bench, Rate
+
+# How grave what is told is.
+Grade = Literal["bad", "note", "good", "info"]
 
 # The columns of a table of results: member, name.
 STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}

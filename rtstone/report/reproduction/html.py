@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from rtstone.documents.reproduction import Cell, Figure, Item, Reproduction, Table
 from rtstone.documents.run import Result, Trace
+from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
+from rtstone.report.parts.shapes import charts, short
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.reproduction import text as plainly
 from rtstone.report.reproduction.text import Head, Place, grid, kind_of
-from rtstone.report.run.shapes import charts, short
 from rtstone.stats.reproduce import Reproduced
 
 MOMENTS = 200  # of a curve over time, at most
@@ -87,12 +88,10 @@ def markdown(made: Reproduced) -> str:
 
 def compose(made: Reproduced) -> str:
     """The page as text.  Raises MissingBundleError."""
-    from rtstone.report.run import html
-
     document = made.document
     data: dict[str, Any] = {}
     sections = [_section(made, number, table, data) for number, table in enumerate(document.tables)]
-    return html.framed(
+    return framed(
         "reproduction.html",
         {"charts": data, "details": {}, "forms": {}, "flags": {}},
         document=document,

@@ -11,10 +11,10 @@ from typing import Any
 
 from rtstone.assemble import flags
 from rtstone.documents.run import Distribution, Result, Value
+from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, words
 from rtstone.report.parts.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
 from rtstone.report.run.page import Row
-from rtstone.report.run.shapes import correction, samples
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rtstone.documents.run import Figure, Run
 from rtstone.report.parts.typeset import figure
 from rtstone.report.parts.words import usual_load
-from rtstone.report.run.findings import Subject, seen
+from rtstone.report.run.findings import Subject, subjects_of
 
 BREAKDOWN = "breakdown utilisation"
 HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
@@ -47,7 +47,7 @@ class Merit:
 
 def merits(run: Run) -> list[Merit]:
     """The tables that a run has anything for."""
-    found = [s for s in seen(run).subjects if s.result.figures and not s.result.n]
+    found = [s for s in subjects_of(run) if s.result.figures and not s.result.n]
     return [*_hartstone(run, found), *_rhealstone(found)]
 
 

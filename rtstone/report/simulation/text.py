@@ -12,6 +12,8 @@ from rich.text import Text
 
 from rtstone import units
 from rtstone.documents.simulation import Breakdown, Cost, Experiment, Hartstone, Point, Simulation
+from rtstone.report.parts.frame import framed
+from rtstone.report.parts.output import write
 
 # ---- words --------------------------------------------------------------------------------------
 
@@ -217,8 +219,6 @@ def _chart(metric: Metric, points: list[Point], policies: list[str]) -> dict[str
 
 def compose(simulation: Simulation) -> str:
     """The page as text.  Raises MissingBundleError."""
-    from rtstone.report.run import html
-
     policies = simulation.request.policies
     charts: dict[str, Any] = {}
     groups = []
@@ -233,7 +233,7 @@ def compose(simulation: Simulation) -> str:
             "charts": [{"id": key, "title": metric.title} for metric, key in named.items()],
             "breakdown": [b for b in simulation.breakdown if b.tasks == n],
         })  # fmt: skip
-    return html.framed(
+    return framed(
         "simulation.html",
         {"charts": charts, "details": {}, "forms": {}, "flags": {}},
         title=f"Simulated scheduling: {title(simulation)}",
@@ -244,6 +244,4 @@ def compose(simulation: Simulation) -> str:
 
 def render(simulation: Simulation, path: Path) -> int:
     """Writes the page; its size in bytes."""
-    from rtstone.report.parts.output import write
-
     return write(compose(simulation), path)

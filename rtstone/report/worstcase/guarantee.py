@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rtstone.documents.run import Value
 from rtstone.documents.worstcase import Guarantee, Tested
+from rtstone.report.parts.bound import METHODS, observed, seldom
 from rtstone.report.parts.words import words
-from rtstone.report.worstcase.text import METHODS, names, observed, seldom
+from rtstone.report.worstcase.text import names
 from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench

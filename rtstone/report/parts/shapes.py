@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtstone.documents.run import Blocks, Distribution, Result, Trace
+from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
 from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run import hartstone
 
 # What a page may hold so that it stays light; the extremes survive any thinning.
 COLUMNS = 160  # of a histogram
