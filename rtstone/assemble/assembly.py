@@ -14,6 +14,7 @@ from rtstone.assemble.histogram import PERCENTILES, Histogram, Ranks, spread
 from rtstone.assemble.identity import Heads
 from rtstone.assemble.interval import STATISTICS, confidence_interval
 from rtstone.assemble.load_rates import lacking
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import (
     Agent,
@@ -591,12 +592,12 @@ def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
 
 
 def _slopes(plan: Plan, results: list[Result]) -> list[Slope]:
-    groups: dict[str, list[Result]] = defaultdict(list)
+    groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for result in results:
         over = plan.benches[result.bench].slope_over
         if over and result.status == "ok" and result.mean is not None and _number(result, over):
-            rest = sorted((k, str(v)) for k, v in result.params.items() if k != over)
-            groups[f"{result.bench} {rest} {result.load} {result.series}"].append(result)
+            key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
+            groups[key].append(result)
     slopes = (_slope(plan, group) for group in groups.values())
     return [found for found in slopes if found]
 

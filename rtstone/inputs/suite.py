@@ -24,6 +24,7 @@ from msgspec import structs
 
 from rtstone import resources
 from rtstone.assemble.derived import DERIVED
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError, nearest, unknown
@@ -213,11 +214,11 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
 
 def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
     """The derived cases, numbered from ``number``; none of them twice."""
-    found: dict[tuple[str, str], Case] = {}
+    found: dict[CaseKey, Case] = {}
     for want in derived:
         table = catalogue.benches[want.bench]
         for params in _grid(want, table, table, asked, 0):
-            key = (want.bench, str(sorted(params.items())))
+            key = case_key(want.bench, params)
             found.setdefault(key, Case(number + len(found), want.bench, params))
     return list(found.values())
 

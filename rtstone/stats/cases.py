@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rtstone.assemble import pool
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.inputs.budget import Entry, fits
@@ -58,10 +59,10 @@ class Case(NamedTuple):
 def cases(run: Run) -> list[Case]:
     """The cases of a run in their order."""
     tables = {table.id: table for table in run.benches}
-    found: dict[tuple[object, ...], Case] = {}
+    found: dict[CaseKey, Case] = {}
     for result in run.results:
         params = _params(result, tables.get(result.bench))
-        key = (result.bench, str(sorted(params.items())), result.series, result.load)
+        key = case_key(result.bench, params, result.series, result.load)
         case = Case(result.bench, params, result.series, result.load, [])
         found.setdefault(key, case).results.append(result)
     return list(found.values())

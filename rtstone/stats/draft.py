@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rtstone.assemble.flags import INVALIDATING
 from rtstone.assemble.omitted import FEWEST, interval, missed
+from rtstone.documents.case_key import ANOTHER_RUN
 from rtstone.documents.run import Run, Slope, Value
 from rtstone.errors import UsageError
 from rtstone.inputs.budget import SCHEMA
@@ -19,7 +20,7 @@ from rtstone.inputs.parameters import quantity as as_written
 from rtstone.stats.cases import Case, cases, figure, label
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.effects import LEVEL
-from rtstone.stats.gate import CENSORED, UNMADE, Baseline, along, needed, point
+from rtstone.stats.gate import CENSORED, Baseline, along, needed, point
 from rtstone.stats.prediction import WIDEST, Rules, Seen
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
@@ -134,7 +135,7 @@ def _names(case: Case, table: Bench | None, others: Sequence[Case]) -> Iterator[
         if any(other.params.get(name) != value for other in rest):
             return True
         param = table.param(name) if table else None
-        return name not in UNMADE and (param is None or param.default != value)
+        return name not in ANOTHER_RUN and (param is None or param.default != value)
 
     told = {name: value for name, value in case.params.items() if tells(name, value)}
     if told:

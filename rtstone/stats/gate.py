@@ -7,7 +7,7 @@ What was not measured, or not as it should be, never passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
@@ -16,12 +16,12 @@ from rtstone.assemble.flags import spoilt
 from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
-from rtstone.documents.run import Result, Run, Slope, Value
+from rtstone.documents.run import Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs.budget import ESTIMATED, Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
-from rtstone.stats.comparison.compare import CIRCUMSTANCES
 from rtstone.stats.comparison.conditions import circumstances, incompatibility
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
@@ -30,7 +30,6 @@ from rtstone.stats.worstcase.outcome import PER_HOUR
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
-UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
 _SEEDS = "seeds"  # another seed is another sample of the same system
 
 
@@ -122,29 +121,25 @@ class Baseline:
         """The same case of each run that has it, and no other that may be it."""
         found = []
         for there in self._cases:
-            alike = [
-                case
-                for case in there
-                if (case.bench, case.series, case.load) == (of.bench, of.series, of.load)
-                and _made(case.params) == _made(of.params)
-            ]
+            alike = [case for case in there if _key(case) == _key(of)]
             same = [case for case in alike if case.params == of.params] or alike
             found += same if len(same) == 1 else []
         return found
 
     def slopes(self, of: Slope) -> list[Slope]:
         """The slopes of the same case."""
-        same = (of.bench, of.load, of.over, _made(of.params))
         return [
             slope
             for run in self.runs
             for slope in run.slopes
-            if (slope.bench, slope.load, slope.over, _made(slope.params)) == same
+            if slope.over == of.over and _key(slope) == _key(of)
         ]
 
 
-def _made(params: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in params.items() if name not in UNMADE}
+def _key(of: Case | Slope) -> CaseKey:
+    """What a case or a slope is in any run of the system."""
+    series = of.series if isinstance(of, Case) else ""
+    return case_key(of.bench, of.params, series, of.load, ignoring=ANOTHER_RUN)
 
 
 # ---- verdicts -----------------------------------------------------------------------------------
@@ -549,9 +544,8 @@ def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
 
 def along(slope: Slope, case: Case) -> bool:
     """True if a case is a point of a slope."""
-    return (slope.bench, slope.load) == (case.bench, case.load) and all(
-        case.params.get(name, value) == value for name, value in slope.params.items()
-    )
+    same = (slope.bench, slope.load) == (case.bench, case.load)
+    return same and may_be(case.params, slope.params)
 
 
 def point(case: Case, name: str) -> float | None:

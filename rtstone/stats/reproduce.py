@@ -9,6 +9,7 @@ from msgspec import structs
 
 from rtstone.assemble.pool import pooled
 from rtstone.documents import reproduction
+from rtstone.documents.case_key import may_be
 from rtstone.documents.reproduction import (
     Cell,
     Column,
@@ -325,7 +326,7 @@ def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
         return False
     if wanted.series is not None and result.series != wanted.series and result.status == "ok":
         return False
-    return all(result.params.get(name, value) == value for name, value in params.items())
+    return may_be(result.params, params)
 
 
 def _tells(result: Result) -> bool:

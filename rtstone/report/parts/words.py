@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
 
+from rtstone.documents.case_key import SELDOM_TOLD
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
@@ -21,9 +22,6 @@ Grade = Literal["bad", "note", "good", "info"]
 # The columns of a table of results: member, name.
 STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 OBSERVED = "time"  # the name of the column that says how long was measured
-
-# Parameters that every bench has; told only where they differ within a run.
-COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "config", "batch"}
 
 # ---- numbers ------------------------------------------------------------------------------------
 
@@ -83,7 +81,7 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
         if len(values[thing.bench, name]) > 1:
             return True
         bench = known.get(thing.bench)
-        param = bench.param(name) if bench and name not in COMMON else None
+        param = bench.param(name) if bench and name not in SELDOM_TOLD else None
         return param is not None and thing.params[name] != param.default
 
     def label(thing: Named) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.assemble.pool import pooled, section_s
+from rtstone.documents.case_key import KEEPING, MEASURING, CaseKey, case_key, may_be
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.run import Result, Run, Status, Value
 from rtstone.errors import UsageError
@@ -25,11 +26,6 @@ from rtstone.stats.comparison.judge import Content, Judge
 from rtstone.stats.comparison.systems import System, session, systems
 from rtstone.wire.records import Bench
 
-# Parameters that make no other case of a case, but must be the same for its numbers to be.
-CIRCUMSTANCES: dict[str, Grade] = {
-    "samples": "care", "time": "care", "warmup": "care", "prio": "note", "cpus": "note",
-}  # fmt: skip
-_IGNORED = {"raw"}  # whether samples were kept as well
 _GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
 
 
@@ -195,7 +191,7 @@ class _Table:
         return {
             name: told[name]
             for name in dict.fromkeys([*names, *sorted(told)])
-            if name not in _IGNORED and (name not in CIRCUMSTANCES or name in makes)
+            if name not in KEEPING and (name not in MEASURING or name in makes)
         }
 
     def _cover(self, place: _Place) -> None:
@@ -208,7 +204,7 @@ class _Table:
             key
             for key, others in self._rows.items()
             if (key.bench, key.load) == (result.bench, result.load)
-            and all(dict(key.params).get(name, v) == v for name, v in params.items())
+            and may_be(dict(key.params), params)
             and not any((other.column, other.run) == (place.column, place.run) for other in others)
         ]
         bare = _Key(result.bench, tuple(params.items()), "", None, result.load, result.unit)
@@ -242,7 +238,7 @@ class _Table:
         """The same difference in several benches is told once."""
         found: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
-            for name, grade in CIRCUMSTANCES.items():
+            for name, grade in MEASURING.items():
                 difference = self._difference(key, places, name, grade)
                 if difference:
                     same = found.setdefault((name, str(difference.values)), difference)
@@ -268,13 +264,12 @@ class _Table:
 def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
     """The circumstances that a single run varies, by bench: there they make the case."""
     found: dict[str, set[str]] = defaultdict(set)
-    seen: dict[tuple[object, ...], Result] = {}
-    for column, run, result in places:
-        rest = {k: v for k, v in result.params.items() if k not in CIRCUMSTANCES}
-        key = (column, run, result.bench, result.load, result.series, str(sorted(rest.items())))
-        other = seen.setdefault(key, result)
-        found[result.bench] |= {
-            name for name in CIRCUMSTANCES if other.params.get(name) != result.params.get(name)
+    seen: dict[tuple[int, int, CaseKey], Result] = {}
+    for column, run, r in places:
+        key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
+        other = seen.setdefault((column, run, key), r)
+        found[r.bench] |= {
+            name for name in MEASURING if other.params.get(name) != r.params.get(name)
         }
     return found
 

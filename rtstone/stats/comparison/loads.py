@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rtstone.assemble.pool import pooled
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.comparison import Effect
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Distribution, Run
@@ -45,10 +46,10 @@ class LoadMatrix(NamedTuple):
 
 def compare_loads(run: Run) -> LoadMatrix | None:
     """Return bench by load, None if no case was measured under several."""
-    cases: dict[tuple[str, str, str, str], dict[str, list[int]]] = {}
+    cases: dict[tuple[CaseKey, str], dict[str, list[int]]] = {}
     for place, r in enumerate(run.results):
         if r.n:
-            key = (r.bench, r.series, str(sorted(r.params.items())), r.unit)
+            key = case_key(r.bench, r.params, r.series), r.unit
             cases.setdefault(key, {}).setdefault(r.load, []).append(place)
     several = [found for found in cases.values() if len(found) > 1]
     if not several:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rtstone.assemble.flags import BY_NAME
 from rtstone.assemble.pool import section_s
+from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.run import Result, Run, Value
 from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
@@ -23,7 +24,6 @@ from rtstone.wire.records import Loaded
 # From a device's request, the timer's, to the application: what the statement is about.
 REQUEST = ("dk.periodic", "int.latency.user")
 
-_MEASURING = {"samples", "time", "warmup", "raw"}  # parameters that make no other case of a case
 _KERNEL = (
     "kernel.release", "kernel.version", "kernel.realtime", "kernel.preempt_dynamic",
     "kernel.cmdline", "tune",
@@ -139,18 +139,20 @@ def _told(run: Run, name: str) -> str | None:
 # ---- cases --------------------------------------------------------------------------------------
 
 
-def _cases(runs: Sequence[Run], bench: str | None) -> dict[object, list[Result]]:
+def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
     """The results of each case, over all runs.  What the target cannot do makes none."""
     known = dict.fromkeys(result.bench for run in runs for result in run.results)
     if bench is not None and bench not in known:
         raise unknown("bench", bench, known, "in these runs")
-    groups: dict[object, list[Result]] = defaultdict(list)
+    groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for run in runs:
         for result in run.results:
             wanted = result.bench in REQUEST if bench is None else result.bench == bench
             if wanted and result.status != "unsupported":
-                params = tuple((k, str(v)) for k, v in _params(result).items())
-                groups[result.bench, params, result.series, result.load].append(result)
+                key = case_key(
+                    result.bench, result.params, result.series, result.load, ignoring=GUARANTEED
+                )
+                groups[key].append(result)
     if not groups:
         what = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
         raise UsageError(
@@ -160,16 +162,12 @@ def _cases(runs: Sequence[Run], bench: str | None) -> dict[object, list[Result]]
     return groups
 
 
-def _params(result: Result) -> dict[str, Value]:
-    return {name: v for name, v in result.params.items() if name not in _MEASURING}
-
-
 def _estimated(results: Sequence[Result]) -> Estimated:
     first = results[0]
     missed = [result.missed for result in results if result.missed is not None]
     return Estimated(
         bench=first.bench,
-        params=_params(first),
+        params=without(first.params, GUARANTEED),
         series=first.series,
         load=first.load,
         missed=sum(missed) if missed else None,
