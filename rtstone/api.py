@@ -20,7 +20,7 @@ from rtstone.report.parts.words import observed
 from rtstone.runner.exclusive import alone
 from rtstone.runner.measure import Listener, measure, measured_cpus
 from rtstone.runner.request import RunRequest, build_plan
-from rtstone.stats.gate import needed
+from rtstone.statistics import least_n
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
@@ -170,8 +170,8 @@ class Measured:
         if not n:
             figures = ", ".join(self.result.figures)
             return f"no samples, only figures ({figures})"
-        if name.startswith("p") and n < needed(name):
-            least = f"{name} needs n >= {count(needed(name))}, there are {count(n)}"
+        if name.startswith("p") and n < least_n(name):
+            least = f"{name} needs n >= {count(least_n(name))}, there are {count(n)}"
             return f"{least}; give a longer time= or more samples="
         return f"no {name}, for several operations make a sample"
 

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from rtstone.assemble import derived, slope
 from rtstone.assemble.flags import Seen, flags
-from rtstone.assemble.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.assemble.identity import Heads
 from rtstone.assemble.interval import STATISTICS, confidence_interval
 from rtstone.assemble.load_rates import lacking
@@ -30,6 +30,7 @@ from rtstone.documents.run import (
     Trace,
     Worst,
 )
+from rtstone.statistics import EXTREME, PERCENTILES
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
@@ -525,7 +526,7 @@ def _distribution(histogram: Histogram, net: Net) -> Distribution:
     ranks = Ranks(histogram)
     percentiles = {name: net.value(ranks.percentile(q)) for name, q in PERCENTILES.items()}
     if net.batch > 1:  # the extremes of means are not those of operations
-        percentiles |= {"p999": None, "p9999": None}
+        percentiles |= dict.fromkeys(EXTREME)
     sd = spread(histogram)
     return Distribution(
         n=histogram.n,

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from rtstone.assemble import rhealstone
 from rtstone.documents.run import Figure, Result, Status, Value, Worst
+from rtstone.statistics import NAMES
 from rtstone.wire.records import Bench, TextTable
 
 ENVIRONMENT = "env.check"
@@ -111,7 +112,8 @@ def _switch(result: Result, trip: Result, call: float) -> Result:
 
     members: dict[str, Any] = {
         name: None if (value := getattr(trip, name)) is None else one(value)
-        for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
+        for name in NAMES
+        if name != "sd"
     }
     return structs.replace(
         result,

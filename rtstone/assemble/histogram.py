@@ -10,11 +10,8 @@ from itertools import accumulate
 from math import sqrt
 from typing import NamedTuple
 
+from rtstone.statistics import WHOLE, given
 from rtstone.wire.records import Buckets
-
-# Percentiles in parts per ten thousand, which keeps ranks exact.
-PERCENTILES = {"p50": 5000, "p90": 9000, "p99": 9900, "p999": 9990, "p9999": 9999}
-WHOLE = 10000
 
 
 def bounds(index: int, bits: int) -> tuple[int, int]:
@@ -82,7 +79,7 @@ class Ranks:
 
     def percentile(self, q: int) -> float | None:
         """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
-        if self._n * (WHOLE - q) < 10 * WHOLE:
+        if not given(q, self._n):
             return None
         return self.at(-(-self._n * q // WHOLE))
 

@@ -14,10 +14,10 @@ from math import exp, inf, lgamma, log, log1p, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.documents.run import Batches, Distribution, Result
+from rtstone.statistics import ESTIMATED, PERCENTILES, WHOLE
 
-STATISTICS = ("mean", *PERCENTILES)
+STATISTICS = ESTIMATED
 
 _FEWEST = 8  # batches; with fewer, samples are taken for independent
 _LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further

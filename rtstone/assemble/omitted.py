@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.interval import (
     Ordered,
     Part,
@@ -28,6 +27,7 @@ from rtstone.assemble.interval import (
 )
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result
+from rtstone.statistics import PERCENTILES, WHOLE
 
 FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
 _WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import sqrt
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.documents.run import Distribution, Result
+from rtstone.statistics import EXTREME, PERCENTILES, WHOLE, given
 
 
 def pooled(results: Sequence[Result]) -> Distribution:
@@ -34,7 +34,7 @@ def pooled(results: Sequence[Result]) -> Distribution:
     overflow = sum(result.overflow for result in results)
     known = percentiles(histogram, n, overflow, top)
     if batched:  # the extremes of means are not those of operations
-        known |= {"p999": None, "p9999": None}
+        known |= dict.fromkeys(EXTREME)
     mean = _mean(results, n)
     return Distribution(
         n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
@@ -53,7 +53,7 @@ def percentiles(
     told = (upto[-1] if upto else 0) + overflow == n
 
     def percentile(q: int) -> float | None:
-        if not told or n * (WHOLE - q) < 10 * WHOLE:
+        if not told or not given(q, n):
             return None
         place = bisect_left(upto, -(-n * q // WHOLE))
         return histogram[place][0] if place < len(histogram) else top

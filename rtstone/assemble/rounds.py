@@ -12,7 +12,6 @@ from msgspec import structs
 
 from rtstone.assemble import flags
 from rtstone.assemble.estimates import Estimate, estimate
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.interval import Ordered
 from rtstone.assemble.pool import pooled
 from rtstone.documents.plan import Until
@@ -28,6 +27,7 @@ from rtstone.documents.run import (
     Value,
     Worst,
 )
+from rtstone.statistics import PERCENTILES, WHOLE
 from rtstone.wire.records import Rate, TextTable
 
 MOST = 100  # rounds: a bench that gives too few samples each time will not get there

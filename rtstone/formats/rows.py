@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rtstone.documents.run import Distribution, Result, Run, Value
+from rtstone.statistics import NAMES
 
 STATISTICS = (
-    "min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "raw_min", "raw_max",
-    "overflow", "negative", "missed", "warmup", "batch",
+    *NAMES, "raw_min", "raw_max", "overflow", "negative", "missed", "warmup", "batch",
 )  # fmt: skip
 COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # these have no unit
 VARIANTS = ("observed", "corrected")  # corrected: with the omitted activations

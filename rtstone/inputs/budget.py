@@ -32,12 +32,12 @@ from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.check import Policy
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
+from rtstone.statistics import ESTIMATED
 
 SCHEMA = "rtstone.budget/1"
 
 Bound = Literal["<=", ">="]
 
-ESTIMATED = ("mean", "p50", "p90", "p99", "p999", "p9999")  # each with an interval
 TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
 WIDEST = 1000.0  # a margin beyond it leaves no limit to speak of

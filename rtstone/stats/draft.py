@@ -17,10 +17,11 @@ from rtstone.documents.run import Run, Slope, Value
 from rtstone.errors import UsageError
 from rtstone.inputs.budget import SCHEMA
 from rtstone.inputs.parameters import quantity as as_written
+from rtstone.statistics import DRAFTED, least_n
 from rtstone.stats.cases import Case, cases, figure, label
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.effects import LEVEL
-from rtstone.stats.gate import CENSORED, Baseline, along, needed, point
+from rtstone.stats.gate import CENSORED, Baseline, along, point
 from rtstone.stats.prediction import WIDEST, Rules, Seen
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
@@ -29,7 +30,7 @@ _FINEST = -9  # power of ten of the smallest unit, below which nothing is told a
 _AMPLE = 5  # times the samples that a statistic needs, without which it is not limited
 _SURE = 0.999  # the level of an interval that has to be there, where stalls decide
 _SHORTER = 2  # how many times fewer samples the next run may have
-_TAILS = ("p99", "p90", "p50")  # the highest that n allows is limited
+_HIGHEST, *_TAILS = DRAFTED  # of the tails the highest that n allows is limited
 _UNITS = {
     "ns": [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
     "instructions": [("M instr", 1e6), ("k instr", 1e3), ("instr", 1.0)],
@@ -226,7 +227,7 @@ class _Draft:
         told = {name: self._factor(seen, name) for name, seen in shown.items()}
         known = [name for name in told if told[name] < math.inf]
         tail = next((name for name in (*_TAILS, "mean", "max") if name in known), None)
-        limited = list(dict.fromkeys(n for n in (tail, "p999") if n in known))
+        limited = list(dict.fromkeys(n for n in (tail, _HIGHEST) if n in known))
         if limited and limited != ["max"]:
             yield f"predicted_for_n = {max(min(case.n for case in one.runs) // _SHORTER, 1)}"
         for name in shown:
@@ -276,7 +277,7 @@ def _shown(one: _Drawn) -> dict[str, Seen]:
     How values scatter from run to run holds what each of them is uncertain by.
     """
     found: dict[str, Seen] = {}
-    for name in ("p999", *_TAILS, "mean"):
+    for name in (*DRAFTED, "mean"):
         if all(_repeats(case, name) for case in one.runs):
             told = [point(case, name) for case in one.runs]
             known = [value for value in told if value is not None]
@@ -292,7 +293,7 @@ def _repeats(case: Case, name: str) -> bool:
 
     Where activations were omitted that are stalls, of which a few may be in one run by chance.
     """
-    ample = case.n >= _AMPLE * needed(name)
+    ample = case.n >= _AMPLE * least_n(name)
     if not any(result.missed for result in case.results):
         return ample
     return ample and interval(name, case.results, _SURE, 2 * FEWEST) is not None

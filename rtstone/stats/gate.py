@@ -13,14 +13,14 @@ from msgspec import structs
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import spoilt
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.errors import UsageError, unknown
-from rtstone.inputs.budget import ESTIMATED, Budget, Entry, Limit, fits
+from rtstone.inputs.budget import Budget, Entry, Limit, fits
+from rtstone.statistics import ESTIMATED, PERCENTILES, least_n
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.comparison.conditions import circumstances, incompatibility
 from rtstone.stats.comparison.systems import System
@@ -462,7 +462,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
             check = _compared(check, limit, span(found), exactly(limit.value))
             return structs.replace(check, reason=f"{name}, which is lower, is beyond it already")
     n = check.n or 0
-    missing = needed(limit.statistic) - n
+    missing = least_n(limit.statistic) - n
     if missing <= 0:
         what = "stalls" if check.corrected else "samples"
         return structs.replace(
@@ -473,11 +473,6 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         )
     why = f"n is too small for {limit.statistic}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
-
-
-def needed(statistic: str) -> int:
-    """Samples without which a percentile q is not given, 10/(1-q); 2 for a mean."""
-    return -(-10 * WHOLE // (WHOLE - PERCENTILES[statistic])) if statistic in PERCENTILES else 2
 
 
 # ---- what a limit concerns ----------------------------------------------------------------------

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.documents.run import Batches, Distribution, Result, Trace
+from rtstone.statistics import PERCENTILES
 from tests.agent.test_recorder import LIBRARY
 
 PERIOD = 1_000_000  # ns; of the recorder's test library

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Check, Gate, Verdict
-from rtstone.inputs.budget import ESTIMATED
-from rtstone.report.parts.words import STATISTICS
+from rtstone.statistics import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
 
 STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
 }  # fmt: skip
-_NAMES = {**STATISTICS, "p90": "p90", "p9999": "p99.99"}
 _LONGEST = max(map(len, SIGNS))
 _INDEPENDENT = (
     "intervals assume independent samples, where the run has no batches: they may be too narrow"
@@ -39,7 +37,7 @@ def case(check: Check) -> str:
 def what(check: Check) -> str:
     """The name of the number that is limited."""
     corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
-    return _NAMES.get(check.what, check.what) + corrected
+    return LABELS.get(check.what, check.what) + corrected
 
 
 def observed(check: Check) -> str:

@@ -12,7 +12,7 @@ from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import floor_of, short
 from rtstone.report.parts.typeset import count, seconds, typeset
-from rtstone.report.parts.words import STATISTICS
+from rtstone.statistics import COLUMNS
 
 APART = 3  # times the next largest maximum: from there a system hides the others in a chart
 
@@ -179,7 +179,7 @@ def _entries(
     row = comparison.rows[place]
     several = len({other.load for other in comparison.rows}) > 1
     for number_, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
-        marks = [getattr(cell, member) for member in STATISTICS] if cell and cell.n else []
+        marks = [getattr(cell, member) for member in COLUMNS] if cell and cell.n else []
         if cell is None or all(value is None for value in marks):
             continue
         parts = (name.case, row.load if several else "", column.label)

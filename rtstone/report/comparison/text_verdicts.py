@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
 from rtstone.report.parts.console import packed
-from rtstone.report.parts.words import STATISTICS
+from rtstone.statistics import COLUMNS
 from rtstone.units import count, counted, quantity
 
 STYLES: dict[Verdict, str] = {
@@ -36,7 +36,7 @@ def column(effect: Effect) -> str:
 
 def statistic(effect: Effect) -> str:
     """``p99.9``; nothing for the value of a figure."""
-    return STATISTICS.get(effect.statistic, "")
+    return COLUMNS.get(effect.statistic, "")
 
 
 def change(effect: Effect, unit: str) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 from rtstone.documents.run import Blocks, Distribution, Result, Trace
 from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
-from rtstone.report.parts.words import STATISTICS
+from rtstone.statistics import COLUMNS
 
 # What a page may hold so that it stays light; the extremes survive any thinning.
-COLUMNS = 160  # of a histogram
+HISTOGRAM_COLUMNS = 160  # of a histogram
 CURVE_STEPS = 20  # points of a percentile curve per decade
 TRACE_ROWS = 5000  # of all traces of a page together
 TRACE_LEAST, TRACE_MOST = 50, 400  # of one trace
@@ -229,9 +229,9 @@ _Both = list[tuple[str, list[tuple[float, int]]]]
 def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
     values = [v for _, pairs in both for v, _ in pairs]
     start = exponent(min(values), floor)
-    width = max((exponent(max(values), floor) - start) / COLUMNS, FINEST)
+    width = max((exponent(max(values), floor) - start) / HISTOGRAM_COLUMNS, FINEST)
     start -= width / 2
-    marks = {name: getattr(r, member) for member, name in STATISTICS.items() if member != "min"}
+    marks = {name: getattr(r, member) for member, name in COLUMNS.items() if member != "min"}
     return {
         "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
         "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in both],

@@ -19,8 +19,6 @@ from rtstone.wire.records import Bench, Rate
 # How grave what is told is.
 Grade = Literal["bad", "note", "good", "info"]
 
-# The columns of a table of results: member, name.
-STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 OBSERVED = "time"  # the name of the column that says how long was measured
 
 # ---- numbers ------------------------------------------------------------------------------------

@@ -13,13 +13,12 @@ from rtstone.assemble import flags
 from rtstone.documents.run import Distribution, Result, Value
 from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, words
-from rtstone.report.parts.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
+from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reached
 from rtstone.report.run.page import Row
+from rtstone.statistics import LABELS, NAMES
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
-_ROWS = {**STATISTICS, "mean": "mean", "sd": "sd", "p90": "p90", "p9999": "p99.99"}
-_ORDER = ("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max")
 _FACTS = ("name", "value")
 
 
@@ -185,7 +184,7 @@ def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
 def _distribution(r: Result, forms: Forms) -> list[Any]:
     def column(of: Result | Distribution, no_max: str) -> list[Cell]:
         whys = {"max": no_max}
-        values = ((name, getattr(of, name)) for name in _ORDER)
+        values = ((name, getattr(of, name)) for name in NAMES)
         return [
             count(of.n),
             *([whys.get(k, "not enough samples")] if v is None else quantity(v, r.unit)
@@ -196,8 +195,8 @@ def _distribution(r: Result, forms: Forms) -> list[Any]:
     if more := correction(r):
         columns["corrected"] = column(more, "not recorded")
     intervals = {k: [quantity(end, r.unit) for end in ci] for k, ci in r.ci95.items() if ci}
-    columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in _ORDER)]
-    names = ["n", *(_ROWS[name] for name in _ORDER)]
+    columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in NAMES)]
+    names = ["n", *(LABELS[name] for name in NAMES)]
     return forms.table("Statistics", ("statistic", *columns), names, *columns.values())
 
 

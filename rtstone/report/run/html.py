@@ -22,12 +22,13 @@ from rtstone.report.parts.shapes import (
     spark_path,
 )
 from rtstone.report.parts.typeset import NARROW, count, counted, quantity, seconds
-from rtstone.report.parts.words import STATISTICS, labels
+from rtstone.report.parts.words import labels
 from rtstone.report.run.answer import answer
 from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
 from rtstone.report.run.merit import merits
 from rtstone.report.run.page import Family, Growth, Page, Row
+from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
 
 FAMILIES = {
@@ -57,7 +58,7 @@ def range_chart(rows: list[Row], family: str, unit: str) -> dict[str, Any] | Non
     """Minimum to maximum of every result of a family that shares a unit."""
     shown: list[tuple[Row, list[float | None]]] = []
     for row in rows:
-        marks = [getattr(row.result, member) for member in STATISTICS]
+        marks = [getattr(row.result, member) for member in COLUMNS]
         if row.result.unit == unit and row.result.n and any(v is not None for v in marks):
             shown.append((row, marks))
     if not shown:
@@ -257,8 +258,8 @@ def template_values() -> dict[str, Any]:
         "load_rule": RULE,
         "most_figures": 4,
         "shell": shlex.join,
-        "statistics": STATISTICS,
+        "statistics": COLUMNS,
         "tool": tool,
         "why_no_max": why_no_max,
-        "columns": ("n", words.OBSERVED, *STATISTICS.values(), "missed"),
+        "columns": ("n", words.OBSERVED, *COLUMNS.values(), "missed"),
     }

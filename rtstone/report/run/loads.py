@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from rtstone.documents.comparison import SIGNS, Effect
 from rtstone.documents.run import Distribution
-from rtstone.report.parts.words import STATISTICS, observed
+from rtstone.report.parts.words import observed
 from rtstone.report.run.findings import Subject, subjects_of
+from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.loads import LoadCell
 from rtstone.stats.evaluate import RunEvaluation
@@ -65,7 +66,7 @@ class Met(NamedTuple):
         told = f"{SIGNS[effect.verdict]} {effect.verdict}"
         if effect.ratio is None:
             return told
-        return f"{told}, {STATISTICS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
+        return f"{told}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
     def strength(self) -> float:

@@ -25,7 +25,6 @@ from rtstone.report.parts.console import figure, packed
 from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import (
     OBSERVED,
-    STATISTICS,
     assignments,
     counted_units,
     emulated,
@@ -43,6 +42,7 @@ from rtstone.report.parts.words import (
 from rtstone.report.run.answer import answer
 from rtstone.report.run.loads import load_effects
 from rtstone.runner.measure import Listener
+from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.store.rundir import runs
 from rtstone.units import count
@@ -50,7 +50,7 @@ from rtstone.wire.records import Progress
 
 _ROOMY = 120  # a table with a column for everything needs so much
 _BENCH = 16  # the least width of a column with the name of a bench
-_NUMBERS = ("n", *STATISTICS.values())
+_NUMBERS = ("n", *COLUMNS.values())
 _LONG = 100  # rows of a table that a terminal shows
 
 
@@ -329,7 +329,7 @@ def _lines(run: Run) -> Iterator[_Line]:
 
 
 def _figures(of: Result | Distribution, unit: str) -> list[str]:
-    return [count(of.n), *(figure(getattr(of, member), unit) for member in STATISTICS)]
+    return [count(of.n), *(figure(getattr(of, member), unit) for member in COLUMNS)]
 
 
 def _needs(lines: list[_Line], others: int, gap: int) -> int:

@@ -18,6 +18,7 @@ from msgspec import structs
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
+from rtstone.statistics import least_n
 from rtstone.stats.comparison.effects import (
     KEPT,
     LEVEL,
@@ -39,9 +40,7 @@ CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # the width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
 _FEWER = 0.8  # a run with fewer samples than so much of another's is less certain than that
-_ENOUGH = 10  # samples beyond a percentile, without which it is not given
 _MOST = 700.0  # logarithm of what a number may be
-_BEYOND = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
 
 Runs = Sequence[Sequence[Result]]  # the usable results of a case, run by run; a run may have none
 
@@ -211,7 +210,7 @@ def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
             sides = _sides(case, partial(_value, statistic), part, statistic)
             return _Effect(case, part, statistic, sides, samples)
     least = min(sum(r.n for r in results) for results in runs)
-    needed = round(_ENOUGH / _BEYOND[statistics[-1]])
+    needed = least_n(statistics[-1])
     short = max(needed - least, 0) or None
     why = f"no {statistics[-1]} of {least} samples"
     return _Effect(case, part, statistics[-1], None, samples, why, short)
