@@ -89,14 +89,16 @@ def command(
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     from rtstone.inputs.budget import margin as share
-    from rtstone.stats.draft import draft, from_too_few
+    from rtstone.report.check.budget import budget_text, from_too_few
+    from rtstone.stats.draft import draft
 
     if path.exists():
         raise UsageError(f"there is a file already, {path}; name a new one")
     runs = [load(find(name)) for name in names]
-    text = draft(runs, share(margin))
+    drafted = draft(runs, share(margin))
+    text = budget_text(drafted)
     _write(text, path)
-    if warning := from_too_few(runs):
+    if warning := from_too_few(drafted):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {text.count('[[case]]')} cases")
     return 0

@@ -15,6 +15,7 @@ from rtstone.documents.check import Gate
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.inputs.budget import load
+from rtstone.report.check.budget import budget_text
 from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
 from rtstone.stats.prediction import Rules, Seen
@@ -63,7 +64,7 @@ def _periodic(rng: np.random.Generator, drift: float, more: float) -> Result:
 
 
 def drafted(path: Path, runs: list[Run]) -> Path:
-    path.write_text(draft(runs, 0.2))
+    path.write_text(budget_text(draft(runs, 0.2)))
     return path
 
 
@@ -139,5 +140,5 @@ def test_only_runs_of_one_system_make_a_draft() -> None:
 def test_where_nothing_but_the_system_counts_none_missed_is_none() -> None:
     seeds = [lab("linux-6.1", [lab_result("dk.nanosleep", [5.0, 6.0 + s] * 50, missed=0)], seed=s)
              for s in (1, 2, 3)]  # fmt: skip
-    assert "\nmissed = 0\n" in draft(seeds, 0.2)
-    assert 'missed = "' in draft([machine(k) for k in range(3)], 0.2)
+    assert "\nmissed = 0\n" in budget_text(draft(seeds, 0.2))
+    assert 'missed = "' in budget_text(draft([machine(k) for k in range(3)], 0.2))
