@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Check, Gate, Verdict
+from rtstone.report.parts.markdown import ENTITIES, escaping, table
 from rtstone.statistics import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
 
@@ -119,9 +120,7 @@ def _interval(check: Check) -> str:
 
 # ---- Markdown -----------------------------------------------------------------------------------
 
-_SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-)
+_escaped = escaping("_#", ENTITIES)  # details are folded up by HTML
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
@@ -140,18 +139,15 @@ def markdown(gate: Gate) -> str:
 
 
 def _rows(checks: list[Check]) -> list[str]:
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS)]
-    for check in checks:
-        name = " ".join(filter(None, (check.bench, check.label)))
-        why = reason(check).removeprefix("; ")
-        cells = (
-            f"{SIGNS[check.verdict]} {check.verdict}", name, check.load, observed(check),
-            allowed(check).removeprefix("limit "), why,
-        )  # fmt: skip
-        rows.append(tuple(_escaped(cell) for cell in cells))
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown takes as it stands: names come from files that anyone may write."""
-    return " ".join(text.split()).translate(_SPECIAL)
+    rows = [
+        (
+            f"{SIGNS[check.verdict]} {check.verdict}",
+            " ".join(filter(None, (check.bench, check.label))),
+            check.load,
+            observed(check),
+            allowed(check).removeprefix("limit "),
+            reason(check).removeprefix("; "),
+        )
+        for check in checks
+    ]
+    return table(_COLUMNS, rows, _escaped)

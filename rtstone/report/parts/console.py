@@ -8,6 +8,7 @@ import textwrap
 from typing import Any, TextIO, cast
 
 from rich.console import Console
+from rich.table import Table
 
 from rtstone.units import plain, quantity
 
@@ -49,8 +50,20 @@ def figure(value: float | None, unit: str = "ns") -> str:
     return quantity(value, unit) if unit else plain(value)
 
 
+def plain_table(gap: int = 2, **options: Any) -> Table:
+    """Return a table without lines; so many blanks stand between its columns."""
+    return Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False, **options)
+
+
+def folded(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Return the lines of a text, parted at blanks; ``first`` and ``rest`` are their indents."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
 def packed(pieces: list[str], width: int) -> list[str]:
-    """Indented rows of pieces, none of which is parted."""
+    """Return indented lines of pieces, none of which is parted."""
     glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
     rows = textwrap.wrap(
         glued, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False,

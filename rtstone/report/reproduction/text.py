@@ -6,7 +6,6 @@ A published number stands under a head that says "printed" and the year, a measu
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -25,6 +24,9 @@ from rtstone.documents.reproduction import (
     Table,
 )
 from rtstone.published import Printed
+from rtstone.report.parts.console import folded
+from rtstone.report.parts.markdown import escaping, items
+from rtstone.report.parts.markdown import table as markdown_table
 from rtstone.units import count, counted, rounded, seconds
 
 EMPTY = "-"
@@ -309,10 +311,7 @@ def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
 
 def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Text]:
     room = max(width, len(indent) + 20)
-    for line in textwrap.wrap(
-        text, room, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-    ):
-        yield Text(line, style=style)
+    yield from (Text(line, style) for line in folded(text, room, indent, f"{indent}  "))
 
 
 def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Text]:
@@ -407,8 +406,7 @@ def _folded(
     """Heads in as many lines as their widths ask for, standing on the rows."""
     for texts in heads:
         pairs = zip(texts, widths, strict=True)
-        parts = [textwrap.wrap(text, max(width, 1), break_on_hyphens=False)
-                 for text, width in pairs]  # fmt: skip
+        parts = [folded(text, max(width, 1)) for text, width in pairs]
         high = max(map(len, parts))
         for line in range(high):
             cells = ["" if (at := line - high + len(p)) < 0 else p[at] for p in parts]
@@ -430,6 +428,9 @@ def _stacked(made: Grid, width: int) -> Iterator[Text]:
 
 
 # ---- Markdown -----------------------------------------------------------------------------------
+
+
+_safe = escaping("_")
 
 
 def markdown(reproduction: Reproduction) -> str:
@@ -454,7 +455,7 @@ def _markdown(reproduction: Reproduction) -> Iterator[str]:
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:
-    found = [f"- {_safe(text)}" for text in texts]
+    found = items(map(_safe, texts), "-")
     yield from (["", *found] if found else [])
 
 
@@ -466,20 +467,7 @@ def _section(reproduction: Reproduction, table: Table) -> Iterator[str]:
         yield f"> {_safe(said(reproduction, record))}\n"
     if table.items:
         made = grid(reproduction, table)
-        yield _row([made.stub, *map(str, made.heads)])
-        yield _row(["---", *("---:" for _ in made.heads)])
-        yield from (_row([str(head), *map(str, places)]) for head, places in made.rows)
+        rows = [[str(head), *map(str, places)] for head, places in made.rows]
+        yield from markdown_table([made.stub, *map(str, made.heads)], rows, _safe, numbers=True)
     yield from _bullets([*observed(reproduction, table), *table.notes])
     yield from _bullets(f"[{n}] {text}" for n, text in enumerate(table.footnotes, 1))
-
-
-def _row(cells: Sequence[str]) -> str:
-    plain = [cell if set(cell) <= set("-:") and len(cell) > 2 else _safe(cell) for cell in cells]
-    return f"| {' | '.join(plain)} |"
-
-
-def _safe(text: str) -> str:
-    """Text that Markdown takes for nothing else."""
-    for mark in "\\`*_<>|[]":
-        text = text.replace(mark, f"\\{mark}")
-    return text.replace("\n", " ")

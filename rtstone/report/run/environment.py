@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
 from rtstone.cpus import cpu_list
+from rtstone.report.parts.console import folded
 from rtstone.system.check import GROUPS, VERDICTS, Line
 from rtstone.system.tune import Told
 
@@ -52,9 +52,7 @@ def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, max(width, 40), subsequent_indent=indent, break_on_hyphens=False
-    ) or [""]
+    return folded(text, max(width, 40), rest=indent) or [""]
 
 
 # What an outcome of tuning is worth, for its sign and colour.

@@ -21,7 +21,7 @@ from rtstone.documents.imported import tool
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.printable import shown
-from rtstone.report.parts.console import figure, packed
+from rtstone.report.parts.console import figure, packed, plain_table
 from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import (
     OBSERVED,
@@ -363,7 +363,7 @@ def _periodic(lines: list[_Line]) -> bool:
 
 def _table(lines: list[_Line], gap: int) -> Table:
     periodic = _periodic(lines)
-    table = Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False)
+    table = plain_table(gap)
     table.add_column("bench", no_wrap=True)
     least = max(map(len, _label_words(lines)))
     table.add_column("parameters", overflow="fold", min_width=least)
@@ -394,7 +394,7 @@ def _cells(line: _Line) -> list[Text]:
 
 
 def _narrow_table(lines: list[_Line]) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    table = plain_table(1)
     table.add_column("bench", overflow="fold", min_width=_BENCH)
     for name in _NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
@@ -436,7 +436,7 @@ def _told(run: Run) -> Iterator[RenderableType]:
                 yield title.append(f": {count(len(told.rows))} rows, in the report and --json")
                 continue
             yield title
-            table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+            table = plain_table()
             for name in told.columns:
                 table.add_column(Text(name), overflow="fold")
             for row in told.rows:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rtstone import units
 from rtstone.documents.simulation import Breakdown, Cost, Experiment, Hartstone, Point, Simulation
+from rtstone.report.parts.console import plain_table
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
 
@@ -81,8 +82,7 @@ def percent(share: float | None) -> str:
 
 
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=None, title=title, title_justify="left", title_style="bold",
-                  header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)  # fmt: skip
+    table = plain_table(title=title, title_justify="left", title_style="bold")
     for number, name in enumerate(columns):
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     for row in rows:
