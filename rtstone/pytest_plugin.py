@@ -86,7 +86,7 @@ class Runner:
         if gate is not None and gate.exit_code:
             from rtstone.report.check import text as checked
 
-            pytest.fail("\n".join(line.plain for line in checked.lines(gate)), pytrace=False)
+            pytest.fail("\n".join(line.plain for line in checked.gate_lines(gate)), pytrace=False)
         return measured
 
 

@@ -75,7 +75,7 @@ def command(
 
         _write(as_junit(gate), junit)
     if markdown:
-        _write(checked.markdown(gate), markdown)
+        _write(checked.gate_markdown(gate), markdown)
     if json:
         from rtstone.cli.output import print_document
 
@@ -83,7 +83,7 @@ def command(
     else:
         from rtstone.report.parts.console import console
 
-        console(sys.stdout).print(*checked.lines(gate), sep="\n")
+        console(sys.stdout).print(*checked.gate_lines(gate), sep="\n")
     return gate.exit_code
 
 

@@ -118,8 +118,8 @@ def _show(comparison: Comparison, json: bool) -> None:
 
         print_document(comparison)
         return
-    from rtstone.report.comparison.text import lines
+    from rtstone.report.comparison.text import comparison_lines
     from rtstone.report.parts.console import console
 
     out = console(sys.stdout)
-    out.print(*lines(comparison, out.width), sep="\n")
+    out.print(*comparison_lines(comparison, out.width), sep="\n")

@@ -150,10 +150,10 @@ def _print(made: Reproduced, json: bool) -> None:
         print_document(made.document)
         return
     from rtstone.report.parts.console import console
-    from rtstone.report.reproduction.text import lines
+    from rtstone.report.reproduction.text import reproduction_lines
 
     out = console(sys.stdout)
-    out.print(*lines(made.document, out.width), sep="\n")
+    out.print(*reproduction_lines(made.document, out.width), sep="\n")
 
 
 def _write(made: Reproduced, path: Path, *, quiet: bool) -> None:

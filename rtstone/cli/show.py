@@ -48,6 +48,6 @@ def _worst_cases(run: Run, json: bool) -> None:
         print_document(found)
     else:
         from rtstone.report.parts.console import console
-        from rtstone.report.worstcase.text import lines
+        from rtstone.report.worstcase.text import worst_case_lines
 
-        console(sys.stdout).print(*lines(found, run), sep="\n")
+        console(sys.stdout).print(*worst_case_lines(found, run), sep="\n")

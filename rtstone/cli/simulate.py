@@ -93,9 +93,9 @@ def command(context: click.Context, /, **options: Any) -> None:
         print_document(simulation)
     else:
         from rtstone.report.parts.console import console
-        from rtstone.report.simulation.text import lines
+        from rtstone.report.simulation.text import simulation_lines
 
-        console(sys.stdout).print(*lines(simulation), sep="\n")
+        console(sys.stdout).print(*simulation_lines(simulation), sep="\n")
     if path:
         _write(simulation, path, options["json"])
 

@@ -14,7 +14,7 @@ from rtstone.statistics import DRAFTED, least_n
 from rtstone.stats.cases import Case, cases, figure
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.gate import CENSORED, Baseline, along, point
-from rtstone.stats.prediction import WIDEST, Rules, Seen
+from rtstone.stats.prediction import WIDEST, Observed, Rules
 
 _AMPLE = 5  # times the samples that a statistic needs, without which it is not limited
 _SURE = 0.999  # the level of an interval that has to be there, where stalls decide
@@ -45,7 +45,7 @@ class DraftedCase(NamedTuple):
     runs: list[Case]
     lack: str | None  # why nothing can be said of it
     predicted_for_n: int | None = None
-    unlimited: Sequence[Seen] = ()  # of what no limit would hold
+    unlimited: Sequence[Observed] = ()  # of what no limit would hold
     limits: Sequence[DraftedLimit] = ()
     missed: DraftedMisses | None = None
     largest: float | None = None  # of what a timer woke
@@ -177,7 +177,7 @@ class _Drafter:
             limits=limits,
         )
 
-    def _factor(self, seen: Seen, name: str) -> float:
+    def _factor(self, seen: Observed, name: str) -> float:
         if self._exact:
             return 1.0
         if name == "max" and not self._counted:  # the next one may be of any size
@@ -204,7 +204,7 @@ class _Drafter:
         reached = [r for case in one.runs if (r := _breakdown(case)) is not None]
         if len(reached) < self._number:
             return None
-        factor = self._factor(Seen("breakdown", [1 / r for r in reached if r > 0]), "p50")
+        factor = self._factor(Observed("breakdown", [1 / r for r in reached if r > 0]), "p50")
         lowest = _middle(reached) / factor / (1 + self._margin)
         return DraftedLimit("breakdown utilisation", reached, lowest)
 
@@ -220,20 +220,20 @@ class _Drafter:
         return DraftedSlope(slopes[0], points, None, max(0.0, top + wide * abs(top)))
 
 
-def _shown(one: DraftedCase) -> dict[str, Seen]:
+def _shown(one: DraftedCase) -> dict[str, Observed]:
     """The value in each run, by statistic, highest first; the maximum where there is no other.
 
     How values scatter from run to run holds what each of them is uncertain by.
     """
-    found: dict[str, Seen] = {}
+    found: dict[str, Observed] = {}
     for name in (*DRAFTED, "mean"):
         if all(_repeats(case, name) for case in one.runs):
             told = [point(case, name) for case in one.runs]
             known = [value for value in told if value is not None]
-            found |= {name: Seen(name, known)} if len(known) == len(told) else {}
+            found |= {name: Observed(name, known)} if len(known) == len(told) else {}
     largest = [top for case in one.runs if (top := _largest(case)) is not None]
     if not found and len(largest) == len(one.runs):
-        found["max"] = Seen("max", largest)
+        found["max"] = Observed("max", largest)
     return found
 
 

@@ -14,7 +14,7 @@ from rtstone.errors import Unfit
 from rtstone.inputs.budget import load
 from rtstone.report.run.answer import Estimated, magnitude
 from rtstone.report.run.findings import findings, subjects_of
-from rtstone.report.worstcase.text import lines
+from rtstone.report.worstcase.text import worst_case_lines
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes
@@ -118,7 +118,7 @@ def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
     assert answer(made).estimates == []
     cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
                        worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
-    (line,) = lines(worstcase.WorstCases(run_id="r", cases=cases), made)
+    (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), made)
     assert "there is no hour" in line.plain
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rtstone.documents.run import Figure, Run
 from rtstone.report.comparison.html import compared
-from rtstone.report.comparison.text import lines, number
+from rtstone.report.comparison.text import comparison_lines, number_text
 from rtstone.report.parts import frame
 from rtstone.stats.comparison.compare import compare
 from tests.report.synthetic import HOSTILE, compose
@@ -26,7 +26,7 @@ def runs() -> list[Run]:
 def shown(runs: Sequence[Run], width: int) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(*lines(compare(runs), width), sep="\n")
+        console.print(*comparison_lines(compare(runs), width), sep="\n")
     return captured.get()
 
 
@@ -45,7 +45,7 @@ def test_the_table_fits_and_no_number_is_cut(runs: list[Run], width: int) -> Non
         for cell in row.cells:
             assert cell
             values = [cell.min, cell.p50, cell.max] if cell.n else []
-            assert all(number(value, row.unit) in text for value in values)
+            assert all(number_text(value, row.unit) in text for value in values)
 
 
 def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -> None:
@@ -54,7 +54,7 @@ def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -
     _, stock, rt = next(row.cells for row in comparison.rows if row.bench == "proc.create")
     assert stock
     assert rt
-    values = [number(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
+    values = [number_text(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
     told = line(text, "proc.create variant=fork  ").split("1 200")[1]
     assert told.split() == " ".join(["unsupported [1]", *values]).split()
     assert "[1] unsupported on freertos-a64: no user processes" in text
@@ -169,7 +169,10 @@ def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
     for (_, corners), cell in zip(matrix.rows, exits.cells, strict=True):
         assert cell
         told = corners[1].max.replace("\u202f", " "), corners[1].p50.replace("\u202f", " ")
-        assert told == (number(cell.max, "instructions"), number(cell.p50, "instructions"))
+        assert told == (
+            number_text(cell.max, "instructions"),
+            number_text(cell.p50, "instructions"),
+        )
     (lacking,) = [m for m in compared(comparison).matrices if m.title.startswith("proc.create")]
     assert [corner.why for corner in lacking.rows[0][1]] == ["unsupported", "unsupported"]
 

@@ -8,7 +8,7 @@ import pytest
 from rtstone.assemble.estimates import batches
 from rtstone.documents.run import Result, Run
 from rtstone.report.parts import frame
-from rtstone.report.run.loads import Met, by_load, load_effects
+from rtstone.report.run.loads import LoadEffect, by_load, load_effects
 from rtstone.stats.evaluate import evaluate_run
 from tests.report.synthetic import compose, run, statistics
 from tests.report.test_html import Reader
@@ -31,7 +31,7 @@ def of(*results: Result) -> Run:
     return run(results=list(results), slopes=[])
 
 
-def compared(*results: Result) -> tuple[Met, Met]:
+def compared(*results: Result) -> tuple[LoadEffect, LoadEffect]:
     matrix = by_load(evaluate_run(of(*results)))
     assert matrix
     assert matrix.loads == ["none", "heavy"]

@@ -18,7 +18,7 @@ from rtstone.inputs.budget import load
 from rtstone.report.check.budget import budget_text
 from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
-from rtstone.stats.prediction import Rules, Seen
+from rtstone.stats.prediction import Observed, Rules
 from tests.report.synthetic import statistics
 from tests.stats.lab import counts, lab
 from tests.stats.lab import result as lab_result
@@ -120,7 +120,7 @@ def test_runs_that_differ_by_more_than_their_stalls_widen_the_limit() -> None:
 def test_a_quiet_number_is_not_taken_for_quieter_than_its_like() -> None:
     quiet, noisy = [100.0, 100.1, 100.0, 99.9, 100.0], [100.0, 130.0, 90.0, 110.0, 95.0]
     alone, among = (
-        Rules([Seen("p50", values) for values in numbers], 2).factor(Seen("p50", quiet))
+        Rules([Observed("p50", values) for values in numbers], 2).factor(Observed("p50", quiet))
         for numbers in ([quiet], [quiet, noisy])
     )
     assert alone < 1.01

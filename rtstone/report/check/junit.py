@@ -12,7 +12,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from rtstone.documents.check import Check, Gate, Policy, Verdict
-from rtstone.report.check.text import allowed, case, observed, reason, summary, what
+from rtstone.report.check.text import allowed, case, gate_summary, observed, reason, what
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
@@ -44,7 +44,7 @@ def junit(gate: Gate) -> str:
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
     for check, element in zip(gate.checks, elements, strict=True):
         _testcase(suite, check, element)
-    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, summary(gate)]))
+    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, gate_summary(gate)]))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -20,14 +20,14 @@ _INDEPENDENT = (
 )
 
 
-def lines(gate: Gate) -> Iterator[Text]:
+def gate_lines(gate: Gate) -> Iterator[Text]:
     """What needs attention first, the summary last."""
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
         told = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(told, "default not bold")
-    yield Text(f"{SIGNS[gate.verdict]} {summary(gate)}", STYLES[gate.verdict])
+    yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
 def case(check: Check) -> str:
@@ -78,7 +78,7 @@ def reason(check: Check) -> str:
     return text + (f"; flags {accepted}" if accepted else "")
 
 
-def summary(gate: Gate) -> str:
+def gate_summary(gate: Gate) -> str:
     """``failed: 1 of 12 checks failed, 2 inconclusive; run …, target local``."""
     told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
     against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
@@ -124,12 +124,12 @@ _escaped = escaping("_#", ENTITIES)  # details are folded up by HTML
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
-def markdown(gate: Gate) -> str:
+def gate_markdown(gate: Gate) -> str:
     """A page for the summary of a CI job: what needs attention, then all that passed, folded up."""
     open_ones = [check for check in gate.ordered if check.verdict != "passed"]
     passed = [check for check in gate.ordered if check.verdict == "passed"]
     parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]
-    parts += [f"{_escaped(summary(gate))}.", ""]
+    parts += [f"{_escaped(gate_summary(gate))}.", ""]
     parts += [f"> {_escaped(remark)}\n" for remark in _remarks(gate)]
     parts += [*_rows(open_ones), ""] if open_ones else []
     if passed:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Row
 from rtstone.report.comparison import text as plainly
-from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number, shared
+from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_text, shared
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import floor_of, short
 from rtstone.report.parts.typeset import count, seconds, typeset
@@ -29,7 +29,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """A row of the table."""
 
     key: str
@@ -74,7 +74,7 @@ class Compared:
     """What the template reads."""
 
     comparison: Comparison
-    lines: list[Line]
+    lines: list[TableRow]
     notes: list[Remark]
     plots: list[Plot] = field(default_factory=list)
     matrices: list[Matrix] = field(default_factory=list)
@@ -98,12 +98,12 @@ class Compared:
     def differences(self, grade: str) -> list[str]:
         """The differences of a grade in words."""
         found: Iterable[Difference] = self.comparison.differences
-        return [typeset(plainly.told(d)) for d in found if d.grade == grade]
+        return [typeset(plainly.difference_text(d)) for d in found if d.grade == grade]
 
 
 def compared(comparison: Comparison) -> Compared:
     """The page's part about a comparison."""
-    remarks, names = Remarks(comparison), plainly.names(comparison)
+    remarks, names = Remarks(comparison), plainly.row_names(comparison)
     lines = [
         _line(f"c-{place}", comparison, row, name, remarks)
         for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
@@ -120,10 +120,10 @@ def template_values() -> dict[str, Any]:
     return {"of_runs": plainly.of_runs, "signs": SIGNS, "versus": versus}
 
 
-def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> Line:
+def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> TableRow:
     cells = [cell for cell in row.cells if cell and cell.n]
     times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
-    return Line(
+    return TableRow(
         key=key,
         name=name,
         n=shared(count(cell.n) for cell in cells) if cells else "",
@@ -145,7 +145,7 @@ def _shown(row: Row, cell: Cell | None, system: str, remarks: Remarks) -> Shown:
         return Shown(system, [], cell.status, cell.status, note)
     values = zip(plainly.NUMBERS, (cell.min, cell.p50, cell.max), strict=True)
     numbers = [
-        (name, typeset(number(value, row.unit)), "unknown" if value is None else f"{value:g}")
+        (name, typeset(number_text(value, row.unit)), "unknown" if value is None else f"{value:g}")
         for name, value in values
     ]
     return Shown(system, numbers, "", cell.status, note)
@@ -256,5 +256,5 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
 def _corner(row: Row, cell: Cell | None) -> Corner:
     if cell is None or not cell.n:
         return Corner(why=cell.status if cell else plainly.NOT_RUN)
-    top, middle = (typeset(number(value, row.unit)) for value in (cell.max, cell.p50))
+    top, middle = (typeset(number_text(value, row.unit)) for value in (cell.max, cell.p50))
     return Corner(top, middle, count(cell.n), "" if cell.status == "ok" else cell.status)

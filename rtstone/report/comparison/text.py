@@ -34,7 +34,7 @@ class Name(NamedTuple):
     load: str
 
 
-def names(comparison: Comparison) -> list[Name]:
+def row_names(comparison: Comparison) -> list[Name]:
     """The names of the rows."""
     things = [
         Named(row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), "")
@@ -50,7 +50,7 @@ def loads(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(row.load for row in comparison.rows))
 
 
-def told(difference: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """``shift: 4 on A and B, 7 on C (null)``."""
     values = (f"{held.value} on {_and(held.columns)}" for held in difference.values)
     return f"{difference.aspect}: {', '.join(values)}{_within(difference.benches)}"
@@ -67,7 +67,7 @@ def _and(things: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
 
 
-def number(value: float | None, unit: str) -> str:
+def number_text(value: float | None, unit: str) -> str:
     """A value; instructions go without their unit, which the head of the table tells."""
     if value is None:
         return "-"
@@ -78,7 +78,7 @@ def number(value: float | None, unit: str) -> str:
 
 def figure(cell: Cell, unit: str) -> str:
     """A figure's value, or its least and largest."""
-    low, high = (number(value, unit) for value in (cell.min, cell.max))
+    low, high = (number_text(value, unit) for value in (cell.min, cell.max))
     return low if cell.min == cell.max else f"{low} to {high}"
 
 
@@ -132,17 +132,17 @@ def shared(values: Iterable[str | None]) -> str:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def lines(comparison: Comparison, width: int) -> Iterator[Text]:
+def comparison_lines(comparison: Comparison, width: int) -> Iterator[Text]:
     """The comparison on a terminal: circumstances, table, reasons."""
     rows = _labels(comparison)
     yield from _units(comparison)
-    yield from verdicts.head(comparison, rows)
+    yield from verdicts.answer_lines(comparison, rows)
     yield from _head(comparison)
     yield Text()
     remarks = Remarks(comparison)
     yield from _table(comparison, remarks, width)
     yield Text()
-    yield from verdicts.table(comparison, rows, width)
+    yield from verdicts.verdict_lines(comparison, rows, width)
     yield Text()
     yield from _foot(comparison, remarks)
 
@@ -167,10 +167,12 @@ def _head(comparison: Comparison) -> Iterator[Text]:
         yield Text(remark, style="bold red")
     for difference in comparison.differences:
         if difference.grade == "care":
-            yield Text(f"compare only with care: {told(difference)}", style="bold yellow")
+            yield Text(
+                f"compare only with care: {difference_text(difference)}", style="bold yellow"
+            )
     for difference in comparison.differences:
         if difference.grade == "note":
-            yield Text(f"also different: {told(difference)}", style="dim")
+            yield Text(f"also different: {difference_text(difference)}", style="dim")
     if comparison.equal:
         equal = ", ".join(f"{name} {value}" for name, value in comparison.equal.items())
         yield Text(f"equal: {equal}", style="dim")
@@ -202,7 +204,7 @@ def _labels(comparison: Comparison) -> list[str]:
         parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
         return " ".join(filter(None, parts))
 
-    return [label(name) for name in names(comparison)]
+    return [label(name) for name in row_names(comparison)]
 
 
 class _Line(NamedTuple):
@@ -216,7 +218,7 @@ class _Line(NamedTuple):
 
 def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Text]:
     """Systems beside each other if that fits, each in a line of its own if not."""
-    told = names(comparison)
+    told = row_names(comparison)
     rows = comparison.rows
     pairs = zip(rows, _labels(comparison), strict=True)
     whole = [_line(row, label, remarks) for row, label in pairs]
@@ -251,7 +253,7 @@ def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
         return [figure(cell, row.unit) + mark]
     if not cell.n:
         return [cell.status + mark]
-    low, middle, top = (number(value, row.unit) for value in (cell.min, cell.p50, cell.max))
+    low, middle, top = (number_text(value, row.unit) for value in (cell.min, cell.p50, cell.max))
     return [low, middle, top + mark]
 
 

@@ -24,7 +24,7 @@ _TWICE = 2.0  # ratios from here, or below the half, are told as such
 # ---- words --------------------------------------------------------------------------------------
 
 
-def word(effect: Effect) -> str:
+def verdict_text(effect: Effect) -> str:
     """``+ better``: the verdict with its sign."""
     return f"{SIGNS[effect.verdict]} {effect.verdict}"
 
@@ -159,14 +159,14 @@ def rules(comparison: Comparison) -> str | None:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def head(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
+def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
     """The answer, before everything else."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
         yield Text(answer.sentence, style="bold")
         for name, effect, unit in answer.largest:
-            pieces = (word(effect), name, statistic(effect), change(effect, unit),
+            pieces = (verdict_text(effect), name, statistic(effect), change(effect, unit),
                       interval(effect, unit))  # fmt: skip
             yield Text("  " + " ".join(filter(None, pieces)), style=STYLES[effect.verdict])
     if told := advice(comparison):
@@ -183,7 +183,7 @@ class _Line(NamedTuple):
     style: str
 
 
-def table(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
+def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
     """A line for each effect: beside the name of its row if that fits, beneath it if not."""
     lines = list(_lines(comparison, names))
     if not lines:
@@ -224,6 +224,6 @@ def _lines(comparison: Comparison, names: Sequence[str]) -> Iterator[_Line]:
 
 def _cells(row: Row, effect: Effect, several: bool) -> tuple[str, ...]:
     return (
-        column(effect) if several else "", statistic(effect), word(effect),
+        column(effect) if several else "", statistic(effect), verdict_text(effect),
         change(effect, row.unit), interval(effect, row.unit), reason(effect),
     )  # fmt: skip

@@ -284,7 +284,7 @@ def origin(reproduction: Reproduction) -> str:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
+def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
     """The reproduction on a terminal."""
     yield from _wrapped(origin(reproduction), width, "bold")
     for column in reproduction.columns:

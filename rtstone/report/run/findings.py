@@ -62,7 +62,7 @@ def subjects_of(run: Run) -> list[Subject]:
     return [Subject(place, *pair) for place, pair in enumerate(pairs)]
 
 
-class Seen(NamedTuple):
+class Evidence(NamedTuple):
     """What findings are worded from."""
 
     run: Run
@@ -70,7 +70,7 @@ class Seen(NamedTuple):
     found: Standouts
 
 
-def worst_wakeup(seen: Seen) -> Iterable[Finding]:
+def worst_wakeup(seen: Evidence) -> Iterable[Finding]:
     """The largest maximum among the tasks that a timer wakes, if no other finding tells it."""
     if seen.found.worst_wakeup is not None:
         found = seen.subjects[seen.found.worst_wakeup]
@@ -78,7 +78,7 @@ def worst_wakeup(seen: Seen) -> Iterable[Finding]:
         yield Finding("note", f"Worst wake-up {worst}", found.circumstances, found.place)
 
 
-def longest_delay(seen: Seen) -> Iterable[Finding]:
+def longest_delay(seen: Evidence) -> Iterable[Finding]:
     """Among the rest, the sample that lies furthest above the median of its kind."""
     for place, excess in seen.found.delays:
         found = seen.subjects[place]
@@ -88,7 +88,7 @@ def longest_delay(seen: Seen) -> Iterable[Finding]:
         yield Finding("note", head, text + found.circumstances, place)
 
 
-def least_predictable(seen: Seen) -> Iterable[Finding]:
+def least_predictable(seen: Evidence) -> Iterable[Finding]:
     """Where p99.9 stands furthest above the median, of those medians that the clock resolves."""
     if seen.found.spread:
         place, ratio = seen.found.spread
@@ -102,7 +102,7 @@ def least_predictable(seen: Seen) -> Iterable[Finding]:
         )
 
 
-def missed_activations(seen: Seen) -> Iterable[Finding]:
+def missed_activations(seen: Evidence) -> Iterable[Finding]:
     """Activations that never happened."""
     periodic = [seen.subjects[place] for place in seen.found.periodic]
     total = sum(s.result.missed or 0 for s in periodic)
@@ -119,7 +119,7 @@ def missed_activations(seen: Seen) -> Iterable[Finding]:
         yield Finding("good", "No activation missed", text, periodic[0].place)
 
 
-def growth_with_tasks(seen: Seen) -> Iterable[Finding]:
+def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
     """Times that grow with a number of tasks, not with work: of those, the steepest."""
     slopes, found = seen.run.slopes, seen.found
     if found.growing:
@@ -136,7 +136,7 @@ def growth_with_tasks(seen: Seen) -> Iterable[Finding]:
         yield Finding("good", "No growth found", text, GROWTH)
 
 
-def not_ok(seen: Seen) -> Iterable[Finding]:
+def not_ok(seen: Evidence) -> Iterable[Finding]:
     """Results that are missing, by status."""
     for status, places in seen.found.missing.items():
         names = list(dict.fromkeys(seen.run.results[place].bench for place in places))
@@ -145,7 +145,7 @@ def not_ok(seen: Seen) -> Iterable[Finding]:
         yield Finding(_MISSING[status], head, ", ".join(names[:4]) + more, places[0])
 
 
-RULES: list[Callable[[Seen], Iterable[Finding]]] = [
+RULES: list[Callable[[Evidence], Iterable[Finding]]] = [
     missed_activations,
     worst_wakeup,
     longest_delay,
@@ -157,7 +157,7 @@ RULES: list[Callable[[Seen], Iterable[Finding]]] = [
 
 def findings(evaluated: RunEvaluation) -> list[Finding]:
     """Return all that stands out, the gravest first."""
-    what = Seen(evaluated.run, subjects_of(evaluated.run), evaluated.standouts)
+    what = Evidence(evaluated.run, subjects_of(evaluated.run), evaluated.standouts)
     found = [finding for rule in RULES for finding in rule(what)]
     return sorted(found, key=lambda finding: GRADES.index(finding.grade))
 

@@ -28,7 +28,7 @@ RULE = (
 )
 
 
-class Met(NamedTuple):
+class LoadEffect(NamedTuple):
     """A case under a load: its samples, and how they compare with those under the first load."""
 
     load: str
@@ -77,19 +77,19 @@ class Met(NamedTuple):
         return min(abs(log(ratio)) / log(STRONG), 1.0)
 
 
-class Case(NamedTuple):
+class CaseByLoad(NamedTuple):
     """A case with what it did under each load, in their order; None: not measured under it."""
 
     title: str
     statistic: str  # the member that is compared
-    cells: list[Met | None]
+    cells: list[LoadEffect | None]
 
 
 class ByLoad(NamedTuple):
     """The cases that were measured under several loads."""
 
     loads: list[str]  # the first is what the others are compared with
-    cases: list[Case]
+    cases: list[CaseByLoad]
 
 
 def by_load(evaluated: RunEvaluation) -> ByLoad | None:
@@ -99,15 +99,15 @@ def by_load(evaluated: RunEvaluation) -> ByLoad | None:
         return None
     subjects = subjects_of(evaluated.run)
 
-    def met(cell: LoadCell) -> Met:
-        return Met(cell.load, [subjects[p] for p in cell.places], cell.whole, cell.effect)
+    def worded(cell: LoadCell) -> LoadEffect:
+        return LoadEffect(cell.load, [subjects[p] for p in cell.places], cell.whole, cell.effect)
 
     cases = []
     for case in matrix.cases:
-        cells = [cell and met(cell) for cell in case.cells]
+        cells = [cell and worded(cell) for cell in case.cells]
         # The title of the result that came first, whatever its load.
         first = min((cell for cell in cells if cell), key=lambda cell: cell.place)
-        cases.append(Case(first.subjects[0].title, case.statistic, cells))
+        cases.append(CaseByLoad(first.subjects[0].title, case.statistic, cells))
     return ByLoad(matrix.loads, cases)
 
 
@@ -121,7 +121,7 @@ def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
         yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
 
 
-def _cell(cell: Met, case: Case) -> str:
+def _cell(cell: LoadEffect, case: CaseByLoad) -> str:
     value = quantity(getattr(cell.whole, case.statistic), cell.unit)
     verdict = f" ({cell.verdict})" if cell.verdict else ""
     told = f"{cell.load} {case.statistic} {value}{verdict}"

@@ -27,7 +27,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class MeritRow:
     """An experiment, or a form of the components."""
 
     name: str
@@ -42,7 +42,7 @@ class Merit:
     title: str
     head: str
     columns: list[str]
-    rows: list[Line]
+    rows: list[MeritRow]
 
 
 def merits(run: Run) -> list[Merit]:
@@ -61,7 +61,7 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
         same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
         names = [s.result.bench if same else _name(s, run) for s in told]
         rows = [
-            Line(name, s.place, [_cell(s, column) for column in HARTSTONE])
+            MeritRow(name, s.place, [_cell(s, column) for column in HARTSTONE])
             for name, s in zip(names, told, strict=True)
         ]
         title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
@@ -97,7 +97,7 @@ def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
         name = " ".join(part for part, tells in zip(form, telling, strict=True) if tells and part)
         first = next(iter(told.values()))
         cells = [_number(told.get(kind)) for kind in RHEALSTONE]
-        rows.append(Line(name or "all", first.place, cells))
+        rows.append(MeritRow(name or "all", first.place, cells))
     columns = [kind.replace("_", " ") for kind in RHEALSTONE]
     yield Merit("Rhealstone: numbers over its components", "form", columns, rows)
 

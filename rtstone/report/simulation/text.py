@@ -90,7 +90,7 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     return table
 
 
-def lines(simulation: Simulation) -> Iterator[Table | Text]:
+def simulation_lines(simulation: Simulation) -> Iterator[Table | Text]:
     """The simulation on a terminal."""
     for name, value in facts(simulation):
         yield Text(f"{name}: {value}", style="dim")

@@ -9,7 +9,7 @@ from rtstone.documents.worstcase import Guarantee, Tested
 from rtstone.report.parts.bound import METHODS, observed, seldom
 from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.words import words
-from rtstone.report.worstcase.text import names
+from rtstone.report.worstcase.text import case_names
 from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
@@ -23,7 +23,7 @@ _NATURES = {
 }
 
 
-def markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
+def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
     """The whole text."""
     return "\n".join([*_head(statement), "", *_body(statement, benches)]) + "\n"
 
@@ -117,14 +117,14 @@ def _samples(statement: Guarantee) -> int:
 
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
     rows = []
-    for case, name in zip(statement.cases, names(statement.cases, benches), strict=True):
+    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
         found = case.worst_case
         bound = "inconclusive" if found.bound is None else quantity(found.bound, found.unit)
         method = METHODS[found.method] if found.method else "-"
         missed = "-" if case.missed is None else count(case.missed)
         rows.append([name, bound, method, observed(found), missed])
     yield from table(["case", "bound", "method", "observed", "missed"], rows, _escaped)
-    for case, name in zip(statement.cases, names(statement.cases, benches), strict=True):
+    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
         checks = [f"{check.name}: {check.detail}" for check in case.worst_case.checks]
         if case.worst_case.bound is not None:
             yield ""

@@ -14,7 +14,7 @@ from rtstone.units import counted
 from rtstone.wire.records import Bench
 
 
-def names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
+def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
     """What each case is called: its bench and what tells it from others, its load always."""
     things = [Named(case.bench, case.params, case.series, case.load) for case in cases]
     tails = telling(benches, things, usual(case.load for case in cases))
@@ -24,9 +24,9 @@ def names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
     ]
 
 
-def lines(found: WorstCases, run: Run) -> Iterator[Text]:
+def worst_case_lines(found: WorstCases, run: Run) -> Iterator[Text]:
     """The estimates of a run for the terminal, those with a bound first; of what system, before."""
-    named = list(zip(found.cases, names(found.cases, run.benches), strict=True))
+    named = list(zip(found.cases, case_names(found.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
     others = [pair for pair in named if pair[0].worst_case.bound is None]
     if counted_units(run):

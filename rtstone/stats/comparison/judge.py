@@ -15,7 +15,7 @@ from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.direction import direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
-from rtstone.stats.comparison.verdicts import Case, Runs, Side, judged
+from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged
 
 _FEWEST = 2  # runs that scatter
 
@@ -53,7 +53,7 @@ class Judge:
 
     # ---- cases ----------------------------------------------------------------------------------
 
-    def _cases(self, number: int, content: Content) -> Iterator[Case]:
+    def _cases(self, number: int, content: Content) -> Iterator[JudgedCase]:
         row = content.row
         better = direction(row.figure, row.unit)
         there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
@@ -61,7 +61,7 @@ class Judge:
             return
         (base, first), *others = there  # where the first has none the next stands for it
         for column, cell in others:
-            yield Case(
+            yield JudgedCase(
                 number, self._systems[column].label, row.figure, better,
                 self._side(content, base, first), self._side(content, column, cell),
                 bool(self._session), _usable(content.floor),

@@ -89,7 +89,9 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
             for cell in (first, *others)
         }
         asked += [
-            verdicts.Case(row, o.load, None, better, sides[first.load], sides[o.load], False, [])
+            verdicts.JudgedCase(
+                row, o.load, None, better, sides[first.load], sides[o.load], False, []
+            )
             for o in others
         ]
     effects, _ = verdicts.judged(asked)

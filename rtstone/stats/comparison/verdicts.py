@@ -59,7 +59,7 @@ class Side(NamedTuple):
     why: str | None = None  # there is nothing usable, though something was measured
 
 
-class Case(NamedTuple):
+class JudgedCase(NamedTuple):
     """One row, one column against the first."""
 
     row: int
@@ -76,7 +76,7 @@ class Case(NamedTuple):
 class _Effect(NamedTuple):
     """An effect before its verdict; ``sides`` is None if there is nothing to judge."""
 
-    case: Case
+    case: JudgedCase
     part: Part
     statistic: str
     sides: Sides | None
@@ -86,7 +86,7 @@ class _Effect(NamedTuple):
 
 
 def judged(
-    cases: Sequence[Case], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
+    cases: Sequence[JudgedCase], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
 ) -> tuple[dict[int, list[Effect]], Rules]:
     """The effects by row, and what they rest on.  ``pairs``: number, place among the
     runs of a side, and run ids of each.
@@ -163,7 +163,7 @@ def _one(effect: _Effect, here: int) -> _Effect | None:
 # ---- what there is to judge ---------------------------------------------------------------------
 
 
-def _effects(case: Case) -> list[_Effect]:
+def _effects(case: JudgedCase) -> list[_Effect]:
     """Median and tail, or the value of a figure."""
     if why := case.first.why or case.other.why:
         return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
@@ -175,7 +175,7 @@ def _effects(case: Case) -> list[_Effect]:
     return found
 
 
-def _maximum(case: Case) -> list[_Effect]:
+def _maximum(case: JudgedCase) -> list[_Effect]:
     """Nothing where several operations make a sample.  Only what repeats has a largest sample that
     is more than chance.
     """
@@ -186,7 +186,7 @@ def _maximum(case: Case) -> list[_Effect]:
     return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
 
 
-def _figure(case: Case, name: str) -> list[_Effect]:
+def _figure(case: JudgedCase, name: str) -> list[_Effect]:
     """Single numbers without samples: only over several runs, or where they repeat."""
 
     def value(results: Sequence[Result]) -> float | None:
@@ -197,7 +197,7 @@ def _figure(case: Case, name: str) -> list[_Effect]:
     return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
 
 
-def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
+def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     """The first statistic that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     samples = min(sum(r.n for results in side.runs for r in results)
@@ -223,7 +223,7 @@ def _value(statistic: str, results: Sequence[Result]) -> float | None:
 
 
 def _sides(
-    case: Case,
+    case: JudgedCase,
     value: Callable[[Sequence[Result]], float | None],
     part: Part,
     statistic: str,
@@ -262,7 +262,7 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
     return Noise(total / df, df, sum(map(len, enough)), widest)
 
 
-def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
+def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
     """Which sides another run would only repeat: of one seed each, both."""
     first, other = case.first, case.other
     if not (first.counted and other.counted):
@@ -274,7 +274,7 @@ def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
     return _settled(first), _settled(other)
 
 
-def _several(case: Case) -> bool:
+def _several(case: JudgedCase) -> bool:
     """True if a side has several runs of the case."""
     return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
 
@@ -294,7 +294,7 @@ def _histogram(side: Side) -> Counter[float]:
     return counts
 
 
-def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
+def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float:
     """What two neighbouring values lie apart: a tick of the clock, or a bucket."""
     ticks = [
         side.tick / max(r.batch for r in results)
@@ -314,7 +314,9 @@ def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
 # ---- the samples of a single run ----------------------------------------------------------------
 
 
-def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interval | None] | None:
+def _within(
+    case: JudgedCase, statistic: str, ratio: bool
+) -> Callable[[float], Interval | None] | None:
     """The interval of other less first from the samples themselves, at a level.
 
     None where the scatter of runs holds it already: it is that of runs as long as these.
@@ -336,7 +338,7 @@ def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interv
     return interval
 
 
-def _shorter(sets: Sequence[Sequence[Result]], case: Case) -> bool:
+def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
     others = [sum(r.n for r in results) for results in case.noise if results]
     least = min(sum(r.n for r in results) for results in sets)
     return not others or least < _FEWER * min(others)

@@ -41,7 +41,7 @@ class Family(NamedTuple):
 
     draw: Callable[[np.random.Generator, int, float], Floats]
     fit: Callable[[Bins], Fit]
-    shares: Callable[[Bins, Fit], Floats]
+    pit: Callable[[Bins, Fit], Floats]
     table: tuple[tuple[float, float], ...]
 
 
@@ -71,7 +71,7 @@ def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ..
     for _ in range(sets):
         values = family.draw(random, VALUES, shape)
         bins = Bins(values - 1e-9, values + 1e-9, np.ones(VALUES))
-        found.append(anderson_darling(family.shares(bins, family.fit(bins.coarse(64)))))
+        found.append(anderson_darling(family.pit(bins, family.fit(bins.coarse(64)))))
     return tuple(round(float(v), 3) for v in np.quantile(found, [1 - level for level in LEVELS]))
 
 
