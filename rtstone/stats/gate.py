@@ -25,8 +25,7 @@ from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.comparison.conditions import circumstances, incompatibility
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
-from rtstone.stats.worstcase.extremes import worst_case
-from rtstone.stats.worstcase.outcome import PER_HOUR
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}

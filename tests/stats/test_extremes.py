@@ -20,8 +20,7 @@ from rtstone.assemble.histogram import bounds
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import WorstCase
 from rtstone.stats.worstcase.critical import EXTREME, PARETO, critical, simulated
-from rtstone.stats.worstcase.extremes import worst_case
-from rtstone.stats.worstcase.outcome import PER_HOUR
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from tests.stats.recorded import recorded
 
 Draw = Callable[[Generator, int], NDArray[np.float64]]

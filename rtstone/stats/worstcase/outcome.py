@@ -1,4 +1,4 @@
-"""What a worst-case estimate needs, and the document of what came of it."""
+"""The outcome of a worst-case estimate, and the limits that say whether there is a bound."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from rtstone.assemble.pool import section_s
 from rtstone.documents.run import Result
 from rtstone.documents.worstcase import Check, Method, WorstCase
 
-PER_HOUR = 1e-3  # exceedances: once in six weeks, about the longest that a system runs unattended
 CONFIDENCE = 0.95
-LEAST_S = 60  # kernels have work that comes once in tens of seconds: shorter is blind to it
 EXCESSES = (1024, 512, 256, 128)  # above the thresholds that are tried, lowest threshold first
 TAIL = 0.1  # the largest share of the samples that is taken for a tail
 LEAST_BLOCKS = 64  # below, neither order nor maxima can be judged
@@ -27,7 +25,7 @@ def document(
     method: Method | None = None,
     more_s: float | None = None,
 ) -> WorstCase:
-    """The outcome.  Checks that failed are the reason why there is no bound."""
+    """Return the outcome.  Checks that failed are the reason why there is no bound."""
     failed = [check.detail for check in checks if not check.passed]
     assert (bound is None) == (method is None) == bool(failed)
     tops = [result.max for result in results if result.max is not None]
