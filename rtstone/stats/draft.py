@@ -53,7 +53,7 @@ class DraftedCase(NamedTuple):
 
     @property
     def flags(self) -> list[str]:
-        """Of all runs, each once."""
+        """The flags of all runs, each once."""
         return list(dict.fromkeys(flag for case in self.runs for flag in case.flags))
 
     @property
@@ -72,7 +72,7 @@ class DraftedSlope(NamedTuple):
 
     @property
     def flags(self) -> list[str]:
-        """Of all points."""
+        """The flags of all points."""
         return [flag for point in self.points for flag in point.flags]
 
 
@@ -118,7 +118,7 @@ def draft(runs: Sequence[Run], margin: float) -> Draft:
 
 
 def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
-    """A case without its limits; with why nothing can be said of it."""
+    """Return a case without its limits; with why nothing can be said of it."""
     lack = next((one.status for one in runs if one.status), None)
     if lack is None and len(runs) < number:
         lack = f"in {len(runs)} of {number} runs only"
@@ -200,7 +200,7 @@ class _Drafter:
         return DraftedMisses(number, due, share)
 
     def _broken(self, one: DraftedCase) -> DraftedLimit | None:
-        """The breakdown utilisation, if every run tells it."""
+        """Return the breakdown utilisation, if every run tells it."""
         reached = [r for case in one.runs if (r := _breakdown(case)) is not None]
         if len(reached) < self._number:
             return None
@@ -238,7 +238,7 @@ def _shown(one: DraftedCase) -> dict[str, Observed]:
 
 
 def _repeats(case: Case, name: str) -> bool:
-    """Whether the next run is sure to have as much to tell a statistic by.
+    """Return whether the next run is sure to have as much to tell a statistic by.
 
     Where activations were omitted that are stalls, of which a few may be in one run by chance.
     """
@@ -249,14 +249,14 @@ def _repeats(case: Case, name: str) -> bool:
 
 
 def _middle(values: Sequence[float]) -> float:
-    """The geometric mean; of values that have none the largest."""
+    """Return the geometric mean; of values that have none the largest."""
     if min(values) <= 0:
         return max(values)
     return math.exp(fmean(map(math.log, values)))
 
 
 def _breakdown(case: Case) -> float | None:
-    """The utilisation that was reached, broken down there or not."""
+    """Return the utilisation that was reached, broken down there or not."""
     for name, upto in CENSORED.items():
         reached = figure(case, name) or figure(case, upto)
         if reached:

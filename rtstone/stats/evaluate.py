@@ -49,7 +49,7 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
 
 
 def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
-    """Of every task that a timer wakes, and of the results that stand out.
+    """Estimate the worst case of every task that a timer wakes, and of what stands out.
 
     Not of counts: there is no hour to exceed a bound in.
     """
@@ -64,7 +64,7 @@ def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
 
 
 def _side_by_side(named: Sequence[Run | Sequence[Run]]) -> tuple[Comparison | None, str]:
-    """The comparison of several runs, or why there is none; of one run neither."""
+    """Compare several runs; return the comparison, or why there is none; of one run neither."""
     if len(named) < 2:
         return None, ""
     try:

@@ -54,13 +54,13 @@ class Rules:
         return exp(half) if half < log(WIDEST) else inf
 
     def above(self, values: Sequence[float]) -> float:
-        """An upper limit of the next of values that may be below zero, each for itself."""
+        """Return an upper limit of the next of values that may be below zero, each for itself."""
         k = len(values)
         half = t_quantile(self._level, k - 1) * sqrt(variance(values) * (1 + 1 / k))
         return fmean(values) + half
 
     def rate(self, runs: Sequence[Missed]) -> float:
-        """The share of its activations that one more run omits at most.
+        """Return the share of its activations that one more run omits at most.
 
         On the scale of square roots, where counts scatter alike whatever they are; what runs differ
         by beyond their stalls counts.

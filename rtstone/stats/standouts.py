@@ -90,7 +90,7 @@ def _delays(run: Run) -> list[Excess]:
 
 
 def _spread(run: Run) -> Excess | None:
-    """Of those medians that the clock resolves."""
+    """Return the largest ratio of p99.9 to the median, of medians that the clock resolves."""
     granule = run.clock.resolution_ns if run.clock else 0.0
 
     def ratio(r: Result) -> float | None:
@@ -102,7 +102,7 @@ def _spread(run: Run) -> Excess | None:
 
 
 def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[int]]:
-    """The slopes over a number of tasks, and those of them that rise, the steepest first."""
+    """Return the slopes over a number of tasks, and those of them that rise, the steepest first."""
     fitted = [place for place, s in enumerate(slopes) if s.points and _per(s) not in WORK]
     growing = [p for p in fitted if not slopes[p].constant and slopes[p].slope > 0]
     return fitted, sorted(growing, key=lambda place: -_relative(slopes[place]))
@@ -113,7 +113,7 @@ def _per(slope: Slope) -> str:
 
 
 def _relative(slope: Slope) -> float:
-    """How much it adds over its parameter's range, against the least mean."""
+    """Return how much it adds over its parameter's range, against the least mean."""
     least = min(y for _, y in slope.points)
     reach = max(x for x, _ in slope.points) - min(x for x, _ in slope.points)
     return slope.slope * reach / max(abs(least), 1e-9)

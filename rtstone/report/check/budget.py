@@ -131,7 +131,7 @@ def _slope(draft: Draft, one: DraftedSlope, table: Bench | None, there: Sequence
 
 
 def _without(case: Case, name: str) -> Case:
-    """The case as if it had no such parameter and no series."""
+    """Return the case as if it had no such parameter and no series."""
     rest = {param: value for param, value in case.params.items() if param != name}
     return case._replace(params=rest, series="")
 
@@ -140,7 +140,7 @@ def _without(case: Case, name: str) -> Case:
 
 
 def _names(case: Case, table: Bench | None, others: Sequence[Case]) -> Iterator[str]:
-    """The keys that name a case: parameters that are no default, or in which cases differ."""
+    """Yield the keys that name a case: parameters that are no default, or in which cases differ."""
     yield "[[case]]"
     yield f"bench = {_text(case.bench)}"
     rest = [other for other in others if other.bench == case.bench and other.status is None]
@@ -182,7 +182,7 @@ def _accepts(flags: Sequence[str]) -> Iterator[str]:
 
 
 def _above(value: float, unit: str, margin: float, least: float) -> str:
-    """A limit above a value: by the margin, at least by a step of the clock."""
+    """Return a limit above a value: by the margin, at least by a step of the clock."""
     return _rounded(value + max(margin * abs(value), least), unit)
 
 
@@ -202,7 +202,7 @@ def _comment(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A TOML string: one of JSON, but for a character that TOML wants escaped."""
+    """Return a TOML string: one of JSON, but for a character that TOML wants escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def junit(gate: Gate) -> str:
-    """The XML document."""
+    """Return the XML document."""
     elements = [_ELEMENTS[gate.policy].get(check.verdict) for check in gate.checks]
     counts = {
         "tests": str(len(elements)),

@@ -21,7 +21,7 @@ _INDEPENDENT = (
 
 
 def gate_lines(gate: Gate) -> Iterator[Text]:
-    """What needs attention first, the summary last."""
+    """Yield what needs attention first, the summary last."""
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
@@ -31,12 +31,12 @@ def gate_lines(gate: Gate) -> Iterator[Text]:
 
 
 def case(check: Check) -> str:
-    """What was limited, under which load."""
+    """Return what was limited, under which load."""
     return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
 
 
 def what(check: Check) -> str:
-    """The name of the number that is limited."""
+    """Return the name of the number that is limited."""
     corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
     return LABELS.get(check.what, check.what) + corrected
 
@@ -69,7 +69,7 @@ def allowed(check: Check) -> str:
 
 
 def reason(check: Check) -> str:
-    """Why it is so, and what would settle it; begins with a semicolon, or is empty."""
+    """Return why it is so, and what would settle it; begins with a semicolon, or is empty."""
     text = f"; {check.reason}" if check.reason else ""
     more = [f"{count(check.missing)} samples"] if check.missing is not None else []
     more += [seconds(check.missing_s)] if check.missing_s else []

@@ -96,13 +96,13 @@ class Compared:
         return any(line.time for line in self.lines)
 
     def differences(self, grade: str) -> list[str]:
-        """The differences of a grade in words."""
+        """Return the differences of a grade in words."""
         found: Iterable[Difference] = self.comparison.differences
         return [typeset(plainly.difference_text(d)) for d in found if d.grade == grade]
 
 
 def compared(comparison: Comparison) -> Compared:
-    """The page's part about a comparison."""
+    """Return the page's part about a comparison."""
     remarks, names = Remarks(comparison), plainly.row_names(comparison)
     lines = [
         _line(f"c-{place}", comparison, row, name, remarks)
@@ -198,7 +198,7 @@ def _entries(
 
 
 def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:
-    """The column whose maximum lies far beyond those of two others or more."""
+    """Return the column whose maximum lies far beyond those of two others or more."""
     tops: dict[int, float] = {}
     for column, entry in entries:
         top = entry["at"][-1]
@@ -231,7 +231,7 @@ def _chart(
 
 
 def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]:
-    """Each case that was run under several loads."""
+    """Yield each case that was run under several loads."""
     cases: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row, name in zip(comparison.rows, names, strict=True):
         if row.figure is None:

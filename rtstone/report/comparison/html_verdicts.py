@@ -29,7 +29,7 @@ class Axis:
     end: float
 
     def x(self, ratio: float) -> float:
-        """Where a ratio stands; beyond the ends at the edge."""
+        """Return where a ratio stands; beyond the ends at the edge."""
         share = log(max(ratio, 1e-12)) / log(self.end)
         return round(WIDTH / 2 + max(-1.0, min(share, 1.0)) * (WIDTH / 2 - _EDGE), 1)
 
@@ -61,7 +61,7 @@ class VerdictRow:
 
     @property
     def verdict(self) -> str:
-        """With its sign."""
+        """The verdict with its sign."""
         return plainly.verdict_text(self.effect)
 
     @property
@@ -71,7 +71,7 @@ class VerdictRow:
 
     @property
     def interval(self) -> str:
-        """Of the change; numbers that repeat have none."""
+        """The interval of the change; numbers that repeat have none."""
         exact = self.effect.basis == "exact"
         return "exact" if exact else plainly.interval(self.effect, self.unit)
 
@@ -136,7 +136,7 @@ class Verdicts:
 
 
 def verdicts(comparison: Comparison) -> Verdicts | None:
-    """The part of the page about verdicts, None if there are none."""
+    """Return the part of the page about verdicts, None if there are none."""
     named = row_names(comparison)
     told = [
         VerdictRow(f"#c-{place}", name, effect, row.unit)

@@ -35,7 +35,7 @@ class Name(NamedTuple):
 
 
 def row_names(comparison: Comparison) -> list[Name]:
-    """The names of the rows."""
+    """Return the names of the rows."""
     things = [
         Named(row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), "")
         for row in comparison.rows
@@ -46,7 +46,7 @@ def row_names(comparison: Comparison) -> list[Name]:
 
 
 def loads(comparison: Comparison) -> list[str]:
-    """The loads that occur, in order."""
+    """Return the loads that occur, in order."""
     return list(dict.fromkeys(row.load for row in comparison.rows))
 
 
@@ -68,7 +68,7 @@ def _and(things: Sequence[str]) -> str:
 
 
 def number_text(value: float | None, unit: str) -> str:
-    """A value; instructions go without their unit, which the head of the table tells."""
+    """Return a value; instructions go without their unit, which the head of the table tells."""
     if value is None:
         return "-"
     if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
@@ -77,7 +77,7 @@ def number_text(value: float | None, unit: str) -> str:
 
 
 def figure(cell: Cell, unit: str) -> str:
-    """A figure's value, or its least and largest."""
+    """Return a figure's value, or its least and largest."""
     low, high = (number_text(value, unit) for value in (cell.min, cell.max))
     return low if cell.min == cell.max else f"{low} to {high}"
 
@@ -112,7 +112,7 @@ class Remarks:
             remark.columns.append(label)
 
     def of(self, cell: Cell) -> int | None:
-        """The number of a cell's reason, None if it is ok and needs none."""
+        """Return the number of a cell's reason, None if it is ok and needs none."""
         return None if cell.status == "ok" else self._found[_key(cell)].number
 
     def __iter__(self) -> Iterator[Remark]:
@@ -124,7 +124,7 @@ def _key(cell: Cell) -> tuple[str, str]:
 
 
 def shared(values: Iterable[str | None]) -> str:
-    """What is the same for all systems, or what each has in the order of the columns."""
+    """Return what is the same for all systems, or what each has in the order of the columns."""
     each = ["-" if value is None else value for value in values]
     return each[0] if len(set(each)) == 1 else "/".join(each)
 
@@ -133,7 +133,7 @@ def shared(values: Iterable[str | None]) -> str:
 
 
 def comparison_lines(comparison: Comparison, width: int) -> Iterator[Text]:
-    """The comparison on a terminal: circumstances, table, reasons."""
+    """Yield the comparison on a terminal: circumstances, table, reasons."""
     rows = _labels(comparison)
     yield from _units(comparison)
     yield from verdicts.answer_lines(comparison, rows)
@@ -153,7 +153,7 @@ def _units(comparison: Comparison) -> Iterator[Text]:
 
 
 def of_runs(column: Column) -> str:
-    """Of how many runs a column is, and which."""
+    """Return of how many runs a column is, and which."""
     several = len(column.runs) > _NAMED
     ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
     seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
@@ -197,7 +197,7 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
 
 
 def _labels(comparison: Comparison) -> list[str]:
-    """What each row is about, in one line."""
+    """Return what each row is about, in one line."""
     always = usual(row.load for row in comparison.rows)
 
     def label(name: Name) -> str:
@@ -244,7 +244,7 @@ def _line(row: Row, head: str, remarks: Remarks) -> _Line:
 
 
 def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
-    """Three numbers, or one text."""
+    """Return three numbers, or one text."""
     if cell is None:
         return [NOT_RUN]
     reason = remarks.of(cell)
@@ -282,12 +282,12 @@ class _Grid:
 
     @property
     def width(self) -> int:
-        """Of a whole line."""
+        """The width of a whole line."""
         others = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
         return sum(others) + len(self.GAP) * (len(others) - 1) + len(self._blocks)
 
     def heads(self) -> Iterator[Text]:
-        """The names of systems and of numbers."""
+        """Yield the names of systems and of numbers."""
         before = self._joined("", "n", "time")
         blank = self._joined("", "", "")
         labels = (f" {label:>{w}}" for label, w in zip(self._labels, self._blocks, strict=True))
@@ -296,7 +296,7 @@ class _Grid:
         yield Text(self.GAP.join([before, *cells]), style="dim")
 
     def row(self, line: _Line) -> Text:
-        """A row of numbers."""
+        """Return a row of numbers."""
         cells = [self._block(cell, place) for place, cell in enumerate(line.cells)]
         return Text(self.GAP.join([self._joined(line.head, line.n, line.time), *cells]))
 
@@ -321,7 +321,7 @@ def _alone(lines: Sequence[_Line], place: int) -> list[str]:
 
 
 def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterator[Text]:
-    """The rows; with a line for each case above its loads if ``headed``."""
+    """Yield the rows; with a line for each case above its loads if ``headed``."""
     last: tuple[str, str] | None = None
     for place, line in enumerate(lines):
         if headed:
@@ -333,7 +333,7 @@ def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterat
 
 
 def _stacked(comparison: Comparison, lines: Sequence[_Line], width: int) -> Iterator[Text]:
-    """Each case with a line for each system."""
+    """Yield each case with a line for each system."""
     for line, row in zip(lines, comparison.rows, strict=True):
         yield Text(line.head, style="bold cyan")
         for column, cell, words in zip(comparison.columns, row.cells, line.cells, strict=True):

@@ -30,7 +30,7 @@ def verdict_text(effect: Effect) -> str:
 
 
 def column(effect: Effect) -> str:
-    """Its column, and the one it is compared with where that is not the first."""
+    """Return its column, and the one it is compared with where that is not the first."""
     return effect.column + (f" against {effect.against}" if effect.against else "")
 
 
@@ -58,7 +58,7 @@ def interval(effect: Effect, unit: str) -> str:
 
 
 def reason(effect: Effect) -> str:
-    """Why there is no verdict, and about how many samples are missing."""
+    """Return why there is no verdict, and about how many samples are missing."""
     missing = f"{_about(effect.missing)} more samples" if effect.missing else ""
     return ": ".join(filter(None, (effect.reason, missing)))
 
@@ -127,7 +127,7 @@ def _size(effect: Effect) -> float:
 
 
 def advice(comparison: Comparison) -> str | None:
-    """What to do where nothing tells how far runs scatter; None if something does."""
+    """Return what to do where nothing tells how far runs scatter; None if something does."""
     effects = [effect for row in comparison.rows for effect in row.effects]
     seeded = "instructions" in comparison.units and any(c.seeds for c in comparison.columns)
     if seeded and any(e.verdict == "inconclusive" and e.basis for e in effects):
@@ -145,7 +145,7 @@ def advice(comparison: Comparison) -> str | None:
 
 
 def rules(comparison: Comparison) -> str | None:
-    """What the verdicts rest on; None if there are none."""
+    """Return what the verdicts rest on; None if there are none."""
     told = comparison.rules
     if told is None or not told.floor:  # nothing could be judged
         return None
@@ -160,7 +160,7 @@ def rules(comparison: Comparison) -> str | None:
 
 
 def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
-    """The answer, before everything else."""
+    """Yield the answer, before everything else."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
@@ -184,7 +184,7 @@ class _Line(NamedTuple):
 
 
 def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
-    """A line for each effect: beside the name of its row if that fits, beneath it if not."""
+    """Yield a line for each effect: beside the name of its row if that fits, beneath it if not."""
     lines = list(_lines(comparison, names))
     if not lines:
         return

@@ -9,7 +9,7 @@ METHODS = {"pot": "peaks over threshold", "block maxima": "block maxima"}
 
 
 def seldom(per_hour: float) -> str:
-    """A rate as a person says it."""
+    """Return a rate as a person says it."""
     if per_hour >= 1:
         return f"{plain(per_hour)} times in an hour"
     return f"once in {rounded(1 / per_hour)} h"

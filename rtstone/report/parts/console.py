@@ -36,7 +36,7 @@ class _Console(Console):
 
 
 def console(file: TextIO) -> Console:
-    """A console on a stream: plain and without bounds where that is no terminal."""
+    """Return a console on a stream: plain and without bounds where that is no terminal."""
     if file.isatty():
         return _Console(file=file, highlight=False)
     trimmed = cast(TextIO, _Trimmed(file))
@@ -44,7 +44,7 @@ def console(file: TextIO) -> Console:
 
 
 def figure(value: float | None, unit: str = "ns") -> str:
-    """A value in a table or a list, where what is unknown is a dash."""
+    """Return a value in a table or a list, where what is unknown is a dash."""
     if value is None:
         return "-"
     return quantity(value, unit) if unit else plain(value)

@@ -37,7 +37,7 @@ class MissingBundleError(UsageError):
 
 
 def bundle() -> str:
-    """The page's script.  Raises MissingBundleError."""
+    """Return the page's script.  Raises MissingBundleError."""
     try:
         return BUNDLE.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def tight(text: str) -> str:
 
 
 def environment() -> jinja2.Environment:
-    """The templates with the filters they use."""
+    """Return the templates with the filters they use."""
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,

@@ -82,12 +82,12 @@ def render(made: Reproduced, path: Path) -> int:
 
 
 def markdown(made: Reproduced) -> str:
-    """The tables as Markdown."""
+    """Return the tables as Markdown."""
     return plainly.markdown(made.document)
 
 
 def compose(made: Reproduced) -> str:
-    """The page as text.  Raises MissingBundleError."""
+    """Return the page as text.  Raises MissingBundleError."""
     document = made.document
     data: dict[str, Any] = {}
     sections = [_section(made, number, table, data) for number, table in enumerate(document.tables)]
@@ -256,7 +256,7 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
 
 
 def _number(cell: Cell, item: Item, place: int) -> float | None:
-    """The number of a cell that can be drawn: one in the unit of its item."""
+    """Return the number of a cell that can be drawn: one in the unit of its item."""
     if cell.here is not None:
         shown = cell.here.values[place] if place < len(cell.here.values) else None
         same = shown is not None and shown.unit == item.unit

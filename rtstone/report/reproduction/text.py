@@ -79,7 +79,7 @@ class Grid(NamedTuple):
 
 
 def grid(reproduction: Reproduction, table: Table) -> Grid:
-    """The table with its systems as columns or rows, as the publication has it."""
+    """Return the table with its systems as columns or rows, as the publication has it."""
     systems = [_head(reproduction, system) for system in table.systems]
     items = [Head("", f"{item.label} {_marks(item.notes)}".rstrip()) for item in table.items]
     places = [[_place(item, cell) for cell in item.cells] for item in table.items]
@@ -106,7 +106,7 @@ def heading(table: Table) -> str:
 
 
 def measure(table: Table) -> str:
-    """What the numbers of a table are, and in which unit."""
+    """Return what the numbers of a table are, and in which unit."""
     return ", ".join(filter(None, (_SYMBOLS.get(table.unit or "", table.unit), table.form)))
 
 
@@ -122,13 +122,13 @@ def _place(item: Item, cell: Cell) -> Place:
 
 
 def printed(records: Sequence[Printed], unit: str | None) -> str:
-    """Published numbers, as they are printed: 6.0 stays 6.0."""
+    """Return published numbers, as they are printed: 6.0 stays 6.0."""
     own = [_own(record, unit) for record in records]
     return _joined([_as_printed(record) for record in records], own)
 
 
 def _as_printed(record: Printed) -> str:
-    """A published value; of one that is not there, what stands in its place, or why not."""
+    """Return a published value; of one that is not there, what stands in its place, or why not."""
     if record.value is not None:
         return str(record.value)
     for note in record.note.split("; "):
@@ -170,7 +170,7 @@ def _shown(shown: Shown) -> str:
 
 
 def digits(value: float, unit: str | None) -> str:
-    """Three significant digits; of what is measured, not counted, all three: ``4.00``."""
+    """Return three significant digits; of what is measured, not counted, all three: ``4.00``."""
     if unit not in _MEASURED or abs(value) >= 99.95 or value == 0:
         return rounded(value)
     return f"{value:#.3g}"
@@ -185,7 +185,7 @@ def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
 
 
 def said(reproduction: Reproduction, record: Printed) -> str:
-    """A statement of the publication, and what it is about."""
+    """Return a statement of the publication, and what it is about."""
     about = ", ".join((record.system, record.metric, record.condition))
     text = record.value if record.value is not None else record.quality
     note = f" ({record.note})" if record.note else ""
@@ -223,7 +223,7 @@ def _span(low: str, most: str) -> str:
 
 
 def about(column: Column) -> Iterator[str]:
-    """What a system of today is, and what must be known before its numbers."""
+    """Yield what a system of today is, and what must be known before its numbers."""
     made = ", ".join(filter(None, (column.system, column.created, " ".join(column.suites))))
     yield f"{made} ({', '.join(column.runs)})"
     if column.model:
@@ -246,7 +246,7 @@ class Gap(NamedTuple):
 
 
 def gaps(reproduction: Reproduction) -> list[Gap]:
-    """Everything that was looked for and has no number, by system and reason."""
+    """Return everything that was looked for and has no number, by system and reason."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for table in reproduction.tables:
         for item in table.items:
@@ -270,14 +270,14 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
 
 
 def flags(reproduction: Reproduction) -> list[tuple[str, str]]:
-    """The flags that occur, with their cause."""
+    """Return the flags that occur, with their cause."""
     cells = (cell for table in reproduction.tables for item in table.items for cell in item.cells)
     names = {flag for cell in cells if cell.here for flag in cell.here.flags}
     return [(flag.name, flag.cause) for flag in BY_NAME.values() if flag.name in names]
 
 
 def origin(reproduction: Reproduction) -> str:
-    """The publication, and what its numbers were measured on."""
+    """Return the publication, and what its numbers were measured on."""
     return f"{reproduction.publication}. Measured on: {reproduction.platform}."
 
 
@@ -285,7 +285,7 @@ def origin(reproduction: Reproduction) -> str:
 
 
 def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
-    """The reproduction on a terminal."""
+    """Yield the reproduction on a terminal."""
     yield from _wrapped(origin(reproduction), width, "bold")
     for column in reproduction.columns:
         yield Text(f"{column.label} ({kind_of(column)})", style="bold cyan")
@@ -331,7 +331,7 @@ def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Tex
 
 
 def _grid(made: Grid, width: int) -> Iterator[Text]:
-    """One line for a row; if that is too wide n stands beneath, and columns come in turns.
+    """Yield one line for a row; if that is too wide n stands beneath, and columns come in turns.
 
     Where a cell is nearly as wide as the terminal, each has a line of its own.
     """
@@ -356,7 +356,7 @@ def _grid(made: Grid, width: int) -> Iterator[Text]:
 
 
 def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
-    """The columns that fit beside the first ones, turn by turn; none if one does not."""
+    """Yield the columns that fit beside the first ones, turn by turn; none if one does not."""
     fixed = sum(widths[:lead]) + len(_GAP) * (lead - 1)
     if fixed + len(_GAP) + max(widths[lead:], default=0) > width:
         return
@@ -377,7 +377,7 @@ def _only(lines: Sequence[Sequence[str]], turn: Sequence[int]) -> list[list[str]
 def _rows_of(
     rows: Sequence[tuple[str, list[str]]], turn: Sequence[int]
 ) -> Iterator[tuple[str, list[str]]]:
-    """The cells of a turn; a line that is empty there is left out."""
+    """Yield the cells of a turn; a line that is empty there is left out."""
     for style, cells in rows:
         own = [cells[place] for place in turn]
         if any(own):
@@ -392,7 +392,7 @@ def _heads(made: Grid, lead: int) -> list[list[str]]:
 
 
 def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
-    """The lines below the heads: style and cells, not yet brought to one width."""
+    """Yield the lines below the heads: style and cells, not yet brought to one width."""
     for head, places in made.rows:
         before = [head.label, head.kind][:lead]
         yield "", [*before, *(place.value if split else str(place) for place in places)]
@@ -434,7 +434,7 @@ _safe = escaping("_")
 
 
 def markdown(reproduction: Reproduction) -> str:
-    """The reproduction as Markdown, with tables as GitHub and GitLab read them."""
+    """Return the reproduction as Markdown, with tables as GitHub and GitLab read them."""
     return "\n".join(_markdown(reproduction)) + "\n"
 
 

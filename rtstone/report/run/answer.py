@@ -89,7 +89,7 @@ def answer(evaluated: RunEvaluation) -> Answer:
 
 
 def magnitude(ns: float) -> str:
-    """The class of a latency: ``tens of microseconds``."""
+    """Return the class of a latency: ``tens of microseconds``."""
     return next((name for end, name in MAGNITUDES if ns < end), LONGEST)
 
 
@@ -109,13 +109,13 @@ def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
-    """Why none of these results allows a verdict; None if one does."""
+    """Return why none of these results allows a verdict; None if one does."""
     found = [flags.spoilt(result.flags) for result in results]
     return None if None in found else found[0]
 
 
 def _remedy(run: Run, flag: flags.Flag) -> str:
-    """What to do, as a command where there is one."""
+    """Return what to do, as a command where there is one."""
     if flag.name in _RIGHTS and run.target.name == LOCAL:
         from rtstone.system.rights import granting
         from rtstone.targets.local import Local
@@ -140,7 +140,7 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def _breakdown(run: Run) -> str | None:
-    """What Hartstone's experiments say of deadlines, None if none of them broke down."""
+    """Return what Hartstone's experiments say of deadlines, None if none of them broke down."""
     known = [
         (figure.value, r.bench)
         for r in run.results
@@ -168,7 +168,7 @@ def _period(subject: Subject) -> str:
 
 
 def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
-    """The observed worst case never goes without load, time and n."""
+    """Yield the observed worst case never goes without load, time and n."""
     r = found.result
     like = f", {magnitude(r.max)}" if r.unit == "ns" and r.max is not None else ""
     over = f" over {span}" if (span := words.observed(r)) else ""
@@ -195,7 +195,7 @@ def _left_out(wakeups: list[Subject]) -> Iterator[str]:
 
 
 def _disturbed(run: Run) -> Iterator[str]:
-    """What spoilt results from outside, by how many."""
+    """Yield what spoilt results from outside, by how many."""
     measured = words.measured(run)
     times = Counter(name for result in measured for name in set(result.flags))
     told = [

@@ -36,7 +36,7 @@ class Forms:
         return [self._known.setdefault(form, len(self._known)), *columns]
 
     def rows(self, caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Any]:
-        """A table given by its rows."""
+        """Return a table given by its rows."""
         columns: list[list[Cell]] = [[] for _ in head]
         for row in rows:
             for column, cell in zip(columns, row, strict=True):
@@ -44,7 +44,7 @@ class Forms:
         return self.table(caption, head, (), *columns)
 
     def facts(self, caption: str, pairs: Iterable[tuple[str, Cell]]) -> list[Any]:
-        """A table of names and values."""
+        """Return a table of names and values."""
         known = dict(pairs)
         return self.table(caption, _FACTS, known, list(known.values()))
 
@@ -57,7 +57,7 @@ class Forms:
 def detail(
     row: Row, bench: Bench | None, charts: Mapping[str, Any], forms: Forms
 ) -> dict[str, Any]:
-    """The inside of a detail: sentences, kinds of charts, tables, flags."""
+    """Return the inside of a detail: sentences, kinds of charts, tables, flags."""
     r = row.result
     return {
         "lead": " · ".join(_lead(row)),
@@ -85,7 +85,7 @@ def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
 
 
 def why_no_max(r: Result) -> str:
-    """The reason why a result has no maximum."""
+    """Return the reason why a result has no maximum."""
     return "batched: no time of a single call" if r.batch > 1 else "not recorded"
 
 
@@ -113,7 +113,7 @@ def _notes(r: Result) -> Iterable[str]:
 
 
 def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
-    """What a reader of the distribution must know."""
+    """Yield what a reader of the distribution must know."""
     at_zero = sum(c for v, c in samples(r) if v <= 0)
     if "percentiles" in charts:
         yield "The curve is dotted where fewer than ten samples lie beyond."
@@ -124,7 +124,7 @@ def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _windows(r: Result, charts: Mapping[str, Any]) -> str:
-    """What a reader of the trace must know."""
+    """Return what a reader of the trace must know."""
     if r.trace is None or "trace" not in charts:
         return ""
     rows, drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
@@ -134,7 +134,7 @@ def _windows(r: Result, charts: Mapping[str, Any]) -> str:
 
 
 def _blocks(charts: Mapping[str, Any]) -> str:
-    """What a reader of the map must know."""
+    """Return what a reader of the map must know."""
     if "heat" not in charts:
         return ""
     block, each = (count(charts["heat"][name]) for name in ("block", "each"))
@@ -154,7 +154,7 @@ def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
 
 
 def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
-    """The tables of the result itself, and what its load did."""
+    """Yield the tables of the result itself, and what its load did."""
     for told in r.tables:
         yield forms.rows(told.title, told.columns, told.rows)
     if r.load_rates:

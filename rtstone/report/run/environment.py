@@ -19,7 +19,7 @@ TITLE = 31  # columns of a title
 
 
 def checklist(lines: Sequence[Line], cpus: frozenset[int], width: int) -> Iterator[Text]:
-    """The counts and what is bad, then every line in its group."""
+    """Yield the counts and what is bad, then every line in its group."""
     count = Counter(line.verdict for line in lines)
     counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
     where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
@@ -64,7 +64,7 @@ WORTH = {
 
 
 def tuned(told: Sequence[Told], width: int) -> Iterator[Text]:
-    """One line for each change: what it was, and is."""
+    """Yield one line for each change: what it was, and is."""
     if not told:
         yield Text("nothing is tuned")
     for one in told:

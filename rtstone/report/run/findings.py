@@ -137,7 +137,7 @@ def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
 
 
 def not_ok(seen: Evidence) -> Iterable[Finding]:
-    """Results that are missing, by status."""
+    """Yield results that are missing, by status."""
     for status, places in seen.found.missing.items():
         names = list(dict.fromkeys(seen.run.results[place].bench for place in places))
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
@@ -163,6 +163,6 @@ def findings(evaluated: RunEvaluation) -> list[Finding]:
 
 
 def split(found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """The few worst, and the rest."""
+    """Return the few worst, and the rest."""
     worst = [finding for finding in found if finding.grade in ADVERSE][:MOST]
     return worst, [finding for finding in found if finding not in worst]

@@ -126,7 +126,7 @@ def growths(page: Page) -> None:
 
 
 def whole(value: float) -> float | int:
-    """A whole number as such."""
+    """Return a whole number as such."""
     return int(value) if value == int(value) else value
 
 
@@ -134,13 +134,13 @@ def whole(value: float) -> float | int:
 
 
 def condition(run: Run, name: str) -> str | None:
-    """A condition as text, None if it is unknown."""
+    """Return a condition as text, None if it is unknown."""
     value = run.conditions.get(name)
     return None if value in (None, "", []) else typeset.words(value)
 
 
 def clock_of(run: Run) -> list[tuple[str, str | None]]:
-    """The clock in a few words."""
+    """Return the clock in a few words."""
     c = run.clock
     if c is None:
         return []
@@ -152,7 +152,7 @@ def clock_of(run: Run) -> list[tuple[str, str | None]]:
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
-    """What was measured, where, when and how long; in the order of reading."""
+    """Return what was measured, where, when and how long; in the order of reading."""
     sampled = [r for r in run.results if r.n]
     loads = list(dict.fromkeys(r.load for r in sampled))
     found = [
@@ -178,7 +178,7 @@ def _parted(line: str) -> tuple[str, str, str]:
 
 
 def title(run: Run) -> str:
-    """What was measured, in a line."""
+    """Return what was measured, in a line."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
     return " on ".join(parts) or run.target.name
 
@@ -197,7 +197,7 @@ def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, 
 
 
 def alarms(run: Run) -> Iterable[tuple[str, str]]:
-    """What the reader must know before any number: head and text."""
+    """Yield what the reader must know before any number: head and text."""
     if lacking := words.lacking_rights(run):
         total = len(words.measured(run))
         parts = [
@@ -230,7 +230,7 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 def page_of(
     evaluated: RunEvaluation, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None
 ) -> Page:
-    """All that the page shows of one run."""
+    """Return all that the page shows of one run."""
     page = brief_of(evaluated, key)
     page.brief = False
     page.by_load = by_load(evaluated)
@@ -241,7 +241,7 @@ def page_of(
 
 
 def brief_of(evaluated: RunEvaluation, key: str) -> Page:
-    """A run without its results one by one: its answer and its conditions."""
+    """Return a run without its results one by one: its answer and its conditions."""
     run = evaluated.run
     return Page(
         key=key, run=run, title=title(run), facts=facts(run), answer=answer(evaluated), brief=True

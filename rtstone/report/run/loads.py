@@ -38,12 +38,12 @@ class LoadEffect(NamedTuple):
 
     @property
     def place(self) -> int:
-        """Of the first result, in the run."""
+        """The place of the first result in the run."""
         return self.subjects[0].place
 
     @property
     def unit(self) -> str:
-        """Of the values."""
+        """The unit of the values."""
         return self.subjects[0].result.unit
 
     @property

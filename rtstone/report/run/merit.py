@@ -46,7 +46,7 @@ class Merit:
 
 
 def merits(run: Run) -> list[Merit]:
-    """The tables that a run has anything for."""
+    """Return the tables that a run has anything for."""
     found = [s for s in subjects_of(run) if s.result.figures and not s.result.n]
     return [*_hartstone(run, found), *_rhealstone(found)]
 
@@ -69,7 +69,7 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
 
 
 def _name(subject: Subject, run: Run) -> str:
-    """What was done, with the load where it is not that of all."""
+    """Return what was done, with the load where it is not that of all."""
     load = subject.result.load
     return subject.title if load == usual_load(run) else f"{subject.title} load={load}"
 
@@ -83,7 +83,7 @@ def _cell(subject: Subject, name: str) -> Cell:
 
 
 def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
-    """A row for each form of the components, a column for each number made of them."""
+    """Yield a row for each form of the components, a column for each number made of them."""
     forms: dict[tuple[str, ...], dict[str, Subject]] = {}
     for subject in found:
         family, _, kind = subject.result.bench.partition(".")
@@ -103,7 +103,7 @@ def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
 
 
 def _form(subject: Subject) -> tuple[str, ...]:
-    """What tells one set of components from another."""
+    """Return what tells one set of components from another."""
     r = subject.result
     params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
     return (*params, f"load={r.load}")

@@ -74,5 +74,5 @@ class Page:
     details: dict[str, Any] = field(default_factory=dict)
 
     def link(self, evidence: int | str) -> str:
-        """Where on the page the evidence of a finding stands."""
+        """Return where on the page the evidence of a finding stands."""
         return f"#{self.key}-{evidence}"

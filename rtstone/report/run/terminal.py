@@ -82,14 +82,14 @@ def _outcome(result: Result) -> str:
 
 
 def _so_far(result: Result) -> str:
-    """Of a case that goes on."""
+    """Return what is known so far of a case that goes on."""
     told = result.until
     width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
     return f"n {count(result.n)} {width}"
 
 
 def _first_figures(result: Result) -> str:
-    """What a bench without samples tells first: what it is run for."""
+    """Return what a bench without samples tells first: what it is run for."""
     facts = list(result.figures.items())[:2]
     return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
 
@@ -198,7 +198,7 @@ class Display(Listener):
 def summary(
     evaluated: RunEvaluation, width: int, place: Path | None = None
 ) -> Iterator[RenderableType]:
-    """The parts of a run's summary, from its first line to where it is stored.
+    """Yield the parts of a run's summary, from its first line to where it is stored.
 
     In a narrow terminal everything but the figures stands in one column; where even that would
     cut a number short, each result is a block of lines.
@@ -227,7 +227,7 @@ _TOLD = {"title", "label", "model", "system"}  # of a target's detail, elsewhere
 
 
 def conditions(run: Run) -> Table:
-    """Everything that is known of the circumstances of a run."""
+    """Return everything that is known of the circumstances of a run."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -267,7 +267,7 @@ _GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bol
 
 
 def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
-    """The verdict, what it rests on, and the worst findings."""
+    """Yield the verdict, what it rests on, and the worst findings."""
     told = answer(evaluated)
     yield Text(told.verdict, style=_GRADES[told.grade])
     yield from (Text(text) for text in told.basis)
@@ -283,7 +283,7 @@ def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
 
 
 def _place(run: Run) -> list[str]:
-    """What was measured: of a model first of all that it is one."""
+    """Return what was measured: of a model first of all that it is one."""
     if model(run):
         return [str(system(run)), run.target.name]
     parts = [part for part in (run.target.name, emulated(run)) if part]
@@ -333,7 +333,7 @@ def _figures(of: Result | Distribution, unit: str) -> list[str]:
 
 
 def _needs(lines: list[_Line], others: int, gap: int) -> int:
-    """The width of a terminal in which no number of a table is cut short.
+    """Return the width of a terminal in which no number of a table is cut short.
 
     ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
     """
@@ -404,7 +404,7 @@ def _narrow_table(lines: list[_Line]) -> Table:
 
 
 def _where(line: _Line) -> Text:
-    """Everything but the figures."""
+    """Return everything but the figures."""
     where = Text.assemble((line.bench, "bold cyan"), f" {line.label}" if line.label else "")
     if line.time:
         where.append(f" {OBSERVED} {line.time}", style="dim")
@@ -428,7 +428,7 @@ def _family(bench: str) -> str:
 
 
 def _told(run: Run) -> Iterator[RenderableType]:
-    """What the results tell beside numbers."""
+    """Yield what the results tell beside numbers."""
     for result, label in zip(run.results, labels(run), strict=True):
         for told in result.tables:
             title = Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")

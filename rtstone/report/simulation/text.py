@@ -20,7 +20,7 @@ from rtstone.report.parts.output import write
 
 
 def title(simulation: Simulation) -> str:
-    """What was simulated, in a line."""
+    """Return what was simulated, in a line."""
     r = simulation.request
     policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
     sets = units.counted(r.sets, "task set")
@@ -28,7 +28,7 @@ def title(simulation: Simulation) -> str:
 
 
 def facts(simulation: Simulation) -> list[tuple[str, str]]:
-    """What was asked, in the order of reading."""
+    """Return what was asked, in the order of reading."""
     r = simulation.request
     served = r.server
     if r.server_budget_ns is not None:
@@ -49,7 +49,7 @@ def facts(simulation: Simulation) -> list[tuple[str, str]]:
 
 
 def cost_facts(cost: Cost) -> list[tuple[str, str]]:
-    """What switches and ticks cost, and who says so."""
+    """Return what switches and ticks cost, and who says so."""
     switch = units.trimmed(cost.switch_ns, "ns") if cost.switch_ns else "free"
     tick = "none"
     if cost.tick_ns:
@@ -68,7 +68,7 @@ def _span(numbers: list[float]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 as a percentage that is 0 or 100 only if it is so."""
+    """Return a share of 1 as a percentage that is 0 or 100 only if it is so."""
     if share is None:
         return "-"
     if share in (0, 1):
@@ -91,7 +91,7 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
 
 
 def simulation_lines(simulation: Simulation) -> Iterator[Table | Text]:
-    """The simulation on a terminal."""
+    """Yield the simulation on a terminal."""
     for name, value in facts(simulation):
         yield Text(f"{name}: {value}", style="dim")
     for n in simulation.request.tasks:
@@ -218,7 +218,7 @@ def _chart(metric: Metric, points: list[Point], policies: list[str]) -> dict[str
 
 
 def compose(simulation: Simulation) -> str:
-    """The page as text.  Raises MissingBundleError."""
+    """Return the page as text.  Raises MissingBundleError."""
     policies = simulation.request.policies
     charts: dict[str, Any] = {}
     groups = []

@@ -24,7 +24,7 @@ _NATURES = {
 
 
 def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
-    """The whole text."""
+    """Return the whole text."""
     return "\n".join([*_head(statement), "", *_body(statement, benches)]) + "\n"
 
 

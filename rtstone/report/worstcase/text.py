@@ -15,7 +15,7 @@ from rtstone.wire.records import Bench
 
 
 def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
-    """What each case is called: its bench and what tells it from others, its load always."""
+    """Return what each case is called: its bench and what tells it from others, its load always."""
     things = [Named(case.bench, case.params, case.series, case.load) for case in cases]
     tails = telling(benches, things, usual(case.load for case in cases))
     return [

@@ -49,7 +49,7 @@ class _Place(NamedTuple):
 
 
 def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
-    """The comparison of two systems or more, with verdicts.
+    """Return the comparison of two systems or more, with verdicts.
 
     Runs of one system may be given as a list.  ``floor``: runs of one system that tell how far
     single runs scatter.  Raises UsageError if it cannot be made.
@@ -150,7 +150,7 @@ class _Table:
         self.rows = [self._row(key) for key in self._order]
 
     def contents(self, floor: Sequence[Run]) -> list[Content]:
-        """What the rows are made from, in their order: results by column and run."""
+        """Return what the rows are made from, in their order: results by column and run."""
         beside: dict[_Key, dict[int, list[Result]]] = defaultdict(lambda: defaultdict(list))
         for number, run in enumerate(floor):
             for result in run.results:
@@ -168,7 +168,7 @@ class _Table:
         return found
 
     def _keys(self, result: Result) -> Iterator[_Key]:
-        """Its row; one row for each figure if it has no samples."""
+        """Yield the key of its row; of a result without samples one for each figure."""
         params = tuple(self._params(result).items())
         if result.n:
             yield _Key(result.bench, params, result.series, None, result.load, result.unit)
@@ -235,7 +235,7 @@ class _Table:
         )  # fmt: skip
 
     def _differences(self) -> list[Difference]:
-        """The same difference in several benches is told once."""
+        """Return the same difference in several benches is told once."""
         found: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
             for name, grade in MEASURING.items():
@@ -262,7 +262,7 @@ class _Table:
 
 
 def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
-    """The circumstances that a single run varies, by bench: there they make the case."""
+    """Return the circumstances that a single run varies, by bench: there they make the case."""
     found: dict[str, set[str]] = defaultdict(set)
     seen: dict[tuple[int, int, CaseKey], Result] = {}
     for column, run, r in places:

@@ -78,7 +78,7 @@ def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
 
 
 def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
-    """With the verdicts of a comparison in which each load is a system."""
+    """Judge the cases by a comparison in which each load is a system."""
     system = System(run.target.name, [run])
     asked = []
     for row, case in enumerate(cases):
@@ -102,7 +102,7 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
 
 
 def _told(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
-    """With the effect that is conclusive, the tail's before the median's."""
+    """Give a cell the effect that is conclusive, the tail's before the median's."""
     own = [effect for effect in effects if effect.column == cell.load]
 
     def order(effect: Effect) -> tuple[bool, bool, bool]:

@@ -88,7 +88,7 @@ class _Effect(NamedTuple):
 def judged(
     cases: Sequence[JudgedCase], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
 ) -> tuple[dict[int, list[Effect]], Rules]:
-    """The effects by row, and what they rest on.  ``pairs``: number, place among the
+    """Return the effects by row, and what they rest on.  ``pairs``: number, place among the
     runs of a side, and run ids of each.
     """
     found = [effect for case in cases for effect in _effects(case)]
@@ -111,7 +111,7 @@ def judged(
 
 
 def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
-    """With what runs of one system were seen to lie apart in any case, by part and scale."""
+    """Add what runs of one system were seen to lie apart in any case, by part and scale."""
     widest: dict[tuple[Part, bool], float] = {}
     for effect in found:
         if effect.sides:
@@ -124,7 +124,7 @@ def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
 
 
 def tally(verdicts: Iterable[Verdict]) -> Tally:
-    """How many there are of each."""
+    """Return how many there are of each."""
     number = Counter(verdicts)
     return Tally(
         better=number["better"],
@@ -135,7 +135,7 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
 
 
 def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
-    """What one pair would have told, with the noise of all the others."""
+    """Return what one pair would have told, with the noise of all the others."""
     number, here, ids = pair
     alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
     verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
@@ -143,7 +143,7 @@ def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alp
 
 
 def _one(effect: _Effect, here: int) -> _Effect | None:
-    """Of an effect over pairs the one of a single pair; None if it is not whole."""
+    """Return from an effect over pairs that of a single pair; None if it is not whole."""
     sides = effect.sides
     if sides is None or not sides.paired:
         return None
@@ -198,7 +198,7 @@ def _figure(case: JudgedCase, name: str) -> list[_Effect]:
 
 
 def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
-    """The first statistic that every run has."""
+    """Return the first statistic that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     samples = min(sum(r.n for results in side.runs for r in results)
                   for side in (case.first, case.other))  # fmt: skip
@@ -217,7 +217,7 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
 
 
 def _value(statistic: str, results: Sequence[Result]) -> float | None:
-    """Of a run, which may have had the case more than once."""
+    """Return the value of a run, which may have had the case more than once."""
     value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
     return value
 
@@ -228,7 +228,7 @@ def _sides(
     part: Part,
     statistic: str,
 ) -> Sides | None:
-    """The values of both sides, as logarithms if all have one.  None if a side has none."""
+    """Return the values of both sides, as logarithms if all have one.  None if a side has none."""
     first, other, noise = (
         [value(results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
@@ -252,7 +252,7 @@ def _sides(
 
 
 def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
-    """The variance within several sets of runs, each of one system."""
+    """Return the variance within several sets of runs, each of one system."""
     enough = [values for values in sets if len(values) > 1]
     df = sum(len(values) - 1 for values in enough)
     if not df:
@@ -263,7 +263,7 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
 
 
 def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
-    """Which sides another run would only repeat: of one seed each, both."""
+    """Return which sides another run would only repeat: of one seed each, both."""
     first, other = case.first, case.other
     if not (first.counted and other.counted):
         return False, False
@@ -275,7 +275,7 @@ def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
 
 
 def _several(case: JudgedCase) -> bool:
-    """True if a side has several runs of the case."""
+    """Return True if a side has several runs of the case."""
     return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
 
 
@@ -295,7 +295,7 @@ def _histogram(side: Side) -> Counter[float]:
 
 
 def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float:
-    """What two neighbouring values lie apart: a tick of the clock, or a bucket."""
+    """Return what two neighbouring values lie apart: a tick of the clock, or a bucket."""
     ticks = [
         side.tick / max(r.batch for r in results)
         for side in (case.first, case.other)
@@ -317,7 +317,7 @@ def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float
 def _within(
     case: JudgedCase, statistic: str, ratio: bool
 ) -> Callable[[float], Interval | None] | None:
-    """The interval of other less first from the samples themselves, at a level.
+    """Return the interval of other less first from the samples themselves, at a level.
 
     None where the scatter of runs holds it already: it is that of runs as long as these.
     """

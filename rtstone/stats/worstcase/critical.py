@@ -58,14 +58,14 @@ EXTREME = Family(_maxima, fit_maxima, gev_pit, MAXIMA)
 
 
 def critical(family: Family, shape: float) -> tuple[float, float]:
-    """A squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
+    """Return a squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
     columns = zip(*family.table, strict=True)
     tenth, hundredth = (float(np.interp(shape, SHAPES, column)) for column in columns)
     return tenth, hundredth
 
 
 def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ...]:
-    """A row of a family's table, by drawing and fitting ``sets`` times."""
+    """Return a row of a family's table, by drawing and fitting ``sets`` times."""
     random = np.random.default_rng(SEED)
     found = []
     for _ in range(sets):

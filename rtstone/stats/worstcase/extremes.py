@@ -24,7 +24,7 @@ LEAST_S = 60  # kernels have work that comes once in tens of seconds: shorter is
 
 
 def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> WorstCase:
-    """The estimate from the results of one case: several runs of it are taken together.
+    """Return the estimate from the results of one case: several runs of it are taken together.
 
     ``exceedance``: how many times per hour the bound may be exceeded.  Raises ValueError if there
     is no result, they are not of one bench and unit, or ``exceedance`` is not above 0.
@@ -45,7 +45,7 @@ def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> Worst
 
 
 def _recorded(results: Sequence[Result]) -> list[Check]:
-    """What must be there before anything is computed; the first that fails is told alone."""
+    """Return what must be there before anything is computed; the first that fails is told alone."""
     if why := next((why for result in results if (why := _unusable(result))), None):
         return [Check(name="samples", passed=False, detail=why)]
     found = [_samples(results), _duration(results)]
@@ -53,7 +53,7 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
 
 
 def _unusable(result: Result) -> str | None:
-    """Why no worst case can be told from a result, however long it was measured."""
+    """Return why no worst case can be told from a result, however long it was measured."""
     counted = sum(count for _, count in result.histogram)
     faults = {
         f"the result is {result.status}: {result.reason or 'no reason was recorded'}": (
@@ -99,7 +99,7 @@ def _duration(results: Sequence[Result]) -> Check:
 
 
 def _longer(results: Sequence[Result]) -> float | None:
-    """How much longer to measure where there was too little."""
+    """Return how much longer to measure where there was too little."""
     if any(_unusable(result) for result in results):
         return None
     measured = section_s(results) or 0.0

@@ -56,7 +56,7 @@ UNPROVEN = [
 
 
 def worst_cases(run: Run) -> WorstCases:
-    """The estimates of all results of a run that have samples."""
+    """Return the estimates of all results of a run that have samples."""
     cases = [_estimated([result]) for result in run.results if result.n]
     return WorstCases(run_id=run.run_id, cases=cases)
 
@@ -98,7 +98,7 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
 
 
 def nature(run: Run) -> Nature:
-    """What the numbers come from."""
+    """Return what the numbers come from."""
     if run.target.detail.get("model") or run.conditions.get("model"):
         return "model"
     return "emulated" if emulated(run) else "machine"
@@ -140,7 +140,7 @@ def _told(run: Run, name: str) -> str | None:
 
 
 def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
-    """The results of each case, over all runs.  What the target cannot do makes none."""
+    """Return the results of each case, over all runs.  What the target cannot do makes none."""
     known = dict.fromkeys(result.bench for run in runs for result in run.results)
     if bench is not None and bench not in known:
         raise unknown("bench", bench, known, "in these runs")
@@ -179,7 +179,7 @@ def _estimated(results: Sequence[Result]) -> Estimated:
 
 
 def _against(run: Run) -> list[str]:
-    """What no number can make good."""
+    """Return what no number can make good."""
     return {
         "machine": [],
         "emulated": [
@@ -210,7 +210,7 @@ def _without_bound(cases: Sequence[Estimated]) -> list[str]:
 
 
 def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
-    """Those conditions that are known."""
+    """Return those conditions that are known."""
     return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
 
 
@@ -219,7 +219,7 @@ def _text(value: Value) -> str | None:
 
 
 def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
-    """What the application has to do, as the measuring task did."""
+    """Return what the application has to do, as the measuring task did."""
     results = [result for group in groups for result in group]
     policies = _each(results, lambda r: _policy(r.evidence))
     found = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
@@ -249,7 +249,7 @@ def _listed(value: Value) -> str | None:
 
 
 def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tested]:
-    """The catalogue of loads, with the hours under each."""
+    """Return the catalogue of loads, with the hours under each."""
     under: dict[str, list[Result]] = defaultdict(list)
     for group in groups:
         for result in group:
