@@ -1,9 +1,7 @@
 """The statistics of a distribution: the one table that names them, for all that computes, limits,
 drafts, exports or shows them.
 
-A new percentile is a line here, and a member of the documents' distributions.  The wire tells of a
-batch's samples beyond each percentile in this order (docs/wire.md, ``percentile`` in the agent's
-recorder.c).
+A new percentile is a line here, and a member of the documents' distributions.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ class Statistic(NamedTuple):
     share: int | None = None  # of the samples up to a percentile, in parts of WHOLE
     column: bool = False  # stands in the tables of results
     repeats: bool = True  # from run to run, so far that a limit of it may be drafted
+    line: bool = False  # the agent counts each batch's samples beyond it (docs/wire.md)
 
     @property
     def least_n(self) -> int:
@@ -33,11 +32,11 @@ TABLE = (
     Statistic("min", "min", column=True),
     Statistic("mean", "mean"),
     Statistic("sd", "sd"),
-    Statistic("p50", "p50", 5000, column=True),
-    Statistic("p90", "p90", 9000),
-    Statistic("p99", "p99", 9900, column=True),
-    Statistic("p999", "p99.9", 9990, column=True),
-    Statistic("p9999", "p99.99", 9999, repeats=False),
+    Statistic("p50", "p50", 5000, column=True, line=True),
+    Statistic("p90", "p90", 9000, line=True),
+    Statistic("p99", "p99", 9900, column=True, line=True),
+    Statistic("p999", "p99.9", 9990, column=True, line=True),
+    Statistic("p9999", "p99.99", 9999, repeats=False, line=True),
     Statistic("max", "max", column=True),
 )
 
@@ -45,6 +44,7 @@ NAMES = tuple(s.name for s in TABLE)
 LABELS = {s.name: s.label for s in TABLE}
 COLUMNS = {s.name: s.label for s in TABLE if s.column}
 PERCENTILES = {s.name: s.share for s in TABLE if s.share is not None}
+LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
 # Of means of several operations these are no percentiles of operations.
 EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
 ESTIMATED = ("mean", *PERCENTILES)  # each with an interval

@@ -30,7 +30,7 @@ from rtstone.documents.run import (
     Trace,
     Worst,
 )
-from rtstone.statistics import EXTREME, PERCENTILES
+from rtstone.statistics import EXTREME, LINES, PERCENTILES
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
@@ -553,7 +553,7 @@ def _batches(batches: wire.Batches, net: Net) -> Batches:
         mean=[net.mean(row[1], row[0]) for row in batches.rows],
         above={
             name: [row[place] for row in batches.rows]
-            for place, name in enumerate(list(PERCENTILES)[: len(batches.lines)], 2)
+            for place, name in enumerate(LINES[: len(batches.lines)], 2)
         },
     )
 

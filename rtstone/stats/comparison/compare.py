@@ -13,6 +13,7 @@ from rtstone.documents.case_key import KEEPING, MEASURING, CaseKey, case_key, ma
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.run import Result, Run, Status, Value
 from rtstone.errors import UsageError
+from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.conditions import (
     circumstances,
     differing,
@@ -312,12 +313,7 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
         cell,
         runs=len(counted),
         n=whole.n,
-        min=whole.min,
-        mean=whole.mean,
-        p50=whole.p50,
-        p99=whole.p99,
-        p999=whole.p999,
-        max=whole.max,
+        **{name: getattr(whole, name) for name in ("mean", *COLUMNS)},
         batched=any(result.batch > 1 for result in counted),
         section_s=section_s(counted),
     )
