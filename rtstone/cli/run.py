@@ -24,7 +24,8 @@ from rtstone.printable import arguments, every
 from rtstone.runner.measure import Listener, measure, measured_cpus, not_the_same
 from rtstone.runner.request import RunRequest, build_plan
 from rtstone.store.index import find as find_run
-from rtstone.store.rundir import RUN, RunDirectory, load
+from rtstone.store.places import RUN
+from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
 

@@ -7,23 +7,9 @@ from functools import cache
 import msgspec
 
 from rtstone import resources
+from rtstone.documents.reproduction import Printed
 
 FILE = resources.path("published", "published.json")
-
-
-class Printed(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of a publication.  ``value`` None: the source has none that could be used."""
-
-    source: str
-    table: str
-    system: str
-    metric: str
-    condition: str
-    value: float | int | str | None
-    unit: str | None
-    quality: str
-    stat: str | None = None
-    note: str = ""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,10 @@ from typing import Literal
 import msgspec
 
 from rtstone import resources
+from rtstone.documents.reproduction import Printed
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
-from rtstone.published import Printed, find, sources
+from rtstone.published import find, sources
 
 HERE = resources.path("published")
 

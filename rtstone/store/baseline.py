@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
-from rtstone.store.rundir import holds_run, load
+from rtstone.store.places import holds_run
+from rtstone.store.rundir import load
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:

@@ -12,7 +12,7 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
-from rtstone.store.rundir import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
+from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,

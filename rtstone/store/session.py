@@ -8,7 +8,8 @@ from pathlib import Path
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries, find
-from rtstone.store.rundir import load, runs
+from rtstone.store.places import runs
+from rtstone.store.rundir import load
 
 
 def several(text: str) -> list[str]:

@@ -12,8 +12,8 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.runner.interleave import order
 from rtstone.runner.measure import measure
+from rtstone.store.places import runs as home
 from rtstone.store.rundir import load
-from rtstone.store.rundir import runs as home
 from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 

@@ -17,7 +17,8 @@ from rtstone.assemble.rounds import width
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
 from rtstone.store.index import find
-from rtstone.store.rundir import load, runs
+from rtstone.store.places import runs
+from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 
 # A post takes 1 to 3 us, uniformly: its median is 2 us, its 99th percentile 2.98 us.

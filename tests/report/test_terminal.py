@@ -12,7 +12,7 @@ from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.run.terminal import Display, Lines, console, figure, summary
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from rtstone.wire.records import Progress, Rate, TextTable
 
 

@@ -19,12 +19,12 @@ from rtstone.documents.reproduction import (
     Column,
     Found,
     Item,
+    Printed,
     Reproduction,
     Shown,
     System,
     Table,
 )
-from rtstone.published import Printed
 from rtstone.units import count, counted, rounded, seconds
 
 EMPTY = "-"

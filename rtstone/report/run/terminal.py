@@ -45,7 +45,7 @@ from rtstone.report.run.answer import answer
 from rtstone.report.run.loads import lines as load_effects
 from rtstone.report.run.shapes import correction
 from rtstone.runner.measure import Listener
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from rtstone.units import count, plain, quantity
 from rtstone.wire.records import Progress
 

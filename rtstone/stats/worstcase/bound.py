@@ -15,7 +15,7 @@ from rtstone.documents.worstcase import Check, WorstCase
 from rtstone.stats.worstcase.blocks import few, joined, merged
 from rtstone.stats.worstcase.critical import EXTREME as MAXIMA
 from rtstone.stats.worstcase.critical import GIVEN_1, PARETO, critical
-from rtstone.stats.worstcase.extremes import (
+from rtstone.stats.worstcase.outcome import (
     EXCESSES,
     LEAST_BLOCKS,
     LEAST_VALUES,

@@ -16,7 +16,8 @@ from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, Wo
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.comparison.conditions import circumstances, differing, emulated
 from rtstone.stats.comparison.systems import System
-from rtstone.stats.worstcase.extremes import CONFIDENCE, PER_HOUR, worst_case
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.stats.worstcase.outcome import CONFIDENCE
 from rtstone.wire.records import Loaded
 
 # From a device's request, the timer's, to the application: what the statement is about.
