@@ -18,10 +18,10 @@ from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
 from rtstone.report.parts.words import observed
 from rtstone.runner.exclusive import alone
-from rtstone.runner.measure import Listener, measure, measured_cpus
-from rtstone.runner.request import RunRequest, build_plan
+from rtstone.runner.listener import Listener
+from rtstone.runner.request import RunRequest
+from rtstone.runner.start import start
 from rtstone.stats.gate import needed
-from rtstone.store.rundir import RunDirectory
 from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
 
@@ -240,16 +240,12 @@ def run(
         command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
         try:
             stack.enter_context(alone(interrupt))
-            place, plan = build_plan(RunRequest([bench], target, asked, command), interrupt)
+            document, directory, error = start(
+                RunRequest([bench], target, asked, command), interrupt=interrupt,
+                listener=Listener(), approve=lambda plan: _single(plan, bench),
+            )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
-        _single(plan, bench)
-        cpus = measured_cpus(plan, place)
-        directory = RunDirectory(plan)
-        document, error = measure(
-            plan, place, cpus=cpus, directory=directory,
-            listener=Listener(), interrupt=interrupt,
-        )  # fmt: skip
     if interrupt.requested:
         raise KeyboardInterrupt
     results = [result for result in document.results if result.bench == bench]

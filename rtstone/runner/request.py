@@ -16,7 +16,7 @@ from rtstone.inputs import suite, until
 from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
 

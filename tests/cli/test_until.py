@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import gathered
+from rtstone.assemble.assembly import gather
 from rtstone.assemble.estimates import estimate
 from rtstone.assemble.rounds import width
 from rtstone.documents.plan import Plan
@@ -49,7 +49,7 @@ def only(run: Run) -> Result:
 def rounds_of(path: Path) -> list[Result]:
     """What the run's log has of the rounds of its one case."""
     plan = msgspec.json.decode((path / "plan.json").read_bytes(), type=Plan)
-    return [results[0] for results in gathered(plan, (path / "wire.log").read_bytes()).rounds()[1]]
+    return [results[0] for results in gather(plan, (path / "wire.log").read_bytes()).rounds()[1]]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
 from rtstone.published import layout
 from rtstone.published.layout import Here
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.stats.reproduce import reproduce
 from rtstone.targets import find
 from rtstone.wire.records import TextTable
