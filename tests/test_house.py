@@ -33,7 +33,7 @@ ROOMS = {
     # To be mended: store (where runs are), and targets and system for their checklists; runner: a
     # listener of a run.
     "report": "assemble documents inputs runner stats store system targets wire",
-    "api": "assemble documents inputs report runner stats targets",
+    "api": "assemble documents inputs report runner stats store targets",
     "pytest_plugin": "api documents inputs report stats store",
     "cli": "documents formats inputs lab published report runner simulate stats store "
     "system targets wire",
