@@ -12,7 +12,7 @@ from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Figure, Result, Run, Value
 from rtstone.wire.records import Body
-from tests.model.absurd import mutated
+from tests.documents.absurd import mutated
 from tests.wire.writer import Writer
 
 HELLO = {
