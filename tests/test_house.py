@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "rtstone"
 
 # Modules without a room.  Anybody may import them.
-COMMON = {"cpus", "errors", "interrupt", "printable", "resources", "units"}
+COMMON = {"cpus", "errors", "interrupt", "plugins", "printable", "resources", "units"}
 
 # What each room may import besides itself and COMMON; "": the version, in rtstone/__init__.py.
 ROOMS = {
