@@ -32,6 +32,7 @@ from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.check import Policy
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
+from rtstone.units import CLOCK, INSTRUCTIONS, spelt
 
 SCHEMA = "rtstone.budget/1"
 
@@ -42,13 +43,12 @@ TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
 WIDEST = 1000.0  # a margin beyond it leaves no limit to speak of
 
-_UNITS = {
-    "ns": ("ns", 1.0), "us": ("ns", 1e3), "µs": ("ns", 1e3), "μs": ("ns", 1e3),
-    "ms": ("ns", 1e6), "s": ("ns", 1e9),
-    "instr": ("instructions", 1.0), "k instr": ("instructions", 1e3),
-    "M instr": ("instructions", 1e6), "G instr": ("instructions", 1e9),
-    "%": ("%", 1.0), "": ("", 1.0),
-}  # fmt: skip
+# name: base unit, and how many of it
+_UNITS = (
+    {name: ("ns", float(factor)) for name, factor in spelt(CLOCK).items()}
+    | {name: ("instructions", float(factor)) for name, factor in INSTRUCTIONS.items()}
+    | {"%": ("%", 1.0), "": ("", 1.0)}
+)
 # No text can be parted in two ways: what does not match is refused without trying many.
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"

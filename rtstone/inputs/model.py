@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from rtstone import resources
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
+from rtstone.units import CLOCK, spelt
 
 SHIPPED = resources.path("models")
 
@@ -41,8 +42,8 @@ _KEYS = {
     "load": dict,
 }
 _STALL = {"first": str, "length": str, "period": str}
-_PS = {"ns": 10**3, "us": 10**6, "µs": 10**6, "μs": 10**6, "ms": 10**9, "s": 10**12}
 _NS = 1000  # ps
+_PS = {name: factor * _NS for name, factor in spelt(CLOCK).items()}
 _DURATION = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)\s*([a-zµμ]{1,2})")
 _LONGEST = 3600 * 10**12  # ps that anything may take
 _EACH = 1000  # what costs so much for each is told for so many, as that may be less than a ps
