@@ -123,7 +123,7 @@ class Measured:
         raise UsageError(f"{self._name} has several series: {names}; take one of .series[…]")
 
     def accept(self, *flags: str) -> Measured:
-        """The same, to be believed although it has these flags (``no_rt``, say)."""
+        """Return the same, to be believed although it has these flags (``no_rt``, say)."""
         for flag in flags:
             _check_flag(flag)
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
@@ -197,7 +197,7 @@ class Measured:
         return list(self.result.flags)
 
     def figure(self, name: str) -> Quantity:
-        """A figure that is no statistic: ``breakdown utilisation``.  Raises UsageError."""
+        """Return a figure that is no statistic: ``breakdown utilisation``.  Raises UsageError."""
         self._check_trusted()
         figures = self.result.figures
         if name not in figures:
@@ -208,7 +208,7 @@ class Measured:
         return Quantity(figure.value, figure.unit)
 
     def interval(self, statistic: str) -> tuple[Quantity, Quantity]:
-        """The 95% interval of the mean or of a percentile.  Raises as the statistic does."""
+        """Return the 95% interval of the mean or of a percentile.  Raises as the statistic does."""
         self._value(statistic)
         found: Estimate | None = estimate_whole([self.result], statistic)
         if found is None:
@@ -388,7 +388,7 @@ def _check_flag(name: str) -> None:
 
 
 def _written(given: object) -> str | None:
-    """What a person would have written in the command line."""
+    """Return what a person would have written in the command line."""
     if given is None:
         return None
     return given.written if isinstance(given, Quantity) else str(given)

@@ -79,7 +79,7 @@ def _exact(number: str, factor: int) -> int | None:
 
 
 def count(n: float) -> str:
-    """A whole number with its digits in groups of three."""
+    """Return a whole number with its digits in groups of three."""
     return f"{n:,.0f}".replace(",", " ")
 
 
@@ -89,7 +89,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def plain(value: float) -> str:
-    """A number of no particular kind, short, without loss for whole numbers."""
+    """Return a number of no particular kind, short, without loss for whole numbers."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return count(value) if abs(value) < 1e15 else f"{value:.6g}"
     large = 1e4 <= abs(value) < 1e15
@@ -117,18 +117,18 @@ def split(value: float, unit: str) -> tuple[str, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value with its unit: ``1.20 µs``."""
+    """Return a value with its unit: ``1.20 µs``."""
     return "unknown" if value is None else " ".join(split(value, unit))
 
 
 def trimmed(value: float, unit: str) -> str:
-    """The same without zeros that only tell the precision: ``1.2 µs``."""
+    """Return the same without zeros that only tell the precision: ``1.2 µs``."""
     digits, name = split(value, unit)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
 
 
 def seconds(value: float) -> str:
-    """A span of time as a person says it."""
+    """Return a span of time as a person says it."""
     if value < 120:
         return quantity(value * 1e9, "ns")
     hours, rest = divmod(round(value), 3600)
@@ -149,7 +149,7 @@ class Quantity(float):
     unit: str
 
     def __new__(cls, value: float, unit: str = "ns") -> Quantity:
-        """A value of that unit."""
+        """Return a value of that unit."""
         self = super().__new__(cls, value)
         self.unit = unit
         return self
@@ -200,20 +200,20 @@ class Quantity(float):
 
 
 def ns(value: float) -> Quantity:
-    """So many nanoseconds."""
+    """Return so many nanoseconds."""
     return Quantity(value)
 
 
 def us(value: float) -> Quantity:
-    """So many microseconds."""
+    """Return so many microseconds."""
     return Quantity(value * 1e3)
 
 
 def ms(value: float) -> Quantity:
-    """So many milliseconds."""
+    """Return so many milliseconds."""
     return Quantity(value * 1e6)
 
 
 def s(value: float) -> Quantity:
-    """So many seconds."""
+    """Return so many seconds."""
     return Quantity(value * 1e9)

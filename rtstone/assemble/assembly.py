@@ -58,7 +58,7 @@ class Assembly:
         return [self._next_round(case, self._before.get(case.id, [])) for case in self.left]
 
     def following(self, wire_id: int) -> Case | None:
-        """The round that is to follow one that has ended; None if there is to be none."""
+        """Return the round that is to follow one that has ended; None if there is to be none."""
         if self._plan.until is None:
             return None
         case = self.case_of(wire_id)
@@ -66,7 +66,7 @@ class Assembly:
         return None if self._over(rounds) else self._next_round(case, rounds)
 
     def case_of(self, wire_id: int) -> Case:
-        """The case that a number on the wire belongs to."""
+        """Return the case that a number on the wire belongs to."""
         number = self._plan.case_of(wire_id)
         return next(case for case in self._plan.cases if case.id == number)
 
@@ -89,7 +89,7 @@ class Assembly:
         return self._plan.round(case, len(rounds) + 1, more)
 
     def rounds(self) -> dict[int, list[list[Result]]]:
-        """The valid rounds of the cases that are to be gone on with."""
+        """Return the valid rounds of the cases that are to be gone on with."""
         if self._plan.until is None:
             return {}
         costs = self._costs()
@@ -101,7 +101,7 @@ class Assembly:
         return {case: rounds for case, rounds in good.items() if rounds}
 
     def valid(self) -> dict[int, list[Result]]:
-        """The cases that need not be run again, with their results."""
+        """Return the cases that need not be run again, with their results."""
         found = {case.id: self.case_results(case) for case in self._plan.cases}
         good = {"ok", "unsupported"}
         return {case: rs for case, rs in found.items() if {r.status for r in rs} <= good}
@@ -115,7 +115,7 @@ class Assembly:
         return {case: defect for case, defect in costs.items() if case in there}
 
     def case_results(self, case: Case) -> list[Result]:
-        """The results of one case as far as they are known."""
+        """Return the results of one case as far as they are known."""
         return self._case_results(case, self._costs())
 
     def _case_results(
@@ -133,7 +133,7 @@ class Assembly:
     def _rounds(
         self, case: Case, costs: dict[int, Defect], unstarted: str = ""
     ) -> list[list[Result]]:
-        """All rounds of a case so far; at least the first, though it may not have begun."""
+        """Return all rounds of a case so far; at least the first, though it may not have begun."""
         ran = sorted(one for one in self.received.cases if self._plan.case_of(one) == case.id)
         before = self._before.get(case.id, [])
         if not ran and not before:
@@ -144,7 +144,7 @@ class Assembly:
         ]
 
     def _measured(self, case: Case, damage: Defect | None, unstarted: str) -> list[Result]:
-        """The results of what was one case on the wire."""
+        """Return the results of what was one case on the wire."""
         seen = self.received.cases[case.id]
         status, reason = self._status(case, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
@@ -172,7 +172,7 @@ class Assembly:
         return _STATUS.get(end.status, "failed"), end.reason
 
     def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
-        """Why a case is, None if it is whole."""
+        """Say why a case is, None if it is whole."""
         seen = self.received.cases[case.id]
         if damage:
             return f"wire: {damage}"
@@ -188,7 +188,7 @@ class Assembly:
         return None
 
     def run(self, reason: str | None = None, duration_s: float | None = None) -> Run:
-        """The document.  ``reason``: why the run ended early, None if it did not."""
+        """Return the document.  ``reason``: why the run ended early, None if it did not."""
         costs = self._costs()
         unstarted = reason or "the agent never answered"
         results = [
@@ -240,7 +240,7 @@ class Assembly:
         )
 
     def lost(self) -> list[str]:
-        """The records about all cases that are not here, though they must have been sent."""
+        """Return the records about all cases that are not here, though they must have been sent."""
         if not self.left:
             return []
         # But for the first they come before the first case that is not refused.

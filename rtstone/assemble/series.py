@@ -98,7 +98,7 @@ def _raw(ticks: int | None, net: Net) -> float | None:
 
 
 def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
-    """The members that make sense only where a sample is a single operation."""
+    """Return the members that make sense only where a sample is a single operation."""
     per_tick_s = 1 / raw.hz
     trace, blocks, omitted = raw.trace, raw.blocks, raw.omitted
     return {

@@ -36,7 +36,7 @@ def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
 
 
 def _number(result: Result, param: str) -> bool:
-    """True if a parameter is one, whatever the table of its bench says."""
+    """Return whether a parameter is a number, whatever the table of its bench says."""
     return type(result.params.get(param)) in (int, float)
 
 

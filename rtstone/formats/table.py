@@ -32,7 +32,7 @@ class Reader(NamedTuple):
     function: str = "read"
 
     def read(self, source: Source) -> Reading:
-        """What the file tells.  Raises UsageError."""
+        """Return what the file tells.  Raises UsageError."""
         module = _module(self.module)
         reader: Callable[[Source], Reading] = getattr(module, self.function)
         return reader(source)
@@ -46,7 +46,7 @@ class Writer(NamedTuple):
     function: str = "write"
 
     def write(self, run: Run) -> Written:
-        """The run in that format.  Raises UsageError if nothing of it fits."""
+        """Return the run in that format.  Raises UsageError if nothing of it fits."""
         module = _module(self.module)
         writer: Callable[[Run], Written] = getattr(module, self.function)
         return writer(run)
@@ -124,12 +124,12 @@ def writer(name: str) -> Writer:
 
 
 def refused(run: Run, why: str) -> UsageError:
-    """The error for a run of which nothing fits into a format."""
+    """Return the error for a run of which nothing fits into a format."""
     return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
 
 
 def imported(name: str, form: str | None, command: list[str]) -> tuple[Plan, Run]:
-    """The run that a file makes, and the plan to store it under.  Raises UsageError."""
+    """Return the run that a file makes, and the plan to store it under.  Raises UsageError."""
     source = read(name)
     known, found = reader(form, source)
     return document(found.read(source), source, known, command)

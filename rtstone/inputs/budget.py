@@ -137,7 +137,7 @@ def load(path: Path) -> Budget:
 
 
 def margin(text: str) -> float:
-    """A share as a person writes it, ``20%``.  Raises UsageError."""
+    """Return a share as a person writes it, ``20%``.  Raises UsageError."""
     match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
     if match is None:
         raise UsageError(f"bad margin '{text}'; write a share such as 20%")
@@ -148,7 +148,7 @@ def margin(text: str) -> float:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """True if a name is the pattern, or as its * and ? say."""
+    """Return whether a name is the pattern, or as its * and ? say."""
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -207,7 +207,7 @@ def _rate(given: object, where: str) -> float | None:
 
 
 def _limits(name: str, given: object, where: str, *, figure: bool = False) -> list[Limit]:
-    """The limits of one number, all of which hold."""
+    """Return the limits of one number, all of which hold."""
     items = given if isinstance(given, list) else [given]
     return [_limit(name, item, where, figure=figure) for item in items]
 
@@ -238,7 +238,7 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
 
 
 def _checked(limit: Limit, where: str) -> Limit:
-    """The limit, if it is of a kind that its number can have."""
+    """Return the limit, if it is of a kind that its number can have."""
     name = limit.statistic
     if limit.figure:
         return limit

@@ -73,12 +73,12 @@ class System(NamedTuple):
 
 
 def shipped() -> dict[str, Path]:
-    """The models that come with rtstone."""
+    """Return the models that come with rtstone."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
 
 
 def find(name: str) -> System:
-    """The model of that name, or in that file.  Raises UsageError naming the nearest one."""
+    """Return the model of that name, or in that file.  Raises UsageError naming the nearest one."""
     if name.endswith(".toml"):
         return read(Path(name))
     models = shipped()
@@ -102,7 +102,7 @@ def read(path: Path) -> System:
 
 
 def arguments(system: System, words: Words) -> list[str]:
-    """The command line of the agent that simulates it.  Raises UsageError."""
+    """Return the command line of the agent that simulates it.  Raises UsageError."""
     return list(_Reader(system, words).arguments())
 
 
@@ -197,14 +197,14 @@ class _Reader:
         return int(x * one)  # type: ignore[operator]
 
     def _ns(self, given: object, key: str) -> int:
-        """A duration in whole ns, not below 0."""
+        """Return a duration in whole ns, not below 0."""
         ps = self._ps(given, key)
         if ps < 0 or ps % _NS:
             raise self._bad(key, f"whole nanoseconds, not {given}")
         return ps // _NS
 
     def _ps(self, given: object, key: str, times: int = 1) -> int:
-        """So many times a duration, in whole ps.  A bare 0 is one."""
+        """Return so many times a duration, in whole ps.  A bare 0 is one."""
         if given == 0 and not isinstance(given, bool):
             return 0
         match = _DURATION.fullmatch(given.strip()) if isinstance(given, str) else None

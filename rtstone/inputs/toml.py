@@ -25,7 +25,7 @@ LARGEST = 1 << 63  # of whole numbers, as TOML has it
 
 
 def read(path: Path, noun: str) -> dict[str, Any]:
-    """The file's table; its fractions are Decimal, and all numbers finite.
+    """Return the file's table; its fractions are Decimal, and all numbers finite.
 
     Raises UsageError; ``noun``: what it is.
     """

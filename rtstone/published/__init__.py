@@ -30,12 +30,12 @@ def _document() -> _Document:
 
 
 def sources() -> dict[str, Source]:
-    """The publications by their short names."""
+    """Return the publications by their short names."""
     return _document().sources
 
 
 def find(**wanted: str) -> list[Printed]:
-    """All numbers whose members have these values, in the order of the publications."""
+    """Return all numbers whose members have these values, in the order of the publications."""
     return [
         record
         for record in _document().records

@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 
 def order(session: str, pairs: int) -> list[Turn]:
-    """The turns: every second pair the other way round."""
+    """Return the turns: every second pair the other way round."""
     sides: tuple[Literal["A", "B"], Literal["A", "B"]] = ("A", "B")
     return [
         Turn(session=session, side=side, pair=pair)

@@ -69,7 +69,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
-    """What there is here or on this machine, which has the most."""
+    """Return what there is here or on this machine, which has the most."""
     if target.name == LOCAL:
         return offered
     try:

@@ -166,7 +166,7 @@ class AgentSession:
         self.directory.begin()
 
     def _ended(self) -> int:
-        """How many of the cases that are to be run have ended."""
+        """Return how many of the cases that are to be run have ended."""
         return sum(case.id <= self.assembly.received.ended for case in self.left)
 
     def _keep_going(self) -> None:
@@ -182,7 +182,7 @@ class AgentSession:
         self._send_upto(self._ended() + (2 if lost else 1))
 
     def _on_their_way(self) -> list[Case]:
-        """The cases that were sent and have not ended: one, or two after damage."""
+        """Return the cases that were sent and have not ended: one, or two after damage."""
         ended = self._ended()
         return self.left[ended : ended + 1 if self.target.scripted else self.sent]
 
@@ -191,7 +191,7 @@ class AgentSession:
         return None if limit is None else limit * self.target.pace
 
     def _longest_s(self, case: Case) -> float:
-        """How long there may be silence while it runs.
+        """Return how long there may be silence while it runs.
 
         Some cases have no limit, and an agent that has no CPU of its own does not tell of progress.
         """
@@ -202,7 +202,7 @@ class AgentSession:
         return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
 
     def _current(self) -> Case | None:
-        """The case that runs, or whose load is being started."""
+        """Return the case that runs, or whose load is being started."""
         number = self._ended() if self.target.scripted else self.sent - 1
         return self.left[number] if 0 <= number < len(self.left) else None
 

@@ -86,7 +86,7 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
-        """The directory of a run to go on with, its plan, and its logs so far.
+        """Return the directory of a run to go on with, its plan, and its logs so far.
 
         It is this process's from now on, but nothing in it changes before ``begin``.
         Raises UsageError.
@@ -196,7 +196,7 @@ def load(path: Path) -> Run:
 
 
 def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
-    """A log that is this process's as long as it is open.  Raises OSError, UsageError."""
+    """Return a log that is this process's as long as it is open.  Raises OSError, UsageError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     log = os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "ab", buffering=0)
     _lock(log, path)
@@ -215,7 +215,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 
 def _logs(path: Path) -> list[Path]:
-    """The logs of a run and of its resumptions, in their order."""
+    """Return the logs of a run and of its resumptions, in their order."""
     found = [path / LOG]
     while found[-1].exists():
         found.append(path / f"wire-{len(found) + 1}.log")

@@ -32,7 +32,7 @@ def named(names: Sequence[str]) -> list[Run | list[Run]]:
 
 
 def members(name: str) -> list[Run]:
-    """All runs of the session that RUN is or belongs to; RUN alone if it belongs to none.
+    """Return all runs of the session that RUN is or belongs to; RUN alone if it belongs to none.
 
     A session goes by the start that the ids of its runs share.  Raises UsageError.
     """
@@ -43,7 +43,7 @@ def members(name: str) -> list[Run]:
 
 
 def _one(name: str) -> Path:
-    """A run, or the first of a session."""
+    """Return a run, or the first of a session."""
     try:
         return find(name)
     except UsageError:

@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     title: str
 
     def load(self) -> type[Target]:
-        """The class."""
+        """Return the class."""
         found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
         return found
 
