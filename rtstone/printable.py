@@ -53,7 +53,10 @@ def plainly(data: bytes) -> bool:
 
 
 def parsed(data: bytes, kind: type[_T]) -> _T:
-    """The document of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    """Return the document of a JSON text, with strings that can be shown.
+
+    Raises as msgspec does.
+    """
     import msgspec
 
     if plainly(data):

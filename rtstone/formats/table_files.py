@@ -28,7 +28,10 @@ def csv_histogram(run: Run) -> Written:
 
 
 def parquet(run: Run) -> Written:
-    """The rows of ``csv_histogram`` as Parquet.  Raises UsageError if pyarrow is not installed."""
+    """Return the rows of ``csv_histogram`` as Parquet.
+
+    Raises UsageError if pyarrow is not installed.
+    """
     if find_spec("pyarrow") is None:
         raise UsageError(
             "Parquet needs pyarrow, in --format; install it with: pip install 'rtstone[parquet]'"

@@ -31,7 +31,10 @@ def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
 def lack(
     bench: str, params: Mapping[str, Value], call: LoadSpec, here: Catalogue
 ) -> Missing | None:
-    """What a case wants that ``here`` has not, None if it has all.  It is known elsewhere."""
+    """Return what a case wants that ``here`` has not, None if it has all.
+
+    It is known elsewhere.
+    """
     if bench not in here.benches:
         told = (why for start, why in here.apart.items() if bench.startswith(start))
         return Missing(next(told, f"this target has no bench {bench}"))

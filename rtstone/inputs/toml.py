@@ -41,7 +41,10 @@ def read(path: Path, noun: str) -> dict[str, Any]:
 
 
 def _sound(key: str, value: Any, path: Path) -> Any:
-    """A value with texts that can be shown.  Raises UsageError for an unreckonable number."""
+    """Return a value with texts that can be shown.
+
+    Raises UsageError for an unreckonable number.
+    """
     match value:
         case dict():
             return {name: _sound(name, item, path) for name, item in value.items()}

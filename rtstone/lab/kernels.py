@@ -54,7 +54,10 @@ def folder(name: str, arch: str) -> Path:
 
 
 def find(name: str, arch: str) -> Kernel:
-    """A fetched kernel, its files being what they were.  Raises TargetError if it is not there."""
+    """Return a fetched kernel, its files being what they were.
+
+    Raises TargetError if it is not there.
+    """
     place = folder(name, arch)
     again = f"`rtstone lab fetch {PREFIX[arch]}{name}` brings it"
     try:

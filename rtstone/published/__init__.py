@@ -44,7 +44,10 @@ def find(**wanted: str) -> list[Printed]:
 
 
 def value(**wanted: str) -> float | None:
-    """The one number whose members have these values.  Raises LookupError if it is not one."""
+    """Return the one number whose members have these values.
+
+    Raises LookupError if it is not one.
+    """
     found = find(**wanted)
     if len(found) != 1 or isinstance(found[0].value, str):
         raise LookupError(f"{len(found)} published numbers, not one: {wanted}")

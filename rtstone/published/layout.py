@@ -174,7 +174,10 @@ def layout(source: str) -> Layout:
 
 
 def read(source: str, path: Path) -> Layout:
-    """A layout.  Raises UsageError for one that picks nothing, or leaves a place without reason."""
+    """Return a layout.
+
+    Raises UsageError for one that picks nothing, or leaves a place without reason.
+    """
     try:
         found = msgspec.convert(toml.read(path, "layout"), Layout)
     except msgspec.ValidationError as error:

@@ -12,7 +12,10 @@ from rtstone.store.rundir import load
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:
-    """The runs that a budget names: directories beside its file, else RUN.  Raises UsageError."""
+    """Return the runs that a budget names: directories beside its file, else RUN.
+
+    Raises UsageError.
+    """
     return [_baseline(name, budget.parent / name) for name in named]
 
 

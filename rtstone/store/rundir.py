@@ -182,7 +182,10 @@ class RunDirectory:
 
 
 def load(path: Path) -> Run:
-    """The document of a run directory.  Raises UsageError if it holds no run that can be read."""
+    """Return the document of a run directory.
+
+    Raises UsageError if it holds no run that can be read.
+    """
     try:
         if (path / RUN).exists():
             return _decode(path / RUN, Run, SCHEMA)
