@@ -97,7 +97,7 @@ def estimate_samples(
 
 
 def batches(samples: Samples) -> Batches:
-    """Samples in their order as batches, whose lengths differ by one at most."""
+    """Return samples in their order as batches, whose lengths differ by one at most."""
     import numpy as np
 
     n = len(samples)

@@ -71,7 +71,7 @@ class Ranks:
         self._upto = list(accumulate(count for _, count in self._points))
 
     def at(self, rank: int) -> float:
-        """The value of a rank; those that overflowed are all taken for the maximum."""
+        """Return the value of a rank; those that overflowed are all taken for the maximum."""
         if not 1 <= rank <= self._n or self._max is None:
             raise IndexError(rank)
         place = bisect_left(self._upto, rank)

@@ -13,7 +13,7 @@ from rtstone.statistics import EXTREME, PERCENTILES, WHOLE, given
 
 
 def pooled(results: Sequence[Result]) -> Distribution:
-    """All samples of results of one unit: counts are added, nothing is weighted or left out.
+    """Return all samples of results of one unit: counts are added, nothing is weighted or left out.
 
     What a sample is known to in the documents it is known to here.
     """
@@ -78,6 +78,6 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
 
 
 def section_s(results: Sequence[Result]) -> float | None:
-    """How long was measured in all; None if one does not say.  Instructions have no time."""
+    """Return how long was measured in all; None if one does not say.  Instructions have no time."""
     known = [s for result in results if (s := result.section_s) is not None]
     return sum(known) if len(known) == len(results) else None

@@ -15,7 +15,7 @@ from rtstone.wire.records import Table
 
 def _offered() -> Catalogue:
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.measure import catalogue
+    from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:

@@ -55,7 +55,7 @@ class _Told(NamedTuple):
 
 
 def read(source: Source) -> Reading:
-    """The statistics of the one instance that prints.  Raises UsageError."""
+    """Return the statistics of the one instance that prints.  Raises UsageError."""
     lines = [(n, found["text"]) for n, line in source.lines() if (found := _LINE.match(line))]
     source.check_end()
     ends = [found for _, line in source.lines() if (found := _END.search(line.rstrip()))]

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from rtstone import resources
+from rtstone import plugins, resources
 from rtstone.assemble.derived import DERIVED
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase
@@ -119,7 +119,7 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:
-    """The cases that suites, suite files and bench ids name.  Raises UsageError."""
+    """Return the cases that suites, suite files and bench ids name.  Raises UsageError."""
     suites = shipped()
     wanted: list[Wanted] = []
     for name in names:
@@ -129,6 +129,8 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
             wanted += load(suites.get(name, Path(name))).cases
         elif _is_file(name):
             raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
+        elif plugin := plugins.find("suites", name, Path):
+            wanted += load(plugin).cases
         else:
             raise unknown("suite or bench", name, [*suites, *benches])
     return wanted

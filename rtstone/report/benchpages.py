@@ -97,7 +97,7 @@ def write(found: Mapping[str, str], folder: Path) -> None:
 def declared() -> tuple[Benches, list[Suite]]:
     """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.measure import catalogue
+    from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:

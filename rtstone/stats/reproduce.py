@@ -16,6 +16,7 @@ from rtstone.documents.reproduction import (
     Found,
     Item,
     Kind,
+    Printed,
     Reproduction,
     Shown,
     System,
@@ -25,7 +26,7 @@ from rtstone.documents.run import Figure, Result, Run, Status, Value
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs.loads import name_of
-from rtstone.published import Printed, layout
+from rtstone.published import layout
 from rtstone.published.layout import Here, Layout, Show
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of

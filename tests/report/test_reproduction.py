@@ -12,9 +12,9 @@ import pytest
 from msgspec import structs
 
 from rtstone import published
-from rtstone.documents.reproduction import Reproduction, Table
+from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
-from rtstone.published import Printed, layout
+from rtstone.published import layout
 from rtstone.report.reproduction.html import MOMENTS, _lines, _section, compose, render
 from rtstone.report.reproduction.text import GAPS, markdown, reproduction_lines
 from rtstone.stats.reproduce import Reproduced, reproduce

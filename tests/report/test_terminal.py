@@ -14,7 +14,7 @@ from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.parts.console import console, figure
 from rtstone.report.run.terminal import Display, Lines, summary
 from rtstone.stats.evaluate import evaluate_run
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from rtstone.wire.records import Progress, Rate, TextTable
 
 

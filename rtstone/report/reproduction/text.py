@@ -18,12 +18,12 @@ from rtstone.documents.reproduction import (
     Column,
     Found,
     Item,
+    Printed,
     Reproduction,
     Shown,
     System,
     Table,
 )
-from rtstone.published import Printed
 from rtstone.report.parts.console import folded
 from rtstone.report.parts.markdown import escaping, items
 from rtstone.report.parts.markdown import table as markdown_table

@@ -15,8 +15,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rtstone.assemble.assembly import Net
 from rtstone.assemble.flags import BY_NAME
+from rtstone.assemble.ticks import Net
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Distribution, Result, Run, Value
@@ -41,10 +41,10 @@ from rtstone.report.parts.words import (
 )
 from rtstone.report.run.answer import answer
 from rtstone.report.run.loads import load_effects
-from rtstone.runner.measure import Listener
+from rtstone.runner.listener import Listener
 from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from rtstone.units import count
 from rtstone.wire.records import Progress
 
