@@ -10,14 +10,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rtstone.api import Measured, Quantity, ms, ns, run, s, us
+    from rtstone.api import (
+        Comparison,
+        Gate,
+        Inconclusive,
+        Interrupted,
+        Measured,
+        Quantity,
+        Result,
+        RtstoneError,
+        Run,
+        StoreError,
+        TargetError,
+        Unfit,
+        UsageError,
+        check,
+        compare,
+        load,
+        ms,
+        ns,
+        run,
+        s,
+        us,
+    )
 
 __version__ = "0.2.0"
-__all__ = ["Measured", "Quantity", "__version__", "ms", "ns", "run", "s", "us"]
+__all__ = [
+    "Comparison", "Gate", "Inconclusive", "Interrupted", "Measured", "Quantity", "Result",
+    "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError", "__version__",
+    "check", "compare", "load", "ms", "ns", "run", "s", "us",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """Loads what it takes to measure when that is first asked for."""
+    """Load the interface when any of it is first asked for."""
     if name in __all__:
         from rtstone import api
 

@@ -1,4 +1,10 @@
-"""Measuring from a Python program: ``rtstone.run("dk.periodic", load="heavy").p99``."""
+"""The public face: measure, load, compare and check from a Python program.
+
+rtstone.run("dk.periodic", load="heavy").p99
+rtstone.compare("last~1", "last")
+rtstone.check("last", "budget.toml").verdict
+rtstone.load("last").to_frame()
+"""
 
 from __future__ import annotations
 
@@ -7,31 +13,54 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeAlias
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import BY_NAME, spoilt
 from rtstone.assemble.omitted import whole
-from rtstone.documents.plan import NONE, Plan
+from rtstone.documents.check import Gate
+from rtstone.documents.comparison import Comparison
+from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
-from rtstone.errors import Inconclusive, Interrupted, Unfit, UsageError, unknown
+from rtstone.errors import (
+    Inconclusive,
+    Interrupted,
+    RtstoneError,
+    StoreError,
+    TargetError,
+    Unfit,
+    UsageError,
+    unknown,
+)
 from rtstone.inputs import suite
+from rtstone.inputs.budget import load as load_budget
 from rtstone.interrupt import Interrupt
 from rtstone.report.parts.words import observed
 from rtstone.runner.exclusive import alone
-from rtstone.runner.measure import Listener, measure, measured_cpus
-from rtstone.runner.request import RunRequest, build_plan
-from rtstone.stats.gate import needed
-from rtstone.store.rundir import RunDirectory
+from rtstone.runner.listener import Listener
+from rtstone.runner.request import RunRequest
+from rtstone.runner.start import start
+from rtstone.statistics import least_n
+from rtstone.stats.comparison.compare import compare as compare_runs
+from rtstone.stats.gate import check as check_run
+from rtstone.store.baseline import baselines
+from rtstone.store.index import find
+from rtstone.store.rundir import load as load_run
 from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
 
-__all__ = ["HISTORY", "Measured", "Quantity", "ms", "ns", "run", "s", "us"]
+__all__ = [
+    "HISTORY", "Comparison", "Gate", "Inconclusive", "Interrupted", "Measured", "Quantity",
+    "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError", "check",
+    "compare", "load", "ms", "ns", "run", "s", "us",
+]  # fmt: skip
 
 Given = str | float | bool | Quantity
+Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or where to find it
 
 
 class Measured:
-    """What a case showed: one distribution, or several ``series`` of which one has to be named.
+    """What was measured: one distribution, or several ``cases`` or ``series`` to take one of.
 
     Statistics are a ``Quantity`` in ns, or instructions in an emulated lab.  Where activations were
     omitted they are counted in.  What cannot be told raises instead: Inconclusive for a percentile
@@ -48,6 +77,34 @@ class Measured:
         self._accepted = accepted
 
     @property
+    def cases(self) -> list[Measured]:
+        """Each case by itself, in the order in which they ran."""
+        numbers = dict.fromkeys(result.case for result in self.results)
+        return [
+            Measured(self.run, self.path, [r for r in self.results if r.case == n], self._accepted)
+            for n in numbers
+        ]
+
+    def case(self, bench: str, load: str | None = None, **params: Given) -> Measured:
+        """Return the one case of that bench, under that load, with these parameters.
+
+        ``params`` are values as in a result: times in ns.  Raises UsageError if it is not one.
+        """
+        found = [
+            case
+            for case in self.cases
+            if (first := case.results[0]).bench == bench
+            and load in {None, first.load}
+            and all(first.params.get(name) == value for name, value in params.items())
+        ]
+        if len(found) != 1:
+            benches = {result.bench for result in self.results}
+            if bench not in benches:
+                raise unknown("bench", bench, benches, "of what was measured")
+            raise UsageError(f"{len(found)} cases, not one, are {bench} as asked; see .cases")
+        return found[0]
+
+    @property
     def series(self) -> dict[str, Measured]:
         """Each distribution by its name: one per CPU, say; "" if there is only one."""
         return {
@@ -57,14 +114,16 @@ class Measured:
 
     @property
     def result(self) -> Result:
-        """The document of the result.  Raises UsageError if there are several series."""
+        """The document of the result.  Raises UsageError if there are several cases or series."""
         if len(self.results) == 1:
             return self.results[0]
+        if (number := len(self.cases)) != 1:
+            raise UsageError(f"{number} cases were measured, not one; take one of .cases")
         names = ", ".join(f"'{name}'" for name in self.series)
         raise UsageError(f"{self._name} has several series: {names}; take one of .series[…]")
 
     def accept(self, *flags: str) -> Measured:
-        """The same, to be believed although it has these flags (``no_rt``, say)."""
+        """Return the same, to be believed although it has these flags (``no_rt``, say)."""
         for flag in flags:
             _check_flag(flag)
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
@@ -138,7 +197,7 @@ class Measured:
         return list(self.result.flags)
 
     def figure(self, name: str) -> Quantity:
-        """A figure that is no statistic: ``breakdown utilisation``.  Raises UsageError."""
+        """Return a figure that is no statistic: ``breakdown utilisation``.  Raises UsageError."""
         self._check_trusted()
         figures = self.result.figures
         if name not in figures:
@@ -149,7 +208,7 @@ class Measured:
         return Quantity(figure.value, figure.unit)
 
     def interval(self, statistic: str) -> tuple[Quantity, Quantity]:
-        """The 95% interval of the mean or of a percentile.  Raises as the statistic does."""
+        """Return the 95% interval of the mean or of a percentile.  Raises as the statistic does."""
         self._value(statistic)
         found: Estimate | None = estimate_whole([self.result], statistic)
         if found is None:
@@ -170,12 +229,14 @@ class Measured:
         if not n:
             figures = ", ".join(self.result.figures)
             return f"no samples, only figures ({figures})"
-        if name.startswith("p") and n < needed(name):
-            least = f"{name} needs n >= {count(needed(name))}, there are {count(n)}"
+        if name.startswith("p") and n < least_n(name):
+            least = f"{name} needs n >= {count(least_n(name))}, there are {count(n)}"
             return f"{least}; give a longer time= or more samples="
         return f"no {name}, for several operations make a sample"
 
     def _check_trusted(self) -> None:
+        if self.result.status != "ok":
+            raise _invalid(self.results, None)
         if flag := spoilt(self.result.flags, self._accepted):
             raise Unfit(
                 f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') if it has "
@@ -188,6 +249,8 @@ class Measured:
         return f"{first.bench}, load {first.load}"
 
     def __repr__(self) -> str:
+        if (number := len(self.cases)) != 1:
+            return f"<{self.run.suite or 'cases'} on {self.run.target.name}: {number} cases>"
         if len(self.results) > 1:
             return f"<{self._name} on {self.run.target.name}: {len(self.results)} series>"
         result = whole(self.result)
@@ -207,7 +270,7 @@ class History:
         self.latest: deque[Measured] = deque(maxlen=64)
 
     def add(self, measured: Measured) -> None:
-        """Takes note of one more."""
+        """Take note of one more."""
         self.made += 1
         self.latest.append(measured)
 
@@ -218,46 +281,96 @@ HISTORY = History()
 def run(
     bench: str,
     *,
-    load: str = NONE,
+    load: str | None = None,
     target: str = LOCAL,
     time: str | float | Quantity | None = None,
+    until: str | None = None,
     **params: Given,
 ) -> Measured:
-    """Measures one case and keeps the run where `rtstone list runs` finds it.
+    """Measure a bench or a suite, and keep the run where `rtstone list runs` finds it.
 
     Programs of one user that measure on this machine wait for each other.
 
-    ``time`` and ``params`` are written as for `rtstone run` (``period="1ms"``; bare times are
-    seconds), or as a quantity (``period=rtstone.ms(1)``).  Raises RtstoneError: UsageError for what
-    cannot be asked (a quantity of another kind, a part of a ns), Unfit for what the target cannot
-    do, Inconclusive, TargetError; and KeyboardInterrupt.
+    ``time``, ``until`` and ``params`` are written as for `rtstone run` (``period="1ms"``,
+    ``until="ci=2%"``; bare times are seconds), or as a quantity (``period=rtstone.ms(1)``); several
+    values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is given.
+
+    Raises RtstoneError: UsageError for what cannot be asked (a quantity of another kind, a part of
+    a ns), TargetError; and KeyboardInterrupt.  Where there is one case also Unfit for what the
+    target cannot do, and Inconclusive; where there are several, the one that is asked raises it.
     """
     with ExitStack() as stack:
         interrupt = Interrupt()
         if threading.current_thread() is threading.main_thread():  # nobody else can have signals
             stack.enter_context(interrupt)
-        asked = suite.Asked(_texts(params), _written(time), None, (load,))
-        command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
+        asked = suite.Asked(_texts(params), _written(time), None, (load,) if load else ())
+        options = [f"{name}={value}" for name, value in asked.params.items()]
+        command = ["rtstone.run", bench, load or NONE, *options]
         try:
             stack.enter_context(alone(interrupt))
-            place, plan = build_plan(RunRequest([bench], target, asked, command), interrupt)
+            document, directory, error = start(
+                RunRequest([bench], target, asked, command, until=until),
+                interrupt=interrupt, listener=Listener(),
+            )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
-        _single(plan, bench)
-        cpus = measured_cpus(plan, place)
-        directory = RunDirectory(plan)
-        document, error = measure(
-            plan, place, cpus=cpus, directory=directory,
-            listener=Listener(), interrupt=interrupt,
-        )  # fmt: skip
     if interrupt.requested:
         raise KeyboardInterrupt
-    results = [result for result in document.results if result.bench == bench]
-    if not results or any(result.status != "ok" for result in results):
+    results = _asked_for(document, bench)
+    several = len({result.case for result in results}) > 1
+    invalid = not results or any(result.status != "ok" for result in results)
+    if (error and not isinstance(error, Inconclusive)) or (invalid and not several):
         raise _invalid(results, error)
     measured = Measured(document, directory.path, results, frozenset())
     HISTORY.add(measured)
     return measured
+
+
+def _asked_for(document: Run, name: str) -> list[Result]:
+    """Return the results of a bench; of a suite all."""
+    if document.suite:
+        return list(document.results)
+    return [result for result in document.results if result.bench == name]
+
+
+def load(run: str | Path = "last") -> Run:
+    """Return a stored run: a directory, a run id, the start of one, `last` or `last~N`.
+
+    Raises UsageError if there is none, or more than one.
+    """
+    return load_run(find(str(run)))
+
+
+def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]) -> Comparison:
+    """Compare runs with the first, as `rtstone compare` does.
+
+    A sequence of runs is of one system.  Raises UsageError for runs that cannot be compared.
+    """
+    return compare_runs([_grouped(one) for one in (first, *others)])
+
+
+def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
+    """Hold a run against a budget, as `rtstone check` does: ``.verdict`` is "passed" or not.
+
+    ``baseline``: what relative limits are relative to, else what the budget names.  Raises
+    UsageError.
+    """
+    path = Path(budget)
+    limits = load_budget(path)
+    before = [_document(one) for one in baseline] or baselines(limits.baselines, path)
+    return check_run(_document(run), limits, before)
+
+
+def _document(given: Stored) -> Run:
+    if isinstance(given, Measured):
+        return given.run
+    return given if isinstance(given, Run) else load(given)
+
+
+def _grouped(given: Stored | Sequence[Stored]) -> Run | list[Run]:
+    if isinstance(given, Run | Measured | str | Path):
+        return _document(given)
+    return [_document(one) for one in given]
 
 
 def _invalid(results: Sequence[Result], error: Exception | None) -> Exception:
@@ -275,7 +388,7 @@ def _check_flag(name: str) -> None:
 
 
 def _written(given: object) -> str | None:
-    """What a person would have written in the command line."""
+    """Return what a person would have written in the command line."""
     if given is None:
         return None
     return given.written if isinstance(given, Quantity) else str(given)
@@ -283,13 +396,3 @@ def _written(given: object) -> str | None:
 
 def _texts(params: Mapping[str, Given]) -> dict[str, object]:
     return {name: _written(given) for name, given in params.items()}
-
-
-def _single(plan: Plan, bench: str) -> None:
-    """Raises UsageError unless the plan has one case of the bench."""
-    cases = [*plan.cases, *plan.absent, *plan.derived]
-    number = sum(case.bench == bench for case in cases)
-    if not number:
-        raise UsageError(f"{bench} is not a bench but a suite; run its cases one after the other")
-    if number > 1:
-        raise UsageError(f"several values of a parameter, of {bench}; run one case after the other")

@@ -13,7 +13,7 @@ LAST_CPU = 1023  # the largest number that the agent knows
 
 
 def cpu_set(text: str) -> frozenset[int]:
-    """The CPUs of a list such as ``0-2,4``.  Raises UsageError."""
+    """Return the CPUs of a list such as ``0-2,4``.  Raises UsageError."""
     if not _CPUS.fullmatch(text):
         raise UsageError(f"bad CPU list '{text}'; write numbers and ranges such as 0-2,4")
     ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
@@ -26,7 +26,7 @@ def cpu_set(text: str) -> frozenset[int]:
 
 
 def cpu_list(cpus: Iterable[int]) -> str:
-    """The shortest list of these CPUs."""
+    """Return the shortest list of these CPUs."""
     ends: list[list[int]] = []
     for cpu in sorted(cpus):
         if ends and ends[-1][1] == cpu - 1:

@@ -67,7 +67,7 @@ LISTED = 40  # names that a line can hold
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
-    """The error for a name that is not known, with the nearest one that is."""
+    """Return the error for a name that is not known, with the nearest one that is."""
     place = f", {where}" if where else ""
     return UsageError(f"unknown {kind} '{name}'{place}; {nearest(name, known)}")
 

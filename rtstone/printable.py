@@ -20,12 +20,12 @@ _ESCAPE = re.compile(rb'\\[^"\\/]')
 
 
 def line(text: str) -> str:
-    """A text in one line, with single blanks."""
+    """Return a text in one line, with single blanks."""
     return shown(" ".join(text.split()))
 
 
 def shown(text: str) -> str:
-    """A text of the same length that can be shown."""
+    """Return a text of the same length that can be shown."""
     return text if text.isprintable() else "".join(map(_letter, text))
 
 
@@ -36,7 +36,7 @@ def _letter(letter: str) -> str:
 
 
 def arguments() -> list[str]:
-    """The command line, as a document tells it."""
+    """Return the command line, as a document tells it."""
     return ["rtstone", *map(shown, sys.argv[1:])]
 
 
@@ -53,7 +53,10 @@ def plainly(data: bytes) -> bool:
 
 
 def parsed(data: bytes, kind: type[_T]) -> _T:
-    """The document of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    """Return the document of a JSON text, with strings that can be shown.
+
+    Raises as msgspec does.
+    """
     import msgspec
 
     if plainly(data):
@@ -62,7 +65,7 @@ def parsed(data: bytes, kind: type[_T]) -> _T:
 
 
 def document(made: _T) -> _T:
-    """A document of this program's own making, with strings that can be shown."""
+    """Return a document of this program's own making, with strings that can be shown."""
     import msgspec
 
     try:
@@ -74,7 +77,7 @@ def document(made: _T) -> _T:
 
 
 def every(value: Any) -> Any:
-    """A value of JSON with strings that can be shown.  Raises RecursionError."""
+    """Return a value of JSON with strings that can be shown.  Raises RecursionError."""
     match value:
         case str():
             return shown(value)

@@ -86,7 +86,7 @@ class Runner:
         if gate is not None and gate.exit_code:
             from rtstone.report.check import text as checked
 
-            pytest.fail("\n".join(line.plain for line in checked.lines(gate)), pytrace=False)
+            pytest.fail("\n".join(line.plain for line in checked.gate_lines(gate)), pytrace=False)
         return measured
 
 
@@ -158,10 +158,14 @@ def pytest_runtest_makereport(
             item.user_properties.append(("rtstone run", measured.run.run_id))
         if report.failed:
             from rtstone.report.run.excerpt import excerpt
+            from rtstone.stats.evaluate import evaluate_run
 
             results = list(measured.results)
             report.sections.append(
-                (f"rtstone {measured!r}", excerpt(measured.run, results, measured.path))
+                (
+                    f"rtstone {measured!r}",
+                    excerpt(evaluate_run(measured.run), results, measured.path),
+                )
             )
     return report
 

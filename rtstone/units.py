@@ -1,22 +1,85 @@
-"""Numbers and units: how they are written, and quantities that know what they count."""
+"""Numbers and units: how they are read and written, and quantities that know what they count."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from rtstone.errors import UsageError
 
+# ---- units --------------------------------------------------------------------------------------
+
+# Each in its base unit, rising.
+CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+TIMES = CLOCK | {"min": 60 * 10**9, "h": 3600 * 10**9}
+INSTRUCTIONS = {"instr": 1, "k instr": 10**3, "M instr": 10**6, "G instr": 10**9}
+SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+SYMBOLS = {"us": "µs"}  # as a unit is shown, where that is not as it is written
+_SPELT = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
+
+
+def spelt(units: Mapping[str, int]) -> dict[str, int]:
+    """Return a table of units with the other spellings that a person may write."""
+    return {**units, **{other: units[name] for other, name in _SPELT.items() if name in units}}
+
+
+def _steps(units: Mapping[str, int]) -> list[tuple[str, float]]:
+    # The base unit's 1 stays whole: the charts' table says it so.
+    shown = [(SYMBOLS.get(name, name), n if n == 1 else float(n)) for name, n in units.items()]
+    return shown[::-1]
+
+
 # Units of a result's values, largest first; the charts get the same table.
-UNITS: dict[str, list[tuple[str, float]]] = {
-    "ns": [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1)],
-    "instructions": [("G instr", 1e9), ("M instr", 1e6), ("k instr", 1e3), ("instr", 1)],
-}
+UNITS = {"ns": _steps(CLOCK), "instructions": _steps(INSTRUCTIONS)}
+
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
+
+
+class Scale(NamedTuple):
+    """What a quantity may be written in: units, and the one that a bare number is in."""
+
+    units: Mapping[str, int]
+    bare: str
+
+    def parse(self, text: str) -> int | None:
+        """Return what a person wrote in whole base units.
+
+        None if it is no number, has an unknown unit, or a fraction of a base unit.
+        """
+        match = _QUANTITY.fullmatch(text.strip())
+        factor = match and spelt(self.units).get(match[2] or self.bare)
+        return _exact(match[1], factor) if match and factor else None
+
+    def format(self, value: int) -> str:
+        """Return a value as a person would write it, in the largest unit that divides it."""
+        units = [unit for unit, factor in self.units.items() if value and value % factor == 0]
+        unit = units[-1] if units else self.bare
+        return f"{value // self.units[unit]}{unit}"
+
+
+DURATION = Scale(TIMES, "s")
+SIZE = Scale(SIZES, "B")
+WHOLE = Scale({"": 1}, "")
+
+
+def _exact(number: str, factor: int) -> int | None:
+    """Return number * factor, without the rounding of floats; None if that is not whole."""
+    from fractions import Fraction
+
+    if len(number) > 40 or re.search(r"[eE].*\d{3}", number):
+        return None
+    exact = Fraction(number) * factor
+    return exact.numerator if exact.denominator == 1 else None
+
 
 # ---- numbers ------------------------------------------------------------------------------------
 
 
 def count(n: float) -> str:
-    """A whole number with its digits in groups of three."""
+    """Return a whole number with its digits in groups of three."""
     return f"{n:,.0f}".replace(",", " ")
 
 
@@ -26,7 +89,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def plain(value: float) -> str:
-    """A number of no particular kind, short, without loss for whole numbers."""
+    """Return a number of no particular kind, short, without loss for whole numbers."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return count(value) if abs(value) < 1e15 else f"{value:.6g}"
     large = 1e4 <= abs(value) < 1e15
@@ -54,18 +117,18 @@ def split(value: float, unit: str) -> tuple[str, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value with its unit: ``1.20 µs``."""
+    """Return a value with its unit: ``1.20 µs``."""
     return "unknown" if value is None else " ".join(split(value, unit))
 
 
 def trimmed(value: float, unit: str) -> str:
-    """The same without zeros that only tell the precision: ``1.2 µs``."""
+    """Return the same without zeros that only tell the precision: ``1.2 µs``."""
     digits, name = split(value, unit)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
 
 
 def seconds(value: float) -> str:
-    """A span of time as a person says it."""
+    """Return a span of time as a person says it."""
     if value < 120:
         return quantity(value * 1e9, "ns")
     hours, rest = divmod(round(value), 3600)
@@ -86,7 +149,7 @@ class Quantity(float):
     unit: str
 
     def __new__(cls, value: float, unit: str = "ns") -> Quantity:
-        """A value of that unit."""
+        """Return a value of that unit."""
         self = super().__new__(cls, value)
         self.unit = unit
         return self
@@ -137,20 +200,20 @@ class Quantity(float):
 
 
 def ns(value: float) -> Quantity:
-    """So many nanoseconds."""
+    """Return so many nanoseconds."""
     return Quantity(value)
 
 
 def us(value: float) -> Quantity:
-    """So many microseconds."""
+    """Return so many microseconds."""
     return Quantity(value * 1e3)
 
 
 def ms(value: float) -> Quantity:
-    """So many milliseconds."""
+    """Return so many milliseconds."""
     return Quantity(value * 1e6)
 
 
 def s(value: float) -> Quantity:
-    """So many seconds."""
+    """Return so many seconds."""
     return Quantity(value * 1e9)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from rtstone.assemble import rhealstone
 from rtstone.documents.run import Figure, Result, Status, Value, Worst
+from rtstone.statistics import NAMES
 from rtstone.wire.records import Bench, TextTable
 
 ENVIRONMENT = "env.check"
@@ -29,7 +30,7 @@ class Derived(NamedTuple):
 
 
 def results(plan: Plan, measured: list[Result]) -> list[Result]:
-    """The results of all derived cases of a plan."""
+    """Return the results of all derived cases of a plan."""
     found = []
     for case in plan.derived:
         made = DERIVED[case.bench].make(_blank(case), plan, measured)
@@ -87,7 +88,7 @@ def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[R
 
 
 def _lack(bench: str, result: Result | None) -> str | None:
-    """Why nothing can be derived from a result, None if it can."""
+    """Say why nothing can be derived from a result, None if it can."""
     if result is None:
         return f"{bench} did not run beside it"
     if result.status != "ok" or result.mean is None:
@@ -104,14 +105,15 @@ def _circumstances(result: Result) -> tuple[str, Value]:
 
 
 def _switch(result: Result, trip: Result, call: float) -> Result:
-    """Every statistic of the round trip through the formula; its spread is halved."""
+    """Return every statistic of the round trip through the formula; its spread is halved."""
 
     def one(value: float) -> float:
         return round(value / 2 - call, 4)
 
     members: dict[str, Any] = {
         name: None if (value := getattr(trip, name)) is None else one(value)
-        for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
+        for name in NAMES
+        if name != "sd"
     }
     return structs.replace(
         result,

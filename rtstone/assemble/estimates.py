@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.interval import confidence_interval, independent
 from rtstone.assemble.omitted import assumed, interval, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Batches, Result
+from rtstone.statistics import PERCENTILES, WHOLE, given
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ def estimate_samples(
     percentiles = {
         name: float(distinct[np.searchsorted(upto, -(-n * q // WHOLE))])
         for name, q in PERCENTILES.items()
-        if n * (WHOLE - q) >= 10 * WHOLE
+        if given(q, n)
     }
     whole = Result(
         case=0, bench="samples", params={}, load="none", status="ok", n=n,
@@ -97,7 +97,7 @@ def estimate_samples(
 
 
 def batches(samples: Samples) -> Batches:
-    """Samples in their order as batches, whose lengths differ by one at most."""
+    """Return samples in their order as batches, whose lengths differ by one at most."""
     import numpy as np
 
     n = len(samples)
@@ -106,7 +106,7 @@ def batches(samples: Samples) -> Batches:
     parts = np.array_split(samples, min(_BATCHES, n)) if n else []
     above = {}
     for name, q in PERCENTILES.items():
-        if n * (WHOLE - q) >= 10 * WHOLE:
+        if given(q, n):
             nearest = int(np.abs(below * WHOLE - n * q).argmin())
             line = distinct[nearest] if nearest < len(distinct) else np.inf
             above[name] = [int((part >= line).sum()) for part in parts]

@@ -26,33 +26,33 @@ class Seen(NamedTuple):
         return sum(count for count in counts if isinstance(count, int | float))
 
     def figure(self, name: str, unknown: float = 0) -> float:
-        """A figure of the case."""
+        """Return a figure of the case."""
         known = {key: value for key, value, _ in self.result.figures if value is not None}
         return known.get(name, unknown)
 
     def condition(self, name: str) -> float:
-        """A condition that is a number, if need be as text; 0 if it is not known."""
+        """Return a condition that is a number, if need be as text; 0 if it is not known."""
         try:
             return float(self.conditions.get(name) or 0)
         except ValueError:
             return 0
 
     def cpus(self) -> int:
-        """How many CPUs were measured on, 0 if that is not known."""
+        """Return how many CPUs were measured on, 0 if that is not known."""
         cpus = self.evidence.get("cpus")
         return len(cpus) if isinstance(cpus, list) else 0
 
     def config(self) -> object:
-        """Where the tasks ran."""
+        """Return where the tasks ran."""
         return self.params.get("config", "bound")
 
     def shielded(self) -> bool:
-        """True if CPUs are kept free of other tasks: at boot, or by `rtstone tune`."""
+        """Return whether CPUs are kept free of other tasks: at boot, or by `rtstone tune`."""
         tuned = str(self.conditions.get("tune") or "").split()
         return bool(self.conditions.get("cpu.isolated")) or {"cpuset", "interrupts"} <= set(tuned)
 
     def rt(self) -> bool:
-        """True if the measuring task ran under a real-time policy."""
+        """Return whether the measuring task ran under a real-time policy."""
         return self.evidence.get("sched") in {"fifo", "rr", "deadline"}
 
 
@@ -82,7 +82,7 @@ def _throttled(seen: Seen) -> bool:
 
 
 def _coarse(seen: Seen) -> bool:
-    """The median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
+    """Return whether the median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
     result = seen.result
     if result.batch > 1 or not result.overhead:  # lateness, or the clock itself
         return False
@@ -315,7 +315,7 @@ INVALIDATING = frozenset(flag.name for flag in FLAGS if flag.spoils)
 
 
 def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
-    """The first of these flags that forbids a verdict, None if none does.
+    """Return the first of these flags that forbids a verdict, None if none does.
 
     The one rule for whatever judges a result: the headline of a run, its page, a gate, the API.
     """
@@ -323,5 +323,5 @@ def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
 
 
 def flags(seen: Seen) -> list[str]:
-    """Names of the flags that a series deserves, in the order of the list."""
+    """Return names of the flags that a series deserves, in the order of the list."""
     return [flag.name for flag in FLAGS if flag.when(seen)]

@@ -10,11 +10,8 @@ from itertools import accumulate
 from math import sqrt
 from typing import NamedTuple
 
+from rtstone.statistics import WHOLE, given
 from rtstone.wire.records import Buckets
-
-# Percentiles in parts per ten thousand, which keeps ranks exact.
-PERCENTILES = {"p50": 5000, "p90": 9000, "p99": 9900, "p999": 9990, "p9999": 9999}
-WHOLE = 10000
 
 
 def bounds(index: int, bits: int) -> tuple[int, int]:
@@ -74,7 +71,7 @@ class Ranks:
         self._upto = list(accumulate(count for _, count in self._points))
 
     def at(self, rank: int) -> float:
-        """The value of a rank; those that overflowed are all taken for the maximum."""
+        """Return the value of a rank; those that overflowed are all taken for the maximum."""
         if not 1 <= rank <= self._n or self._max is None:
             raise IndexError(rank)
         place = bisect_left(self._upto, rank)
@@ -82,7 +79,7 @@ class Ranks:
 
     def percentile(self, q: int) -> float | None:
         """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
-        if self._n * (WHOLE - q) < 10 * WHOLE:
+        if not given(q, self._n):
             return None
         return self.at(-(-self._n * q // WHOLE))
 

@@ -41,7 +41,7 @@ _LETTERS = 60  # of a value in a message
 
 
 def of_target(detail: Mapping[str, Value], surroundings: Mapping[str, str | None]) -> Identity:
-    """What is known before an agent starts."""
+    """Return what is known before an agent starts."""
     return {**detail, **_lasting(surroundings)}
 
 
@@ -53,7 +53,7 @@ class Heads(NamedTuple):
     conditions: Conditions | None
 
     def lacking(self) -> list[str]:
-        """The names of those that are not there."""
+        """Return the names of those that are not there."""
         return [name for name, record in self._asdict().items() if record is None]
 
     def or_else(self, others: Heads) -> Heads:
@@ -65,7 +65,7 @@ class Heads(NamedTuple):
         )
 
     def as_far_as(self, others: Heads) -> Identity:
-        """What those of them tell that the others have as well.
+        """Return what those of them tell that the others have as well.
 
         What a clock costs is measured anew each time, as is the frequency of some; neither counts.
         """
@@ -85,7 +85,7 @@ def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def difference(then: Identity, now: Identity) -> str | None:
-    """What is not the same, in words; None if everything is."""
+    """Return what is not the same, in words; None if everything is."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     told = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
     more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []

@@ -14,10 +14,10 @@ from math import exp, inf, lgamma, log, log1p, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.documents.run import Batches, Distribution, Result
+from rtstone.statistics import ESTIMATED, PERCENTILES, WHOLE
 
-STATISTICS = ("mean", *PERCENTILES)
+STATISTICS = ESTIMATED
 
 _FEWEST = 8  # batches; with fewer, samples are taken for independent
 _LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
@@ -124,7 +124,7 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance:
 
 
 def factor(statistic: str, result: Result) -> Variance:
-    """How many times the variance of independent samples that of a result's statistic is."""
+    """Return how many times the variance of independent samples that of a result's statistic is."""
     if statistic == "mean":
         found, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
         times = found._replace(value=found.value / plain) if found and plain else Variance(1.0)
@@ -141,7 +141,7 @@ def _usable(result: Result) -> Batches | None:
 
 
 def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | None:
-    """Samples of each batch, and those above the line of the statistic (for a mean, none).
+    """Return samples of each batch, and those above the line of the statistic (for a mean, none).
 
     A run that is too short for the percentile has no line for it; the highest it has stands in.
     """
@@ -196,7 +196,7 @@ def _of_means(sizes: Sequence[int], squares: float, factor: float, freedom: floa
 def _join(
     sizes: Sequence[int], means: Sequence[float], count: int
 ) -> tuple[list[int], list[float]]:
-    """The same series in so many batches, about equally long."""
+    """Return the same series in so many batches, about equally long."""
     n = sum(sizes)
     wide, totals = [0] * count, [0.0] * count
     before = 0
@@ -263,14 +263,14 @@ class Ordered:
         self.n = (self.upto[-1] if self.upto else 0) + overflow
 
     def at(self, rank: int) -> float | None:
-        """The value of a rank; None beyond the samples, or where it is not known."""
+        """Return the value of a rank; None beyond the samples, or where it is not known."""
         if not 1 <= rank <= self.n:
             return None
         place = bisect_left(self.upto, rank)
         return self.values[place] if place < len(self.values) else self._top
 
     def share(self, value: float) -> float:
-        """The share of the samples that are not above a value."""
+        """Return the share of the samples that are not above a value."""
         place = bisect_right(self.values, value)
         return (self.upto[place - 1] if place else 0) / self.n
 
@@ -313,7 +313,7 @@ def _log_density(t: float, freedom: float) -> float:
 
 
 def _outside(t: float, freedom: float) -> float:
-    """The probability that |t| is larger: an incomplete beta function of v/(v + t^2)."""
+    """Return the probability that |t| is larger: an incomplete beta function of v/(v + t^2)."""
     a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
     rest = t * t / (freedom + t * t)
     log_front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest)

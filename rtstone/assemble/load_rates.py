@@ -8,7 +8,7 @@ TOLERANCE = 0.2  # of its rate that a part of a load may miss (design, rules of 
 
 
 def lacking(rates: list[Rate] | None) -> str | None:
-    """What a load did not do while a case ran, None if it did all it should."""
+    """Return what a load did not do while a case ran, None if it did all it should."""
     if not rates:
         return "it did not run"
     for rate in rates:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.interval import (
     Ordered,
     Part,
@@ -28,6 +27,7 @@ from rtstone.assemble.interval import (
 )
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result
+from rtstone.statistics import PERCENTILES, WHOLE
 
 FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
 _WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another
@@ -35,7 +35,7 @@ _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of thes
 
 
 def whole(result: Result) -> Result:
-    """The result with the omitted activations counted in, where there are any.
+    """Return the result with the omitted activations counted in, where there are any.
 
     Of what else there is of it only n, statistics and histogram are those of the whole.
     """
@@ -77,16 +77,16 @@ class Events(NamedTuple):
         return sum(count for _, count, size in self.points if size > 1)
 
     def above(self, line: float, value: float, size: int) -> int:
-        """How many activations of an event are later than a line."""
+        """Return how many activations of an event are later than a line."""
         return min(size, ceil((value - line) / self.period)) if value > line else 0
 
     def total(self, value: float, size: int) -> float:
-        """The lateness of all activations of an event together."""
+        """Return the lateness of all activations of an event together."""
         return size * value - self.period * size * (size - 1) / 2
 
 
 def events(result: Result) -> Events | None:
-    """The events of a result; None if what was omitted cannot be told from what was seen."""
+    """Return the events of a result; None if what was omitted cannot be told from what was seen."""
     there = result.corrected
     if there is None or not result.missed or result.overflow:
         return None
@@ -105,7 +105,7 @@ def events(result: Result) -> Events | None:
 
 
 def _period(points: Sequence[tuple[float, int]], hidden: float) -> float | None:
-    """The period with which these samples hide so much lateness in all, in any unit.
+    """Return the period with which these samples hide so much lateness in all, in any unit.
 
     A sample late by L hides L - P, L - 2P, ... above zero: their sum falls steadily with P.
     """
@@ -204,7 +204,7 @@ def interval(
 
 
 def _weight(part: Events) -> float:
-    """How many activations the stall (or burst) has that one of them is in, on average.
+    """Return how many activations the stall (or burst) has that one of them is in, on average.
 
     The tail above a percentile has to have room for several of these as a whole: else stalls that
     are but a little longer, and seldom, would move it by far more than the others tell.
@@ -271,7 +271,7 @@ def _mean_ends(
 
 
 def assumed(statistic: str, results: Sequence[Result]) -> bool:
-    """True if independence had to be taken for granted in some of them."""
+    """Return whether independence had to be taken for granted in some of them."""
     return independent(statistic, results) or any(
         result.missed and (result.trace is None or len(result.trace.rows) <= _WINDOWS)
         for result in results
@@ -303,7 +303,7 @@ class Missed(NamedTuple):
 
 
 def missed(results: Sequence[Result]) -> Missed | None:
-    """What a case omitted in all, None if that was not counted.
+    """Return what a case omitted in all, None if that was not counted.
 
     Where it cannot be told from what was seen how the omitted belong together, they are one stall.
     """
@@ -315,7 +315,7 @@ def missed(results: Sequence[Result]) -> Missed | None:
 
 
 def _stalls(result: Result) -> float:
-    """How many stalls of one length would scatter as much as these."""
+    """Return how many stalls of one length would scatter as much as these."""
     found = events(result)
     if found is None or not found.stalls:
         return 1.0

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import sqrt
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.documents.run import Distribution, Result
+from rtstone.statistics import EXTREME, PERCENTILES, WHOLE, given
 
 
 def pooled(results: Sequence[Result]) -> Distribution:
-    """All samples of results of one unit: counts are added, nothing is weighted or left out.
+    """Return all samples of results of one unit: counts are added, nothing is weighted or left out.
 
     What a sample is known to in the documents it is known to here.
     """
@@ -34,7 +34,7 @@ def pooled(results: Sequence[Result]) -> Distribution:
     overflow = sum(result.overflow for result in results)
     known = percentiles(histogram, n, overflow, top)
     if batched:  # the extremes of means are not those of operations
-        known |= {"p999": None, "p9999": None}
+        known |= dict.fromkeys(EXTREME)
     mean = _mean(results, n)
     return Distribution(
         n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
@@ -53,7 +53,7 @@ def percentiles(
     told = (upto[-1] if upto else 0) + overflow == n
 
     def percentile(q: int) -> float | None:
-        if not told or n * (WHOLE - q) < 10 * WHOLE:
+        if not told or not given(q, n):
             return None
         place = bisect_left(upto, -(-n * q // WHOLE))
         return histogram[place][0] if place < len(histogram) else top
@@ -78,6 +78,6 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
 
 
 def section_s(results: Sequence[Result]) -> float | None:
-    """How long was measured in all; None if one does not say.  Instructions have no time."""
+    """Return how long was measured in all; None if one does not say.  Instructions have no time."""
     known = [s for result in results if (s := result.section_s) is not None]
     return sum(known) if len(known) == len(results) else None

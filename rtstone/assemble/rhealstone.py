@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.run import Figure, Result, Value
 from rtstone.wire.records import Bench, Param, TextTable
 
@@ -162,17 +163,17 @@ def _sets(measured: list[Result]) -> Iterator[_Set]:
         if group == "rheal" and name in COMPONENTS:
             form, config = result.params.get("form", FORMS[0]), result.params.get("config")
             cases = groups.setdefault((result.load, form, config), {}).setdefault(name, {})
-            cases.setdefault(str(sorted(result.params.items())), []).append(result)
+            cases.setdefault(case_key(result.bench, result.params), []).append(result)
     for circumstances, found in groups.items():
         others = {name: next(iter(found[name].values())) for name in found if name != "db"}
         for turn in range(max(map(len, others.values()), default=1)):
             chosen = {name: _at(others[name], turn) for name in others}
-            for repeated in found.get("db", {"": []}).values():
+            for repeated in found.get("db", {None: []}).values():
                 yield _set(circumstances, chosen | {"db": _at(repeated, turn)})
 
 
 _Circumstances = tuple[str, Value, Value]  # load, form, configuration
-_Cases = dict[str, list[Result]]  # by parameters: as often as they were run
+_Cases = dict[CaseKey | None, list[Result]]  # by parameters: as often as they were run
 
 
 def _at(repeated: list[Result], turn: int) -> Result | None:

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from rtstone.assemble import flags
 from rtstone.assemble.estimates import Estimate, estimate
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.interval import Ordered
 from rtstone.assemble.pool import pooled
 from rtstone.documents.plan import Until
@@ -28,6 +27,7 @@ from rtstone.documents.run import (
     Value,
     Worst,
 )
+from rtstone.statistics import PERCENTILES, WHOLE
 from rtstone.wire.records import Rate, TextTable
 
 MOST = 100  # rounds: a bench that gives too few samples each time will not get there
@@ -61,12 +61,12 @@ def width(found: Estimate | None) -> float | None:
 
 
 def sampled(rounds: Rounds) -> bool:
-    """True if the case takes samples: without them there is nothing to wait for."""
+    """Return whether the case takes samples: without them there is nothing to wait for."""
     return any(result.n for results in rounds for result in results)
 
 
 def standing(until: Until, rounds: Rounds) -> Standing:
-    """Where a case stands after these rounds, all of them valid."""
+    """Return where a case stands after these rounds, all of them valid."""
     widths = [width(estimate(parts, until.statistic)) for parts in _series(rounds) if _n(parts)]
     known = [each for each in widths if each is not None]
     widest = max(known) if known and len(known) == len(widths) else None
@@ -78,7 +78,7 @@ def standing(until: Until, rounds: Rounds) -> Standing:
 
 
 def following(until: Until, rounds: Rounds, known: Callable[[str], bool]) -> dict[str, Value]:
-    """The parameters of the next round that differ from those of the case.
+    """Return the parameters of the next round that differ from those of the case.
 
     ``known``: whether the bench has a parameter of that name.  As many samples as the interval says
     are missing, but no more than there are, for the first intervals are rough; in the time that is
@@ -99,7 +99,7 @@ def following(until: Until, rounds: Rounds, known: Callable[[str], bool]) -> dic
 
 
 def merged(until: Until, rounds: Rounds) -> list[Result]:
-    """The rounds of a case as one result for each of its series.
+    """Return the rounds of a case as one result for each of its series.
 
     All samples of the valid rounds are in it.  One that is not valid ends the case, and only if it
     is the only one its own samples stand.
@@ -158,7 +158,7 @@ def _merged(
 
 
 def _series(rounds: Rounds) -> list[list[Result]]:
-    """The parts of each series of a case, round by round."""
+    """Return the parts of each series of a case, round by round."""
     found: dict[str, list[Result]] = {}
     for results in rounds:
         for result in results:
@@ -171,7 +171,7 @@ def _n(parts: Sequence[Result]) -> int:
 
 
 def _section_s(result: Result) -> float:
-    """How long a round measured; where the target does not tell, what its trace covers."""
+    """Return how long a round measured; where the target does not tell, what its trace covers."""
     if result.section_s is not None:
         return result.section_s
     trace = result.trace
@@ -211,7 +211,7 @@ def _interval(found: Estimate | None) -> tuple[float, float] | None:
 
 
 def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
-    """Each round, the samples before it, and the s that were measured before it."""
+    """Yield each round, the samples before it, and the s that were measured before it."""
     samples, begin = 0, 0.0
     for part in parts:
         yield part, samples, begin
@@ -255,7 +255,7 @@ def _windows(trace: Trace, wide: float, begin: float) -> Iterator[_Row]:
 
 
 def _blocks(parts: Sequence[Result]) -> Blocks | None:
-    """Maxima of the blocks of all rounds, joined to the largest of their sizes.
+    """Return maxima of the blocks of all rounds, joined to the largest of their sizes.
 
     As in the agent, what is left of a round after its last whole block is in none.
     """
@@ -277,7 +277,7 @@ def _joined(blocks: Blocks, size: int) -> list[float]:
 
 
 def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
-    """The batches of all rounds, joined until they are about as long as the longest."""
+    """Return the batches of all rounds, joined until they are about as long as the longest."""
     if len(parts) == 1 or any(part.batches is None for part in parts):
         return parts[0].batches if len(parts) == 1 else None
     lines = _lines(whole, sum(part.overflow for part in parts))
@@ -326,7 +326,7 @@ def _groups(sizes: Sequence[int], longest: int) -> list[tuple[int, int]]:
 
 
 def _above(part: Result, batches: Batches, name: str, line: float) -> list[int]:
-    """Samples of each batch that lie above a line of all rounds.
+    """Return samples of each batch that lie above a line of all rounds.
 
     Their sum is exact, from the round's histogram.  A batch has counted against the round's own
     line; its share of those above, or of those below if there are more above, is taken to be the
@@ -395,7 +395,7 @@ def _one(name: str, values: list[Value]) -> Value:
 
 
 def _rates(rounds: Rounds) -> list[Rate]:
-    """What the load did in all rounds, each weighted by how long it was looked at."""
+    """Return what the load did in all rounds, each weighted by how long it was looked at."""
     found: dict[str, list[Rate]] = defaultdict(list)
     for results in rounds:
         for rate in results[0].load_rates:

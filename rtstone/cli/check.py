@@ -75,28 +75,30 @@ def command(
 
         _write(as_junit(gate), junit)
     if markdown:
-        _write(checked.markdown(gate), markdown)
+        _write(checked.gate_markdown(gate), markdown)
     if json:
         from rtstone.cli.output import print_document
 
         print_document(gate)
     else:
-        from rtstone.report.run.terminal import console
+        from rtstone.report.parts.console import console
 
-        console(sys.stdout).print(*checked.lines(gate), sep="\n")
+        console(sys.stdout).print(*checked.gate_lines(gate), sep="\n")
     return gate.exit_code
 
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     from rtstone.inputs.budget import margin as share
-    from rtstone.stats.draft import draft, from_too_few
+    from rtstone.report.check.budget import budget_text, from_too_few
+    from rtstone.stats.draft import draft
 
     if path.exists():
         raise UsageError(f"there is a file already, {path}; name a new one")
     runs = [load(find(name)) for name in names]
-    text = draft(runs, share(margin))
+    drafted = draft(runs, share(margin))
+    text = budget_text(drafted)
     _write(text, path)
-    if warning := from_too_few(runs):
+    if warning := from_too_few(drafted):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {text.count('[[case]]')} cases")
     return 0

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rtstone.cli.run import Request, assignments, listener_for, prepared, told
+from rtstone.cli.run import Request, as_asked, assignments, listener_for, told
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
+from rtstone.runner.request import build_plan
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.store.session import named, several
@@ -82,7 +83,7 @@ def command(
 def _measured(asked: list[Request], pairs: int) -> int:
     json = asked[0].json
     with Interrupt() as interrupt:
-        first, other = (Side(*prepared(request, interrupt)) for request in asked)
+        first, other = (Side(*build_plan(as_asked(request), interrupt)) for request in asked)
         check((first, other))
         runs, error = measure_pairs(
             first.plan.run_id, (first, other), pairs, interrupt=interrupt,
@@ -118,8 +119,8 @@ def _show(comparison: Comparison, json: bool) -> None:
 
         print_document(comparison)
         return
-    from rtstone.report.comparison.text import lines
-    from rtstone.report.run.terminal import console
+    from rtstone.report.comparison.text import comparison_lines
+    from rtstone.report.parts.console import console
 
     out = console(sys.stdout)
-    out.print(*lines(comparison, out.width), sep="\n")
+    out.print(*comparison_lines(comparison, out.width), sep="\n")

@@ -16,9 +16,9 @@ def command(cpus: str | None, json: bool) -> int:
     Every line is good (+), warn (!): costs time or certainty, bad (X): measuring is impossible or
     misleads, unknown (?): cannot be seen from here, or yours (-): only you can tell.
     """
+    from rtstone.store.past import last_run
     from rtstone.system.checks import lines
     from rtstone.system.facts import System
-    from rtstone.system.past import last_run
 
     system = System(cpus=cpus, run=last_run)
     measured = system.measured  # a bad list is told before anything is looked at
@@ -29,8 +29,8 @@ def command(cpus: str | None, json: bool) -> int:
         checks = [line._asdict() for line in found]
         print_document({"schema": "rtstone.doctor/1", "cpus": sorted(measured), "checks": checks})
     else:
+        from rtstone.report.parts.console import console
         from rtstone.report.run.environment import checklist
-        from rtstone.report.run.terminal import console
 
         out = console(sys.stdout)
         out.print(*checklist(found, measured, out.width), sep="\n")

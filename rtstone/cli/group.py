@@ -24,6 +24,7 @@ COMMANDS = {
     "import": "Other tools' data as runs.",
     "export": "A run for other tools.",
     "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
+    "schema": "The JSON schema of a document.",
     "doctor": "Is this system fit to be measured?",
     "lab": "Emulated targets: which are ready, and what brings the others.",
     "tune": "Make it so for as long as you measure, and put it back.",

@@ -21,12 +21,12 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
 
     Without a bound under every load there is no guarantee: the text says why, the exit code is 3.
     """
-    from rtstone.report.worstcase.guarantee import markdown
+    from rtstone.report.worstcase.guarantee import guarantee_markdown
     from rtstone.stats.worstcase.guarantee import guarantee
 
     documents = [load(find(run)) for run in runs]
     statement = guarantee(documents, bench)
-    text = markdown(statement, [bench for run in documents for bench in run.benches])
+    text = guarantee_markdown(statement, [bench for run in documents for bench in run.benches])
     if output is not None:
         _written(text, output)
     if json:

@@ -30,11 +30,9 @@ def list_command(json: bool) -> None:
 
         print_document({"schema": "rtstone.lab/1", "systems": rows})
         return
-    from rich.table import Table
+    from rtstone.report.parts.console import console, plain_table
 
-    from rtstone.report.run.terminal import console
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    table = plain_table()
     table.add_column("target", no_wrap=True, style="bold cyan")
     for name in ("title", "board", "state"):
         table.add_column(name, overflow="fold")

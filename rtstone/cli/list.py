@@ -15,7 +15,7 @@ from rtstone.wire.records import Table
 
 def _offered() -> Catalogue:
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.measure import catalogue
+    from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:
@@ -129,12 +129,11 @@ def _print_lines(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
 
 
 def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from rtstone.report.run.terminal import console
+    from rtstone.report.parts.console import console, plain_table
 
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    table = plain_table()
     for number, name in enumerate(columns):
         style = "bold cyan" if number == 0 else None
         table.add_column(name.replace("_", " "), no_wrap=number == 0, style=style, overflow="fold")

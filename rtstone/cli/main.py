@@ -111,7 +111,7 @@ def _kept(error: Exception) -> str:
         *traceback.format_exception(error),
     ]
     try:
-        from rtstone.store.rundir import home
+        from rtstone.store.places import home
 
         place = home().absolute()
         place.mkdir(parents=True, exist_ok=True)

@@ -29,12 +29,14 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     They are named as for `rtstone compare`: runs of one system may be joined by commas, and a run
     that `compare --run` has measured stands for all of them.
     """
-    from rtstone.report.run import html
+    from rtstone.report import page
+    from rtstone.report.parts import frame
+    from rtstone.stats.evaluate import evaluate_runs
 
-    html.bundle()
+    frame.bundle()
     documents = named(runs)
     try:
-        size = html.render(documents, output)
+        size = page.render(evaluate_runs(documents), output)
         regular = stat.S_ISREG(output.stat().st_mode)
     except OSError as error:
         raise UsageError(f"cannot write the report, {output}: {error.strerror}") from error

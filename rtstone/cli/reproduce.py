@@ -89,9 +89,9 @@ def command(  # noqa: PLR0917
         )
     instead = _instead(suites, loads)
     if output and output.suffix == ".html":
-        from rtstone.report.run import html
+        from rtstone.report.parts import frame
 
-        html.bundle()
+        frame.bundle()
     documents = [load(find(run)) for run in runs]
     request = Request(suites, LOCAL, (), instead, params, time)
     fresh, errors = _measured(request, targets if documents or targets else (LOCAL,))
@@ -149,11 +149,11 @@ def _print(made: Reproduced, json: bool) -> None:
 
         print_document(made.document)
         return
-    from rtstone.report.reproduction.text import lines
-    from rtstone.report.run.terminal import console
+    from rtstone.report.parts.console import console
+    from rtstone.report.reproduction.text import reproduction_lines
 
     out = console(sys.stdout)
-    out.print(*lines(made.document, out.width), sep="\n")
+    out.print(*reproduction_lines(made.document, out.width), sep="\n")
 
 
 def _write(made: Reproduced, path: Path, *, quiet: bool) -> None:

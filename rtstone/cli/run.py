@@ -10,23 +10,21 @@ from pathlib import Path
 import click
 import msgspec
 
-from rtstone.assemble import identity
-from rtstone.assemble.assembly import Assembly, gathered
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
-from rtstone.documents.plan import Plan, run_id
+from rtstone.documents.plan import run_id
 from rtstone.documents.run import Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
-from rtstone.printable import arguments, every
-from rtstone.runner.measure import Listener, measure, measured_cpus, not_the_same
-from rtstone.runner.request import RunRequest, build_plan
+from rtstone.printable import arguments
+from rtstone.runner.listener import Listener
+from rtstone.runner.request import RunRequest
+from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
-from rtstone.store.rundir import RUN, RunDirectory, load
-from rtstone.targets import LOCAL, find
-from rtstone.targets.base import Target
+from rtstone.store.rundir import RunDirectory
+from rtstone.targets import LOCAL
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -128,32 +126,24 @@ def _run(request: Request, interrupt: Interrupt) -> int:
     return _show(request, *carry_out(request, interrupt))
 
 
-def carry_out(
-    request: Request, interrupt: Interrupt
-) -> tuple[Run, RunDirectory, RtstoneError | None]:
-    """Measures what is asked for; what came of it, where it is kept, and what went wrong."""
+def carry_out(request: Request, interrupt: Interrupt) -> Finished:
+    """Measure what is asked for; with --json there is a document even if the agent never starts."""
     try:
-        target, plan = prepared(request, interrupt)
+        return start(
+            as_asked(request), interrupt=interrupt,
+            listener=listener_for(request.json), out=request.out,
+        )  # fmt: skip
     except (TargetError, Interrupted) as early:
         if request.json:
             print_document(_nothing(request.target, str(early)))
         raise
-    cpus = measured_cpus(plan, target)
-    directory = RunDirectory(plan, request.out)
-    run, error = measure(
-        plan, target, cpus=cpus, directory=directory,
-        listener=listener_for(request.json), interrupt=interrupt,
-    )  # fmt: skip
-    return run, directory, error
 
 
-def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
-    """The target and what is to be done on it.  Raises UsageError, TargetError, Interrupted."""
+def as_asked(request: Request) -> RunRequest:
+    """Return what the command line asks of the runner."""
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
-    command = arguments()
     names = request.names or ["quick"]
-    wish = RunRequest(names, request.target, asked, command, request.keep_idle, request.until)
-    return build_plan(wish, interrupt)
+    return RunRequest(names, request.target, asked, arguments(), request.keep_idle, request.until)
 
 
 def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
@@ -175,39 +165,8 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume goes on with what was asked before; leave out {given[0]}")
-    path = find_run(str(request.resume))
-    if (path / RUN).exists() and load(path).status == "complete":
-        raise UsageError(f"the run is complete, {path}; there is nothing to resume")
-    directory, plan, logs = RunDirectory.resume(path)
-    try:
-        earlier = gathered(plan, *logs)
-        target, cpus = _same_target(plan, earlier)
-    except BaseException:
-        directory.close()
-        raise
-    run, error = measure(
-        plan, target, cpus=cpus, directory=directory,
-        listener=listener_for(request.json), interrupt=interrupt, earlier=earlier,
-    )  # fmt: skip
-    return _show(request, run, directory, error)
-
-
-def _same_target(plan: Plan, earlier: Assembly) -> tuple[Target, frozenset[int] | None]:
-    """The target that a run is to go on with, and the CPUs.  Raises UsageError.
-
-    It must be what the run began on, as far as can be told before its agent starts.
-    """
-    target = find(plan.target.name)
-    then = identity.of_target(plan.target.detail, plan.surroundings)
-    now = identity.of_target(every(target.detail()), every(target.host_conditions()))
-    if differs := identity.difference(then, now):
-        raise not_the_same(differs)
-    if earlier.valid() and (unknown := earlier.known.lacking()):
-        raise UsageError(
-            "what the run began on is not known, for records of its agent were lost: "
-            f"{', '.join(unknown)}; run anew"
-        )
-    return target, measured_cpus(plan, target)
+    path, listener = find_run(str(request.resume)), listener_for(request.json)
+    return _show(request, *resume(path, interrupt=interrupt, listener=listener))
 
 
 def _nothing(target: str, reason: str) -> Run:
@@ -227,16 +186,19 @@ def listener_for(json: bool) -> Listener:
     """What tells a person of the course of a run, on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
-    from rtstone.report.run.terminal import Display, Lines, console
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.terminal import Display, Lines
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
-    from rtstone.report.run.terminal import console, summary
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.terminal import summary
+    from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    out.print(*summary(run, out.width, path), sep="\n")
+    out.print(*summary(evaluate_run(run), out.width, path), sep="\n")
 
 
 def told(error: RtstoneError | None) -> int:

@@ -29,10 +29,13 @@ def command(run: str, worst_case: bool, json: bool) -> None:
 
         print_document(document)
     else:
-        from rtstone.report.run.terminal import conditions, console, summary
+        from rtstone.report.parts.console import console
+        from rtstone.report.run.terminal import conditions, summary
+        from rtstone.stats.evaluate import evaluate_run
 
         out = console(sys.stdout)
-        out.print(conditions(document), "", *summary(document, out.width, path), sep="\n")
+        parts = summary(evaluate_run(document), out.width, path)
+        out.print(conditions(document), "", *parts, sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:
@@ -44,7 +47,7 @@ def _worst_cases(run: Run, json: bool) -> None:
 
         print_document(found)
     else:
-        from rtstone.report.run.terminal import console
-        from rtstone.report.worstcase.text import lines
+        from rtstone.report.parts.console import console
+        from rtstone.report.worstcase.text import worst_case_lines
 
-        console(sys.stdout).print(*lines(found, run), sep="\n")
+        console(sys.stdout).print(*worst_case_lines(found, run), sep="\n")

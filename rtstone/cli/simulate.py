@@ -92,10 +92,10 @@ def command(context: click.Context, /, **options: Any) -> None:
 
         print_document(simulation)
     else:
-        from rtstone.report.run.terminal import console
-        from rtstone.report.simulation.text import lines
+        from rtstone.report.parts.console import console
+        from rtstone.report.simulation.text import simulation_lines
 
-        console(sys.stdout).print(*lines(simulation), sep="\n")
+        console(sys.stdout).print(*simulation_lines(simulation), sep="\n")
     if path:
         _write(simulation, path, options["json"])
 
@@ -139,7 +139,7 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
 
         print_document(document)
         return
-    from rtstone.report.run.terminal import console
+    from rtstone.report.parts.console import console
     from rtstone.report.simulation.text import hartstone_lines
 
     console(sys.stdout).print(*hartstone_lines(document), sep="\n")
@@ -168,9 +168,9 @@ def _writable(name: str | None) -> Path | None:
     """The page to write, before hours are spent on it."""
     if name is None:
         return None
-    from rtstone.report.run import html
+    from rtstone.report.parts import frame
 
-    html.bundle()
+    frame.bundle()
     path = Path(name)
     if not name or not path.parent.is_dir() or path.is_dir():
         raise UsageError(f"cannot write the page '{name}', in -o; write -o FILE.html")

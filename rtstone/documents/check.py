@@ -88,12 +88,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(self.checks, key=lambda check: order.index(check.verdict))
 
     def count(self, verdict: Verdict) -> int:
-        """How many checks ended so."""
+        """Return how many checks ended so."""
         return sum(check.verdict == verdict for check in self.checks)
 
 
 def overall(checks: Sequence[Check], policy: Policy) -> Verdict:
-    """The verdict on all: the gravest, but for what the policy makes of open questions."""
+    """Return the verdict on all: the gravest, but for what the policy makes of open questions."""
     found = {check.verdict for check in checks}
     open_questions = found & {"not measured", "inconclusive"}
     if "failed" in found or (policy == "fail" and open_questions):

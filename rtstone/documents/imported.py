@@ -9,6 +9,6 @@ TOOL = "imported"  # of a target's detail: the tool, with its version where that
 
 
 def tool(run: Run) -> str | None:
-    """What measured an imported run, None if it was rtstone."""
+    """Return what measured an imported run, None if it was rtstone."""
     told = run.target.detail.get(TOOL)
     return told if isinstance(told, str) else None

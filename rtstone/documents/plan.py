@@ -32,7 +32,7 @@ class LoadSpec(msgspec.Struct, frozen=True):
     params: dict[str, Value] = {}
 
     def beside(self, config: Value, cpus: Value, table: Load) -> LoadSpec:
-        """The same, placed as cases of that configuration and with those CPUs want it."""
+        """Return the same, placed as cases of that configuration and with those CPUs want it."""
         placed: dict[str, Value] = {}
         if table.param("place") and str(config) in _PLACES:
             placed["place"] = _PLACES[str(config)]
@@ -125,25 +125,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def first(self, case: Case) -> Case:
-        """The first round of a case: as it was asked for, but within the time there is."""
+        """Return the first round of a case: as it was asked for, but within the time there is."""
         longest = self.limit_s(case)
         if self.until is None or longest is None or longest <= self.until.time_s:
             return self.round(case, 1)
         return self.round(case, 1, {"time": self.until.time_ns})
 
     def case_of(self, wire_id: int) -> int:
-        """The number of the case that a number on the wire belongs to."""
+        """Return the number of the case that a number on the wire belongs to."""
         return wire_id if self.until is None else wire_id // ROUNDS
 
     def value(self, case: Case, name: str) -> Value:
-        """The value a parameter has in a case, None if the bench has no such parameter."""
+        """Return the value a parameter has in a case, None if the bench has no such parameter."""
         if name in case.params:
             return case.params[name]
         param = self.benches[case.bench].param(name)
         return None if param is None else param.default
 
     def call(self, case: Case) -> LoadSpec:
-        """The load to run beside a case, with its place."""
+        """Return the load to run beside a case, with its place."""
         call = self.calls.get(case.load, LoadSpec())
         if call.name == NONE:
             return call
@@ -151,19 +151,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return call.beside(self.value(case, "config"), self.value(case, "cpus"), table)
 
     def cpus(self, chosen: frozenset[int]) -> frozenset[int]:
-        """The CPUs that are measured on; ``chosen``: the agent's own choice."""
+        """Return the CPUs that are measured on; ``chosen``: the agent's own choice."""
         lists = {self.value(case, "cpus") for case in self.cases}
         return frozenset[int]().union(*(cpu_set(str(text)) if text else chosen for text in lists))
 
     def limit_s(self, case: Case) -> float | None:
-        """The longest that a case will take, in s, where its parameters tell."""
+        """Return the longest that a case will take, in s, where its parameters tell."""
         time = self.value(case, "time")
         by_time = time / 1e9 if isinstance(time, int) and time > 0 else None
         by_samples = self._by_samples_s(case)
         return min((s for s in (by_time, by_samples) if s is not None), default=None)
 
     def expected_s(self, case: Case) -> float | None:
-        """How long it will take, in s, where they tell: `time` is only a limit to `samples`.
+        """Return how long it will take, in s, where they tell: `time` is only a limit to `samples`.
 
         What counts instructions has a time of its own.
         """
@@ -180,7 +180,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_id(created: datetime, name: str) -> str:
-    """The id of a run: it sorts by time, and its tail tells apart runs of one moment."""
+    """Return the id of a run: it sorts by time, and its tail tells apart runs of one moment."""
     word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
     moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
     return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"

@@ -12,12 +12,26 @@ from typing import Literal
 import msgspec
 
 from rtstone.documents.run import Status
-from rtstone.published import Printed
 
 SCHEMA = "rtstone.reproduction/1"
 
 # "printed": of the publication.  "here": measured.  "model": simulated, nothing was measured.
 Kind = Literal["printed", "here", "model"]
+
+
+class Printed(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of a publication.  ``value`` None: the source has none that could be used."""
+
+    source: str
+    table: str
+    system: str
+    metric: str
+    condition: str
+    value: float | int | str | None
+    unit: str | None
+    quality: str
+    stat: str | None = None
+    note: str = ""
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,12 @@ changes ``SCHEMA``.
 
 from __future__ import annotations
 
-from typing import Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from rtstone.errors import UsageError
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,
@@ -23,6 +25,9 @@ from rtstone.wire.records import (
     Whole,
     Width,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SCHEMA = "rtstone.run/1"
 
@@ -176,6 +181,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
         return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
 
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the histogram as a structured array: ``value`` in ``unit``, and its ``count``.
+
+        ``numpy.repeat(a["value"], a["count"])`` are the samples, to within a bucket's width.
+        """
+        import numpy as np
+
+        return np.array(self.histogram, dtype=[("value", np.float64), ("count", np.int64)])
+
+    def to_frame(self) -> Any:
+        """Return the same as a pandas.DataFrame.  Raises UsageError if pandas is not installed."""
+        return _frame(self.to_numpy())
+
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
     """Least-squares slope of the mean over a parameter, per unit of it, with its 95% interval.
@@ -261,3 +279,32 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     duration_s: Number | None = None
     turn: Turn | None = None
+
+    def to_frame(self) -> Any:
+        """Return a pandas.DataFrame with a row for each result: its case and its statistics.
+
+        Parameters are columns ``params.NAME``.  Raises UsageError if pandas is not installed.
+        """
+        return _frame([_row(result) for result in self.results])
+
+
+_COLUMNS = (
+    "bench", "load", "series", "status", "reason", "unit", "n", "min", "mean", "sd",
+    "p50", "p90", "p99", "p999", "p9999", "max", "missed",
+)  # fmt: skip
+
+
+def _row(result: Result) -> dict[str, Value]:
+    params = {f"params.{name}": value for name, value in result.params.items()}
+    statistics = {name: getattr(result, name) for name in _COLUMNS}
+    return {**statistics, "flags": " ".join(result.flags), **params}
+
+
+def _frame(rows: Any) -> Any:
+    try:
+        pandas: Any = import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "to_frame() needs pandas; install it with: pip install 'rtstone[pandas]'"
+        ) from error
+    return pandas.DataFrame(rows)

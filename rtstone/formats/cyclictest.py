@@ -34,7 +34,7 @@ class Options(NamedTuple):
     given: Mapping[str, str | bool]
 
     def number(self, *names: str) -> int | None:
-        """The argument of the first of these options that has a number."""
+        """Return the argument of the first of these options that has a number."""
         found = (self.given.get(name) for name in names)
         texts = (text for text in found if isinstance(text, str) and text.isascii())
         return next((int(text) for text in texts if text.isdigit() and len(text) < 16), None)
@@ -61,7 +61,7 @@ class Options(NamedTuple):
         return bool(self.number("h", "H"))
 
     def evidence(self) -> dict[str, Value]:
-        """What rtstone calls the same circumstances."""
+        """Return what rtstone calls the same circumstances."""
         prio = self.number("p") or 0
         policy = self.given.get("policy")
         fifo = "fifo" if prio else "other"
@@ -73,7 +73,7 @@ class Options(NamedTuple):
         return known
 
     def expected(self) -> int | None:
-        """How many cycles a thread that is never late gets through; None: that is not known.
+        """Return how many cycles a thread that is never late gets through; None: that is not known.
 
         With a histogram all threads start at once and have one period; a break ends them early.
         """
@@ -121,7 +121,7 @@ def _next(words: list[str]) -> str | bool:
 
 
 def timing(known: Options | None, cycles: int) -> dict[str, Value]:
-    """How long was measured, in evidence; without the command line nobody knows."""
+    """Say how long was measured, in evidence; without the command line nobody knows."""
     if known is None:
         return {}
     span = known.duration_s

@@ -58,7 +58,7 @@ class _File(msgspec.Struct):
 
 
 def read(source: Source) -> Reading:
-    """The histograms of the threads.  Raises UsageError."""
+    """Return the histograms of the threads.  Raises UsageError."""
     text = "\n".join(line for _, line in source.lines())
     notes = []
     mended = _escaped(text)
@@ -83,7 +83,7 @@ def read(source: Source) -> Reading:
 
 
 def _escaped(text: str) -> str:
-    """The same with a command line in JSON; one that is valid stays as it is."""
+    """Return the same with a command line in JSON; one that is valid stays as it is."""
     before = _BEFORE.search(text)
     after = _AFTER.search(text, before.end()) if before else None
     if before is None or after is None:
@@ -147,7 +147,7 @@ def _conditions(system: _System) -> dict[str, Value]:
 
 
 def _moment(text: str | None) -> str | None:
-    """A time as the tool prints it, in rtstone's form; what is no time stays as it is."""
+    """Return a time as the tool prints it, in rtstone's form; what is no time stays as it is."""
     try:
         return parsedate_to_datetime(text or "").astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
@@ -155,5 +155,5 @@ def _moment(text: str | None) -> str | None:
 
 
 def moment(iso: str) -> str:
-    """The tool's form of a time in rtstone's."""
+    """Return the tool's form of a time in rtstone's."""
     return datetime.fromisoformat(iso).strftime("%a, %d %b %Y %H:%M:%S %z")

@@ -25,7 +25,7 @@ _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
 
 
 def write(run: Run) -> Written:
-    """The threads of a run.  Raises UsageError if it has no wake-up latencies in ns."""
+    """Return the threads of a run.  Raises UsageError if it has no wake-up latencies in ns."""
     known = [r for r in run.results if r.bench in WAKE_UPS and r.n and r.unit == "ns"]
     if not known:
         raise refused(run, f"no samples of {' or '.join(WAKE_UPS)} in ns")
@@ -63,7 +63,7 @@ def _whole_us(result: Result) -> bool:
 
 
 def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
-    """A thread, and what of its samples it does not hold."""
+    """Return a thread, and what of its samples it does not hold."""
     lost = []
     counts: Counter[int] = Counter()
     below = 0
@@ -91,7 +91,7 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def _exact_ends(result: Result) -> list[tuple[float, int]]:
-    """The histogram with its least and its largest sample where they really are."""
+    """Return the histogram with its least and its largest sample where they really are."""
     points = list(result.histogram)
     if points and result.min is not None:
         first, count = points[0]

@@ -106,7 +106,7 @@ class _Text:
 
 
 def read(source: Source) -> Reading:
-    """The histograms of the threads.  Raises UsageError."""
+    """Return the histograms of the threads.  Raises UsageError."""
     text = _Text(source)
     source.check_end()
     threads = _threads(source, text)
@@ -136,7 +136,7 @@ def read(source: Source) -> Reading:
 
 
 def _threads(source: Source, text: _Text) -> int:
-    """How many there are.  Refuses a file in which a line for one of them is missing."""
+    """Return how many there are.  Refuses a file in which a line for one of them is missing."""
     for name in ("min", "avg", "max", "over"):
         if name not in text.summary:
             source.cut(f"no '{_SUMMARY[name]}'")

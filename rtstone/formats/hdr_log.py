@@ -27,7 +27,7 @@ _TAG = re.compile(r"[\s,]+")
 
 
 def write(run: Run) -> Written:
-    """Results that have a histogram, in whole ns or instructions; times start at 0."""
+    """Return results that have a histogram, in whole ns or instructions; times start at 0."""
     known = [result for result in run.results if result.histogram]
     if not known:
         raise refused(run, "no histogram")
@@ -54,13 +54,13 @@ def write(run: Run) -> Written:
 
 
 def tag(result: Result) -> str:
-    """What tells a result from the others; a tag holds no blank and no comma."""
+    """Return what tells a result from the others; a tag holds no blank and no comma."""
     parts = [result.bench, rows.params(result.params), result.load, result.series]
     return _TAG.sub("_", "/".join(part for part in parts if part))
 
 
 def _line(result: Result) -> tuple[str, list[str]]:
-    """The line of a result, and what of its samples is not in it."""
+    """Return the line of a result, and what of its samples is not in it."""
     lost = []
     counts: Counter[int] = Counter()
     below = 0
@@ -81,7 +81,7 @@ def _line(result: Result) -> tuple[str, list[str]]:
 
 
 def encoded(counts: Counter[int]) -> bytes:
-    """A compressed V2 histogram of non-negative whole values."""
+    """Return a compressed V2 histogram of non-negative whole values."""
     places: Counter[int] = Counter()
     for value, count in counts.items():
         places[_place(value)] += count
@@ -93,13 +93,13 @@ def encoded(counts: Counter[int]) -> bytes:
 
 
 def _place(value: int) -> int:
-    """The index of a value's bucket."""
+    """Return the index of a value's bucket."""
     shift = max(value.bit_length() - _HALF_BITS - 1, 0)
     return (shift << _HALF_BITS) + (value >> shift)
 
 
 def _runs(places: Counter[int]) -> Iterable[int]:
-    """The counts in order, so many empty ones as a negative number."""
+    """Yield the counts in order, so many empty ones as a negative number."""
     last = -1
     for place, count in sorted(places.items()):
         if place - last - 1:

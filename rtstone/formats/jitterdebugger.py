@@ -57,7 +57,7 @@ class _File(msgspec.Struct):
 
 
 def read(source: Source) -> Reading:
-    """The histograms of results.json.  Raises UsageError."""
+    """Return the histograms of results.json.  Raises UsageError."""
     text = "\n".join(line for _, line in source.lines())
     file = json_text.convert(source, json_text.parse(source, text), _File)
     if file.version != 3:
@@ -102,7 +102,7 @@ def _conditions(system: _System) -> dict[str, Value]:
 
 
 def read_raw(source: Source) -> Reading:
-    """The samples of samples.raw, each with its time.  Raises UsageError.
+    """Return the samples of samples.raw, each with its time.  Raises UsageError.
 
     The file has no head and no total: what was lost at its end in whole records cannot be seen.
     """
@@ -131,7 +131,7 @@ def read_raw(source: Source) -> Reading:
 
 
 def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.uint64]) -> Result:
-    """One thread: all samples, and its largest with their times."""
+    """Return one thread: all samples, and its largest with their times."""
     import numpy as np
 
     found, counts = np.unique(values, return_counts=True)

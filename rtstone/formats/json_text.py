@@ -17,7 +17,7 @@ class _BrokenError(ValueError):
 
 
 def parse(source: Source, text: str) -> Any:
-    """The value of a JSON text.  Refuses one that is cut, or that holds a key twice."""
+    """Return the value of a JSON text.  Refuses one that is cut, or that holds a key twice."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except json.JSONDecodeError as error:
@@ -31,7 +31,7 @@ def parse(source: Source, text: str) -> Any:
 
 
 def convert(source: Source, value: object, kind: type[_T]) -> _T:
-    """The value as a document of that kind.  Refuses what is missing or of another type."""
+    """Return the value as a document of that kind.  Refuses what is missing or of another type."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

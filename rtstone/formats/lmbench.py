@@ -34,7 +34,7 @@ _STEP = re.compile(rf"([0-9]{{1,12}}) {_NUMBER}")
 
 
 def read(source: Source) -> Reading:
-    """The figures.  Raises UsageError for a line that is none of them."""
+    """Return the figures.  Raises UsageError for a line that is none of them."""
     results: list[Result] = []
     size: int | None = None
     for number, line in source.lines():

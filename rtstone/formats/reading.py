@@ -80,7 +80,7 @@ def result(
     load: str = LOAD,
     **members: Any,
 ) -> Result:
-    """The result of a series, after it was found to be without contradiction."""
+    """Return the result of a series, after it was found to be without contradiction."""
     _check(source, series)
     ns = series.unit_ns
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
@@ -171,7 +171,7 @@ def _extremes(series: Series) -> str | None:
 
 
 def _mean_wrong(series: Series) -> str | None:
-    """What is wrong with the mean, None if it is that of the histogram or cannot be told."""
+    """Return what is wrong with the mean, None if it is that of the histogram or cannot be told."""
     mean, (below, above) = series.mean, series.mean_within
     if mean is None or series.min is None or series.max is None:
         return None
@@ -190,7 +190,7 @@ def _mean_wrong(series: Series) -> str | None:
 
 
 def step(values: Sequence[int]) -> int:
-    """The widest bucket that values may be the edges of, where a tool does not tell it."""
+    """Return the widest bucket that values may be the edges of, where a tool does not tell it."""
     return gcd(*values) or 1
 
 
@@ -198,7 +198,7 @@ def step(values: Sequence[int]) -> int:
 
 
 def document(reading: Reading, source: Source, form: str, command: list[str]) -> tuple[Plan, Run]:
-    """The run of a reading, and the plan to store it under."""
+    """Return the run of a reading, and the plan to store it under."""
     created = datetime.now(UTC)
     name = reading.tool.partition(" ")[0]
     target = Target(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rtstone.documents.run import Distribution, Result, Run, Value
+from rtstone.statistics import NAMES
 
 STATISTICS = (
-    "min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "raw_min", "raw_max",
-    "overflow", "negative", "missed", "warmup", "batch",
+    *NAMES, "raw_min", "raw_max", "overflow", "negative", "missed", "warmup", "batch",
 )  # fmt: skip
 COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # these have no unit
 VARIANTS = ("observed", "corrected")  # corrected: with the omitted activations
@@ -49,7 +49,7 @@ class Bucket(NamedTuple):
 
 
 def key(run: Run, result: Result) -> Key:
-    """The beginning of the rows of a result."""
+    """Return the beginning of the rows of a result."""
     return Key(
         run.run_id, run.target.name, result.case, result.bench, params(result.params), result.load,
         result.series, result.status,
@@ -63,7 +63,7 @@ def params(values: dict[str, Value]) -> str:
 
 
 def statistics(result: Result) -> Iterator[Statistic]:
-    """All that is known of a result in one figure each; what is not known is left out."""
+    """Yield all that is known of a result in one figure each; what is not known is left out."""
     for variant, found in _variants(result):
         for name in STATISTICS:
             value = getattr(found, name, None)
@@ -77,7 +77,7 @@ def statistics(result: Result) -> Iterator[Statistic]:
 
 
 def buckets(result: Result) -> Iterator[Bucket]:
-    """Its histograms, and what lies beyond them."""
+    """Yield its histograms, and what lies beyond them."""
     for variant, found in _variants(result):
         for value, count in found.histogram:
             yield Bucket(variant, found.n, value, result.unit, count)
@@ -99,7 +99,7 @@ def _text(value: Value) -> str:
 
 
 def lost(run: Run, *, statistics: bool) -> list[str]:
-    """What a table of these rows does not hold."""
+    """Return what a table of these rows does not hold."""
     names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes"]
     names += ["histograms"] if statistics else ["statistics", "figures"]
     told = [", ".join(names) + "; rtstone show --json has them"]

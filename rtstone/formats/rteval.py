@@ -33,7 +33,7 @@ class _File(NamedTuple):
 
 
 def read(source: Source) -> Reading:
-    """The histograms of the cores.  Raises UsageError."""
+    """Return the histograms of the cores.  Raises UsageError."""
     file = _file(source)
     root = file.root
     test = root.find(".//Measurements/cyclictest")
@@ -125,7 +125,7 @@ class _Collector:
             self._tree.end(tag)
 
     def close(self) -> Element:
-        """The document's element."""
+        """Return the document's element."""
         return self._tree.close()
 
     def _count(self, bucket: dict[str, str]) -> None:

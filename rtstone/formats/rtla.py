@@ -110,7 +110,7 @@ class _Text:
         self._at += 1
 
     def _summary(self, name: str, width: int) -> tuple[int, list[float | None]]:
-        """A line of the summary; a dash is what a CPU without samples has."""
+        """Return a line of the summary; a dash is what a CPU without samples has."""
         number, line = self._peek()
         head, *words = line.split()
         if head != f"{name}:":
@@ -155,7 +155,7 @@ class _Text:
 
 
 def read(source: Source) -> Reading:
-    """The histograms of the CPUs.  Raises UsageError."""
+    """Return the histograms of the CPUs.  Raises UsageError."""
     text = _Text(source)
     source.check_end()
     kinds = dict.fromkeys(column.kind for column in text.columns)

@@ -44,7 +44,7 @@ class Source(NamedTuple):
             self.cut("the last line has no end", self.data.count(b"\n") + 1)
 
     def number(self, text: str, line: int, what: str = "count") -> int:
-        """A whole number that is not negative.  Refuses all else."""
+        """Return a whole number that is not negative.  Refuses all else."""
         if not (text.isascii() and text.isdigit()):
             self.refuse(f"{what} '{text[:40]}' is not a whole number from 0", line)
         if len(text) > 30 or int(text) >= HIGHEST:
@@ -62,7 +62,7 @@ class Source(NamedTuple):
 
 
 def read(name: str) -> Source:
-    """The file of that name; ``-`` is standard input.  Raises UsageError."""
+    """Return the file of that name; ``-`` is standard input.  Raises UsageError."""
     try:
         if name == STDIN:
             return _bounded("standard input", sys.stdin.buffer.read(LARGEST + 1))

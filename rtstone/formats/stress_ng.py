@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.documents.run import Figure, Result
 from rtstone.formats.reading import NS, Reading, Series, result
 from rtstone.formats.source import Source
+from rtstone.statistics import PERCENTILES, least_n
 from rtstone.wire.records import Bench, Param, TextTable
 
 BENCH = Bench(
@@ -38,7 +38,7 @@ _BUCKET = re.compile(rf" *{_N} +{_N}")
 _NEEDED = re.compile(rf"Note: --cyclic-samples needed to be {_N} ")
 _END = re.compile(r"(?:un)?successful run completed in (?:([0-9]{1,9}(?:\.[0-9]+)?)s$)?")
 _SHARES = 9  # percentiles that it prints
-_NAMES = {"50.00": "p50", "90.00": "p90", "99.00": "p99", "99.90": "p999", "99.99": "p9999"}
+_NAMES = {f"{share / 100:.2f}": name for name, share in PERCENTILES.items()}
 
 
 class _Told(NamedTuple):
@@ -55,7 +55,7 @@ class _Told(NamedTuple):
 
 
 def read(source: Source) -> Reading:
-    """The statistics of the one instance that prints.  Raises UsageError."""
+    """Return the statistics of the one instance that prints.  Raises UsageError."""
     lines = [(n, found["text"]) for n, line in source.lines() if (found := _LINE.match(line))]
     source.check_end()
     ends = [found for _, line in source.lines() if (found := _END.search(line.rstrip()))]
@@ -176,6 +176,6 @@ def _with_statistics(made: Result, told: _Told, n: int) -> Result:
     known = {
         name: float(told.shares[share])
         for share, name in _NAMES.items()
-        if n * (WHOLE - PERCENTILES[name]) >= 10 * WHOLE
+        if n >= least_n(name) and share in told.shares
     }
     return msgspec.structs.replace(made, sd=float(told.ends[3]), **known)

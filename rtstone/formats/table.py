@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
+from rtstone import plugins
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError, unknown
@@ -30,8 +32,8 @@ class Reader(NamedTuple):
     function: str = "read"
 
     def read(self, source: Source) -> Reading:
-        """What the file tells.  Raises UsageError."""
-        module = import_module(f"rtstone.formats.{self.module}")
+        """Return what the file tells.  Raises UsageError."""
+        module = _module(self.module)
         reader: Callable[[Source], Reading] = getattr(module, self.function)
         return reader(source)
 
@@ -44,10 +46,15 @@ class Writer(NamedTuple):
     function: str = "write"
 
     def write(self, run: Run) -> Written:
-        """The run in that format.  Raises UsageError if nothing of it fits."""
-        module = import_module(f"rtstone.formats.{self.module}")
+        """Return the run in that format.  Raises UsageError if nothing of it fits."""
+        module = _module(self.module)
         writer: Callable[[Run], Written] = getattr(module, self.function)
         return writer(run)
+
+
+def _module(name: str) -> ModuleType:
+    """Import a module of this package, or by its whole name one of a plug-in."""
+    return import_module(name if "." in name else f"rtstone.formats.{name}")
 
 
 def _mark(pattern: bytes) -> re.Pattern[bytes]:
@@ -93,11 +100,15 @@ WRITERS: Mapping[str, Writer] = {
 
 
 def reader(name: str | None, source: Source) -> tuple[str, Reader]:
-    """The reader of that name, else of the format that the content tells.  Raises UsageError."""
+    """Return the reader of that name, else of the format that the content tells.
+
+    Raises UsageError.
+    """
     if name is not None:
-        if name not in READERS:
+        known = READERS.get(name) or plugins.find("formats", name, Reader)
+        if known is None:
             raise unknown("format", name, READERS, "in --format")
-        return name, READERS[name]
+        return name, known
     found = next((pair for pair in READERS.items() if pair[1].mark.search(source.data)), None)
     if found is None:
         source.refuse("no format that rtstone knows", do=f"known: {', '.join(READERS)}")
@@ -105,19 +116,20 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
 
 
 def writer(name: str) -> Writer:
-    """The writer of that name.  Raises UsageError."""
-    if name not in WRITERS:
+    """Return the writer of that name.  Raises UsageError."""
+    found = WRITERS.get(name) or plugins.find("formats", name, Writer)
+    if found is None:
         raise unknown("format", name, WRITERS, "in --format")
-    return WRITERS[name]
+    return found
 
 
 def refused(run: Run, why: str) -> UsageError:
-    """The error for a run of which nothing fits into a format."""
+    """Return the error for a run of which nothing fits into a format."""
     return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
 
 
 def imported(name: str, form: str | None, command: list[str]) -> tuple[Plan, Run]:
-    """The run that a file makes, and the plan to store it under.  Raises UsageError."""
+    """Return the run that a file makes, and the plan to store it under.  Raises UsageError."""
     source = read(name)
     known, found = reader(form, source)
     return document(found.read(source), source, known, command)

@@ -16,19 +16,22 @@ from rtstone.formats.table import Written
 
 
 def csv_statistics(run: Run) -> Written:
-    """A row for each statistic of each result; times in the unit that the row names."""
+    """Return a row for each statistic of each result; times in the unit that the row names."""
     data = _csv(rows.Statistic._fields, _flat(run, rows.statistics))
     return Written(data, rows.lost(run, statistics=True))
 
 
 def csv_histogram(run: Run) -> Written:
-    """A row for each bucket; one without a value counts the samples beyond the histogram."""
+    """Return a row for each bucket; one without a value counts the samples beyond the histogram."""
     data = _csv(rows.Bucket._fields, _flat(run, rows.buckets))
     return Written(data, rows.lost(run, statistics=False))
 
 
 def parquet(run: Run) -> Written:
-    """The rows of ``csv_histogram`` as Parquet.  Raises UsageError if pyarrow is not installed."""
+    """Return the rows of ``csv_histogram`` as Parquet.
+
+    Raises UsageError if pyarrow is not installed.
+    """
     if find_spec("pyarrow") is None:
         raise UsageError(
             "Parquet needs pyarrow, in --format; install it with: pip install 'rtstone[parquet]'"

@@ -32,23 +32,23 @@ from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.check import Policy
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
+from rtstone.statistics import ESTIMATED
+from rtstone.units import CLOCK, INSTRUCTIONS, spelt
 
 SCHEMA = "rtstone.budget/1"
 
 Bound = Literal["<=", ">="]
 
-ESTIMATED = ("mean", "p50", "p90", "p99", "p999", "p9999")  # each with an interval
 TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
 WIDEST = 1000.0  # a margin beyond it leaves no limit to speak of
 
-_UNITS = {
-    "ns": ("ns", 1.0), "us": ("ns", 1e3), "µs": ("ns", 1e3), "μs": ("ns", 1e3),
-    "ms": ("ns", 1e6), "s": ("ns", 1e9),
-    "instr": ("instructions", 1.0), "k instr": ("instructions", 1e3),
-    "M instr": ("instructions", 1e6), "G instr": ("instructions", 1e9),
-    "%": ("%", 1.0), "": ("", 1.0),
-}  # fmt: skip
+# name: base unit, and how many of it
+_UNITS = (
+    {name: ("ns", float(factor)) for name, factor in spelt(CLOCK).items()}
+    | {name: ("instructions", float(factor)) for name, factor in INSTRUCTIONS.items()}
+    | {"%": ("%", 1.0), "": ("", 1.0)}
+)
 # No text can be parted in two ways: what does not match is refused without trying many.
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"
@@ -137,7 +137,7 @@ def load(path: Path) -> Budget:
 
 
 def margin(text: str) -> float:
-    """A share as a person writes it, ``20%``.  Raises UsageError."""
+    """Return a share as a person writes it, ``20%``.  Raises UsageError."""
     match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
     if match is None:
         raise UsageError(f"bad margin '{text}'; write a share such as 20%")
@@ -148,7 +148,7 @@ def margin(text: str) -> float:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """True if a name is the pattern, or as its * and ? say."""
+    """Return whether a name is the pattern, or as its * and ? say."""
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -207,7 +207,7 @@ def _rate(given: object, where: str) -> float | None:
 
 
 def _limits(name: str, given: object, where: str, *, figure: bool = False) -> list[Limit]:
-    """The limits of one number, all of which hold."""
+    """Return the limits of one number, all of which hold."""
     items = given if isinstance(given, list) else [given]
     return [_limit(name, item, where, figure=figure) for item in items]
 
@@ -238,7 +238,7 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
 
 
 def _checked(limit: Limit, where: str) -> Limit:
-    """The limit, if it is of a kind that its number can have."""
+    """Return the limit, if it is of a kind that its number can have."""
     name = limit.statistic
     if limit.figure:
         return limit

@@ -31,7 +31,10 @@ def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
 def lack(
     bench: str, params: Mapping[str, Value], call: LoadSpec, here: Catalogue
 ) -> Missing | None:
-    """What a case wants that ``here`` has not, None if it has all.  It is known elsewhere."""
+    """Return what a case wants that ``here`` has not, None if it has all.
+
+    It is known elsewhere.
+    """
     if bench not in here.benches:
         told = (why for start, why in here.apart.items() if bench.startswith(start))
         return Missing(next(told, f"this target has no bench {bench}"))
@@ -47,7 +50,7 @@ def lack(
 
 
 def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
-    """The parameters whose value the table does not allow, with the reason."""
+    """Return the parameters whose value the table does not allow, with the reason."""
     return {name: why for name, value in params.items() if (why := _why_not(table, name, value))}
 
 
@@ -85,7 +88,7 @@ def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T
 
 
 def _wider(param: Param, other: Param | None) -> Param:
-    """The same with the values of another of its type as well."""
+    """Return the same with the values of another of its type as well."""
     if other is None:
         return param
     help_ = param.help or other.help
@@ -104,5 +107,5 @@ def _wider(param: Param, other: Param | None) -> Param:
 def _outer(
     which: Callable[[float, float], float], one: float | None, other: float | None
 ) -> float | None:
-    """The outer bound of two; None is beyond all."""
+    """Return the outer bound of two; None is beyond all."""
     return None if one is None or other is None else which(one, other)

@@ -18,7 +18,7 @@ def name_of(spec: str) -> str:
 
 
 def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> LoadSpec:
-    """The load that ``spec`` names.
+    """Return the load that ``spec`` names.
 
     Behind the colon stand parameters, separated by commas, or else the text that is all a load
     needs to know (a command, a device).  Raises UsageError.

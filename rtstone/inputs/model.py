@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from rtstone import resources
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
+from rtstone.units import CLOCK, spelt
 
 SHIPPED = resources.path("models")
 
@@ -41,8 +42,8 @@ _KEYS = {
     "load": dict,
 }
 _STALL = {"first": str, "length": str, "period": str}
-_PS = {"ns": 10**3, "us": 10**6, "µs": 10**6, "μs": 10**6, "ms": 10**9, "s": 10**12}
 _NS = 1000  # ps
+_PS = {name: factor * _NS for name, factor in spelt(CLOCK).items()}
 _DURATION = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)\s*([a-zµμ]{1,2})")
 _LONGEST = 3600 * 10**12  # ps that anything may take
 _EACH = 1000  # what costs so much for each is told for so many, as that may be less than a ps
@@ -72,12 +73,12 @@ class System(NamedTuple):
 
 
 def shipped() -> dict[str, Path]:
-    """The models that come with rtstone."""
+    """Return the models that come with rtstone."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
 
 
 def find(name: str) -> System:
-    """The model of that name, or in that file.  Raises UsageError naming the nearest one."""
+    """Return the model of that name, or in that file.  Raises UsageError naming the nearest one."""
     if name.endswith(".toml"):
         return read(Path(name))
     models = shipped()
@@ -101,7 +102,7 @@ def read(path: Path) -> System:
 
 
 def arguments(system: System, words: Words) -> list[str]:
-    """The command line of the agent that simulates it.  Raises UsageError."""
+    """Return the command line of the agent that simulates it.  Raises UsageError."""
     return list(_Reader(system, words).arguments())
 
 
@@ -196,14 +197,14 @@ class _Reader:
         return int(x * one)  # type: ignore[operator]
 
     def _ns(self, given: object, key: str) -> int:
-        """A duration in whole ns, not below 0."""
+        """Return a duration in whole ns, not below 0."""
         ps = self._ps(given, key)
         if ps < 0 or ps % _NS:
             raise self._bad(key, f"whole nanoseconds, not {given}")
         return ps // _NS
 
     def _ps(self, given: object, key: str, times: int = 1) -> int:
-        """So many times a duration, in whole ps.  A bare 0 is one."""
+        """Return so many times a duration, in whole ps.  A bare 0 is one."""
         if given == 0 and not isinstance(given, bool):
             return 0
         match = _DURATION.fullmatch(given.strip()) if isinstance(given, str) else None

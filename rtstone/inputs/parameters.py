@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from rtstone.cpus import cpu_set
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError, unknown
+from rtstone.units import DURATION, SIZE, TIMES, WHOLE
 from rtstone.wire.records import Bench, Load, Param, Table
 
 Benches = Mapping[str, Bench]
@@ -25,34 +25,19 @@ class Catalogue(NamedTuple):
     apart: Mapping[str, str] = {}
 
 
-class _Scale(NamedTuple):
-    """Units of a quantity in base units, largest last, and the one that a bare number is in."""
-
-    units: dict[str, int]
-    bare: str
-
-
-_SCALES = {
-    "duration": _Scale(
-        {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}, "s"
-    ),
-    "size": _Scale({"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}, "B"),
-    "int": _Scale({"": 1}, ""),
-}
-_ALIASES = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
+_SCALES = {"duration": DURATION, "size": SIZE, "int": WHOLE}
 _BOOLS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
-_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 
 
 def find(benches: Benches, name: str, where: str = "") -> Bench:
-    """The bench of that id.  Raises UsageError naming the nearest one."""
+    """Return the bench of that id.  Raises UsageError naming the nearest one."""
     if name not in benches:
         raise unknown("bench", name, benches, where)
     return benches[name]
 
 
 def values(table: Table, name: str, given: object, where: str = "") -> list[Value]:
-    """The values of a parameter, in base units, that ``given`` asks for; several make a grid.
+    """Return the values, in base units, that ``given`` asks for; several make a grid.
 
     ``given`` is what a person wrote: text (commas separate several values, but for CPUs and
     texts), a number, a boolean, or a list of these.  Raises UsageError with the bench or load, the
@@ -71,30 +56,25 @@ def values(table: Table, name: str, given: object, where: str = "") -> list[Valu
 
 
 def duration(text: str, where: str) -> int:
-    """A time in ns as a person writes it; bare: seconds.  Raises UsageError."""
-    scale = _SCALES["duration"]
-    match = _QUANTITY.fullmatch(text.strip())
-    unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
-    value = _exact(match[1], scale.units[unit]) if match and unit in scale.units else None
-    if value is None or not 0 <= value <= 3600 * 10**9:
-        units = ", ".join(scale.units)
+    """Return a time in ns as a person writes it; bare: seconds.  Raises UsageError."""
+    value = DURATION.parse(text)
+    if value is None or not 0 <= value <= TIMES["h"]:
+        units = ", ".join(DURATION.units)
         raise UsageError(
             f"bad time '{text}', {where}; write a number of whole ns up to 1h with a unit "
-            f"({units}; bare: {scale.bare})"
+            f"({units}; bare: {DURATION.bare})"
         )
     return value
 
 
 def quantity(param: Param, value: Value) -> str:
-    """A value in base units as a person would write it, in the largest unit that divides it."""
+    """Return a value in base units as a person would write it."""
     if isinstance(value, bool) or param.type == "bool":
         return "on" if value else "off"
     scale = _SCALES.get(param.type)
     if scale is None or param.type == "int" or not isinstance(value, int):
         return "" if value is None else str(value)
-    units = [unit for unit, factor in scale.units.items() if value and value % factor == 0]
-    unit = units[-1] if units else scale.bare
-    return f"{value // scale.units[unit]}{unit}"
+    return scale.format(value)
 
 
 def _value(table: Table, param: Param, given: object, where: str) -> Value:
@@ -114,30 +94,15 @@ def _value(table: Table, param: Param, given: object, where: str) -> Value:
 
 
 def _in_range(table: Table, param: Param, text: str, where: str) -> int:
-    scale = _SCALES[param.type]
-    match = _QUANTITY.fullmatch(text)
-    unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
-    if match is None or unit not in scale.units:
-        raise _bad(table, param, text, where)
-    value = _exact(match[1], scale.units[unit])
+    value = _SCALES[param.type].parse(text)
     low, high = param.min, param.max
     if value is None or (low is not None and value < low) or (high is not None and value > high):
         raise _bad(table, param, text, where)
     return value
 
 
-def _exact(number: str, factor: int) -> int | None:
-    """number * factor in whole base units, without the rounding of floats; None if too small."""
-    from fractions import Fraction
-
-    if len(number) > 40 or re.search(r"[eE].*\d{3}", number):
-        return None
-    exact = Fraction(number) * factor
-    return exact.numerator if exact.denominator == 1 else None
-
-
 def allowed(param: Param) -> str:
-    """What a parameter may be, in words."""
+    """Say what a parameter may be."""
     match param.type:
         case "choice":
             return "one of " + ", ".join(param.choices or [])

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from rtstone import resources
+from rtstone import plugins, resources
 from rtstone.assemble.derived import DERIVED
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError, nearest, unknown
@@ -118,7 +119,7 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:
-    """The cases that suites, suite files and bench ids name.  Raises UsageError."""
+    """Return the cases that suites, suite files and bench ids name.  Raises UsageError."""
     suites = shipped()
     wanted: list[Wanted] = []
     for name in names:
@@ -128,6 +129,8 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
             wanted += load(suites.get(name, Path(name))).cases
         elif _is_file(name):
             raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
+        elif plugin := plugins.find("suites", name, Path):
+            wanted += load(plugin).cases
         else:
             raise unknown("suite or bench", name, [*suites, *benches])
     return wanted
@@ -213,11 +216,11 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
 
 def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
     """The derived cases, numbered from ``number``; none of them twice."""
-    found: dict[tuple[str, str], Case] = {}
+    found: dict[CaseKey, Case] = {}
     for want in derived:
         table = catalogue.benches[want.bench]
         for params in _grid(want, table, table, asked, 0):
-            key = (want.bench, str(sorted(params.items())))
+            key = case_key(want.bench, params)
             found.setdefault(key, Case(number + len(found), want.bench, params))
     return list(found.values())
 

@@ -25,7 +25,7 @@ LARGEST = 1 << 63  # of whole numbers, as TOML has it
 
 
 def read(path: Path, noun: str) -> dict[str, Any]:
-    """The file's table; its fractions are Decimal, and all numbers finite.
+    """Return the file's table; its fractions are Decimal, and all numbers finite.
 
     Raises UsageError; ``noun``: what it is.
     """
@@ -41,7 +41,10 @@ def read(path: Path, noun: str) -> dict[str, Any]:
 
 
 def _sound(key: str, value: Any, path: Path) -> Any:
-    """A value with texts that can be shown.  Raises UsageError for an unreckonable number."""
+    """Return a value with texts that can be shown.
+
+    Raises UsageError for an unreckonable number.
+    """
     match value:
         case dict():
             return {name: _sound(name, item, path) for name, item in value.items()}

@@ -16,7 +16,7 @@ _SHAPE = "write ci=2%, ci=2%,p99 or ci=2%,time=5min"
 
 
 def parse(text: str) -> Until:
-    """What a person wrote behind --until.  Raises UsageError."""
+    """Return what a person wrote behind --until.  Raises UsageError."""
     share: float | None = None
     statistic: UntilStatistic | None = None
     time_ns: int | None = None
@@ -42,7 +42,7 @@ def _statistic(name: str) -> UntilStatistic | None:
 
 
 def _odd(piece: str) -> str:
-    """What is wrong with a piece that is not known, or not again."""
+    """Return what is wrong with a piece that is not known, or not again."""
     name, equals, _ = piece.partition("=")
     if not equals and _statistic(name):
         return f"'{piece}' is one statistic too many"
@@ -53,7 +53,7 @@ def _odd(piece: str) -> str:
 
 
 def _share(text: str) -> float:
-    """A percentage, as a share of 1."""
+    """Return a percentage, as a share of 1."""
     number = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", text.strip())
     share = Fraction(number[1]) / 100 if number else None
     if share is None or not LEAST <= share <= MOST:

@@ -107,7 +107,7 @@ FORMAT = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(CODENAME)|$(COMPONENT)"
 
 
 def sources(targets: str) -> list[Source]:
-    """The archives of Debian 12 among the machine's, from `apt-get indextargets`."""
+    """Return the archives of Debian 12 among the machine's, from `apt-get indextargets`."""
     found = []
     for line in targets.splitlines():
         origin, uri, release, codename, component = (line.split("|") + [""] * 5)[:5]
@@ -117,7 +117,7 @@ def sources(targets: str) -> list[Source]:
 
 
 def depends(told: str, meta: str) -> str:
-    """The kernel package that a meta package stands for, from `apt-cache depends`."""
+    """Return the kernel package that a meta package stands for, from `apt-cache depends`."""
     for line in told.splitlines():
         if found := re.fullmatch(r"\s*\|?Depends: (linux-image-\d\S*)", line):
             return found[1]
@@ -125,7 +125,7 @@ def depends(told: str, meta: str) -> str:
 
 
 def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
-    """The options of an apt that leaves the machine's own state alone."""
+    """Return the options of an apt that leaves the machine's own state alone."""
     for part in ("state/lists/partial", "cache/archives/partial"):
         (work / part).mkdir(parents=True)
     (work / "state/status").touch()
@@ -147,7 +147,7 @@ def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
 
 
 def _run(command: list[str], cwd: Path | None = None) -> str:
-    """What a program prints.  Raises TargetError with its last words if it fails."""
+    """Return what a program prints.  Raises TargetError with its last words if it fails."""
     try:
         done = subprocess.run(
             command, check=False, cwd=cwd, capture_output=True, text=True, timeout=APT_S,

@@ -29,7 +29,7 @@ CONSOLE = 5, 1  # the device number of /dev/console
 
 
 def linux(kernel: Kernel, script: bytes) -> bytes:
-    """The initial file system for a kernel, with the agent of its architecture.
+    """Return the initial file system for a kernel, with the agent of its architecture.
 
     Raises TargetError if the agent has not been built.
     """
@@ -42,7 +42,7 @@ def linux(kernel: Kernel, script: bytes) -> bytes:
 def initramfs(
     agent: Path, script: bytes, modules: Sequence[Path] = (), disk_blocks: bytes = b""
 ) -> bytes:
-    """An archive as the kernel unpacks it (Documentation/driver-api/early-userspace).
+    """Return an archive as the kernel unpacks it (Documentation/driver-api/early-userspace).
 
     Init is the agent; it loads `modules` in their order, and writes `disk_blocks` to a RAM disk.
     """
@@ -92,7 +92,7 @@ MKFS = (
 
 
 def mke2fs() -> str | None:
-    """The tool that makes the RAM disk's file system, None if it is not installed."""
+    """Return the tool that makes the RAM disk's file system, None if it is not installed."""
     return shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
@@ -118,7 +118,7 @@ def disk() -> bytes:
 
 
 def _blocks(image: Path) -> bytes:
-    """The blocks of a file that are not zero."""
+    """Return the blocks of a file that are not zero."""
     found = bytearray()
     with image.open("rb") as file:
         for at in range(0, DISK, BLOCK):

@@ -43,18 +43,21 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def cache() -> Path:
-    """The folder where what the lab has fetched or made lies."""
+    """Return the folder where what the lab has fetched or made lies."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "rtstone" / "lab"
 
 
 def folder(name: str, arch: str) -> Path:
-    """Where that kernel lies once it has been fetched."""
+    """Return where that kernel lies once it has been fetched."""
     return cache() / f"{name}-{arch}"
 
 
 def find(name: str, arch: str) -> Kernel:
-    """A fetched kernel, its files being what they were.  Raises TargetError if it is not there."""
+    """Return a fetched kernel, its files being what they were.
+
+    Raises TargetError if it is not there.
+    """
     place = folder(name, arch)
     again = f"`rtstone lab fetch {PREFIX[arch]}{name}` brings it"
     try:
@@ -78,7 +81,7 @@ def find(name: str, arch: str) -> Kernel:
 
 
 def digest(path: Path) -> str | None:
-    """The hash of a file, None if it cannot be read."""
+    """Return the hash of a file, None if it cannot be read."""
     try:
         return sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -93,7 +96,7 @@ X86_64 = 1 << 0  # in xloadflags, at 0x236: it has a 64-bit entry point
 
 
 def from_file(path: Path) -> Kernel:
-    """The kernel in a file, its architecture and release read from it.
+    """Return the kernel in a file, its architecture and release read from it.
 
     Raises UsageError if it is no arm64 Image, plain or compressed by gzip, and no x86-64 bzImage.
     """

@@ -37,7 +37,7 @@ class Missing(NamedTuple):
 
 
 def missing(system: System) -> list[Missing]:
-    """What it takes to start the system and is not there; empty if it is ready."""
+    """Return what it takes to start the system and is not there; empty if it is ready."""
     board, found = system.board, []
     brings = BUILD if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):

@@ -118,14 +118,14 @@ SYSTEMS = {
 
 
 def find(name: str) -> System:
-    """The system of that name.  Raises UsageError naming the nearest one."""
+    """Return the system of that name.  Raises UsageError naming the nearest one."""
     if name not in SYSTEMS:
         raise unknown("lab system", name, SYSTEMS)
     return SYSTEMS[name]
 
 
 def with_kernel(arch: str) -> System:
-    """A Linux kernel of the user's own, on the board of that architecture."""
+    """Return a Linux kernel of the user's own, on the board of that architecture."""
     title = "a kernel of the user's"
     return System("linux", title, VIRT if arch == VIRT.arch else Q35, 512, kernel="linux")
 
@@ -142,7 +142,7 @@ def command(
     serial: str = "stdio",
     append: Sequence[str] = (),
 ) -> list[str]:
-    """The emulator's command line.
+    """Return the emulator's command line.
 
     `image` is the kernel, or system and agent in one; a Linux system has its script in
     `initramfs`, any other in `script`.  `serial` is the emulator's word for where the guest's line

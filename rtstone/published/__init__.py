@@ -7,23 +7,9 @@ from functools import cache
 import msgspec
 
 from rtstone import resources
+from rtstone.documents.reproduction import Printed
 
 FILE = resources.path("published", "published.json")
-
-
-class Printed(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of a publication.  ``value`` None: the source has none that could be used."""
-
-    source: str
-    table: str
-    system: str
-    metric: str
-    condition: str
-    value: float | int | str | None
-    unit: str | None
-    quality: str
-    stat: str | None = None
-    note: str = ""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +30,12 @@ def _document() -> _Document:
 
 
 def sources() -> dict[str, Source]:
-    """The publications by their short names."""
+    """Return the publications by their short names."""
     return _document().sources
 
 
 def find(**wanted: str) -> list[Printed]:
-    """All numbers whose members have these values, in the order of the publications."""
+    """Return all numbers whose members have these values, in the order of the publications."""
     return [
         record
         for record in _document().records
@@ -58,7 +44,10 @@ def find(**wanted: str) -> list[Printed]:
 
 
 def value(**wanted: str) -> float | None:
-    """The one number whose members have these values.  Raises LookupError if it is not one."""
+    """Return the one number whose members have these values.
+
+    Raises LookupError if it is not one.
+    """
     found = find(**wanted)
     if len(found) != 1 or isinstance(found[0].value, str):
         raise LookupError(f"{len(found)} published numbers, not one: {wanted}")

@@ -16,9 +16,10 @@ from typing import Literal
 import msgspec
 
 from rtstone import resources
+from rtstone.documents.reproduction import Printed
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
-from rtstone.published import Printed, find, sources
+from rtstone.published import find, sources
 
 HERE = resources.path("published")
 
@@ -128,14 +129,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     draw: list[Draw] = []
 
     def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
-        """The published numbers that this table and these places pick."""
+        """Return the published numbers that this table and these places pick."""
         merged = {"table": self.id, **self.printed}
         for place in wanted:
             merged |= place
         return find(source=source, **merged)
 
     def columns(self, source: str) -> list[Axis]:
-        """The published columns: as written, or one for each system of the numbers."""
+        """Return the published columns: as written, or one for each system of the numbers."""
         if self.column:
             return self.column
         picked = [r for item in self.item if item.printed is not None
@@ -160,20 +161,23 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def names() -> list[str]:
-    """The publications that can be reproduced."""
+    """Return the publications that can be reproduced."""
     return sorted(path.stem for path in HERE.glob("*.toml"))
 
 
 @cache
 def layout(source: str) -> Layout:
-    """The layout of a publication.  Raises UsageError for an unknown one."""
+    """Return the layout of a publication.  Raises UsageError for an unknown one."""
     if source not in names():
         raise unknown("publication", source, names())
     return read(source, HERE / f"{source}.toml")
 
 
 def read(source: str, path: Path) -> Layout:
-    """A layout.  Raises UsageError for one that picks nothing, or leaves a place without reason."""
+    """Return a layout.
+
+    Raises UsageError for one that picks nothing, or leaves a place without reason.
+    """
     try:
         found = msgspec.convert(toml.read(path, "layout"), Layout)
     except msgspec.ValidationError as error:
@@ -201,10 +205,10 @@ def _unexplained(source: str, table: Table) -> Iterator[str]:
 
 
 def publication(source: str) -> str:
-    """The publication in a line, as published.json names it."""
+    """Return the publication in a line, as published.json names it."""
     return sources()[source].text
 
 
 def platform(source: str) -> str:
-    """What its author measured on."""
+    """Return what its author measured on."""
     return sources()[source].platform

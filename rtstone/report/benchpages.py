@@ -31,7 +31,7 @@ def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
 
 
 def index(benches: Benches) -> str:
-    """A line for every bench."""
+    """Return a line for every bench."""
     rows = [
         f"| [`{name}`]({name}.md) | {_cell(table.title)} | {_cell(table.source)} |"
         for name, table in sorted(benches.items())
@@ -41,7 +41,7 @@ def index(benches: Benches) -> str:
 
 
 def page(bench: Bench, suites: Iterable[str]) -> str:
-    """All that is declared of a bench."""
+    """Return all that is declared of a bench."""
     named = ", ".join(f"`{suite}`" for suite in suites)
     facts = {
         "After": bench.source,
@@ -97,7 +97,7 @@ def write(found: Mapping[str, str], folder: Path) -> None:
 def declared() -> tuple[Benches, list[Suite]]:
     """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.measure import catalogue
+    from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:

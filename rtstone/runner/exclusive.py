@@ -70,7 +70,7 @@ _CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that is yours"
 
 
 def _place() -> Path:
-    """The user's directory for as long as the machine is up, else one of its own."""
+    """Return the user's directory for as long as the machine is up, else one of its own."""
     if (named := os.environ.get("XDG_RUNTIME_DIR")) and _is_own(Path(named)):
         return Path(named)
     place = Path(tempfile.gettempdir()) / f"rtstone-{os.getuid()}"

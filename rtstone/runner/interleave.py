@@ -18,8 +18,8 @@ from rtstone.documents.run import Run, Turn
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Inconclusive, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner.measure import Listener, measure, measured_cpus
-from rtstone.store.rundir import RunDirectory
+from rtstone.runner.listener import Listener
+from rtstone.runner.start import execute
 from rtstone.targets import find
 from rtstone.targets.base import Target
 
@@ -51,7 +51,7 @@ class Taken(NamedTuple):
 
 
 def order(session: str, pairs: int) -> list[Turn]:
-    """The turns: every second pair the other way round."""
+    """Return the turns: every second pair the other way round."""
     sides: tuple[Literal["A", "B"], Literal["A", "B"]] = ("A", "B")
     return [
         Turn(session=session, side=side, pair=pair)
@@ -99,10 +99,7 @@ def measure_pairs(
             surroundings=side.target.host_conditions(),
             turn=turn,
         )
-        run, error = measure(
-            plan, side.target, cpus=measured_cpus(plan, side.target),
-            directory=RunDirectory(plan), listener=listener(), interrupt=interrupt,
-        )  # fmt: skip
+        run, _, error = execute(plan, side.target, interrupt=interrupt, listener=listener())
         runs.append(run)
         doubt = doubt or error
         if error and not isinstance(error, Inconclusive):

@@ -16,7 +16,7 @@ from rtstone.inputs import suite, until
 from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import LOCAL, find
 from rtstone.targets.base import Target
 
@@ -69,7 +69,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
-    """What there is here or on this machine, which has the most."""
+    """Return what there is here or on this machine, which has the most."""
     if target.name == LOCAL:
         return offered
     try:

@@ -30,7 +30,7 @@ def policies(given: Iterable[str], known: Iterable[str] = POLICIES) -> tuple[str
 
 
 def counts(text: str) -> tuple[int, ...]:
-    """Numbers of tasks: ``5,10,20``."""
+    """Return numbers of tasks: ``5,10,20``."""
     parts = text.split(",")
     if not all(re.fullmatch(r"\d{1,4}", part) and 1 <= int(part) <= MOST_TASKS for part in parts):
         raise UsageError(
@@ -59,7 +59,7 @@ def utilisations(text: str) -> tuple[int, ...]:
 
 
 def server(text: str) -> tuple[str, int, int]:
-    """A server's kind, budget and period: ``sporadic``, ``polling=2ms/10ms``."""
+    """Return a server's kind, budget and period: ``sporadic``, ``polling=2ms/10ms``."""
     kind, equals, rest = text.partition("=")
     if kind not in SERVERS:
         raise unknown("server", kind, SERVERS, "in --server")
@@ -122,5 +122,5 @@ def _measured(run: str | None, given: dict[str, int], needed: bool) -> Cost:
 
 
 def workers(given: int | None) -> int:
-    """How many processes: as given, else one for every CPU this one may use."""
+    """Return how many processes: as given, else one for every CPU this one may use."""
     return given or len(os.sched_getaffinity(0))

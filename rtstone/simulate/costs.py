@@ -16,7 +16,7 @@ _HZ = re.compile(r"CONFIG_HZ=(\d+)")
 
 
 def of_run(run: Run, *, switch_known: bool = False, switch_needed: bool = True) -> Cost:
-    """The costs that a run has measured.
+    """Return the costs that a run has measured.
 
     A switch: median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
     rheal.ts.  A tick: its period from the kernel's CONFIG_HZ; its cost is the share of time that
@@ -61,7 +61,7 @@ def _circumstances(result: Result) -> str:
 
 
 def _sound(run: Run, bench: str) -> list[Result]:
-    """Results of a bench that hold times; those without a load first."""
+    """Return results of a bench that hold times; those without a load first."""
     found = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
     return sorted((r for r in found if r.p50 is not None), key=lambda r: r.load != "none")
 
@@ -87,7 +87,7 @@ def _tick_period(run: Run) -> int | None:
 
 
 def _interrupted(run: Run) -> tuple[float, Result] | None:
-    """The share of time between clock readings that went to something else."""
+    """Return the share of time between clock readings that went to something else."""
     for result in _sound(run, INTERRUPTED):
         usual = result.p50 or 0
         total = sum(value * n for value, n in result.histogram)

@@ -96,7 +96,7 @@ class Outcome(NamedTuple):
 
 @cache
 def library() -> ctypes.CDLL:
-    """What has been built of the C sources.  Raises UsageError."""
+    """Return what has been built of the C sources.  Raises UsageError."""
     path = os.environ.get(ENGINE_VARIABLE, LIBRARY)
     try:
         return ctypes.CDLL(str(path))

@@ -53,7 +53,7 @@ class Beside(NamedTuple):
 
 
 def measured(run: Run) -> Beside:
-    """The experiments of a run without a load."""
+    """Return the experiments of a run without a load."""
     results = [r for r in run.results if r.bench.removeprefix(FAMILY) in hartsets.EXPERIMENTS]
     lacking = {id(result): _why_not(result) for result in results}
     speeds = [
@@ -110,7 +110,7 @@ def _as_measured(result: Result) -> Measured:
 
 
 def _one_of(known: tuple[str, ...], value: object) -> str:
-    """A parameter of an experiment; fixed priorities by another name are rate monotonic."""
+    """Return a parameter of an experiment; fixed priorities by another name are rate monotonic."""
     return str(value) if value in known else known[0]
 
 
@@ -133,7 +133,7 @@ def _whole(result: Result, name: str) -> int | None:
 
 
 def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured | None]]:
-    """The experiments to simulate and what was measured of each.  Raises UsageError.
+    """Yield the experiments to simulate and what was measured of each.  Raises UsageError.
 
     ``beside`` None: there is no run, and both policies are simulated.
     """

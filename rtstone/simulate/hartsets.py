@@ -77,17 +77,17 @@ BACKGROUND_GAP = SECOND // 2
 
 
 def sets_of(series: str) -> tuple[str, ...]:
-    """The baselines that a series has."""
+    """Return the baselines that a series has."""
     return SETS if series == "PH" else ("auto", "sei")
 
 
 def is_served(experiment: str) -> bool:
-    """Whether its tasks call a server."""
+    """Return whether its tasks call a server."""
     return experiment.startswith(SERVER_SERIES)
 
 
 def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
-    """The tasks of the first test; ``m`` multiplies their loads."""
+    """Return the tasks of the first test; ``m`` multiplies their loads."""
     numbers = NUMBERS["golatowski" if which == "golatowski" else "PN" if series == "PN" else "sei"]
     calls, more = series in SERVER_SERIES, series in SPORADIC_SERIES
     tasks = tuple(
@@ -119,7 +119,7 @@ class HartSet(NamedTuple):
 
 
 def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> HartSet:
-    """The set of a test, from 1: the baseline, changed so often.
+    """Return the set of a test, from 1: the baseline, changed so often.
 
     1: the frequency of task 5 grows by that of task 4; in PN.1 one that is a multiple of another
     is raised by 1 Hz, once, whatever that makes it.  In AH and SA the smallest interarrival of the

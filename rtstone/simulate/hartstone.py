@@ -54,7 +54,7 @@ class Played:
 
 
 def play(ask: Ask, cost: Cost) -> Iterator[Played]:
-    """The tests of an experiment, to its end."""
+    """Yield the tests of an experiment, to its end."""
     base = sets.baseline(ask.experiment.split(".")[0], ask.set, ask.m)
     rules = HartRules(ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns)
     last = None

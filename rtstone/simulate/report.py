@@ -23,7 +23,7 @@ LONGEST_TIME = 600 * 10**9  # of a set
 
 
 def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
-    """The study that a command line asks for, and its document without an answer."""
+    """Return the study that a command line asks for, and its document without an answer."""
     policies = ask.policies(options["policies"])
     kind, budget, period = ask.server(options["server"])
     cost = ask.costs(

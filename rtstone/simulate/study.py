@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 
 
 def measure(study: Study, n: int, ppm: int, number: int) -> list[list[int]]:
-    """One set under every rule: the numbers of KEPT."""
+    """Return one set under every rule: the numbers of KEPT."""
     key = (n, ppm, number)
     tasks = fill(study.workload, draw(study.workload, *key), ppm / 1e6, key)
     simulator = Simulator(tasks)
@@ -83,7 +83,7 @@ def breakdown(study: Study, n: int, number: int) -> list[list[int]]:
 
 
 def _heaviest(whole: TaskSet, shape: Shape, rules: Rules) -> int:
-    """How much, in 1/STEPS, of a set of utilisation 1 misses nothing."""
+    """Return how much, in 1/STEPS, of a set of utilisation 1 misses nothing."""
     rules = replace(rules, stop_after_misses=1)
     low, high = 0, int(HEAVIEST * STEPS) + 1
     while high - low > 1:
@@ -97,7 +97,7 @@ def _heaviest(whole: TaskSet, shape: Shape, rules: Rules) -> int:
 
 
 def work(chunk: Chunk) -> Ints:
-    """The numbers of a chunk: sets, rules, numbers."""
+    """Return the numbers of a chunk: sets, rules, numbers."""
     study, n, ppm, first, last = chunk
     if ppm is None:
         found = [breakdown(study, n, number) for number in range(first, last)]
@@ -107,7 +107,7 @@ def work(chunk: Chunk) -> Ints:
 
 
 def chunks(study: Study) -> Iterator[Chunk]:
-    """All that is to be done, in the order in which it is put together."""
+    """Yield all that is to be done, in the order in which it is put together."""
     for n in study.tasks:
         for ppm in (*study.ppm, None):
             for first in range(0, study.sets, CHUNK):
@@ -185,7 +185,7 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 def wilson(good: int, n: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927)."""
+    """Return the 95% interval of a share (Wilson 1927)."""
     z = 1.959964
     share, scale = good / n, 1 + z * z / n
     middle = (share + z * z / (2 * n)) / scale

@@ -23,7 +23,7 @@ SERVERS = ("background", "polling", "deferrable", "sporadic")
 
 
 def no_ints() -> Ints:
-    """An empty array."""
+    """Return an empty array."""
     return np.empty(0, np.int64)
 
 
@@ -66,7 +66,7 @@ class TaskSet:
 
 
 def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
-    """How many jobs each task releases before the end."""
+    """Return how many jobs each task releases before the end."""
     found: Ints = np.maximum(0, -((offset - end) // period))
     return found
 

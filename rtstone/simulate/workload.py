@@ -117,7 +117,7 @@ def fill(
 
 
 def scaled(tasks: TaskSet, shape: Shape, factor: float) -> TaskSet:
-    """The set with all its nominal execution times, which its jobs take, times a factor."""
+    """Return the set with all its nominal execution times, which its jobs take, times a factor."""
     nominal = np.maximum(1, (tasks.nominal * factor).astype(np.int64))
     sections = _sections(shape, nominal) if any(tasks.sections) else tasks.sections
     return replace(tasks, nominal=nominal, work=None, sections=sections)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rtstone.assemble import pool
+from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.inputs.budget import Entry, fits
@@ -40,7 +41,7 @@ class Case(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Of its samples."""
+        """The unit of its samples."""
         return self.results[0].unit
 
     @property
@@ -56,12 +57,12 @@ class Case(NamedTuple):
 
 
 def cases(run: Run) -> list[Case]:
-    """The cases of a run in their order."""
+    """Return the cases of a run in their order."""
     tables = {table.id: table for table in run.benches}
-    found: dict[tuple[object, ...], Case] = {}
+    found: dict[CaseKey, Case] = {}
     for result in run.results:
         params = _params(result, tables.get(result.bench))
-        key = (result.bench, str(sorted(params.items())), result.series, result.load)
+        key = case_key(result.bench, params, result.series, result.load)
         case = Case(result.bench, params, result.series, result.load, [])
         found.setdefault(key, case).results.append(result)
     return list(found.values())
@@ -100,7 +101,7 @@ class Matcher:
         self.tables = {table.id: table for table in run.benches}
 
     def matching(self, entry: Entry) -> list[Case]:
-        """The cases that an entry names.  Raises UsageError if there are none."""
+        """Return the cases that an entry names.  Raises UsageError if there are none."""
         benches = dict.fromkeys(case.bench for case in self.cases)
         named = [bench for bench in benches if fits(bench, entry.bench)]
         if not named:
@@ -121,7 +122,7 @@ class Matcher:
         return self._of_series(entry, self._under_loads(entry, found))
 
     def _wanted(self, entry: Entry, bench: str) -> dict[str, list[Value]] | None:
-        """The values of each parameter that will do; None: the bench has no such parameter.
+        """Return the values of each parameter that will do; None: the bench has no such parameter.
 
         Where the run has no table of the bench, as an imported one, values are as they are written.
         """
@@ -154,7 +155,7 @@ class Matcher:
         return [case for case in found if any(fits(case.load, pattern) for pattern in wanted)]
 
     def _of_series(self, entry: Entry, found: list[Case]) -> list[Case]:
-        """A case without samples tells nothing of its series: it may be any."""
+        """Return a case without samples tells nothing of its series: it may be any."""
         wanted = entry.series
         if wanted is None:
             return found
@@ -174,7 +175,7 @@ class Matcher:
 
 
 def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
-    """Of what a target cannot do only the parameters to blame are known."""
+    """Return True if a case has these values; an unsupported one names only those to blame."""
     return all(
         name not in case.params or case.params[name] in some or str(case.params[name]) in some
         for name, some in wanted.items()
@@ -182,7 +183,7 @@ def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
 
 
 def figure(case: Case | None, name: str) -> tuple[float, str] | None:
-    """The value and unit of a figure; of several runs the one that is least."""
+    """Return the value and unit of a figure; of several runs the one that is least."""
     results = case.results if case else []
     found = [result.figures[name] for result in results if name in result.figures]
     return min(((float(f.value), f.unit) for f in found if f.value is not None), default=None)

@@ -7,21 +7,21 @@ What was not measured, or not as it should be, never passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import spoilt
-from rtstone.assemble.histogram import PERCENTILES, WHOLE
 from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
-from rtstone.documents.run import Result, Run, Slope, Value
+from rtstone.documents.run import Result, Run, Slope
 from rtstone.errors import UsageError, unknown
-from rtstone.inputs.budget import ESTIMATED, Budget, Entry, Limit, fits
+from rtstone.inputs.budget import Budget, Entry, Limit, fits
+from rtstone.statistics import ESTIMATED, PERCENTILES, least_n
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
-from rtstone.stats.comparison.compare import CIRCUMSTANCES
 from rtstone.stats.comparison.conditions import circumstances, incompatibility
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
@@ -29,12 +29,11 @@ from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
-UNMADE = {*CIRCUMSTANCES, "raw"}  # parameters that make no other case of a case
 _SEEDS = "seeds"  # another seed is another sample of the same system
 
 
 def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
-    """The verdicts on all limits; several ``baselines`` are runs of one system.
+    """Return the verdicts on all limits; several ``baselines`` are runs of one system.
 
     Raises UsageError where the budget asks for what the run cannot have: an entry or a limit that
     concerns none of its results, a limit of another unit, one that is relative to no baseline.
@@ -118,32 +117,28 @@ class Baseline:
         self._cases = [cases(baseline) for baseline in baselines]
 
     def cases(self, of: Case) -> list[Case]:
-        """The same case of each run that has it, and no other that may be it."""
+        """Return the same case of each run that has it, and no other that may be it."""
         found = []
         for there in self._cases:
-            alike = [
-                case
-                for case in there
-                if (case.bench, case.series, case.load) == (of.bench, of.series, of.load)
-                and _made(case.params) == _made(of.params)
-            ]
+            alike = [case for case in there if _key(case) == _key(of)]
             same = [case for case in alike if case.params == of.params] or alike
             found += same if len(same) == 1 else []
         return found
 
     def slopes(self, of: Slope) -> list[Slope]:
-        """The slopes of the same case."""
-        same = (of.bench, of.load, of.over, _made(of.params))
+        """Return the slopes of the same case."""
         return [
             slope
             for run in self.runs
             for slope in run.slopes
-            if (slope.bench, slope.load, slope.over, _made(slope.params)) == same
+            if slope.over == of.over and _key(slope) == _key(of)
         ]
 
 
-def _made(params: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in params.items() if name not in UNMADE}
+def _key(of: Case | Slope) -> CaseKey:
+    """Return what a case or a slope is in any run of the system."""
+    series = of.series if isinstance(of, Case) else ""
+    return case_key(of.bench, of.params, series, of.load, ignoring=ANOTHER_RUN)
 
 
 # ---- verdicts -----------------------------------------------------------------------------------
@@ -158,7 +153,7 @@ class _Judge:
         self._matcher = Matcher(run)
 
     def checks(self, entry: Entry) -> Iterator[Check]:
-        """One for each limit on each case that it concerns."""
+        """Yield one for each limit on each case that it concerns."""
         matching = self._matcher.matching(entry)
         for limit in entry.limits:
             if limit.factor is not None and self._baseline is None:
@@ -277,7 +272,7 @@ class _Judge:
         return base, None
 
     def _comparable(self, check: Check) -> Check:
-        """What differs in more than the system says nothing about the system."""
+        """Return what differs in more than the system says nothing about the system."""
         unlike = self._baseline.unlike if self._baseline else None
         if unlike is None:
             return check
@@ -289,7 +284,7 @@ class _Judge:
     # ---- facts
 
     def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
-        """The smallest or the largest sample."""
+        """Return the smallest or the largest sample."""
         name = limit.statistic
         found = getattr(pooled(case.results), name)
         if found is None:
@@ -367,7 +362,7 @@ class _Judge:
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
-    """The verdict with its margin; for an open question what would settle it."""
+    """Return the verdict with its margin; for an open question what would settle it."""
     found = verdict(observed, allowed, limit.bound)
     left = allowed.value - observed.value
     left = -left if limit.bound == ">=" else left
@@ -444,7 +439,7 @@ def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
 
 
 def _censored(check: Check, limit: Limit, upto: float) -> Check:
-    """What was not reached lies beyond ``upto``, which may be enough to know."""
+    """Return what was not reached lies beyond ``upto``, which may be enough to know."""
     if limit.factor is not None:
         return structs.replace(check, verdict="inconclusive", reason=f"none up to {upto:g}")
     allowed = limit.value or 0.0
@@ -466,7 +461,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
             check = _compared(check, limit, span(found), exactly(limit.value))
             return structs.replace(check, reason=f"{name}, which is lower, is beyond it already")
     n = check.n or 0
-    missing = needed(limit.statistic) - n
+    missing = least_n(limit.statistic) - n
     if missing <= 0:
         what = "stalls" if check.corrected else "samples"
         return structs.replace(
@@ -479,16 +474,11 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
 
 
-def needed(statistic: str) -> int:
-    """Samples without which a percentile q is not given, 10/(1-q); 2 for a mean."""
-    return -(-10 * WHOLE // (WHOLE - PERCENTILES[statistic])) if statistic in PERCENTILES else 2
-
-
 # ---- what a limit concerns ----------------------------------------------------------------------
 
 
 def _takes(limit: Limit, case: Case) -> bool:
-    """True if a case has the number that is limited."""
+    """Return True if a case has the number that is limited."""
     if limit.figure:
         names = {limit.statistic, CENSORED.get(limit.statistic)}
         return any(name in result.figures for result in case.results for name in names)
@@ -498,7 +488,7 @@ def _takes(limit: Limit, case: Case) -> bool:
 
 
 def _concerns(limit: Limit, case: Case) -> bool:
-    """A case without a valid result might have had the number."""
+    """Return a case without a valid result might have had the number."""
     return _takes(limit, case) or case.status is not None
 
 
@@ -515,7 +505,7 @@ def _concerns_none(limit: Limit, matching: Sequence[Case], entry: Entry) -> Usag
 
 
 def _invalid(case: Case, entry: Entry) -> str | None:
-    """Why a case cannot be judged, None if it can."""
+    """Return why a case cannot be judged, None if it can."""
     if case.status:
         return case.status
     flag = spoilt(case.flags, entry.accept)
@@ -535,7 +525,7 @@ def _wrong_unit(limit: Limit, which: str) -> UsageError:
 
 
 def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
-    """The unit that a slope is compared in, and by what it is multiplied for that."""
+    """Return the unit that a slope is compared in, and by what it is multiplied for that."""
     unit, _, per = slope.unit.partition(" per ")
     if limit.factor is None and limit.unit != unit:
         raise _wrong_unit(limit, f"the slope is in {slope.unit}, in {entry.where}")
@@ -547,14 +537,13 @@ def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
 
 
 def along(slope: Slope, case: Case) -> bool:
-    """True if a case is a point of a slope."""
-    return (slope.bench, slope.load) == (case.bench, case.load) and all(
-        case.params.get(name, value) == value for name, value in slope.params.items()
-    )
+    """Return True if a case is a point of a slope."""
+    same = (slope.bench, slope.load) == (case.bench, case.load)
+    return same and may_be(case.params, slope.params)
 
 
 def point(case: Case, name: str) -> float | None:
-    """A statistic of a case, without its uncertainty; None where n does not allow it."""
+    """Return a statistic of a case, without its uncertainty; None where n does not allow it."""
     value: float | None = getattr(pooled([whole(result) for result in case.results]), name)
     return value
 

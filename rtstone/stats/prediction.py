@@ -19,7 +19,7 @@ from rtstone.stats.comparison.effects import LEVEL, UNKNOWN
 WIDEST = 1 + UNKNOWN  # times what was seen: a limit that lies further off tells nothing
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """A number as several runs showed it: ``kind`` is that of others which scatter likewise."""
 
     kind: str
@@ -33,7 +33,7 @@ class Rules:
     with that of all numbers of its kind, which has as much weight.
     """
 
-    def __init__(self, numbers: Iterable[Seen], limits: int) -> None:
+    def __init__(self, numbers: Iterable[Observed], limits: int) -> None:
         """``limits``: how many are predicted together."""
         self._level = 1 - 2 * LEVEL / max(limits, 1)  # of an interval of which one end counts
         squares: dict[str, list[float]] = defaultdict(list)
@@ -42,7 +42,7 @@ class Rules:
                 squares[kind].append(variance(map(log, values)))
         self._common = {kind: fmean(found) for kind, found in squares.items() if len(found) > 1}
 
-    def factor(self, seen: Seen) -> float:
+    def factor(self, seen: Observed) -> float:
         """By what the geometric mean of the values is to be multiplied; infinite: not known."""
         k = len(seen.values)
         if k < 2 or min(seen.values) <= 0:
@@ -54,13 +54,13 @@ class Rules:
         return exp(half) if half < log(WIDEST) else inf
 
     def above(self, values: Sequence[float]) -> float:
-        """An upper limit of the next of values that may be below zero, each for itself."""
+        """Return an upper limit of the next of values that may be below zero, each for itself."""
         k = len(values)
         half = t_quantile(self._level, k - 1) * sqrt(variance(values) * (1 + 1 / k))
         return fmean(values) + half
 
     def rate(self, runs: Sequence[Missed]) -> float:
-        """The share of its activations that one more run omits at most.
+        """Return the share of its activations that one more run omits at most.
 
         On the scale of square roots, where counts scatter alike whatever they are; what runs differ
         by beyond their stalls counts.

@@ -9,12 +9,14 @@ from msgspec import structs
 
 from rtstone.assemble.pool import pooled
 from rtstone.documents import reproduction
+from rtstone.documents.case_key import may_be
 from rtstone.documents.reproduction import (
     Cell,
     Column,
     Found,
     Item,
     Kind,
+    Printed,
     Reproduction,
     Shown,
     System,
@@ -24,7 +26,7 @@ from rtstone.documents.run import Figure, Result, Run, Status, Value
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs.loads import name_of
-from rtstone.published import Printed, layout
+from rtstone.published import layout
 from rtstone.published.layout import Here, Layout, Show
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
@@ -67,7 +69,7 @@ class _Source(NamedTuple):
 
 
 def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
-    """The tables of a publication beside what these runs found.
+    """Return the tables of a publication beside what these runs found.
 
     Runs that differ in nothing but the seed are one system.  Raises UsageError for an unknown
     publication or a run that is named twice.
@@ -133,7 +135,7 @@ def _system(run: Run) -> str:
 
 
 def _loads(runs: Sequence[Run]) -> Iterator[str]:
-    """What the parts of each load did, the least and the most over all results."""
+    """Yield what the parts of each load did, the least and the most over all results."""
     results = [result for run in runs for result in run.results if result.load_rates]
     for load in dict.fromkeys(result.load for result in results):
         under = [result for result in results if result.load == load]
@@ -206,7 +208,7 @@ class _Table:
         return self._table.records(self._source, source.printed, item.printed)
 
     def document(self) -> Table:
-        """The table with its cells filled."""
+        """Return the table with its cells filled."""
         table = self._table
         items = [self._item(place, item) for place, item in enumerate(table.item)]
         shown = [record for said in table.said for record in table.records(self._source, said)]
@@ -268,7 +270,7 @@ class _Table:
         return Cell(here=found, notes=notes)
 
     def _note(self, text: str) -> int:
-        """The number of a footnote; the same text has one."""
+        """Return the number of a footnote; the same text has one."""
         if text not in self._footnotes:
             self._footnotes.append(text)
         return self._footnotes.index(text) + 1
@@ -284,7 +286,7 @@ def _remarks_of(record: Printed) -> list[str]:
 
 
 def _picked(wanted: Here, today: _Today) -> list[Result]:
-    """The results of a place; what is known of a case that a target lacks may be less."""
+    """Return the results of a place; what is known of a case that a target lacks may be less."""
     table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
     if table is None:
         return []
@@ -302,7 +304,7 @@ def _same_load(label: str, wanted: str) -> bool:
 
 
 def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
-    """The load as the publication has it, else the first with options.
+    """Return the load as the publication has it, else the first with options.
 
     Samples under loads that were started in different ways are never one set.
     """
@@ -325,7 +327,7 @@ def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
         return False
     if wanted.series is not None and result.series != wanted.series and result.status == "ok":
         return False
-    return all(result.params.get(name, value) == value for name, value in params.items())
+    return may_be(result.params, params)
 
 
 def _tells(result: Result) -> bool:
@@ -362,7 +364,7 @@ def _measures(show: layout.Statistic | Show) -> bool:
 
 
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
-    """A system has other series of a bench than another; or the case was not run at all."""
+    """Return a system has other series of a bench than another; or the case was not run at all."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
     if why := _left_out(wanted.series, others):
         return "unsupported", why
@@ -372,7 +374,7 @@ def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not r
 
 
 def _left_out(series: str | None, others: Sequence[Result]) -> str | None:
-    """Why a bench says that it left a series out."""
+    """Return why a bench says that it left a series out."""
     tables = (t for result in others for t in result.tables if t.title == "left out")
     rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
     row = next((row for row in rows if row.get("series") == series), None)
@@ -433,7 +435,7 @@ def _converted(values: Sequence[float | None], unit: str, wanted: str | None) ->
 
 
 def _field(show: Show, results: Iterable[Result]) -> str | None:
-    """A field of a table that a bench tells; or which of several rows say yes."""
+    """Return a field of a table that a bench tells; or which of several rows say yes."""
     tables = [t for result in results for t in result.tables if t.title == show.table]
     if not tables or show.column not in tables[0].columns:
         return None
@@ -457,7 +459,7 @@ def _params(name: str, results: Sequence[Result], today: _Today) -> str | None:
 
 
 def _rates(part: str, results: Sequence[Result]) -> str | None:
-    """What a part of a load did per second, the least and the most, of what it was to do."""
+    """Return what a part of a load did per second, the least and the most, of what it was to do."""
     rates = [rate for result in results for rate in result.load_rates if rate.component == part]
     if not rates:
         return None

@@ -19,18 +19,18 @@ class Span(NamedTuple):
     high: float
 
     def times(self, factor: float) -> Span:
-        """A multiple of it."""
+        """Return a multiple of it."""
         ends = sorted((self.low * factor, self.high * factor))
         return Span(self.value * factor, *ends)
 
 
 def exactly(value: float) -> Span:
-    """A fact."""
+    """Return a fact."""
     return Span(value, value, value)
 
 
 def prediction_interval(runs: Sequence[Span]) -> Span:
-    """What one more run of the same system would show, from what some have: a 95% interval.
+    """Return what one more run of the same system would show, from what some have: a 95% interval.
 
     One run tells its own uncertainty only.  Of several the differences tell what comes from one
     start of a system to the next as well: mean +- t s sqrt(1 + 1/k), as of normal values.
@@ -52,7 +52,7 @@ def verdict(observed: Span, allowed: Span, bound: str = "<=") -> Verdict:
 
 
 def _excess(observed: Span, allowed: Span) -> tuple[float, float]:
-    """The 95% interval of observed less allowed."""
+    """Return the 95% interval of observed less allowed."""
     excess = observed.value - allowed.value
     below = hypot(observed.value - observed.low, allowed.high - allowed.value)
     above = hypot(observed.high - observed.value, allowed.value - allowed.low)

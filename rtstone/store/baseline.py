@@ -7,11 +7,15 @@ from pathlib import Path
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
-from rtstone.store.rundir import holds_run, load
+from rtstone.store.places import holds_run
+from rtstone.store.rundir import load
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:
-    """The runs that a budget names: directories beside its file, else RUN.  Raises UsageError."""
+    """Return the runs that a budget names: directories beside its file, else RUN.
+
+    Raises UsageError.
+    """
     return [_baseline(name, budget.parent / name) for name in named]
 
 

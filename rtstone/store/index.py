@@ -12,7 +12,7 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
-from rtstone.store.rundir import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
+from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
 # A place that cannot be opened or written, or is in use, is no reason to throw the index away.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 def entries() -> list[Entry]:
-    """All runs in the order of their arrival, brought up to date with the directories."""
+    """Return all runs in the order of their arrival, brought up to date with the directories."""
     try:
         return _indexed(home() / "index.db")
     except sqlite3.Error as error:
@@ -57,7 +57,7 @@ def entries() -> list[Entry]:
 
 
 def arrivals() -> int:
-    """The number of the run that arrived last, 0 if there is none."""
+    """Return the number of the run that arrived last, 0 if there is none."""
     return max((entry.arrival for entry in entries()), default=0)
 
 
@@ -69,7 +69,7 @@ def forget(run_id: str) -> None:
 
 
 def find(name: str) -> Path:
-    """The directory of a RUN: a directory, a run id, the start of one, `last` or `last~N`.
+    """Return the directory of a RUN: a directory, a run id, the start of one, `last` or `last~N`.
 
     Raises UsageError if there is none, or more than one.
     """
@@ -175,7 +175,7 @@ class _Head(msgspec.Struct):
 
 
 def _read(name: str) -> Entry | None:
-    """What the document says, or else the plan; None if neither can be read."""
+    """Return what the document says, or else the plan; None if neither can be read."""
     plan = _head(runs() / name / PLAN)
     head = _head(runs() / name / RUN) or plan
     if head is None:

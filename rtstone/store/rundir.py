@@ -10,11 +10,9 @@ What is written is made anew and never through a link: the directory may be some
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import gc
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -28,28 +26,10 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import SCHEMA, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
-
-PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
-NEW = ".new"  # behind the name of a file that is not yet whole
-LARGEST = 1 << 30  # bytes; nothing larger is a document
-
-# What decoding raises: also for letters that are none, and for what is nested too deeply.
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+from rtstone.store.index import arrivals, forget
+from rtstone.store.places import LARGEST, LOG, NEW, PLAN, RUN, UNREADABLE, opened, regular, runs
 
 _T = TypeVar("_T")
-
-
-def home() -> Path:
-    """Where runs are kept: $RTSTONE_HOME, else rtstone in the user's data directory."""
-    if named := os.environ.get("RTSTONE_HOME"):
-        return Path(named)
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "rtstone"
-
-
-def runs() -> Path:
-    """The directory of run directories, each named by its run id."""
-    return home() / "runs"
 
 
 class RunDirectory:
@@ -66,8 +46,6 @@ class RunDirectory:
 
         Raises UsageError if that is impossible: nothing has been measured yet, and nothing is left.
         """
-        from rtstone.store.index import arrivals
-
         plan = structs.replace(plan, arrival=arrivals() + 1)
         self.path = (out or runs() / plan.run_id).absolute()
         fresh: list[Path] = []
@@ -108,7 +86,7 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
-        """The directory of a run to go on with, its plan, and its logs so far.
+        """Return the directory of a run to go on with, its plan, and its logs so far.
 
         It is this process's from now on, but nothing in it changes before ``begin``.
         Raises UsageError.
@@ -120,7 +98,7 @@ class RunDirectory:
             logs = _logs(self.path)
             self._next = f"wire-{len(logs) + 1}.log" if logs else LOG
             with ExitStack() as files:
-                self._log = files.enter_context(_opened((logs or [self.path / PLAN])[-1]))
+                self._log = files.enter_context(opened((logs or [self.path / PLAN])[-1]))
                 _lock(self._log, self.path)
                 plan = _decode(self.path / PLAN, Plan, None)
                 texts = [regular(log) for log in logs]
@@ -136,8 +114,6 @@ class RunDirectory:
 
         The document goes: until there is a new one it is made from the logs, which hold it all.
         """
-        from rtstone.store.index import forget
-
         try:
             log = _new_log(self._place, self._next, self.path)
             with suppress(FileNotFoundError):
@@ -205,18 +181,11 @@ class RunDirectory:
         )
 
 
-def holds_run(path: Path) -> bool:
-    """True if it is a run directory.  Raises PermissionError if that cannot be seen."""
-    try:
-        return (path / PLAN).exists() or (path / RUN).exists()
-    except PermissionError:
-        raise
-    except (OSError, ValueError):  # no name of a file, being too long, or with a zero in it
-        return False
-
-
 def load(path: Path) -> Run:
-    """The document of a run directory.  Raises UsageError if it holds no run that can be read."""
+    """Return the document of a run directory.
+
+    Raises UsageError if it holds no run that can be read.
+    """
     try:
         if (path / RUN).exists():
             return _decode(path / RUN, Run, SCHEMA)
@@ -229,24 +198,8 @@ def load(path: Path) -> Run:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
 
 
-def regular(path: Path, largest: int | None = None) -> bytes:
-    """The content of a file.  Raises OSError also for what may never end, as a pipe."""
-    with _opened(path) as file:
-        if largest is not None and os.fstat(file.fileno()).st_size > largest:
-            raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
-        return file.read()
-
-
-def _opened(path: Path) -> IO[bytes]:
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
-    return os.fdopen(handle, "rb")
-
-
 def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
-    """A log that is this process's as long as it is open.  Raises OSError, UsageError."""
+    """Return a log that is this process's as long as it is open.  Raises OSError, UsageError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     log = os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "ab", buffering=0)
     _lock(log, path)
@@ -265,7 +218,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 
 def _logs(path: Path) -> list[Path]:
-    """The logs of a run and of its resumptions, in their order."""
+    """Return the logs of a run and of its resumptions, in their order."""
     found = [path / LOG]
     while found[-1].exists():
         found.append(path / f"wire-{len(found) + 1}.log")

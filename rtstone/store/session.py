@@ -8,7 +8,8 @@ from pathlib import Path
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries, find
-from rtstone.store.rundir import load, runs
+from rtstone.store.places import runs
+from rtstone.store.rundir import load
 
 
 def several(text: str) -> list[str]:
@@ -31,7 +32,7 @@ def named(names: Sequence[str]) -> list[Run | list[Run]]:
 
 
 def members(name: str) -> list[Run]:
-    """All runs of the session that RUN is or belongs to; RUN alone if it belongs to none.
+    """Return all runs of the session that RUN is or belongs to; RUN alone if it belongs to none.
 
     A session goes by the start that the ids of its runs share.  Raises UsageError.
     """
@@ -42,7 +43,7 @@ def members(name: str) -> list[Run]:
 
 
 def _one(name: str) -> Path:
-    """A run, or the first of a session."""
+    """Return a run, or the first of a session."""
     try:
         return find(name)
     except UsageError:

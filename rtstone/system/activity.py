@@ -42,7 +42,7 @@ class Moment(NamedTuple):
 
 
 def now(system: System) -> Moment:
-    """The counts of this moment."""
+    """Return the counts of this moment."""
     processes = [name for name in system.names("proc") if name.isdigit()]
     found = [task for process in processes for task in _tasks(system, process)]
     return Moment(

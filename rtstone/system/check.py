@@ -68,12 +68,12 @@ class Line(NamedTuple):
 
 
 def unreadable(name: str) -> Finding:
-    """The finding where a file does not tell."""
+    """Return the finding where a file does not tell."""
     return Finding("unknown", f"/{name} cannot be read")
 
 
 def carried_out(check: Check, seen: Seen) -> Line:
-    """The line of a check; advice stands where it is of use."""
+    """Return the line of a check; advice stands where it is of use."""
     verdict, value = check.probe(seen)
     advice = "" if verdict == "good" else check.advice
     return Line(check.id, check.group, check.title, verdict, value, advice)

@@ -12,12 +12,12 @@ REMAINS_YOURS = "nobody can check this from here"
 
 
 def _own(identity: str, title: str) -> Check:
-    """A line about the user's application."""
+    """Return a line about the user's application."""
     return Check(identity, "application", title, lambda _: Finding("yours", ""), REMAINS_YOURS)
 
 
 def _asked(identity: str, group: Group, title: str, value: str, advice: str) -> Check:
-    """A line that only its reader can settle."""
+    """Return a line that only its reader can settle."""
     return Check(identity, group, title, lambda _: Finding("yours", value), advice)
 
 
@@ -276,7 +276,7 @@ CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR
 
 
 def lines(system: System) -> list[Line]:
-    """Every line of the checklist for this system, in its order."""
+    """Return every line of the checklist for this system, in its order."""
     seen = Seen(system)
     return [carried_out(check, seen) for check in CHECKS]
 

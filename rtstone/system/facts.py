@@ -42,7 +42,7 @@ class Group(NamedTuple):
         return f"{self.mount}/{self.path}" if self.path else self.mount
 
     def upwards(self) -> Iterator[str]:
-        """The group's folder, and those above it as far as they are seen from here."""
+        """Yield the group's folder, and those above it as far as they are seen from here."""
         parts = self.path.split("/") if self.path else []
         for depth in range(len(parts), -1, -1):
             yield "/".join([self.mount, *parts[:depth]])
@@ -74,34 +74,34 @@ class System:
     # ---- files -----------------------------------------------------------------------------
 
     def path(self, name: str) -> Path:
-        """The place of a file that is named without a leading slash."""
+        """Return the place of a file that is named without a leading slash."""
         return self.root / name
 
     def raw(self, name: str) -> str | None:
-        """A file as it is, None if it cannot be read."""
+        """Return a file as it is, None if it cannot be read."""
         try:
             return self.path(name).read_text(errors="replace")
         except OSError:
             return None
 
     def read(self, name: str) -> str | None:
-        """A file without blanks around it."""
+        """Return a file without blanks around it."""
         text = self.raw(name)
         return None if text is None else text.strip()
 
     def number(self, name: str) -> int | None:
-        """A file that holds one whole number."""
+        """Return a file that holds one whole number."""
         return whole(self.read(name))
 
     def names(self, folder: str) -> list[str]:
-        """What a folder holds, in order; nothing if it cannot be read."""
+        """Return what a folder holds, in order; nothing if it cannot be read."""
         try:
             return sorted(path.name for path in self.path(folder).iterdir())
         except OSError:
             return []
 
     def fields(self, name: str) -> dict[str, str]:
-        """The ``name: value`` lines of a file; the first of a name counts."""
+        """Return the ``name: value`` lines of a file; the first of a name counts."""
         found: dict[str, str] = {}
         for line in (self.raw(name) or "").splitlines():
             key, colon, value = line.partition(":")
@@ -110,11 +110,11 @@ class System:
         return found
 
     def cpus(self, name: str) -> frozenset[int] | None:
-        """A file that holds a list of CPUs such as 0-2,4."""
+        """Return a file that holds a list of CPUs such as 0-2,4."""
         return listed(self.read(name))
 
     def probe(self, name: str) -> Probe:
-        """The outcome of a functional probe."""
+        """Return the outcome of a functional probe."""
         if name not in self._probes:
             return Probe(None, "cannot be tried from here")
         return self._probes[name]()
@@ -172,7 +172,7 @@ class System:
         return int(outcome.text, 16) if outcome.works else 0
 
     def limit(self, title: str) -> float | None:
-        """A soft limit by its title in /proc/self/limits; infinite if there is none."""
+        """Return a soft limit by its title in /proc/self/limits; infinite if there is none."""
         for line in (self.raw("proc/self/limits") or "").splitlines():
             if line.startswith(title):
                 word = line[len(title) :].split()[:1]
@@ -199,7 +199,7 @@ class System:
         return unified if controller in offered else None
 
     def _mount(self, wanted: Callable[[str, list[str]], bool]) -> str | None:
-        """Where a file system is mounted that suits by its kind and options."""
+        """Return where a file system is mounted that suits by its kind and options."""
         for line in (self.read("proc/self/mountinfo") or "").splitlines():
             before, _, after = line.partition(" - ")
             places, kinds = before.split(), after.split()
@@ -238,12 +238,12 @@ class System:
 
 
 def _inside(path: str) -> str:
-    """A group's path below its mount; one outside of what is seen from here has none."""
+    """Return a group's path below its mount; one outside of what is seen from here has none."""
     return "" if path.startswith("/..") else path.strip("/")
 
 
 def whole(text: str | None) -> int | None:
-    """A whole number, None if it is none."""
+    """Return a whole number, None if it is none."""
     try:
         return None if text is None else int(text)
     except ValueError:
@@ -251,7 +251,7 @@ def whole(text: str | None) -> int | None:
 
 
 def listed(text: str | None) -> frozenset[int] | None:
-    """The CPUs of a list such as 0-2,4; an empty list names none, None is no list."""
+    """Return the CPUs of a list such as 0-2,4; an empty list names none, None is no list."""
     if text is None or text == "(null)":
         return None
     try:
@@ -261,7 +261,7 @@ def listed(text: str | None) -> frozenset[int] | None:
 
 
 def masked(text: str | None) -> frozenset[int] | None:
-    """The CPUs of a mask such as ff,0000000f."""
+    """Return the CPUs of a mask such as ff,0000000f."""
     try:
         bits = int((text or "").replace(",", ""), 16)
     except ValueError:
@@ -270,7 +270,7 @@ def masked(text: str | None) -> frozenset[int] | None:
 
 
 def mask(cpus: frozenset[int], like: str) -> str:
-    """A mask of CPUs in words of 32 bits where ``like`` has them too."""
+    """Return a mask of CPUs in words of 32 bits where ``like`` has them too."""
     text = f"{sum(1 << cpu for cpu in cpus):x}"
     if "," not in like:
         return text
@@ -279,7 +279,7 @@ def mask(cpus: frozenset[int], like: str) -> str:
 
 
 def chosen(text: str | None) -> str | None:
-    """The word in brackets of a file that lists the choices: always [madvise] never."""
+    """Return the word in brackets of a file that lists the choices: always [madvise] never."""
     words = (text or "").replace("(", "[").replace(")", "]").split()
     marked = [word.strip("[]") for word in words if word.startswith("[")]
     return marked[0] if len(marked) == 1 else None

@@ -38,7 +38,7 @@ def preemption(seen: Seen) -> Finding:
 
 
 def _built(options: frozenset[str]) -> str | None:
-    """The model of a configuration; PREEMPT alone is the full one."""
+    """Return the model of a configuration; PREEMPT alone is the full one."""
     names = {"PREEMPT_NONE": "none", "PREEMPT_VOLUNTARY": "voluntary", "PREEMPT_LAZY": "lazy"}
     return next((model for option, model in names.items() if option in options), None) or (
         "full" if "PREEMPT" in options else None
@@ -46,7 +46,7 @@ def _built(options: frozenset[str]) -> str | None:
 
 
 def tried(name: str, failed: Verdict = "warn") -> Callable[[Seen], Finding]:
-    """The outcome of a functional probe."""
+    """Return the outcome of a functional probe."""
 
     def probe(seen: Seen) -> Finding:
         outcome = seen.system.probe(name)
@@ -92,7 +92,7 @@ def user_interrupts(seen: Seen) -> Finding:
 
 
 def scaling(seen: Seen) -> Finding:
-    """Whether a context switch costs more the more tasks there are."""
+    """Return whether a context switch costs more the more tasks there are."""
     run = seen.system.run
     slopes = [slope for slope in run.slopes if slope.bench == "ctx.ballast"] if run else []
     if not slopes:
@@ -109,7 +109,7 @@ def _growth(slope: Slope) -> str:
 
 
 def measured(*benches: str) -> Callable[[Seen], Finding]:
-    """The worst that the last run saw, of the first of these benches that it holds.
+    """Return the worst that the last run saw, of the first of these benches that it holds.
 
     A name with a dot at its end is that of a family.  What was measured is known, not judged.
     """

@@ -75,11 +75,11 @@ class Journal:
             self._take(record)
 
     def of(self, path: str) -> list[Step]:
-        """The steps in force that changed a path, the first one first."""
+        """Return the steps in force that changed a path, the first one first."""
         return [step for step in self.steps.values() if step.path == path]
 
     def paths(self) -> list[str]:
-        """What was changed, in the order of the first changes."""
+        """Return what was changed, in the order of the first changes."""
         return list(dict.fromkeys(step.path for step in self.steps.values()))
 
     # ---- adding ----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ OPTIONS = (
 
 
 def _each(seen: Seen, name: str) -> dict[int, str]:
-    """A file of each measured CPU's folder, of those where it can be read."""
+    """Return a file of each measured CPU's folder, of those where it can be read."""
     found = {
         cpu: seen.system.read(f"{CPU}/cpu{cpu}/{name}") for cpu in sorted(seen.system.measured)
     }
@@ -194,7 +194,7 @@ def switch(name: str, wanted: int) -> Callable[[Seen], Finding]:
 
 
 def soft_watchdog(seen: Seen) -> Finding:
-    """Runs a thread of the highest priority on each of its CPUs."""
+    """Run a thread of the highest priority on each of its CPUs."""
     system = seen.system
     state = system.number("proc/sys/kernel/soft_watchdog")
     cpus = system.cpus("proc/sys/kernel/watchdog_cpumask")
@@ -243,7 +243,7 @@ def mitigations(seen: Seen) -> Finding:
 
 
 def command_line(seen: Seen) -> Finding:
-    """The options that matter for latency."""
+    """Return the options that matter for latency."""
     line = seen.system.command_line
     if not line:
         return unreadable("proc/cmdline")

@@ -186,7 +186,7 @@ def _idle_request() -> Probe:
 
 
 def file_capabilities(data: bytes) -> int:
-    """The bits that the attribute security.capability gives to a program (vfs_cap_data)."""
+    """Return the bits that the attribute security.capability gives to a program (vfs_cap_data)."""
     if len(data) < 20 or not data[0] & 1:  # without the effective flag the program has to ask
         return 0
     low, _, high, _ = struct.unpack_from("<4I", data, 4)

@@ -19,7 +19,7 @@ DISK_RATE = 100  # requests per second, likewise
 
 
 def some(names: list[str]) -> str:
-    """The first of these, and how many more there are."""
+    """Return the first of these, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
@@ -181,7 +181,7 @@ def _off(seen: Seen, name: str) -> Finding:
 
 
 def cpu_file(name: str) -> Callable[[Seen], Finding]:
-    """Whether the measured CPUs are in a list that the kernel was started with."""
+    """Return whether the measured CPUs are in a list that the kernel was started with."""
 
     def probe(seen: Seen) -> Finding:
         text = seen.system.read(f"{CPU}/{name}")

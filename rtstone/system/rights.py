@@ -34,7 +34,7 @@ def _amount(value: float) -> str:
 
 
 def realtime(seen: Seen) -> Finding:
-    """Whether SCHED_FIFO is granted; where that cannot be tried, whether it should be.
+    """Return whether SCHED_FIFO is granted; where that cannot be tried, whether it should be.
 
     The agent can have by its file what this process, which tries it, has not.
     """
@@ -113,7 +113,7 @@ def _without_capabilities(agent: Path) -> bool:
 
 
 def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen], Finding]:
-    """Whether a capability is held; ``instead`` titles a limit that may do as well."""
+    """Return whether a capability is held; ``instead`` titles a limit that may do as well."""
 
     def probe(seen: Seen) -> Finding:
         held = _has(seen, name)
@@ -150,7 +150,7 @@ def limit(title: str, enough: float, by: str) -> Callable[[Seen], Finding]:
 
 
 def queues(seen: Seen) -> Finding:
-    """Whether a POSIX queue takes messages of 16 KiB."""
+    """Return whether a POSIX queue takes messages of 16 KiB."""
     names = ("msg_max", "msgsize_max", "queues_max")
     values = {name: seen.system.number(f"{MQ}/{name}") for name in names}
     if None in values.values():

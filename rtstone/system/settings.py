@@ -51,7 +51,7 @@ class Setting(NamedTuple):
 
 
 def value(form: Form, text: str) -> object:
-    """What a text means: two that mean the same compare equal."""
+    """Return what a text means: two that mean the same compare equal."""
     stripped = text.strip()
     found: object = None
     if form == "list":
@@ -66,7 +66,7 @@ def value(form: Form, text: str) -> object:
 
 
 def undoing(form: Form, old: str) -> str:
-    """What has to be written so that the file says ``old`` again."""
+    """Return what has to be written so that the file says ``old`` again."""
     if form == "member":
         return "+cpuset" if value(form, old) else "-cpuset"
     if form == "choice":
@@ -78,7 +78,7 @@ def undoing(form: Form, old: str) -> str:
 
 
 def _rest(system: System) -> frozenset[int]:
-    """The CPUs that are left to everybody else."""
+    """Return the CPUs that are left to everybody else."""
     return system.online - system.measured
 
 

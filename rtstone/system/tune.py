@@ -68,7 +68,7 @@ class Files:
 
 
 def settings(names: Iterable[str] | None) -> list[Setting]:
-    """Those of that name, in the order of the table; without names the usual ones.
+    """Return those of that name, in the order of the table; without names the usual ones.
 
     Raises UsageError for a name that is not known.
     """
@@ -101,7 +101,7 @@ def apply(system: System, chosen: list[Setting], files: Files | None = None) -> 
 
 
 def dry_run(system: System, chosen: list[Setting]) -> list[Told]:
-    """What ``apply`` would do."""
+    """Return what ``apply`` would do."""
     told: list[Told] = []
     for setting, change in _changes(system, chosen, told):
         if isinstance(change, Make):
@@ -116,7 +116,7 @@ def dry_run(system: System, chosen: list[Setting]) -> list[Told]:
 def _changes(
     system: System, chosen: list[Setting], told: list[Told]
 ) -> Iterator[tuple[Setting, Change]]:
-    """The changes to make; settings without any are told of."""
+    """Yield the changes to make; settings without any are told of."""
     for setting in chosen:
         plan = setting.plan(system)
         if isinstance(plan, str):
@@ -138,7 +138,7 @@ def _is_so(system: System, change: Change) -> bool:
 
 
 def _reads(system: System, write: Write) -> bool:
-    """True if the file says what is to be written."""
+    """Return whether the file says what is to be written."""
     now = system.raw(write.path)
     return now is not None and value(write.form, now) == value(write.form, write.new)
 
@@ -233,7 +233,7 @@ def restore(system: System, *, force: bool = False, files: Files | None = None) 
 
 
 def _other_boot(system: System, journal: Journal) -> bool:
-    """True if the journal was of another boot; it is cleared then."""
+    """Return whether the journal was of another boot; it is cleared then."""
     stale = journal.begin is not None and journal.begin.boot != (system.read(BOOT) or "")
     if stale:
         journal.clear()
@@ -255,7 +255,7 @@ def _put_back(
 def _settled(
     system: System, journal: Journal, steps: list[Step], now: str | None, force: bool
 ) -> tuple[Outcome, str] | None:
-    """Why nothing is to be written, if so."""
+    """Say why nothing is to be written, if so."""
     first = steps[0]
     if now is None:
         there = system.path(first.path).exists()
@@ -279,7 +279,7 @@ def _written(system: System, files: Files, first: Step) -> tuple[Outcome, str]:
 
 
 def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
-    """True if it is one of our values.
+    """Return whether it is one of our values.
 
     A step that was cut off may have left what the kernel made of it, which nobody read back.
     """
@@ -320,7 +320,7 @@ class Status(NamedTuple):
 
 
 def status(system: System) -> Status:
-    """What is tuned.  Raises UsageError if the journal cannot be read."""
+    """Return what is tuned.  Raises UsageError if the journal cannot be read."""
     journal = Journal(system.root)
     if journal.begin is None or journal.begin.boot != (system.read(BOOT) or ""):
         return Status(journal.path)
@@ -344,7 +344,7 @@ def _standing(system: System, journal: Journal, path: str) -> Told:
 
 
 def state(system: System | None = None) -> dict[str, str | None]:
-    """The state of tuning for a run's conditions.
+    """Return the state of tuning for a run's conditions.
 
     ``tune`` is "none", or the names of the settings in force, None if that cannot be told;
     ``tune.lost`` names those of which a value is no longer what was set.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Literal, NamedTuple
 
+from rtstone import plugins
 from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
 
@@ -18,7 +19,7 @@ class Kind(NamedTuple):
     title: str
 
     def load(self) -> type[Target]:
-        """The class."""
+        """Return the class."""
         found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
         return found
 
@@ -33,10 +34,13 @@ TARGETS = {
 
 
 def find(spec: str) -> Target:
-    """The target that ``spec`` names.  Raises UsageError if there is none."""
+    """Return the target that ``spec`` names.  Raises UsageError if there is none."""
     name, colon, argument = spec.partition(":")
     if name not in TARGETS:
-        raise unknown("target", name, TARGETS)
+        plugin = plugins.find("targets", name, type)
+        if plugin is None or not issubclass(plugin, Target):
+            raise unknown("target", name, TARGETS)
+        return plugin(argument) if colon else plugin()
     kind = TARGETS[name]
     if colon and kind.argument == "none":
         raise _misused(name, "takes no argument", spec)

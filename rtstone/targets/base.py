@@ -57,7 +57,7 @@ class Link(ABC):
         """Ends the agent if it still runs and removes what it has left on the target."""
 
     def last_words(self) -> str:
-        """What the agent said outside its records, to be added to an error; else ""."""
+        """Return what the agent said outside its records, to be added to an error; else ""."""
         return ""
 
     def __enter__(self) -> Link:
@@ -82,7 +82,7 @@ class Target(ABC):
 
     @classmethod
     def listed(cls) -> list[Listed]:
-        """The arguments that are known beforehand."""
+        """Return the arguments that are known beforehand."""
         return []
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Target(ABC):
         """Starts an agent.  Raises TargetError if that is impossible."""
 
     def cpus(self) -> frozenset[int]:
-        """The CPUs that may be measured on, empty if that is not known beforehand."""
+        """Return the CPUs that may be measured on, empty if that is not known beforehand."""
         return frozenset()
 
     def host_conditions(self) -> dict[str, str | None]:
@@ -98,7 +98,7 @@ class Target(ABC):
         return {}
 
     def apart(self) -> Mapping[str, str]:
-        """Why benches whose ids begin so are not in this agent but in another."""
+        """Say why benches whose ids begin so are not in this agent but in another."""
         return {}
 
     def checklist(self) -> TextTable | None:
@@ -106,5 +106,5 @@ class Target(ABC):
         return None
 
     def detail(self) -> dict[str, str | int | None]:
-        """What the run document should know of the target besides its name."""
+        """Return what the run document should know of the target besides its name."""
         return {}

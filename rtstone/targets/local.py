@@ -37,14 +37,14 @@ class Local(Target):
         return frozenset(usable_cpus())
 
     def host_conditions(self) -> dict[str, str | None]:
-        """What `rtstone tune` has set on this machine, and the drivers in use."""
+        """Return what `rtstone tune` has set on this machine, and the drivers in use."""
         from rtstone.system.drivers import drivers
         from rtstone.system.tune import state
 
         return state() | drivers()
 
     def checklist(self) -> TextTable | None:
-        """What `rtstone doctor` finds."""
+        """Return what `rtstone doctor` finds."""
         from rtstone.system.checks import table
 
         return table()

@@ -61,7 +61,7 @@ class Process(Link):
             self._process.stdin.write(line.encode("ascii") + b"\n")
 
     def read(self, timeout: float) -> bytes | None:
-        """One line of its output, and how it ended."""
+        """Return one line of its output, and how it ended."""
         line = self._take_line()
         if line is not None:
             return line
@@ -74,7 +74,7 @@ class Process(Link):
         return self._take_line() if more else self._rest()
 
     def _more(self, timeout: float) -> bytes | None:
-        """What has come within ``timeout`` s; b"" at the end, None before it."""
+        """Return what has come within ``timeout`` s; b"" at the end, None before it."""
         assert self._process.stdout is not None
         waiting = select.poll()  # select() ends at the 1024th open file
         waiting.register(self._process.stdout, select.POLLIN)
@@ -135,7 +135,7 @@ class Process(Link):
         return b""
 
     def _dead(self) -> bool:
-        """True if the agent has ended.  Leaves its process id, and so the group's, taken."""
+        """Return whether the agent has ended.  Leaves its process id, and so the group's, taken."""
         if self._process.returncode is not None:
             return True
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -157,7 +157,7 @@ class Process(Link):
                 (os.killpg if group else os.kill)(self._process.pid, number)
 
     def last_words(self) -> str:
-        """The end of its stderr."""
+        """Return the end of its stderr."""
         self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
         words = " ".join(self._words.read().decode(errors="replace").split())
@@ -165,12 +165,12 @@ class Process(Link):
 
 
 def not_started(program: str, error: OSError, advice: str) -> TargetError:
-    """The error for an agent that cannot be started."""
+    """Return the error for an agent that cannot be started."""
     return TargetError(f"the agent does not start, {program}: {error.strerror}; {advice}")
 
 
 def digest(path: Path) -> str | None:
-    """The hash of a file, None if it cannot be read."""
+    """Return the hash of a file, None if it cannot be read."""
     try:
         return sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -178,7 +178,7 @@ def digest(path: Path) -> str | None:
 
 
 def _in_session(session: int) -> bool:
-    """True if a process of that session is left, and not only its exit status."""
+    """Return whether a process of that session is left, and not only its exit status."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has just gone
             told = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()

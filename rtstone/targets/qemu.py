@@ -84,7 +84,7 @@ class Qemu(Target):
 
     @classmethod
     def listed(cls) -> list[Listed]:
-        """The systems of the lab, each preemption model by itself."""
+        """Return the systems of the lab, each preemption model by itself."""
         label = "instructions, not time"
         found = []
         for system in systems.SYSTEMS.values():
@@ -104,17 +104,17 @@ class Qemu(Target):
         return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
 
     def cpus(self) -> frozenset[int]:
-        """The one there is."""
+        """Return the one there is."""
         return frozenset({0})
 
     def apart(self) -> Mapping[str, str]:
-        """What an image has no room for, by the beginning of a bench's id."""
+        """Return what an image has no room for, by the beginning of a bench's id."""
         return {
             start: f"{what} is in the image {image}" for start, what, image in self.system.apart
         }
 
     def detail(self) -> dict[str, str | int | None]:
-        """Everything that a result depends on."""
+        """Return everything that a result depends on."""
         kernel = self._kernel if self.system.kernel else None
         system, board = self.system, self.system.board
         return {
@@ -137,7 +137,7 @@ class Qemu(Target):
         }
 
     def _words(self) -> str:
-        """The emulator's command line, whatever its files are called and the seed is."""
+        """Return the emulator's command line, whatever its files are called and the seed is."""
         linux = self.system.kernel is not None
         return " ".join(
             systems.command(
@@ -213,7 +213,7 @@ class Qemu(Target):
 
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
-    """The words behind the name.  Raises UsageError."""
+    """Return the words behind the name.  Raises UsageError."""
     known = {"icount": Word(("on", "off"))}
     if system.kernel:
         known["seed"] = Word()
@@ -249,7 +249,7 @@ class _Files:
         return _path(self.written)
 
     def holding(self, data: bytes) -> Path:
-        """A file to read.  Raises TargetError if there is no room for it."""
+        """Return a file to read.  Raises TargetError if there is no room for it."""
         try:
             file = self._new()
             file.write(data)
@@ -271,7 +271,7 @@ class _Files:
 
 
 def _path(file: IO[bytes]) -> Path:
-    """Its name for a process that has it open by the same number."""
+    """Return its name for a process that has it open by the same number."""
     return Path(f"/proc/self/fd/{file.fileno()}")
 
 
@@ -321,7 +321,7 @@ class _Emulator(Process):
         return line
 
     def last_words(self) -> str:
-        """Why the guest gave up, as far as its console tells; else the emulator's own words."""
+        """Say why the guest gave up, as far as its console tells; else the emulator's own words."""
         fatal = [line for line in self._noise if _FATAL.search(line)]
         lines = fatal[:3] or self._noise[-1:]
         text = " ".join(b" ".join(lines).decode(errors="replace").split())
@@ -329,6 +329,6 @@ class _Emulator(Process):
 
 
 def _bound_to_this(command: list[str]) -> list[str]:
-    """The command, so that it ends if this process is killed."""
+    """Return the command, so that it ends if this process is killed."""
     keeper = shutil.which("setpriv")
     return [keeper, "--pdeathsig", "KILL", *command] if keeper else command

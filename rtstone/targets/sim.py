@@ -32,7 +32,7 @@ class Sim(Target):
 
     @classmethod
     def listed(cls) -> list[Listed]:
-        """The models that come with rtstone."""
+        """Return the models that come with rtstone."""
         models = [simulated.read(path) for path in simulated.shipped().values()]
         return [Listed(model.name, model.title, model.label) for model in models]
 
@@ -43,11 +43,11 @@ class Sim(Target):
         return Process([self.agent, *listing, *model], ADVICE)
 
     def cpus(self) -> frozenset[int]:
-        """The one there is."""
+        """Return the one there is."""
         return frozenset({0})
 
     def detail(self) -> dict[str, str | int | None]:
-        """The model, and the hashes of its file and of the agent's binary."""
+        """Return the model, and the hashes of its file and of the agent's binary."""
         return {
             "model": self._model.name,
             "title": self._model.title,
@@ -59,7 +59,7 @@ class Sim(Target):
         }
 
     def _words(self) -> simulated.Words:
-        """What a model may say; the agent alone knows."""
+        """Return what a model may say; the agent alone knows."""
         try:
             told = subprocess.run(
                 [self.agent, "--model"],

@@ -11,7 +11,7 @@ _AS_THEY_ARE = "".join(chr(code) for code in range(33, 127) if chr(code) != "%")
 
 
 def case(number: int, bench: str, params: Mapping[str, object]) -> str:
-    """Runs one case.  Values are in base units; True and False travel as 1 and 0."""
+    """Run one case.  Values are in base units; True and False travel as 1 and 0."""
     return " ".join(["case", str(number), bench, *_words(params)])
 
 
@@ -30,5 +30,5 @@ def _words(params: Mapping[str, object]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    """The value as one word of ASCII letters, where need be with %20 and the like."""
+    """Return the value as one word of ASCII letters, where need be with %20 and the like."""
     return quote(str(int(value)) if isinstance(value, bool) else str(value), safe=_AS_THEY_ARE)

@@ -72,7 +72,7 @@ class Table(msgspec.Struct, frozen=True):
     params: list[Param] = []
 
     def param(self, name: str) -> Param | None:
-        """The parameter of that name, or None."""
+        """Return the parameter of that name, or None."""
         return next((p for p in self.params if p.name == name), None)
 
 
@@ -302,12 +302,12 @@ class Bye(msgspec.Struct, frozen=True, tag_field="t", tag="bye"):
 
 
 def _fit(values: list[int]) -> bool:
-    """True if each is a value of 64 bits, with a sign or without."""
+    """Return whether each is a value of 64 bits, with a sign or without."""
     return all(abs(value) < 1 << _WIDTH for value in values)
 
 
 def _sane(part: Result | Omitted, bits: int) -> bool:
-    """True if the buckets, the sum and the extremes are those of values of 64 bits."""
+    """Return whether the buckets, the sum and the extremes are those of values of 64 bits."""
     buckets = (_WIDTH + 1 - bits) << bits
     limit = 1 << _WIDTH
     return (
@@ -320,7 +320,7 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
 
 
 def _whole(result: Result, rows: list[list[int]]) -> bool:
-    """True if every sample is in one of the batches, and only those."""
+    """Return whether every sample is in one of the batches, and only those."""
     n, total = (sum(row[place] for row in rows) for place in (0, 1))
     return (n, total) == (result.n, result.sum) and all(
         0 < row[0] >= max(row[2:], default=0) for row in rows
@@ -349,7 +349,7 @@ _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 
 
 def decode_body(data: bytes) -> Body:
-    """The record of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    """Return the record of a JSON text, with strings that can be shown.  Raises as msgspec does."""
     if printable.plainly(data):
         return _decoder.decode(data)
     made: Body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)

@@ -15,7 +15,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.lab import systems
 from rtstone.lab.ready import missing
 from rtstone.resources import BUILT
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import BUILD, Json, records

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -91,7 +94,6 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
         ({"bench": "dk.periodic", "target": "sin"}, UsageError, "did you mean 'sim'?"),
         ({"bench": "dk.periodic", "sampels": 3}, UsageError, "did you mean 'samples'?"),
         ({"bench": "dk.periodic", "load": "hevy"}, UsageError, "did you mean 'heavy'?"),
-        ({"bench": "dk.periodic", "period": "1ms,2ms"}, UsageError, "several values"),
         ({"bench": "dk.periodic", "time": "soon"}, UsageError, "bad value 'soon' of time"),
         (
             {"bench": "dk.periodic", "period": Quantity(10**6, "instructions")},
@@ -169,3 +171,118 @@ def test_importing_it_loads_nothing() -> None:
     assert done.stdout.split() == []
     with pytest.raises(AttributeError, match="no attribute 'rnu'"):
         _ = rtstone.rnu
+
+
+# ---- suites, stored runs, tables ----------------------------------------------------------------
+
+SUITE = """
+[[case]]
+bench = "sem.wait.free"
+params = { samples = 1000 }
+[[case]]
+bench = "dk.periodic"
+params = { samples = 20, period = ["1ms", "2ms"] }
+[[case]]
+bench = "posix.options"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "own.toml"
+    path.write_text(SUITE)
+    return path
+
+
+def test_a_suite_has_cases(suite: Path) -> None:
+    measured = rtstone.run(str(suite), target="sim")
+    assert len(measured.cases) == 4
+    assert measured.case("sem.wait.free").p50 > 0
+    assert measured.case("dk.periodic", period=2_000_000).result.params["period"] == 2_000_000
+    assert repr(measured).endswith("on sim: 4 cases>")
+    with pytest.raises(UsageError, match=r"4 cases were measured, not one; take one of \.cases"):
+        _ = measured.p50
+    with pytest.raises(UsageError, match=r"2 cases, not one, are dk\.periodic as asked"):
+        measured.case("dk.periodic")
+    with pytest.raises(UsageError, match=r"did you mean 'dk\.periodic'"):
+        measured.case("dk.periodik")
+    with pytest.raises(Unfit, match=r"no bench posix\.options"):
+        _ = measured.case("posix.options").p50
+
+
+def test_several_values_of_a_parameter_are_several_cases() -> None:
+    measured = sim("dk.periodic", 20, period="1ms,2ms")
+    assert [case.result.params["period"] for case in measured.cases] == [10**6, 2 * 10**6]
+    assert measured.run.suite is None
+
+
+def test_a_load_takes_the_place_of_those_of_a_suite(suite: Path) -> None:
+    suite.write_text('loads = ["rt200"]\n' + SUITE)
+    for given, found in ((None, "rt200"), ("none", "none")):
+        cases = rtstone.run(str(suite), target="sim", load=given).cases
+        assert {case.results[0].load for case in cases} == {found}
+
+
+def test_a_case_is_measured_until_it_is_known() -> None:
+    measured = rtstone.run("sem.wait.free", target="sim", until="ci=5%")
+    assert measured.result.until is not None
+    assert measured.result.ended == "ci"
+    with pytest.raises(UsageError, match="--time and --until both end a case"):
+        rtstone.run("sem.wait.free", target="sim", until="ci=5%", time=1)
+
+
+def test_stored_runs_are_loaded_compared_and_checked(tmp_path: Path) -> None:
+    first, other = sim(), sim(samples=2000)
+    assert rtstone.load() == rtstone.load("last") == rtstone.load(other.path) == other.run
+    assert rtstone.load("last~1") == first.run
+    with pytest.raises(UsageError, match="no run 'nothing'"):
+        rtstone.load("nothing")
+    by_name = rtstone.compare("last~1", "last")
+    assert by_name == rtstone.compare(first, other) == rtstone.compare(first.run, other.path)
+    assert [column.runs for column in by_name.columns] == [[first.run.run_id], [other.run.run_id]]
+    joined = rtstone.compare([first, other], sim("sem.wait.free", 500))
+    assert len(joined.columns) == 2
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[case]]\nbench = "sem.*"\np50 = "1us"\n')
+    assert rtstone.check(other, budget).verdict == "passed"
+    budget.write_text('[[case]]\nbench = "sem.*"\np50 = "+10%"\n')
+    with pytest.raises(UsageError, match="there is no baseline"):
+        rtstone.check("last~1", str(budget))
+    assert rtstone.check("last~1", budget, baseline=["last~2"]).baselines == [first.run.run_id]
+
+
+def test_a_result_is_an_array_of_its_histogram() -> None:
+    result = sim().result
+    array = result.to_numpy()
+    assert array.dtype.names == ("value", "count")
+    assert array["count"].sum() == result.n
+    assert array.tolist() == result.histogram
+    assert (array["value"][0], array["value"][-1]) == (result.min, result.max)
+
+
+class Frame(NamedTuple):
+    """What a pandas.DataFrame is made from."""
+
+    rows: Any
+
+
+def test_tables_for_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=Frame))
+    measured = sim()
+    assert measured.result.to_frame().rows.tolist() == measured.result.histogram
+    (row,) = measured.run.to_frame().rows
+    assert (row["bench"], row["p50"], row["n"]) == ("sem.wait.free", measured.result.p50, 1000)
+    assert (row["params.samples"], row["flags"]) == (1000, "")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"needs pandas; install it with: pip install 'rtstone\["):
+        measured.result.to_frame()
+
+
+def test_what_is_public_is_there() -> None:
+    assert set(dir(rtstone)) >= {"__all__"}
+    assert sorted(rtstone.__all__) == sorted(set(rtstone.__all__))
+    for name in rtstone.__all__:
+        assert getattr(rtstone, name) is not None
+    assert {*rtstone.api.__all__} - {"HISTORY"} == {*rtstone.__all__} - {"__version__"}
+    raised = {kind.__name__ for kind in RtstoneError.__subclasses__()} | {"RtstoneError", "Unfit"}
+    assert raised <= {*rtstone.__all__}

@@ -230,17 +230,17 @@ def test_workers_measure_one_after_the_other(pytester: pytest.Pytester, fake: Fa
 
         @pytest.mark.parametrize("number", range(6))
         def test_it(number, monkeypatch):
-            measure = rtstone.api.measure
+            start = rtstone.api.start
 
             def noted(*given, **more):
                 with open(Path(__file__).parent / "notes", "a") as notes:
                     print("+", os.getpid(), file=notes, flush=True)
                     time.sleep(0.2)
-                    found = measure(*given, **more)
+                    found = start(*given, **more)
                     print("-", os.getpid(), file=notes, flush=True)
                 return found
 
-            monkeypatch.setattr(rtstone.api, "measure", noted)
+            monkeypatch.setattr(rtstone.api, "start", noted)
             assert rtstone.run("null").n
         """
     )

@@ -22,7 +22,7 @@ from msgspec import structs
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result, Run
 from rtstone.store.index import entries
-from rtstone.store.rundir import LOG, PLAN, RUN
+from rtstone.store.places import LOG, PLAN, RUN
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 TRIES = 5

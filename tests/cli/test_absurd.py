@@ -17,7 +17,7 @@ from rtstone.cli.main import DEFECT
 from rtstone.documents.run import Result, Run
 from rtstone.formats.table import WRITERS
 from tests.conftest import Cli
-from tests.model.absurd import FLOATS, RUNS, mutated, uniform
+from tests.documents.absurd import FLOATS, RUNS, mutated, uniform
 from tests.report import synthetic
 
 BUDGET = """

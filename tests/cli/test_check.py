@@ -15,7 +15,7 @@ from msgspec import structs
 from rtstone.documents.run import Figure, Result, Run, Slope
 from rtstone.inputs.budget import LIMIT
 from rtstone.stats.comparison.conditions import counted
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from tests.conftest import Cli
 from tests.report import synthetic
 from tests.report.synthetic import HOSTILE

@@ -11,9 +11,9 @@ import pytest
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.runner.interleave import order
-from rtstone.runner.measure import measure
+from rtstone.runner.start import execute
+from rtstone.store.places import runs as home
 from rtstone.store.rundir import load
-from rtstone.store.rundir import runs as home
 from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 
@@ -83,8 +83,8 @@ def test_bad_input_is_one_line(
 
 
 def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: Path) -> None:
-    html = pytest.importorskip("rtstone.report.run.html")
-    if not html.BUNDLE.exists():
+    frame = pytest.importorskip("rtstone.report.parts.frame")
+    if not frame.BUNDLE.exists():
         pytest.skip("no charts.js; run: make charts")
     page = tmp_path / "page.html"
     assert cli("report", *lab_runs, "-o", page).status == 0
@@ -188,9 +188,9 @@ def test_an_interrupt_keeps_the_pairs_there_are(
         begun.append(plan.run_id)
         if len(begun) == 4:
             os.kill(os.getpid(), signal.SIGINT)
-        return measure(plan, *arguments, **named)
+        return execute(plan, *arguments, **named)
 
-    monkeypatch.setattr("rtstone.runner.interleave.measure", measured)
+    monkeypatch.setattr("rtstone.runner.interleave.execute", measured)
     done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 3, "--json")
     assert done.status == 130
     assert len(begun) == 4

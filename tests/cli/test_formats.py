@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.store.rundir import runs
+from rtstone.store.places import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
 from tests.formats.test_export import own

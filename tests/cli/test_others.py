@@ -69,16 +69,16 @@ def test_one_bench(fake: Fake, cli: Cli) -> None:
 
 def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("run", "null")
-    html = pytest.importorskip("rtstone.report.run.html")
-    monkeypatch.setattr(html, "render", lambda runs, path: path.write_text(runs[0].run_id))
+    page = pytest.importorskip("rtstone.report.page")
+    monkeypatch.setattr(page, "render", lambda made, path: path.write_text(made.runs[0].run.run_id))
     done = cli("report", "last", "last", "-o", tmp_path / "x.html")
     assert done.status == 0
     assert (tmp_path / "x.html").read_text() == find("last").name
 
-    def fail(runs: object, path: Path) -> None:
+    def fail(made: object, path: Path) -> None:
         path.write_text("")
 
-    monkeypatch.setattr(html, "render", fail)
+    monkeypatch.setattr(page, "render", fail)
     done = cli("report", "last", "-o", tmp_path / "no" / "x.html")
     assert done.status == 2
     assert "cannot write the report" in done.says

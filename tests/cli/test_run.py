@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import WARNINGS
+from rtstone.assemble.received import WARNINGS
 from rtstone.documents.plan import run_id
 from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
 from rtstone.report.run.terminal import Lines
-from rtstone.runner import measure
+from rtstone.runner import session
+from rtstone.runner.listener import Listener
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
@@ -275,7 +276,7 @@ def test_a_program_that_never_stops_talking(
     program.write_text(f"#!/bin/sh\n[ $1 = --sweep ] && exit\nwhile :; do {text}; done\n")
     program.chmod(0o755)
     monkeypatch.setenv("RTSTONE_AGENT", str(program))
-    monkeypatch.setattr(measure, "LIST_S", 0.05)
+    monkeypatch.setattr("rtstone.runner.catalogue.LIST_S", 0.05)
     done = cli("run", "null")
     assert done.status == 4
     assert "does not end its list of benches" in done.says
@@ -283,7 +284,7 @@ def test_a_program_that_never_stops_talking(
 
 def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(wire={str(seq): "noise" for seq in range(8)})
-    monkeypatch.setattr(measure, "NOISE", 70)
+    monkeypatch.setattr(session, "NOISE", 70)
     document = cli("run", "null", "--json").document
     assert (find("last") / "wire.log").read_bytes().count(b"usb 1-1") == 2
     assert document["notes"] == ["console noise beyond 70 bytes is not kept"]
@@ -307,8 +308,8 @@ def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
 
 def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(at=2, fate="hang")
-    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     done = cli(*GRID, "--json")
     assert done.status == 4
     assert "silent" in done.says
@@ -320,8 +321,8 @@ def test_a_case_of_any_length_is_waited_for_while_it_tells_of_its_progress(
 ) -> None:
     """Nobody watches: the host itself wants to know that the case goes on."""
     fake(at=1, pause=1.5)
-    monkeypatch.setattr(measure, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     done = cli("run", "null", "--json")
     assert (done.status, statuses(done.document)) == (0, ["ok"])
 
@@ -330,9 +331,9 @@ def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, fate="hang", quiet=True)
-    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(measure, "UNTOLD_S", 1.0)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(session, "UNTOLD_S", 1.0)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     begin = time.monotonic()
     done = cli("run", "null", "--json")
     assert (done.status, "silent for 1 s" in done.says) == (4, True)
@@ -343,8 +344,8 @@ def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, fate="hang", quiet=True, wire={str(n): "lose" for n in range(4)})
-    monkeypatch.setattr(measure, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     done = cli("run", "null", "--json")
     assert (done.status, "silent" in done.says) == (4, True)
 
@@ -353,8 +354,8 @@ def test_damage_does_not_give_a_long_case_the_time_of_the_next(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, pause=1.5, wire={"4": "damage"})  # its first word of progress
-    monkeypatch.setattr(measure, "PATIENCE_S", 0.3)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
     done = cli("run", "ctx.ballast", "-p", "time=10s,1ms", "--json")
     assert statuses(done.document) == ["incomplete", "ok"]
@@ -415,8 +416,8 @@ def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(wire={"6": "lose"})
-    monkeypatch.setattr(measure, "NUDGE_S", 0.05)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "NUDGE_S", 0.05)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
 
 
@@ -522,9 +523,9 @@ def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.
     ("owner", "name", "complete"),
     [
         ("rtstone.runner.request", "catalogue", None),
-        ("rtstone.cli.run", "RunDirectory", 0),
+        ("rtstone.runner.start", "RunDirectory", 0),
         ("rtstone.runner.measure.Assembly", "__init__", 0),
-        ("rtstone.runner.measure.Listener", "case_started", 0),
+        ("rtstone.runner.listener.Listener", "case_started", 0),
         ("rtstone.store.rundir.RunDirectory", "sync", 1),
         ("rtstone.store.rundir.RunDirectory", "finish", 3),
         ("rtstone.cli.run", "print_document", 3),
@@ -560,9 +561,9 @@ def test_a_case_that_is_stopped_keeps_what_it_has(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, fate="hang")
-    hook(monkeypatch, measure.Listener, "case_started", signal.SIGHUP)
+    hook(monkeypatch, Listener, "case_started", signal.SIGHUP)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # however slow this machine is
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     first = cli(*GRID, "--json").document["results"][0]
     assert (first["status"], first["reason"], first["n"]) == ("incomplete", "stopped", 1000)
 
@@ -581,7 +582,7 @@ def test_an_interrupt_while_the_agent_hangs(
 ) -> None:
     trace = fake(at=2, fate=fate)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1)
-    monkeypatch.setattr(measure, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
     before = RunDirectory.append
 
     def append(self: RunDirectory, line: bytes) -> None:

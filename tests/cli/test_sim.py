@@ -12,7 +12,7 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
 from rtstone.resources import BUILT
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
 from tests.conftest import Cli, busy

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from rtstone.documents.run import Figure, Result, Run, Target
-from rtstone.report.run import html
-from rtstone.store.rundir import RUN
+from rtstone.report.parts import frame
+from rtstone.store.places import RUN
 from tests.conftest import Cli
 from tests.report.test_html import Reader
 
@@ -59,7 +59,7 @@ def test_the_table(cli: Cli) -> None:
         assert part in done.out
 
 
-@pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+@pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_the_page(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "x.html"
     done = cli("simulate", *SMALL, "-o", page, "--json")

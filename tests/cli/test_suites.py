@@ -7,7 +7,7 @@ import pytest
 from rtstone.inputs.parameters import Catalogue
 from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 
 SCALED = {"sjoblom", "gutsalov", "obenland", "dankwardt", "hartstone", "golatowski"}

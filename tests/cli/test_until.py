@@ -11,13 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import gathered
+from rtstone.assemble.assembly import gather
 from rtstone.assemble.estimates import estimate
 from rtstone.assemble.rounds import width
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
 from rtstone.store.index import find
-from rtstone.store.rundir import load, runs
+from rtstone.store.places import runs
+from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 
 # A post takes 1 to 3 us, uniformly: its median is 2 us, its 99th percentile 2.98 us.
@@ -48,7 +49,7 @@ def only(run: Run) -> Result:
 def rounds_of(path: Path) -> list[Result]:
     """What the run's log has of the rounds of its one case."""
     plan = msgspec.json.decode((path / "plan.json").read_bytes(), type=Plan)
-    return [results[0] for results in gathered(plan, (path / "wire.log").read_bytes()).rounds()[1]]
+    return [results[0] for results in gather(plan, (path / "wire.log").read_bytes()).rounds()[1]]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rtstone.documents.run import (
@@ -21,11 +21,25 @@ from rtstone.documents.run import (
     Trace,
     Worst,
 )
+from rtstone.report import page
+from rtstone.report.run import answer as answers
+from rtstone.report.run.answer import Answer
+from rtstone.stats.evaluate import evaluate_run, evaluate_runs
 from rtstone.wire.records import Rate, TextTable
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
 BLOCK = 64
+
+
+def answer(of: Run) -> Answer:
+    """What a run says."""
+    return answers.answer(evaluate_run(of))
+
+
+def compose(runs: Sequence[Run | Sequence[Run]]) -> str:
+    """The page of runs."""
+    return page.compose(evaluate_runs(runs))
 
 
 def bucket(value: float) -> float:

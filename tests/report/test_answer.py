@@ -12,15 +12,15 @@ from rtstone.documents.run import Figure, Result, Run, Target
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
 from rtstone.inputs.budget import load
-from rtstone.report.run.answer import answer, magnitude
-from rtstone.report.run.findings import findings, seen
-from rtstone.report.worstcase.estimated import Estimated, sentence
-from rtstone.report.worstcase.text import lines
+from rtstone.report.run.answer import Estimated, magnitude
+from rtstone.report.run.findings import findings, subjects_of
+from rtstone.report.worstcase.text import worst_case_lines
+from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
-from tests.report.synthetic import instructions, run, unprivileged
+from tests.report.synthetic import answer, instructions, run, unprivileged
 
 MS = 1_000_000
 
@@ -118,7 +118,7 @@ def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
     assert answer(made).estimates == []
     cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
                        worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
-    (line,) = lines(worstcase.WorstCases(run_id="r", cases=cases), made)
+    (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), made)
     assert "there is no hour" in line.plain
 
 
@@ -165,8 +165,8 @@ def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
         verdict="bound", bound=61e3, unit="ns", exceedance_per_hour=1e-3, confidence=0.95,
         method="pot", reason=None, more_s=None, observed_max=40e3, n=9, section_s=60.0, checks=[],
     )  # fmt: skip
-    subject = seen(of(periodic(0, 40e3))).subjects[0]
-    assert sentence(Estimated(subject, case)) == (
+    subject = subjects_of(of(periodic(0, 40e3)))[0]
+    assert Estimated(subject, case).sentence == (
         "Worst case, estimated: at most 61.0 µs, exceeded at most once in 1 000 h (95% confidence, "
         "peaks over threshold)."
     )
@@ -206,7 +206,7 @@ def test_the_three_worst_come_first_and_no_maximum_goes_without_n_and_time() -> 
 
 def test_evidence_is_the_place_of_a_result() -> None:
     made = unprivileged()
-    for finding in findings(made):
+    for finding in findings(evaluate_run(made)):
         if isinstance(finding.evidence, int):
             assert made.results[finding.evidence].bench in finding.text
         else:
@@ -218,7 +218,7 @@ def predictable(**members: Any) -> list[str]:
     result = Result(
         case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
     )  # fmt: skip
-    found = findings(run(results=[result], slopes=[]))
+    found = findings(evaluate_run(run(results=[result], slopes=[])))
     return [f.head for f in found if f.head.startswith("Least")]
 
 

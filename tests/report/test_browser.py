@@ -13,7 +13,9 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from rtstone.report.run import html
+from rtstone.report.page import render as render_page
+from rtstone.report.parts import frame
+from rtstone.stats.evaluate import evaluate_runs
 from tests.report.synthetic import run
 from tests.stats.lab import study
 
@@ -27,7 +29,7 @@ pytestmark = [
         not (CHROMIUM.exists() and DRIVER.exists()),
         reason="no browser; run: apt-get install chromium chromium-driver",
     ),
-    pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts"),
+    pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts"),
 ]
 LATE = next(i for i, result in enumerate(run(20).results) if result.missed)
 PERIODIC = f"document.getElementById('r0-{LATE}')"
@@ -36,7 +38,7 @@ PERIODIC = f"document.getElementById('r0-{LATE}')"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    html.render([run()], path)
+    render_page(evaluate_runs([run()]), path)
     return path.as_uri()
 
 
@@ -255,7 +257,7 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "compared.html"
-    html.render(study(), path)
+    render_page(evaluate_runs(study()), path)
     return path.as_uri()
 
 
@@ -290,7 +292,7 @@ def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared
 
 # ---- for everyone -------------------------------------------------------------------------------
 
-AXE = html.HERE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+AXE = frame.HERE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 FOUND = """
     const done = arguments[0];
     axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from rtstone.documents.run import Figure, Run
 from rtstone.report.comparison.html import compared
-from rtstone.report.comparison.text import lines, number
-from rtstone.report.run import html
+from rtstone.report.comparison.text import comparison_lines, number_text
+from rtstone.report.parts import frame
 from rtstone.stats.comparison.compare import compare
-from tests.report.synthetic import HOSTILE
+from tests.report.synthetic import HOSTILE, compose
 from tests.report.test_html import Reader
 from tests.stats.lab import agent, lab, result, study
 from tests.stats.runs import session
@@ -26,7 +26,7 @@ def runs() -> list[Run]:
 def shown(runs: Sequence[Run], width: int) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(*lines(compare(runs), width), sep="\n")
+        console.print(*comparison_lines(compare(runs), width), sep="\n")
     return captured.get()
 
 
@@ -45,7 +45,7 @@ def test_the_table_fits_and_no_number_is_cut(runs: list[Run], width: int) -> Non
         for cell in row.cells:
             assert cell
             values = [cell.min, cell.p50, cell.max] if cell.n else []
-            assert all(number(value, row.unit) in text for value in values)
+            assert all(number_text(value, row.unit) in text for value in values)
 
 
 def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -> None:
@@ -54,7 +54,7 @@ def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -
     _, stock, rt = next(row.cells for row in comparison.rows if row.bench == "proc.create")
     assert stock
     assert rt
-    values = [number(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
+    values = [number_text(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
     told = line(text, "proc.create variant=fork  ").split("1 200")[1]
     assert told.split() == " ".join(["unsupported [1]", *values]).split()
     assert "[1] unsupported on freertos-a64: no user processes" in text
@@ -113,12 +113,12 @@ def test_time_is_told_where_time_is_measured() -> None:
 
 # ---- the page -----------------------------------------------------------------------------------
 
-drawn = pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+drawn = pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 
 
 @drawn
 def test_the_page_begins_with_the_table(runs: list[Run]) -> None:
-    page = Reader(html.compose(runs))
+    page = Reader(compose(runs))
     ids = page.attributes("id")
     assert len(ids) == len(set(ids))
     assert ids.index("compared-table") < ids.index("r0")
@@ -137,7 +137,7 @@ def test_the_page_begins_with_the_table(runs: list[Run]) -> None:
 
 @drawn
 def test_every_chart_of_the_comparison_has_its_data(runs: list[Run]) -> None:
-    page = Reader(html.compose(runs))
+    page = Reader(compose(runs))
     charts = page.data["charts"]
     for name in page.attributes("data-chart"):
         assert name in charts
@@ -169,7 +169,10 @@ def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
     for (_, corners), cell in zip(matrix.rows, exits.cells, strict=True):
         assert cell
         told = corners[1].max.replace("\u202f", " "), corners[1].p50.replace("\u202f", " ")
-        assert told == (number(cell.max, "instructions"), number(cell.p50, "instructions"))
+        assert told == (
+            number_text(cell.max, "instructions"),
+            number_text(cell.p50, "instructions"),
+        )
     (lacking,) = [m for m in compared(comparison).matrices if m.title.startswith("proc.create")]
     assert [corner.why for corner in lacking.rows[0][1]] == ["unsupported", "unsupported"]
 
@@ -177,7 +180,7 @@ def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
 @drawn
 def test_a_page_of_runs_that_cannot_be_compared_says_why(runs: list[Run]) -> None:
     time = lab("b", [result("null", [1.0], unit="ns")], unit="ns")
-    page = Reader(html.compose([runs[0], time]))
+    page = Reader(compose([runs[0], time]))
     assert any("not compared: instructions and time cannot be" in word for word in page.words)
     assert "compared" not in page.attributes("id")
     assert {"r0", "r1"} <= set(page.attributes("id"))
@@ -185,7 +188,7 @@ def test_a_page_of_runs_that_cannot_be_compared_says_why(runs: list[Run]) -> Non
 
 @drawn
 def test_one_run_is_not_compared(runs: list[Run]) -> None:
-    text = html.compose(runs[:1])
+    text = compose(runs[:1])
     assert "not compared" not in text
     assert 'id="compared"' not in text
 
@@ -194,17 +197,17 @@ def test_one_run_is_not_compared(runs: list[Run]) -> None:
 def test_hostile_strings_of_a_comparison_are_text() -> None:
     bad = result("null", status="failed", reason=HOSTILE)
     runs = [lab(HOSTILE, [result("null", [1.0])]), lab("b", [bad], qemu=HOSTILE)]
-    page = Reader(html.compose(runs))
+    page = Reader(compose(runs))
     assert [tag for tag, _ in page.tags if tag == "img"] == []
     assert sum(tag == "script" for tag, _ in page.tags) == 2
 
 
 def test_the_runs_of_a_session_are_folded_behind_what_they_say() -> None:
     samples = np.random.default_rng(1).lognormal(8, 0.1, (12, 20, 200))
-    text = html.compose(session(samples))
+    text = compose(session(samples))
     assert text.count('<details class="folded">') == 12
     assert "6 runs (s-000 to s-011)" in text
     assert text.count('href="#runs"') == text.count('id="runs"') == 1
-    few = html.compose(session(samples[:4]))
+    few = compose(session(samples[:4]))
     assert '<details class="folded">' not in few
     assert "2 runs (s-000, s-003)" in few

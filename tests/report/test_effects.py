@@ -6,8 +6,9 @@ import pytest
 
 from rtstone.documents.comparison import Column, Comparison, Effect, Row, Verdict
 from rtstone.report.comparison.html_verdicts import Axis, verdicts
-from rtstone.report.run import html
+from rtstone.report.parts import frame
 from rtstone.stats.comparison.compare import compare
+from tests.report.synthetic import compose
 from tests.report.test_html import Reader
 from tests.stats.lab import study
 
@@ -75,10 +76,10 @@ def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> 
     assert picture["low"] < picture["at"] < picture["high"]
 
 
-@pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+@pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_the_page_has_a_row_for_each_effect_and_its_answer_first() -> None:
     runs = study()
-    page = Reader(html.compose(runs))
+    page = Reader(compose(runs))
     made = verdicts(compare(runs))
     assert made
     assert len(page.attributes("data-verdict")) == len(made.rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rtstone.documents.run import Result
-from rtstone.report.run.hartstone import curves
+from rtstone.report.parts.hartstone import curves
 from rtstone.wire.records import TextTable
 
 COLUMNS = ["test", "parameter", "utilisation %", "task", "met", "missed", "skipped",

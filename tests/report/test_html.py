@@ -12,13 +12,12 @@ import msgspec
 import pytest
 
 from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.report.parts import frame, shapes
 from rtstone.report.parts.typeset import typeset
-from rtstone.report.run import html, shapes
-from rtstone.report.run.answer import answer
 from rtstone.wire.records import Bench, Param
-from tests.report.synthetic import HOSTILE, instructions, run, unprivileged
+from tests.report.synthetic import HOSTILE, answer, compose, instructions, run, unprivileged
 
-pytestmark = pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+pytestmark = pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 LIMIT = 1_500_000
 
 
@@ -61,7 +60,7 @@ def full() -> Run:
 
 @pytest.fixture(scope="module")
 def text(full: Run) -> str:
-    return html.compose([full])
+    return compose([full])
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +95,11 @@ def test_hostile_strings_are_text(text: str, page: Reader) -> None:
 
 def test_embedded_data_is_packed_without_markup() -> None:
     data = {HOSTILE: [HOSTILE, "<!--", "&", 1.5, None]}
-    found = html.embed(data)
+    found = frame.embed(data)
     assert unpacked(found) == data
     assert not set(found) & set("<>&\u2028\u2029")
     with pytest.raises(ValueError, match="JSON"):
-        html.embed([float("nan")])
+        frame.embed([float("nan")])
 
 
 def test_every_result_has_its_row_and_section(page: Reader, full: Run) -> None:
@@ -163,7 +162,7 @@ def test_parameters_are_told_as_a_person_writes_them() -> None:
         points=[(64.0, 1.0), (1024.0, 500.0), (65536.0, 9e3)], ci95=(0.4, 0.6), unit="ns per B",
         constant=False,
     )  # fmt: skip
-    reader = Reader(html.compose([run(results=[result], slopes=[slope], benches=[bench])]))
+    reader = Reader(compose([run(results=[result], slopes=[slope], benches=[bench])]))
     data = reader.data
     assert table(data, "r0-0", "Parameters") == {"size": ("16KiB",), "touch": ("off",)}
     assert "size=16KiB touch=off" in reader.words
@@ -212,13 +211,13 @@ def test_nulls_and_empty_runs() -> None:
     odd = msgspec.structs.replace(one, histogram=[(0.0, 3)], min=0.0, max=0.0, mean=0.0)
     below = msgspec.structs.replace(one, histogram=[(-2.0, 3)], min=-2.0, max=-2.0)
     for results in ([], [bare], [one], [odd, below], [bare, one, odd, below]):
-        text = html.compose([run(1, results=results, slopes=[], conditions={}, clock=None)])
+        text = compose([run(1, results=results, slopes=[], conditions={}, clock=None)])
         assert Reader(text).data["charts"] is not None
         assert "None" not in Reader(text).words
 
 
 def test_lack_of_rights_and_incompleteness_come_first() -> None:
-    words = " ".join(Reader(html.compose([unprivileged()])).words)
+    words = " ".join(Reader(compose([unprivileged()])).words)
     for alarm in (
         "Measured without real-time scheduling and locked memory.",
         "55 of 55 results ran without real-time scheduling",
@@ -230,13 +229,13 @@ def test_lack_of_rights_and_incompleteness_come_first() -> None:
 def test_lack_of_rights_is_told_where_nothing_could_run() -> None:
     result = Result(case=0, bench="x.y", params={}, load="none", status="unsupported")
     refused = run(results=[result], slopes=[], conditions={"rights.realtime": False})
-    told = " ".join(Reader(html.compose([refused])).words)
+    told = " ".join(Reader(compose([refused])).words)
     assert "Measured without real-time scheduling." in told
     assert "The target gave no right to real-time scheduling." in told
 
 
 def test_instructions_are_never_told_as_time() -> None:
-    reader = Reader(html.compose([instructions()]))
+    reader = Reader(compose([instructions()]))
     words = " ".join(w for w in reader.words if "--paper" not in w)
     assert "Counted in instructions, not in time." in words
     assert not re.search(r"\d[\u202f ](ns|µs|ms|s)\b", words)
@@ -254,7 +253,7 @@ def test_the_answer_comes_first_and_leads_to_its_evidence(page: Reader, full: Ru
 
 
 def test_several_runs_on_one_page(full: Run) -> None:
-    reader = Reader(html.compose([full, instructions()]))
+    reader = Reader(compose([full, instructions()]))
     ids = reader.attributes("id")
     assert len(ids) == len(set(ids))
     assert {"r0-0", "r1-0"} <= set(ids)
@@ -264,7 +263,7 @@ def test_a_page_of_many_results_is_light() -> None:
     """As many results as the suite full has, each with the shape of a real one."""
     base = run(3000)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
-    assert len(html.compose([run(results=many)]).encode()) <= LIMIT
+    assert len(compose([run(results=many)]).encode()) <= LIMIT
 
 
 def test_a_map_holds_every_block_maximum_in_its_place(full: Run, page: Reader) -> None:
@@ -294,7 +293,7 @@ def test_a_comparison_of_many_results_leaves_them_to_the_pages_of_their_runs() -
     base = run(20)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 2)]
     runs = [run(20, results=many, run_id=f"run-{name}", target=Target(name=name)) for name in "ab"]
-    text = html.compose(runs)
+    text = compose(runs)
     page = Reader(text)
     ids = page.attributes("id")
     assert "compared-table" in ids
@@ -311,6 +310,6 @@ def test_several_runs_share_the_budget_of_traces() -> None:
 
 
 def test_missing_bundle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "BUNDLE", tmp_path / "charts.js")
-    with pytest.raises(html.MissingBundleError, match="make charts"):
-        html.compose([])
+    monkeypatch.setattr(frame, "BUNDLE", tmp_path / "charts.js")
+    with pytest.raises(frame.MissingBundleError, match="make charts"):
+        compose([])

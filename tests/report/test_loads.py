@@ -7,9 +7,10 @@ import pytest
 
 from rtstone.assemble.estimates import batches
 from rtstone.documents.run import Result, Run
-from rtstone.report.run import html
-from rtstone.report.run.loads import Met, by_load, lines
-from tests.report.synthetic import run, statistics
+from rtstone.report.parts import frame
+from rtstone.report.run.loads import LoadEffect, by_load, load_effects
+from rtstone.stats.evaluate import evaluate_run
+from tests.report.synthetic import compose, run, statistics
 from tests.report.test_html import Reader
 from tests.stats.lab import counts
 
@@ -30,8 +31,8 @@ def of(*results: Result) -> Run:
     return run(results=list(results), slopes=[])
 
 
-def compared(*results: Result) -> tuple[Met, Met]:
-    matrix = by_load(of(*results))
+def compared(*results: Result) -> tuple[LoadEffect, LoadEffect]:
+    matrix = by_load(evaluate_run(of(*results)))
     assert matrix
     assert matrix.loads == ["none", "heavy"]
     none, heavy = matrix.cases[0].cells
@@ -86,26 +87,27 @@ def test_repetitions_under_a_load_are_one_set_of_samples() -> None:
     assert (cell.whole.n, len(cell.subjects)) == (8000, 2)
     assert cell.whole.max == max(r.max for r in heavy if r.max)
     assert cell.observed == "4.00 s and 4.00 s"
-    matrix = by_load(of(result("none", n=400), *heavy))
+    matrix = by_load(evaluate_run(of(result("none", n=400), *heavy)))
     assert matrix
     assert matrix.cases[0].statistic == "p50"  # not all have a p99
 
 
 def test_one_load_makes_no_matrix() -> None:
-    alone = of(result("none"), result("none", bench="other"))
+    alone = evaluate_run(of(result("none"), result("none", bench="other")))
     assert by_load(alone) is None
-    assert list(lines(alone)) == []
+    assert list(load_effects(alone)) == []
 
 
-@pytest.mark.skipif(not html.BUNDLE.exists(), reason="no charts.js; run: make charts")
+@pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_page_and_terminal_say_the_same() -> None:
     made = of(result("none"), result("heavy", 5.3, seed=2), result("none", bench="x.y"))
-    head, line = lines(made)
+    evaluated = evaluate_run(made)
+    head, line = load_effects(evaluated)
     assert head.startswith("against load none; the verdict is that of rtstone compare")
-    verdict = by_load(made).cases[0].cells[1].verdict  # type: ignore[union-attr]
+    verdict = by_load(evaluated).cases[0].cells[1].verdict  # type: ignore[union-attr]
     assert verdict.startswith("- worse, p50 5.")
     assert f"({verdict}), max " in line
-    page = Reader(html.compose([made]))
+    page = Reader(compose([made]))
     words = [word.replace("\u202f", " ") for word in page.words]
     assert verdict in words
     assert "#r0-1" in page.attributes("href")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rtstone.report import page
+from rtstone.report.parts import frame
 from rtstone.report.parts.output import write
-from rtstone.report.run import html
 from tests.conftest import Cli, Fake
 
 
@@ -96,8 +97,8 @@ def test_the_output_is_named_in_errors(
     room = tmp_path / "room"
     room.mkdir()
     monkeypatch.chdir(room)
-    monkeypatch.setattr(html, "compose", lambda runs: "page")
-    monkeypatch.setattr(html, "bundle", lambda: "")
+    monkeypatch.setattr(page, "compose", lambda runs: "page")
+    monkeypatch.setattr(frame, "bundle", lambda: "")
     done = cli("report", "last", "-o", place)
     assert done.status == 2
     assert (f"cannot write the report, {place}: " if place else "in -o") in done.says
@@ -108,8 +109,8 @@ def test_a_pipe_gets_the_page_and_nothing_else(
     fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli("run", "null")
-    monkeypatch.setattr(html, "compose", lambda runs: "page")
-    monkeypatch.setattr(html, "bundle", lambda: "")
+    monkeypatch.setattr(page, "compose", lambda runs: "page")
+    monkeypatch.setattr(frame, "bundle", lambda: "")
     path = tmp_path / "pipe"
     os.mkfifo(path)
     reader = threading.Thread(target=path.read_bytes, daemon=True)
@@ -123,7 +124,7 @@ def test_a_pipe_gets_the_page_and_nothing_else(
 def test_charts_that_are_not_built_are_told_before_any_run_is_read(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "BUNDLE", tmp_path / "charts.js")
+    monkeypatch.setattr(frame, "BUNDLE", tmp_path / "charts.js")
     done = cli("report", "no-such-run", "-o", tmp_path / "page.html")
     assert done.status == 2
     assert "run: make charts" in done.says

@@ -12,11 +12,11 @@ import pytest
 from msgspec import structs
 
 from rtstone import published
-from rtstone.documents.reproduction import Reproduction, Table
+from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
-from rtstone.published import Printed, layout
+from rtstone.published import layout
 from rtstone.report.reproduction.html import MOMENTS, _lines, _section, compose, render
-from rtstone.report.reproduction.text import GAPS, lines, markdown
+from rtstone.report.reproduction.text import GAPS, markdown, reproduction_lines
 from rtstone.stats.reproduce import Reproduced, reproduce
 from rtstone.wire.records import Bench, Param
 
@@ -63,7 +63,7 @@ def _split(line: str) -> list[str]:
 def _terminal(made: Reproduced) -> list[Seen]:
     """Tables of a wide terminal: a heading, statements, one or two lines of heads, the rows."""
     document = made.document
-    blocks = "\n".join(line.plain for line in lines(document, WIDE)).split("\n\n")
+    blocks = "\n".join(line.plain for line in reproduction_lines(document, WIDE)).split("\n\n")
     found = []
     for table, block in zip(document.tables, blocks[1:], strict=False):
         across = table.across
@@ -217,7 +217,9 @@ def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
 def test_time_load_flags_and_remarks_are_told(form: str) -> None:
     made = MADE["gutsalov"]
     text = {
-        "terminal": lambda: "\n".join(line.plain for line in lines(made.document, WIDE)),
+        "terminal": lambda: "\n".join(
+            line.plain for line in reproduction_lines(made.document, WIDE)
+        ),
         "markdown": lambda: markdown(made.document).replace("\\", ""),
         "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(made))),
     }[form]()
@@ -256,7 +258,9 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
     bench = Bench("sem.wait.busy", "Wait", params=[Param("waiters", "int", None, 0)])
     made = reproduce("gutsalov", [_run(results=results, benches=[bench])])
     text = {
-        "terminal": lambda: "\n".join(line.plain for line in lines(made.document, WIDE)),
+        "terminal": lambda: "\n".join(
+            line.plain for line in reproduction_lines(made.document, WIDE)
+        ),
         "markdown": lambda: markdown(made.document).replace("\\", ""),
         "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(made))),
     }[form]()
@@ -270,7 +274,7 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
-    told = [line.plain for line in lines(MADE[source].document, width)]
+    told = [line.plain for line in reproduction_lines(MADE[source].document, width)]
     assert [line for line in told if len(line) > width] == []
 
 
@@ -280,7 +284,7 @@ def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
     numbers = {str(r.value) for r in published.find(source=source) if isinstance(r.value, float)}
     wide, narrow = (
         re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(line.plain for line in told))
-        for told in (lines(MADE[source].document, width) for width in (WIDE, 80))
+        for told in (reproduction_lines(MADE[source].document, width) for width in (WIDE, 80))
     )
     for number in numbers:
         assert narrow.count(number) == wide.count(number) > 0

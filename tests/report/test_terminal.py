@@ -11,8 +11,10 @@ from rich.console import Console
 from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
-from rtstone.report.run.terminal import Display, Lines, console, figure, summary
-from rtstone.store.rundir import runs
+from rtstone.report.parts.console import console, figure
+from rtstone.report.run.terminal import Display, Lines, summary
+from rtstone.stats.evaluate import evaluate_run
+from rtstone.store.places import runs
 from rtstone.wire.records import Progress, Rate, TextTable
 
 
@@ -28,7 +30,7 @@ def run_of(*results: Result) -> Run:
 
 def shown(run: Run, width: int) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=width).print(*summary(run, width), sep="\n")
+    Console(file=stream, width=width).print(*summary(evaluate_run(run), width), sep="\n")
     return stream.getvalue()
 
 
@@ -88,7 +90,7 @@ def test_what_is_no_terminal_gets_whole_lines_without_padding() -> None:
     other = Result(case=2, bench="b", params={}, load="none", status="ok", flags=["no_rt"], n=1)
     notes = ["word " * 100 + "end"]
     run = msgspec.structs.replace(run_of(PERIODIC, other), notes=notes)
-    out.print(*summary(run, out.width), sep="\n")
+    out.print(*summary(evaluate_run(run), out.width), sep="\n")
     lines = stream.getvalue().splitlines()
     assert not [line for line in lines if line != line.rstrip()]
     assert any(line.startswith("note:") and line.endswith("end") for line in lines)
@@ -108,7 +110,7 @@ def test_a_closed_pipe_is_the_callers_business() -> None:
 def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
     def told(place: Path) -> str:
         stream = io.StringIO()
-        console(stream).print(*summary(run_of(), 100, place), sep="\n")
+        console(stream).print(*summary(evaluate_run(run_of()), 100, place), sep="\n")
         return stream.getvalue()
 
     assert "rtstone report r -o" in told(runs() / "r")

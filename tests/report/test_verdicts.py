@@ -5,8 +5,8 @@ import pytest
 from rich.console import Console
 
 from rtstone.documents.comparison import Comparison, Effect
-from rtstone.report.comparison.text import lines
-from rtstone.report.comparison.text_verdicts import change, interval, reason, word
+from rtstone.report.comparison.text import comparison_lines
+from rtstone.report.comparison.text_verdicts import change, interval, reason, verdict_text
 from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import lab, result
 from tests.stats.runs import session
@@ -16,7 +16,7 @@ from tests.stats.test_verdicts import latencies, shifted
 def shown(comparison: Comparison, width: int) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(*lines(comparison, width), sep="\n")
+        console.print(*comparison_lines(comparison, width), sep="\n")
     return captured.get()
 
 
@@ -44,7 +44,7 @@ def effect(**members: object) -> Effect:
 )  # fmt: skip
 def test_an_effect_in_words(members: dict[str, object], text: str) -> None:
     told = effect(**members)
-    parts = (word(told), change(told, "ns"), interval(told, "ns"))
+    parts = (verdict_text(told), change(told, "ns"), interval(told, "ns"))
     assert " ".join(filter(None, parts)) == text
 
 
@@ -77,7 +77,7 @@ def test_every_verdict_is_told_whole_at_any_width(slower: Comparison, width: int
     table = text.partition("\nVerdicts\n")[2]
     for row in slower.rows:
         for told in row.effects:
-            for part in (word(told), change(told, "ns"), interval(told, "ns")):
+            for part in (verdict_text(told), change(told, "ns"), interval(told, "ns")):
                 assert part in table
 
 

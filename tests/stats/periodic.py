@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.histogram import PERCENTILES, Histogram, Ranks, spread
+from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.documents.run import Batches, Distribution, Result, Trace
+from rtstone.statistics import LINES, PERCENTILES
 from tests.agent.test_recorder import LIBRARY
 
 PERIOD = 1_000_000  # ns; of the recorder's test library
@@ -109,7 +110,7 @@ def _batches() -> Batches:
     lines, line, rows = ctypes.c_uint(), (ctypes.c_uint * 5)(), np.zeros((33, 7), np.uint64)
     made = LIBRARY.recorder_batches(ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p))
     table = rows[:made].astype(int)
-    names = list(PERCENTILES)[: lines.value]
+    names = LINES[: lines.value]
     return Batches(
         n=table[:, 0].tolist(), mean=(table[:, 1] / table[:, 0]).tolist(),
         above={name: table[:, 2 + place].tolist() for place, name in enumerate(names)},

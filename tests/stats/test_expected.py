@@ -15,9 +15,10 @@ from rtstone.documents.check import Gate
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.inputs.budget import load
+from rtstone.report.check.budget import budget_text
 from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
-from rtstone.stats.prediction import Rules, Seen
+from rtstone.stats.prediction import Observed, Rules
 from tests.report.synthetic import statistics
 from tests.stats.lab import counts, lab
 from tests.stats.lab import result as lab_result
@@ -63,7 +64,7 @@ def _periodic(rng: np.random.Generator, drift: float, more: float) -> Result:
 
 
 def drafted(path: Path, runs: list[Run]) -> Path:
-    path.write_text(draft(runs, 0.2))
+    path.write_text(budget_text(draft(runs, 0.2)))
     return path
 
 
@@ -119,7 +120,7 @@ def test_runs_that_differ_by_more_than_their_stalls_widen_the_limit() -> None:
 def test_a_quiet_number_is_not_taken_for_quieter_than_its_like() -> None:
     quiet, noisy = [100.0, 100.1, 100.0, 99.9, 100.0], [100.0, 130.0, 90.0, 110.0, 95.0]
     alone, among = (
-        Rules([Seen("p50", values) for values in numbers], 2).factor(Seen("p50", quiet))
+        Rules([Observed("p50", values) for values in numbers], 2).factor(Observed("p50", quiet))
         for numbers in ([quiet], [quiet, noisy])
     )
     assert alone < 1.01
@@ -139,5 +140,5 @@ def test_only_runs_of_one_system_make_a_draft() -> None:
 def test_where_nothing_but_the_system_counts_none_missed_is_none() -> None:
     seeds = [lab("linux-6.1", [lab_result("dk.nanosleep", [5.0, 6.0 + s] * 50, missed=0)], seed=s)
              for s in (1, 2, 3)]  # fmt: skip
-    assert "\nmissed = 0\n" in draft(seeds, 0.2)
-    assert 'missed = "' in draft([machine(k) for k in range(3)], 0.2)
+    assert "\nmissed = 0\n" in budget_text(draft(seeds, 0.2))
+    assert 'missed = "' in budget_text(draft([machine(k) for k in range(3)], 0.2))

@@ -14,7 +14,8 @@ from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
 from rtstone.inputs.budget import load
-from rtstone.stats.gate import check, needed
+from rtstone.statistics import least_n
+from rtstone.stats.gate import check
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import worst_case
 from rtstone.wire.records import Bench, Param
@@ -175,7 +176,7 @@ def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
 def test_a_percentile_that_n_does_not_allow_is_an_open_question(gate: Any) -> None:
     found = only(gate(entry('p9999 = "20us"'), run(result(FLAT))))
     assert (found.verdict, found.observed, found.missing) == ("inconclusive", None, 90_000)
-    assert (needed("p50"), needed("p99"), needed("p9999")) == (20, 1000, 100_000)
+    assert (least_n("p50"), least_n("p99"), least_n("p9999")) == (20, 1000, 100_000)
 
 
 def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:

@@ -10,16 +10,16 @@ import pytest
 from msgspec import structs
 
 from rtstone import published
-from rtstone.documents.reproduction import Cell, Found, Reproduction, Table
+from rtstone.documents.reproduction import Cell, Found, Printed, Reproduction, Table
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs import suite
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
-from rtstone.published import Printed, layout
+from rtstone.published import layout
 from rtstone.published.layout import Here
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.stats.reproduce import reproduce
 from rtstone.targets import find
 from rtstone.wire.records import TextTable

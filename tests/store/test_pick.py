@@ -11,7 +11,7 @@ from rtstone.cli.run_filter import RunFilter, pick
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
 from rtstone.errors import UsageError
-from rtstone.store import index, rundir
+from rtstone.store import index, places
 from rtstone.store.index import Entry
 from rtstone.store.rundir import RunDirectory
 from tests.conftest import Cli
@@ -121,7 +121,7 @@ def test_the_command(plan: Plan, cli: Cli) -> None:
 def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_id in "abc":
         stored(plan, run_id, "null", "sim")
-    for file in rundir.home().glob("index.db*"):
+    for file in places.home().glob("index.db*"):
         file.unlink()
     opened: list[str] = []
     read = index._read
@@ -133,7 +133,7 @@ def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr(index, "_read", watched)
     assert len(cli("list", "runs", "--json").document["runs"]) == 3
     assert sorted(opened) == ["a", "b", "c"]
-    monkeypatch.setattr(rundir, "_opened", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(places, "opened", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "open", lambda path, *_: pytest.fail(f"{path} was opened"))
     assert len(cli("list", "runs", "--bench", "null", "--json").document["runs"]) == 3

@@ -14,7 +14,7 @@ import pytest
 from rtstone.assemble.assembly import replay
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
-from rtstone.store import index, rundir
+from rtstone.store import index, places, rundir
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.store.session import several
 from tests.conftest import Cli, Fake
@@ -234,9 +234,9 @@ def test_no_home_yet(home: Path) -> None:
 def test_where_home_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RTSTONE_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", "/xdg")
-    assert rundir.home() == Path("/xdg/rtstone")
+    assert places.home() == Path("/xdg/rtstone")
     monkeypatch.delenv("XDG_DATA_HOME")
-    assert rundir.home() == Path.home() / ".local/share/rtstone"
+    assert places.home() == Path.home() / ".local/share/rtstone"
 
 
 # ---- damaged runs, odd names, clocks that go back ----------------------------------------------

@@ -8,7 +8,7 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.inputs import model as simulated
 from rtstone.inputs.model import Words, arguments
 from rtstone.interrupt import Interrupt
-from rtstone.runner.measure import catalogue
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find, sim
 from rtstone.targets.base import Options
 

@@ -12,7 +12,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from rtstone.documents.check import Check, Gate, Policy, Verdict
-from rtstone.report.check.text import allowed, case, observed, reason, summary, what
+from rtstone.report.check.text import allowed, case, gate_summary, observed, reason, what
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def junit(gate: Gate) -> str:
-    """The XML document."""
+    """Return the XML document."""
     elements = [_ELEMENTS[gate.policy].get(check.verdict) for check in gate.checks]
     counts = {
         "tests": str(len(elements)),
@@ -44,7 +44,7 @@ def junit(gate: Gate) -> str:
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
     for check, element in zip(gate.checks, elements, strict=True):
         _testcase(suite, check, element)
-    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, summary(gate)]))
+    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, gate_summary(gate)]))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -7,39 +7,38 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Check, Gate, Verdict
-from rtstone.inputs.budget import ESTIMATED
-from rtstone.report.parts.words import STATISTICS
+from rtstone.report.parts.markdown import ENTITIES, escaping, table
+from rtstone.statistics import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
 
 STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
 }  # fmt: skip
-_NAMES = {**STATISTICS, "p90": "p90", "p9999": "p99.99"}
 _LONGEST = max(map(len, SIGNS))
 _INDEPENDENT = (
     "intervals assume independent samples, where the run has no batches: they may be too narrow"
 )
 
 
-def lines(gate: Gate) -> Iterator[Text]:
-    """What needs attention first, the summary last."""
+def gate_lines(gate: Gate) -> Iterator[Text]:
+    """Yield what needs attention first, the summary last."""
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
         told = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(told, "default not bold")
-    yield Text(f"{SIGNS[gate.verdict]} {summary(gate)}", STYLES[gate.verdict])
+    yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
 def case(check: Check) -> str:
-    """What was limited, under which load."""
+    """Return what was limited, under which load."""
     return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
 
 
 def what(check: Check) -> str:
-    """The name of the number that is limited."""
+    """Return the name of the number that is limited."""
     corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
-    return _NAMES.get(check.what, check.what) + corrected
+    return LABELS.get(check.what, check.what) + corrected
 
 
 def observed(check: Check) -> str:
@@ -70,7 +69,7 @@ def allowed(check: Check) -> str:
 
 
 def reason(check: Check) -> str:
-    """Why it is so, and what would settle it; begins with a semicolon, or is empty."""
+    """Return why it is so, and what would settle it; begins with a semicolon, or is empty."""
     text = f"; {check.reason}" if check.reason else ""
     more = [f"{count(check.missing)} samples"] if check.missing is not None else []
     more += [seconds(check.missing_s)] if check.missing_s else []
@@ -79,7 +78,7 @@ def reason(check: Check) -> str:
     return text + (f"; flags {accepted}" if accepted else "")
 
 
-def summary(gate: Gate) -> str:
+def gate_summary(gate: Gate) -> str:
     """``failed: 1 of 12 checks failed, 2 inconclusive; run …, target local``."""
     told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
     against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
@@ -121,18 +120,16 @@ def _interval(check: Check) -> str:
 
 # ---- Markdown -----------------------------------------------------------------------------------
 
-_SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-)
+_escaped = escaping("_#", ENTITIES)  # details are folded up by HTML
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
-def markdown(gate: Gate) -> str:
+def gate_markdown(gate: Gate) -> str:
     """A page for the summary of a CI job: what needs attention, then all that passed, folded up."""
     open_ones = [check for check in gate.ordered if check.verdict != "passed"]
     passed = [check for check in gate.ordered if check.verdict == "passed"]
     parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]
-    parts += [f"{_escaped(summary(gate))}.", ""]
+    parts += [f"{_escaped(gate_summary(gate))}.", ""]
     parts += [f"> {_escaped(remark)}\n" for remark in _remarks(gate)]
     parts += [*_rows(open_ones), ""] if open_ones else []
     if passed:
@@ -142,18 +139,15 @@ def markdown(gate: Gate) -> str:
 
 
 def _rows(checks: list[Check]) -> list[str]:
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS)]
-    for check in checks:
-        name = " ".join(filter(None, (check.bench, check.label)))
-        why = reason(check).removeprefix("; ")
-        cells = (
-            f"{SIGNS[check.verdict]} {check.verdict}", name, check.load, observed(check),
-            allowed(check).removeprefix("limit "), why,
-        )  # fmt: skip
-        rows.append(tuple(_escaped(cell) for cell in cells))
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown takes as it stands: names come from files that anyone may write."""
-    return " ".join(text.split()).translate(_SPECIAL)
+    rows = [
+        (
+            f"{SIGNS[check.verdict]} {check.verdict}",
+            " ".join(filter(None, (check.bench, check.label))),
+            check.load,
+            observed(check),
+            allowed(check).removeprefix("limit "),
+            reason(check).removeprefix("; "),
+        )
+        for check in checks
+    ]
+    return table(_COLUMNS, rows, _escaped)

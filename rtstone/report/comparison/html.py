@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rtstone.documents.comparison import Cell, Comparison, Difference, Row
+from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Row
 from rtstone.report.comparison import text as plainly
-from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number, shared
+from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_text, shared
+from rtstone.report.comparison.text_verdicts import column as versus
+from rtstone.report.parts.shapes import floor_of, short
 from rtstone.report.parts.typeset import count, seconds, typeset
-from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run.shapes import floor_of, short
+from rtstone.statistics import COLUMNS
 
 APART = 3  # times the next largest maximum: from there a system hides the others in a chart
 
@@ -28,7 +29,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """A row of the table."""
 
     key: str
@@ -73,7 +74,7 @@ class Compared:
     """What the template reads."""
 
     comparison: Comparison
-    lines: list[Line]
+    lines: list[TableRow]
     notes: list[Remark]
     plots: list[Plot] = field(default_factory=list)
     matrices: list[Matrix] = field(default_factory=list)
@@ -95,14 +96,14 @@ class Compared:
         return any(line.time for line in self.lines)
 
     def differences(self, grade: str) -> list[str]:
-        """The differences of a grade in words."""
+        """Return the differences of a grade in words."""
         found: Iterable[Difference] = self.comparison.differences
-        return [typeset(plainly.told(d)) for d in found if d.grade == grade]
+        return [typeset(plainly.difference_text(d)) for d in found if d.grade == grade]
 
 
 def compared(comparison: Comparison) -> Compared:
-    """The page's part about a comparison."""
-    remarks, names = Remarks(comparison), plainly.names(comparison)
+    """Return the page's part about a comparison."""
+    remarks, names = Remarks(comparison), plainly.row_names(comparison)
     lines = [
         _line(f"c-{place}", comparison, row, name, remarks)
         for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
@@ -114,10 +115,15 @@ def compared(comparison: Comparison) -> Compared:
     return page
 
 
-def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> Line:
+def template_values() -> dict[str, Any]:
+    """Return the functions and constants that the templates of a comparison name."""
+    return {"of_runs": plainly.of_runs, "signs": SIGNS, "versus": versus}
+
+
+def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> TableRow:
     cells = [cell for cell in row.cells if cell and cell.n]
     times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
-    return Line(
+    return TableRow(
         key=key,
         name=name,
         n=shared(count(cell.n) for cell in cells) if cells else "",
@@ -139,7 +145,7 @@ def _shown(row: Row, cell: Cell | None, system: str, remarks: Remarks) -> Shown:
         return Shown(system, [], cell.status, cell.status, note)
     values = zip(plainly.NUMBERS, (cell.min, cell.p50, cell.max), strict=True)
     numbers = [
-        (name, typeset(number(value, row.unit)), "unknown" if value is None else f"{value:g}")
+        (name, typeset(number_text(value, row.unit)), "unknown" if value is None else f"{value:g}")
         for name, value in values
     ]
     return Shown(system, numbers, "", cell.status, note)
@@ -173,7 +179,7 @@ def _entries(
     row = comparison.rows[place]
     several = len({other.load for other in comparison.rows}) > 1
     for number_, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
-        marks = [getattr(cell, member) for member in STATISTICS] if cell and cell.n else []
+        marks = [getattr(cell, member) for member in COLUMNS] if cell and cell.n else []
         if cell is None or all(value is None for value in marks):
             continue
         parts = (name.case, row.load if several else "", column.label)
@@ -192,7 +198,7 @@ def _entries(
 
 
 def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:
-    """The column whose maximum lies far beyond those of two others or more."""
+    """Return the column whose maximum lies far beyond those of two others or more."""
     tops: dict[int, float] = {}
     for column, entry in entries:
         top = entry["at"][-1]
@@ -225,7 +231,7 @@ def _chart(
 
 
 def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]:
-    """Each case that was run under several loads."""
+    """Yield each case that was run under several loads."""
     cases: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row, name in zip(comparison.rows, names, strict=True):
         if row.figure is None:
@@ -250,5 +256,5 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
 def _corner(row: Row, cell: Cell | None) -> Corner:
     if cell is None or not cell.n:
         return Corner(why=cell.status if cell else plainly.NOT_RUN)
-    top, middle = (typeset(number(value, row.unit)) for value in (cell.max, cell.p50))
+    top, middle = (typeset(number_text(value, row.unit)) for value in (cell.max, cell.p50))
     return Corner(top, middle, count(cell.n), "" if cell.status == "ok" else cell.status)

@@ -9,8 +9,8 @@ from math import log
 
 from rtstone.documents.comparison import Comparison, Effect, Verdict
 from rtstone.report.comparison import text_verdicts as plainly
-from rtstone.report.comparison.text import Name, names
-from rtstone.report.run.findings import Grade
+from rtstone.report.comparison.text import Name, row_names
+from rtstone.report.parts.words import Grade
 from rtstone.units import rounded
 
 ORDER: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference")  # of the table
@@ -29,7 +29,7 @@ class Axis:
     end: float
 
     def x(self, ratio: float) -> float:
-        """Where a ratio stands; beyond the ends at the edge."""
+        """Return where a ratio stands; beyond the ends at the edge."""
         share = log(max(ratio, 1e-12)) / log(self.end)
         return round(WIDTH / 2 + max(-1.0, min(share, 1.0)) * (WIDTH / 2 - _EDGE), 1)
 
@@ -45,7 +45,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Told:
+class VerdictRow:
     """A row of the table of verdicts; texts are plain."""
 
     link: str
@@ -61,8 +61,8 @@ class Told:
 
     @property
     def verdict(self) -> str:
-        """With its sign."""
-        return plainly.word(self.effect)
+        """The verdict with its sign."""
+        return plainly.verdict_text(self.effect)
 
     @property
     def change(self) -> str:
@@ -71,7 +71,7 @@ class Told:
 
     @property
     def interval(self) -> str:
-        """Of the change; numbers that repeat have none."""
+        """The interval of the change; numbers that repeat have none."""
         exact = self.effect.basis == "exact"
         return "exact" if exact else plainly.interval(self.effect, self.unit)
 
@@ -105,7 +105,7 @@ class Summary:
 class Verdicts:
     """What the template reads."""
 
-    rows: list[Told]
+    rows: list[VerdictRow]
     axis: Axis
     summaries: list[Summary]
     counts: dict[Verdict, int]
@@ -123,7 +123,7 @@ class Verdicts:
         """True if any row has no verdict."""
         return any(told.reason for told in self.rows)
 
-    def picture(self, told: Told) -> dict[str, float | bool] | None:
+    def picture(self, told: VerdictRow) -> dict[str, float | bool] | None:
         """The places of an interval and its ratio, and whether it reaches beyond the axis."""
         e = told.effect
         if e.ratio is None:
@@ -136,10 +136,10 @@ class Verdicts:
 
 
 def verdicts(comparison: Comparison) -> Verdicts | None:
-    """The part of the page about verdicts, None if there are none."""
-    named = names(comparison)
+    """Return the part of the page about verdicts, None if there are none."""
+    named = row_names(comparison)
     told = [
-        Told(f"#c-{place}", name, effect, row.unit)
+        VerdictRow(f"#c-{place}", name, effect, row.unit)
         for place, (row, name) in enumerate(zip(comparison.rows, named, strict=True))
         for effect in row.effects
     ]
@@ -179,7 +179,7 @@ def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summar
 
 def _sentence(name: str, effect: Effect, unit: str) -> str:
     pieces = (
-        plainly.word(effect), name, plainly.statistic(effect), plainly.change(effect, unit),
+        plainly.verdict_text(effect), name, plainly.statistic(effect), plainly.change(effect, unit),
         plainly.interval(effect, unit),
     )  # fmt: skip
     return " ".join(filter(None, pieces))

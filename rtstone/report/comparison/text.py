@@ -10,8 +10,8 @@ from rich.text import Text
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.documents.imported import PLACE
 from rtstone.report.comparison import text_verdicts as verdicts
+from rtstone.report.parts.console import packed
 from rtstone.report.parts.words import Named, telling, usual
-from rtstone.report.run.terminal import packed
 from rtstone.units import count, counted, plain, quantity, seconds
 
 INSTRUCTIONS = "instructions"
@@ -34,8 +34,8 @@ class Name(NamedTuple):
     load: str
 
 
-def names(comparison: Comparison) -> list[Name]:
-    """The names of the rows."""
+def row_names(comparison: Comparison) -> list[Name]:
+    """Return the names of the rows."""
     things = [
         Named(row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), "")
         for row in comparison.rows
@@ -46,11 +46,11 @@ def names(comparison: Comparison) -> list[Name]:
 
 
 def loads(comparison: Comparison) -> list[str]:
-    """The loads that occur, in order."""
+    """Return the loads that occur, in order."""
     return list(dict.fromkeys(row.load for row in comparison.rows))
 
 
-def told(difference: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """``shift: 4 on A and B, 7 on C (null)``."""
     values = (f"{held.value} on {_and(held.columns)}" for held in difference.values)
     return f"{difference.aspect}: {', '.join(values)}{_within(difference.benches)}"
@@ -67,8 +67,8 @@ def _and(things: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
 
 
-def number(value: float | None, unit: str) -> str:
-    """A value; instructions go without their unit, which the head of the table tells."""
+def number_text(value: float | None, unit: str) -> str:
+    """Return a value; instructions go without their unit, which the head of the table tells."""
     if value is None:
         return "-"
     if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
@@ -77,8 +77,8 @@ def number(value: float | None, unit: str) -> str:
 
 
 def figure(cell: Cell, unit: str) -> str:
-    """A figure's value, or its least and largest."""
-    low, high = (number(value, unit) for value in (cell.min, cell.max))
+    """Return a figure's value, or its least and largest."""
+    low, high = (number_text(value, unit) for value in (cell.min, cell.max))
     return low if cell.min == cell.max else f"{low} to {high}"
 
 
@@ -112,7 +112,7 @@ class Remarks:
             remark.columns.append(label)
 
     def of(self, cell: Cell) -> int | None:
-        """The number of a cell's reason, None if it is ok and needs none."""
+        """Return the number of a cell's reason, None if it is ok and needs none."""
         return None if cell.status == "ok" else self._found[_key(cell)].number
 
     def __iter__(self) -> Iterator[Remark]:
@@ -124,7 +124,7 @@ def _key(cell: Cell) -> tuple[str, str]:
 
 
 def shared(values: Iterable[str | None]) -> str:
-    """What is the same for all systems, or what each has in the order of the columns."""
+    """Return what is the same for all systems, or what each has in the order of the columns."""
     each = ["-" if value is None else value for value in values]
     return each[0] if len(set(each)) == 1 else "/".join(each)
 
@@ -132,17 +132,17 @@ def shared(values: Iterable[str | None]) -> str:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def lines(comparison: Comparison, width: int) -> Iterator[Text]:
-    """The comparison on a terminal: circumstances, table, reasons."""
+def comparison_lines(comparison: Comparison, width: int) -> Iterator[Text]:
+    """Yield the comparison on a terminal: circumstances, table, reasons."""
     rows = _labels(comparison)
     yield from _units(comparison)
-    yield from verdicts.head(comparison, rows)
+    yield from verdicts.answer_lines(comparison, rows)
     yield from _head(comparison)
     yield Text()
     remarks = Remarks(comparison)
     yield from _table(comparison, remarks, width)
     yield Text()
-    yield from verdicts.table(comparison, rows, width)
+    yield from verdicts.verdict_lines(comparison, rows, width)
     yield Text()
     yield from _foot(comparison, remarks)
 
@@ -153,7 +153,7 @@ def _units(comparison: Comparison) -> Iterator[Text]:
 
 
 def of_runs(column: Column) -> str:
-    """Of how many runs a column is, and which."""
+    """Return of how many runs a column is, and which."""
     several = len(column.runs) > _NAMED
     ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
     seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
@@ -167,10 +167,12 @@ def _head(comparison: Comparison) -> Iterator[Text]:
         yield Text(remark, style="bold red")
     for difference in comparison.differences:
         if difference.grade == "care":
-            yield Text(f"compare only with care: {told(difference)}", style="bold yellow")
+            yield Text(
+                f"compare only with care: {difference_text(difference)}", style="bold yellow"
+            )
     for difference in comparison.differences:
         if difference.grade == "note":
-            yield Text(f"also different: {told(difference)}", style="dim")
+            yield Text(f"also different: {difference_text(difference)}", style="dim")
     if comparison.equal:
         equal = ", ".join(f"{name} {value}" for name, value in comparison.equal.items())
         yield Text(f"equal: {equal}", style="dim")
@@ -195,14 +197,14 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
 
 
 def _labels(comparison: Comparison) -> list[str]:
-    """What each row is about, in one line."""
+    """Return what each row is about, in one line."""
     always = usual(row.load for row in comparison.rows)
 
     def label(name: Name) -> str:
         parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
         return " ".join(filter(None, parts))
 
-    return [label(name) for name in names(comparison)]
+    return [label(name) for name in row_names(comparison)]
 
 
 class _Line(NamedTuple):
@@ -216,7 +218,7 @@ class _Line(NamedTuple):
 
 def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Text]:
     """Systems beside each other if that fits, each in a line of its own if not."""
-    told = names(comparison)
+    told = row_names(comparison)
     rows = comparison.rows
     pairs = zip(rows, _labels(comparison), strict=True)
     whole = [_line(row, label, remarks) for row, label in pairs]
@@ -242,7 +244,7 @@ def _line(row: Row, head: str, remarks: Remarks) -> _Line:
 
 
 def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
-    """Three numbers, or one text."""
+    """Return three numbers, or one text."""
     if cell is None:
         return [NOT_RUN]
     reason = remarks.of(cell)
@@ -251,7 +253,7 @@ def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
         return [figure(cell, row.unit) + mark]
     if not cell.n:
         return [cell.status + mark]
-    low, middle, top = (number(value, row.unit) for value in (cell.min, cell.p50, cell.max))
+    low, middle, top = (number_text(value, row.unit) for value in (cell.min, cell.p50, cell.max))
     return [low, middle, top + mark]
 
 
@@ -280,12 +282,12 @@ class _Grid:
 
     @property
     def width(self) -> int:
-        """Of a whole line."""
+        """The width of a whole line."""
         others = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
         return sum(others) + len(self.GAP) * (len(others) - 1) + len(self._blocks)
 
     def heads(self) -> Iterator[Text]:
-        """The names of systems and of numbers."""
+        """Yield the names of systems and of numbers."""
         before = self._joined("", "n", "time")
         blank = self._joined("", "", "")
         labels = (f" {label:>{w}}" for label, w in zip(self._labels, self._blocks, strict=True))
@@ -294,7 +296,7 @@ class _Grid:
         yield Text(self.GAP.join([before, *cells]), style="dim")
 
     def row(self, line: _Line) -> Text:
-        """A row of numbers."""
+        """Return a row of numbers."""
         cells = [self._block(cell, place) for place, cell in enumerate(line.cells)]
         return Text(self.GAP.join([self._joined(line.head, line.n, line.time), *cells]))
 
@@ -319,7 +321,7 @@ def _alone(lines: Sequence[_Line], place: int) -> list[str]:
 
 
 def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterator[Text]:
-    """The rows; with a line for each case above its loads if ``headed``."""
+    """Yield the rows; with a line for each case above its loads if ``headed``."""
     last: tuple[str, str] | None = None
     for place, line in enumerate(lines):
         if headed:
@@ -331,7 +333,7 @@ def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterat
 
 
 def _stacked(comparison: Comparison, lines: Sequence[_Line], width: int) -> Iterator[Text]:
-    """Each case with a line for each system."""
+    """Yield each case with a line for each system."""
     for line, row in zip(lines, comparison.rows, strict=True):
         yield Text(line.head, style="bold cyan")
         for column, cell, words in zip(comparison.columns, row.cells, line.cells, strict=True):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
-from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run.terminal import packed
+from rtstone.report.parts.console import packed
+from rtstone.statistics import COLUMNS
 from rtstone.units import count, counted, quantity
 
 STYLES: dict[Verdict, str] = {
@@ -24,19 +24,19 @@ _TWICE = 2.0  # ratios from here, or below the half, are told as such
 # ---- words --------------------------------------------------------------------------------------
 
 
-def word(effect: Effect) -> str:
+def verdict_text(effect: Effect) -> str:
     """``+ better``: the verdict with its sign."""
     return f"{SIGNS[effect.verdict]} {effect.verdict}"
 
 
 def column(effect: Effect) -> str:
-    """Its column, and the one it is compared with where that is not the first."""
+    """Return its column, and the one it is compared with where that is not the first."""
     return effect.column + (f" against {effect.against}" if effect.against else "")
 
 
 def statistic(effect: Effect) -> str:
     """``p99.9``; nothing for the value of a figure."""
-    return STATISTICS.get(effect.statistic, "")
+    return COLUMNS.get(effect.statistic, "")
 
 
 def change(effect: Effect, unit: str) -> str:
@@ -58,7 +58,7 @@ def interval(effect: Effect, unit: str) -> str:
 
 
 def reason(effect: Effect) -> str:
-    """Why there is no verdict, and about how many samples are missing."""
+    """Return why there is no verdict, and about how many samples are missing."""
     missing = f"{_about(effect.missing)} more samples" if effect.missing else ""
     return ": ".join(filter(None, (effect.reason, missing)))
 
@@ -127,7 +127,7 @@ def _size(effect: Effect) -> float:
 
 
 def advice(comparison: Comparison) -> str | None:
-    """What to do where nothing tells how far runs scatter; None if something does."""
+    """Return what to do where nothing tells how far runs scatter; None if something does."""
     effects = [effect for row in comparison.rows for effect in row.effects]
     seeded = "instructions" in comparison.units and any(c.seeds for c in comparison.columns)
     if seeded and any(e.verdict == "inconclusive" and e.basis for e in effects):
@@ -145,7 +145,7 @@ def advice(comparison: Comparison) -> str | None:
 
 
 def rules(comparison: Comparison) -> str | None:
-    """What the verdicts rest on; None if there are none."""
+    """Return what the verdicts rest on; None if there are none."""
     told = comparison.rules
     if told is None or not told.floor:  # nothing could be judged
         return None
@@ -159,14 +159,14 @@ def rules(comparison: Comparison) -> str | None:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def head(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
-    """The answer, before everything else."""
+def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
+    """Yield the answer, before everything else."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
         yield Text(answer.sentence, style="bold")
         for name, effect, unit in answer.largest:
-            pieces = (word(effect), name, statistic(effect), change(effect, unit),
+            pieces = (verdict_text(effect), name, statistic(effect), change(effect, unit),
                       interval(effect, unit))  # fmt: skip
             yield Text("  " + " ".join(filter(None, pieces)), style=STYLES[effect.verdict])
     if told := advice(comparison):
@@ -183,8 +183,8 @@ class _Line(NamedTuple):
     style: str
 
 
-def table(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
-    """A line for each effect: beside the name of its row if that fits, beneath it if not."""
+def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
+    """Yield a line for each effect: beside the name of its row if that fits, beneath it if not."""
     lines = list(_lines(comparison, names))
     if not lines:
         return
@@ -224,6 +224,6 @@ def _lines(comparison: Comparison, names: Sequence[str]) -> Iterator[_Line]:
 
 def _cells(row: Row, effect: Effect, several: bool) -> tuple[str, ...]:
     return (
-        column(effect) if several else "", statistic(effect), word(effect),
+        column(effect) if several else "", statistic(effect), verdict_text(effect),
         change(effect, row.unit), interval(effect, row.unit), reason(effect),
     )  # fmt: skip

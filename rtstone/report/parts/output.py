@@ -1,4 +1,4 @@
-"""Where a page or an export goes: a file appears whole or not; what is none is written into."""
+"""Write pages and exports: a file appears whole or not; a pipe or a device is written into."""
 
 from __future__ import annotations
 

@@ -16,17 +16,17 @@ _GLUED = re.compile(
 
 
 def typeset(text: str) -> str:
-    """A phrase with numbers: their groups and units stay with them, a minus is one."""
+    """Return a phrase with numbers: their groups and units stay with them, a minus is one."""
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, _GLUED.sub(NARROW, text))
 
 
 def count(n: float) -> str:
-    """A whole number."""
+    """Return a whole number."""
     return typeset(units.count(n))
 
 
 def rounded(value: float) -> str:
-    """Three significant digits."""
+    """Return three significant digits."""
     return typeset(units.rounded(value))
 
 
@@ -37,12 +37,12 @@ def split(value: float, unit: str) -> tuple[str, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value with its unit."""
+    """Return a value with its unit."""
     return typeset(units.quantity(value, unit))
 
 
 def seconds(value: float) -> str:
-    """A span of time."""
+    """Return a span of time."""
     return typeset(units.seconds(value))
 
 
@@ -52,13 +52,13 @@ def counted(n: int, noun: str) -> str:
 
 
 def words(value: Value) -> str:
-    """A value of a condition or a piece of evidence; text stays as it is."""
+    """Return a value of a condition or a piece of evidence; text stays as it is."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return typeset(plainly.words(value)) if number else plainly.words(value)
 
 
 def figure(f: Figure) -> str:
-    """A single number that is not a distribution."""
+    """Return a single number that is not a distribution."""
     if f.value is None:
         return "unknown"
     return quantity(f.value, f.unit) if f.unit == "ns" else f"{words(f.value)} {f.unit}".rstrip()

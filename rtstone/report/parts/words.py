@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
+from rtstone.documents.case_key import SELDOM_TOLD
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire.records import Bench, Rate
 
-# The columns of a table of results: member, name.
-STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-OBSERVED = "time"  # the name of the column that says how long was measured
+# How grave what is told is.
+Grade = Literal["bad", "note", "good", "info"]
 
-# Parameters that every bench has; told only where they differ within a run.
-COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "config", "batch"}
+OBSERVED = "time"  # the name of the column that says how long was measured
 
 # ---- numbers ------------------------------------------------------------------------------------
 
 
 def words(value: Value) -> str:
-    """A value of a condition or a piece of evidence."""
+    """Return a value of a condition or a piece of evidence."""
     if value is None:
         return "unknown"
     if isinstance(value, bool):
@@ -42,7 +41,7 @@ def words(value: Value) -> str:
 
 
 def parameter(bench: Bench | None, name: str, value: Value) -> str:
-    """The value of a parameter as a person would write it."""
+    """Return the value of a parameter as a person would write it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     param = bench.param(name) if bench else None
@@ -80,7 +79,7 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
         if len(values[thing.bench, name]) > 1:
             return True
         bench = known.get(thing.bench)
-        param = bench.param(name) if bench and name not in COMMON else None
+        param = bench.param(name) if bench and name not in SELDOM_TOLD else None
         return param is not None and thing.params[name] != param.default
 
     def label(thing: Named) -> str:
@@ -93,18 +92,18 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
 
 
 def labels(run: Run) -> list[str]:
-    """What tells each result from the others of its bench."""
+    """Return what tells each result from the others of its bench."""
     things = [Named(r.bench, r.params, r.series, r.load) for r in run.results]
     return telling(run.benches, things, usual_load(run))
 
 
 def usual_load(run: Run) -> str:
-    """The load of every result that names no other."""
+    """Return the load of every result that names no other."""
     return usual(result.load for result in run.results)
 
 
 def usual(loads: Iterable[str]) -> str:
-    """The load that goes without saying among these: the only one, or none at all."""
+    """Return the load that goes without saying among these: the only one, or none at all."""
     found = set(loads)
     return found.pop() if len(found) == 1 else "none"
 
@@ -133,7 +132,7 @@ def _width(share: float | None) -> str:
 
 
 def reached(result: Result) -> str | None:
-    """How well a statistic is known, of a case that was measured until it should be.
+    """Return how well a statistic is known, of a case that was measured until it should be.
 
     ± is the distance to the farther end of its 95% interval, as a share of it.
     """
@@ -155,7 +154,7 @@ LOAD_COLUMNS = ("part", "per second", "wanted")
 
 
 def load_rate(rate: Rate) -> tuple[str, str, str]:
-    """A part of a load: its name, what it did per second, and what it was to do."""
+    """Return a part of a load: its name, what it did per second, and what it was to do."""
     did = f"{rounded(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
     wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
     return rate.component, did, wanted
@@ -197,7 +196,7 @@ class Growth(NamedTuple):
 
 
 def growths(run: Run) -> list[Growth]:
-    """The slopes of a run, in their order."""
+    """Return the slopes of a run, in their order."""
     things = [Named(s.bench, s.params, "", s.load) for s in run.slopes]
     names = telling(run.benches, things, usual_load(run))
     return [
@@ -206,7 +205,7 @@ def growths(run: Run) -> list[Growth]:
 
 
 def _growth(slope: Slope, name: str) -> Growth:
-    """A document's slope is per unit of its parameter; no reader wants one per byte."""
+    """Return a document's slope is per unit of its parameter; no reader wants one per byte."""
     unit, _, per = slope.unit.partition(" per ")
     per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
     low, high = (trimmed(end * times, unit) for end in slope.ci95)
@@ -235,7 +234,7 @@ def model(run: Run) -> tuple[str, str] | None:
 
 
 def system(run: Run) -> str | None:
-    """The operating system with its version; of a model, that it is one."""
+    """Return the operating system with its version; of a model, that it is one."""
     if simulated := model(run):
         return f"{simulated[0]}, simulated ({simulated[1]})"
     name = run.agent.os if run.agent else str(run.conditions.get("kernel.name") or "")
@@ -244,7 +243,7 @@ def system(run: Run) -> str | None:
 
 
 def emulated(run: Run) -> str | None:
-    """What the numbers of an emulated board are, None of any other target."""
+    """Return what the numbers of an emulated board are, None of any other target."""
     detail = run.target.detail
     if "icount" not in detail:
         return None
@@ -252,7 +251,7 @@ def emulated(run: Run) -> str | None:
 
 
 def counted_units(run: Run) -> list[str]:
-    """What the numbers of a run count where that is no time."""
+    """Return what the numbers of a run count where that is no time."""
     return sorted({result.unit for result in run.results if result.n and result.unit != "ns"})
 
 
@@ -260,7 +259,7 @@ def counted_units(run: Run) -> list[str]:
 
 
 def lacking_rights(run: Run) -> dict[str, int]:
-    """What real-time rights the run lacked, and how many results say so by their evidence.
+    """Return what real-time rights the run lacked, and how many results say so by their evidence.
 
     Where nothing could run for lack of rights, the conditions alone tell it: the number is 0.
     """
@@ -274,5 +273,5 @@ def lacking_rights(run: Run) -> dict[str, int]:
 
 
 def measured(run: Run) -> list[Result]:
-    """The results that hold anything measured."""
+    """Return the results that hold anything measured."""
     return [r for r in run.results if (r.n or r.figures) and "derived" not in r.flags]

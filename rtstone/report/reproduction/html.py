@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from rtstone.documents.reproduction import Cell, Figure, Item, Reproduction, Table
 from rtstone.documents.run import Result, Trace
+from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
+from rtstone.report.parts.shapes import charts, short
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.reproduction import text as plainly
 from rtstone.report.reproduction.text import Head, Place, grid, kind_of
-from rtstone.report.run.shapes import charts, short
 from rtstone.stats.reproduce import Reproduced
 
 MOMENTS = 200  # of a curve over time, at most
@@ -81,18 +82,16 @@ def render(made: Reproduced, path: Path) -> int:
 
 
 def markdown(made: Reproduced) -> str:
-    """The tables as Markdown."""
+    """Return the tables as Markdown."""
     return plainly.markdown(made.document)
 
 
 def compose(made: Reproduced) -> str:
-    """The page as text.  Raises MissingBundleError."""
-    from rtstone.report.run import html
-
+    """Return the page as text.  Raises MissingBundleError."""
     document = made.document
     data: dict[str, Any] = {}
     sections = [_section(made, number, table, data) for number, table in enumerate(document.tables)]
-    return html.framed(
+    return framed(
         "reproduction.html",
         {"charts": data, "details": {}, "forms": {}, "flags": {}},
         document=document,
@@ -257,7 +256,7 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
 
 
 def _number(cell: Cell, item: Item, place: int) -> float | None:
-    """The number of a cell that can be drawn: one in the unit of its item."""
+    """Return the number of a cell that can be drawn: one in the unit of its item."""
     if cell.here is not None:
         shown = cell.here.values[place] if place < len(cell.here.values) else None
         same = shown is not None and shown.unit == item.unit

@@ -6,7 +6,6 @@ A published number stands under a head that says "printed" and the year, a measu
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -19,12 +18,15 @@ from rtstone.documents.reproduction import (
     Column,
     Found,
     Item,
+    Printed,
     Reproduction,
     Shown,
     System,
     Table,
 )
-from rtstone.published import Printed
+from rtstone.report.parts.console import folded
+from rtstone.report.parts.markdown import escaping, items
+from rtstone.report.parts.markdown import table as markdown_table
 from rtstone.units import count, counted, rounded, seconds
 
 EMPTY = "-"
@@ -77,7 +79,7 @@ class Grid(NamedTuple):
 
 
 def grid(reproduction: Reproduction, table: Table) -> Grid:
-    """The table with its systems as columns or rows, as the publication has it."""
+    """Return the table with its systems as columns or rows, as the publication has it."""
     systems = [_head(reproduction, system) for system in table.systems]
     items = [Head("", f"{item.label} {_marks(item.notes)}".rstrip()) for item in table.items]
     places = [[_place(item, cell) for cell in item.cells] for item in table.items]
@@ -104,7 +106,7 @@ def heading(table: Table) -> str:
 
 
 def measure(table: Table) -> str:
-    """What the numbers of a table are, and in which unit."""
+    """Return what the numbers of a table are, and in which unit."""
     return ", ".join(filter(None, (_SYMBOLS.get(table.unit or "", table.unit), table.form)))
 
 
@@ -120,13 +122,13 @@ def _place(item: Item, cell: Cell) -> Place:
 
 
 def printed(records: Sequence[Printed], unit: str | None) -> str:
-    """Published numbers, as they are printed: 6.0 stays 6.0."""
+    """Return published numbers, as they are printed: 6.0 stays 6.0."""
     own = [_own(record, unit) for record in records]
     return _joined([_as_printed(record) for record in records], own)
 
 
 def _as_printed(record: Printed) -> str:
-    """A published value; of one that is not there, what stands in its place, or why not."""
+    """Return a published value; of one that is not there, what stands in its place, or why not."""
     if record.value is not None:
         return str(record.value)
     for note in record.note.split("; "):
@@ -168,7 +170,7 @@ def _shown(shown: Shown) -> str:
 
 
 def digits(value: float, unit: str | None) -> str:
-    """Three significant digits; of what is measured, not counted, all three: ``4.00``."""
+    """Return three significant digits; of what is measured, not counted, all three: ``4.00``."""
     if unit not in _MEASURED or abs(value) >= 99.95 or value == 0:
         return rounded(value)
     return f"{value:#.3g}"
@@ -183,7 +185,7 @@ def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
 
 
 def said(reproduction: Reproduction, record: Printed) -> str:
-    """A statement of the publication, and what it is about."""
+    """Return a statement of the publication, and what it is about."""
     about = ", ".join((record.system, record.metric, record.condition))
     text = record.value if record.value is not None else record.quality
     note = f" ({record.note})" if record.note else ""
@@ -221,7 +223,7 @@ def _span(low: str, most: str) -> str:
 
 
 def about(column: Column) -> Iterator[str]:
-    """What a system of today is, and what must be known before its numbers."""
+    """Yield what a system of today is, and what must be known before its numbers."""
     made = ", ".join(filter(None, (column.system, column.created, " ".join(column.suites))))
     yield f"{made} ({', '.join(column.runs)})"
     if column.model:
@@ -244,7 +246,7 @@ class Gap(NamedTuple):
 
 
 def gaps(reproduction: Reproduction) -> list[Gap]:
-    """Everything that was looked for and has no number, by system and reason."""
+    """Return everything that was looked for and has no number, by system and reason."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for table in reproduction.tables:
         for item in table.items:
@@ -268,22 +270,22 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
 
 
 def flags(reproduction: Reproduction) -> list[tuple[str, str]]:
-    """The flags that occur, with their cause."""
+    """Return the flags that occur, with their cause."""
     cells = (cell for table in reproduction.tables for item in table.items for cell in item.cells)
     names = {flag for cell in cells if cell.here for flag in cell.here.flags}
     return [(flag.name, flag.cause) for flag in BY_NAME.values() if flag.name in names]
 
 
 def origin(reproduction: Reproduction) -> str:
-    """The publication, and what its numbers were measured on."""
+    """Return the publication, and what its numbers were measured on."""
     return f"{reproduction.publication}. Measured on: {reproduction.platform}."
 
 
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
-    """The reproduction on a terminal."""
+def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
+    """Yield the reproduction on a terminal."""
     yield from _wrapped(origin(reproduction), width, "bold")
     for column in reproduction.columns:
         yield Text(f"{column.label} ({kind_of(column)})", style="bold cyan")
@@ -309,10 +311,7 @@ def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
 
 def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Text]:
     room = max(width, len(indent) + 20)
-    for line in textwrap.wrap(
-        text, room, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-    ):
-        yield Text(line, style=style)
+    yield from (Text(line, style) for line in folded(text, room, indent, f"{indent}  "))
 
 
 def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Text]:
@@ -332,7 +331,7 @@ def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Tex
 
 
 def _grid(made: Grid, width: int) -> Iterator[Text]:
-    """One line for a row; if that is too wide n stands beneath, and columns come in turns.
+    """Yield one line for a row; if that is too wide n stands beneath, and columns come in turns.
 
     Where a cell is nearly as wide as the terminal, each has a line of its own.
     """
@@ -357,7 +356,7 @@ def _grid(made: Grid, width: int) -> Iterator[Text]:
 
 
 def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
-    """The columns that fit beside the first ones, turn by turn; none if one does not."""
+    """Yield the columns that fit beside the first ones, turn by turn; none if one does not."""
     fixed = sum(widths[:lead]) + len(_GAP) * (lead - 1)
     if fixed + len(_GAP) + max(widths[lead:], default=0) > width:
         return
@@ -378,7 +377,7 @@ def _only(lines: Sequence[Sequence[str]], turn: Sequence[int]) -> list[list[str]
 def _rows_of(
     rows: Sequence[tuple[str, list[str]]], turn: Sequence[int]
 ) -> Iterator[tuple[str, list[str]]]:
-    """The cells of a turn; a line that is empty there is left out."""
+    """Yield the cells of a turn; a line that is empty there is left out."""
     for style, cells in rows:
         own = [cells[place] for place in turn]
         if any(own):
@@ -393,7 +392,7 @@ def _heads(made: Grid, lead: int) -> list[list[str]]:
 
 
 def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
-    """The lines below the heads: style and cells, not yet brought to one width."""
+    """Yield the lines below the heads: style and cells, not yet brought to one width."""
     for head, places in made.rows:
         before = [head.label, head.kind][:lead]
         yield "", [*before, *(place.value if split else str(place) for place in places)]
@@ -407,8 +406,7 @@ def _folded(
     """Heads in as many lines as their widths ask for, standing on the rows."""
     for texts in heads:
         pairs = zip(texts, widths, strict=True)
-        parts = [textwrap.wrap(text, max(width, 1), break_on_hyphens=False)
-                 for text, width in pairs]  # fmt: skip
+        parts = [folded(text, max(width, 1)) for text, width in pairs]
         high = max(map(len, parts))
         for line in range(high):
             cells = ["" if (at := line - high + len(p)) < 0 else p[at] for p in parts]
@@ -432,8 +430,11 @@ def _stacked(made: Grid, width: int) -> Iterator[Text]:
 # ---- Markdown -----------------------------------------------------------------------------------
 
 
+_safe = escaping("_")
+
+
 def markdown(reproduction: Reproduction) -> str:
-    """The reproduction as Markdown, with tables as GitHub and GitLab read them."""
+    """Return the reproduction as Markdown, with tables as GitHub and GitLab read them."""
     return "\n".join(_markdown(reproduction)) + "\n"
 
 
@@ -454,7 +455,7 @@ def _markdown(reproduction: Reproduction) -> Iterator[str]:
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:
-    found = [f"- {_safe(text)}" for text in texts]
+    found = items(map(_safe, texts), "-")
     yield from (["", *found] if found else [])
 
 
@@ -466,20 +467,7 @@ def _section(reproduction: Reproduction, table: Table) -> Iterator[str]:
         yield f"> {_safe(said(reproduction, record))}\n"
     if table.items:
         made = grid(reproduction, table)
-        yield _row([made.stub, *map(str, made.heads)])
-        yield _row(["---", *("---:" for _ in made.heads)])
-        yield from (_row([str(head), *map(str, places)]) for head, places in made.rows)
+        rows = [[str(head), *map(str, places)] for head, places in made.rows]
+        yield from markdown_table([made.stub, *map(str, made.heads)], rows, _safe, numbers=True)
     yield from _bullets([*observed(reproduction, table), *table.notes])
     yield from _bullets(f"[{n}] {text}" for n, text in enumerate(table.footnotes, 1))
-
-
-def _row(cells: Sequence[str]) -> str:
-    plain = [cell if set(cell) <= set("-:") and len(cell) > 2 else _safe(cell) for cell in cells]
-    return f"| {' | '.join(plain)} |"
-
-
-def _safe(text: str) -> str:
-    """Text that Markdown takes for nothing else."""
-    for mark in "\\`*_<>|[]":
-        text = text.replace(mark, f"\\{mark}")
-    return text.replace("\n", " ")

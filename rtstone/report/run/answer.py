@@ -14,9 +14,13 @@ from rtstone import units
 from rtstone.assemble import flags
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
+from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
-from rtstone.report.run.findings import Finding, Grade, Subject, findings, largest, seen, split
-from rtstone.report.worstcase.estimated import Estimated, estimates, sentence
+from rtstone.report.parts.bound import outcome
+from rtstone.report.parts.words import Grade
+from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
+from rtstone.stats.evaluate import RunEvaluation
+from rtstone.stats.standouts import largest
 from rtstone.targets import LOCAL
 from rtstone.units import count, counted, quantity
 
@@ -39,6 +43,23 @@ _RIGHTS = ("no_rt", "page_faults")  # flags of what more rights would mend
 DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
 
 
+class Estimated(NamedTuple):
+    """A result with its worst-case estimate."""
+
+    subject: Subject
+    case: WorstCase
+
+    @property
+    def outcome(self) -> str:
+        """The bound with all that belongs to it, or `?` and why there is none."""
+        return outcome(self.case) if self.case.bound is not None else f"? {outcome(self.case)}"
+
+    @property
+    def sentence(self) -> str:
+        """In one line, for the answer."""
+        return f"Worst case, estimated: {outcome(self.case)}."
+
+
 class Answer(NamedTuple):
     """The verdict with its grade, what it rests on, findings, and estimates of worst cases."""
 
@@ -50,18 +71,25 @@ class Answer(NamedTuple):
     estimates: list[Estimated]
 
 
-def answer(run: Run) -> Answer:
-    """What a run says."""
-    wakeups = seen(run).wakeups
-    worst, others = split(findings(run))
-    estimated = estimates(run, [*worst, *others])
+def answer(evaluated: RunEvaluation) -> Answer:
+    """Return what a run says."""
+    run, subjects = evaluated.run, subjects_of(evaluated.run)
+    wakeups = [subjects[place] for place in evaluated.standouts.wakeups]
+    worst, others = split(findings(evaluated))
+    estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
     grade, verdict = _verdict(run, wakeups)
-    basis = [*_left_out(wakeups), *_worst_case(wakeups, estimated), *_loads(run), *_disturbed(run)]
+    longest = largest(run, evaluated.standouts.wakeups, lambda r: r.max)
+    basis = [
+        *_left_out(wakeups),
+        *(_worst_case(subjects[longest.place], estimated) if longest else []),
+        *_loads(run),
+        *_disturbed(run),
+    ]
     return Answer(grade, verdict, basis, worst, others, estimated)
 
 
 def magnitude(ns: float) -> str:
-    """The class of a latency: ``tens of microseconds``."""
+    """Return the class of a latency: ``tens of microseconds``."""
     return next((name for end, name in MAGNITUDES if ns < end), LONGEST)
 
 
@@ -81,13 +109,13 @@ def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
-    """Why none of these results allows a verdict; None if one does."""
+    """Return why none of these results allows a verdict; None if one does."""
     found = [flags.spoilt(result.flags) for result in results]
     return None if None in found else found[0]
 
 
 def _remedy(run: Run, flag: flags.Flag) -> str:
-    """What to do, as a command where there is one."""
+    """Return what to do, as a command where there is one."""
     if flag.name in _RIGHTS and run.target.name == LOCAL:
         from rtstone.system.rights import granting
         from rtstone.targets.local import Local
@@ -98,8 +126,8 @@ def _remedy(run: Run, flag: flags.Flag) -> str:
 
 def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
     where = "in the model, " if words.model(run) else ""
-    late = largest(wakeups, lambda r: r.missed)
-    if late and late.result.missed:
+    late = max(wakeups, key=lambda s: (s.result.missed or 0, -s.place))
+    if late.result.missed:
         missed, due = late.result.missed, late.result.n + late.result.missed
         return "bad", (
             f"Not fit for {_period(late)}: {where}{count(missed)} of {count(due)} "
@@ -112,7 +140,7 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def _breakdown(run: Run) -> str | None:
-    """What Hartstone's experiments say of deadlines, None if none of them broke down."""
+    """Return what Hartstone's experiments say of deadlines, None if none of them broke down."""
     known = [
         (figure.value, r.bench)
         for r in run.results
@@ -139,19 +167,16 @@ def _period(subject: Subject) -> str:
     return "its period" if ns is None else f"a period of {units.trimmed(ns, 'ns')}"
 
 
-def _worst_case(wakeups: list[Subject], estimated: list[Estimated]) -> Iterator[str]:
-    """The observed worst case never goes without load, time and n."""
-    found = largest(wakeups, lambda r: r.max)
-    if found is None or found.result.max is None:
-        return
-    r, most = found.result, found.result.max
-    like = f", {magnitude(most)}" if r.unit == "ns" else ""
+def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
+    """Yield the observed worst case never goes without load, time and n."""
+    r = found.result
+    like = f", {magnitude(r.max)}" if r.unit == "ns" and r.max is not None else ""
     over = f" over {span}" if (span := words.observed(r)) else ""
     yield (
-        f"Worst wake-up observed: {quantity(most, r.unit)}{like}; {found.title}, "
+        f"Worst wake-up observed: {quantity(r.max, r.unit)}{like}; {found.title}, "
         f"under load {r.load}{over}, n = {count(r.n)}. Longer observation can only raise it."
     )
-    yield from (sentence(one) for one in estimated if one.subject == found)
+    yield from (one.sentence for one in estimated if one.subject == found)
 
 
 def _loads(run: Run) -> Iterator[str]:
@@ -170,7 +195,7 @@ def _left_out(wakeups: list[Subject]) -> Iterator[str]:
 
 
 def _disturbed(run: Run) -> Iterator[str]:
-    """What spoilt results from outside, by how many."""
+    """Yield what spoilt results from outside, by how many."""
     measured = words.measured(run)
     times = Counter(name for result in measured for name in set(result.flags))
     told = [

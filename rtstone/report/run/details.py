@@ -11,15 +11,14 @@ from typing import Any
 
 from rtstone.assemble import flags
 from rtstone.documents.run import Distribution, Result, Value
+from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, words
-from rtstone.report.parts.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
+from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reached
 from rtstone.report.run.page import Row
-from rtstone.report.run.shapes import correction, samples
+from rtstone.statistics import LABELS, NAMES
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
-_ROWS = {**STATISTICS, "mean": "mean", "sd": "sd", "p90": "p90", "p9999": "p99.99"}
-_ORDER = ("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max")
 _FACTS = ("name", "value")
 
 
@@ -37,7 +36,7 @@ class Forms:
         return [self._known.setdefault(form, len(self._known)), *columns]
 
     def rows(self, caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Any]:
-        """A table given by its rows."""
+        """Return a table given by its rows."""
         columns: list[list[Cell]] = [[] for _ in head]
         for row in rows:
             for column, cell in zip(columns, row, strict=True):
@@ -45,7 +44,7 @@ class Forms:
         return self.table(caption, head, (), *columns)
 
     def facts(self, caption: str, pairs: Iterable[tuple[str, Cell]]) -> list[Any]:
-        """A table of names and values."""
+        """Return a table of names and values."""
         known = dict(pairs)
         return self.table(caption, _FACTS, known, list(known.values()))
 
@@ -58,7 +57,7 @@ class Forms:
 def detail(
     row: Row, bench: Bench | None, charts: Mapping[str, Any], forms: Forms
 ) -> dict[str, Any]:
-    """The inside of a detail: sentences, kinds of charts, tables, flags."""
+    """Return the inside of a detail: sentences, kinds of charts, tables, flags."""
     r = row.result
     return {
         "lead": " · ".join(_lead(row)),
@@ -86,7 +85,7 @@ def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
 
 
 def why_no_max(r: Result) -> str:
-    """The reason why a result has no maximum."""
+    """Return the reason why a result has no maximum."""
     return "batched: no time of a single call" if r.batch > 1 else "not recorded"
 
 
@@ -114,7 +113,7 @@ def _notes(r: Result) -> Iterable[str]:
 
 
 def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
-    """What a reader of the distribution must know."""
+    """Yield what a reader of the distribution must know."""
     at_zero = sum(c for v, c in samples(r) if v <= 0)
     if "percentiles" in charts:
         yield "The curve is dotted where fewer than ten samples lie beyond."
@@ -125,7 +124,7 @@ def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _windows(r: Result, charts: Mapping[str, Any]) -> str:
-    """What a reader of the trace must know."""
+    """Return what a reader of the trace must know."""
     if r.trace is None or "trace" not in charts:
         return ""
     rows, drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
@@ -135,7 +134,7 @@ def _windows(r: Result, charts: Mapping[str, Any]) -> str:
 
 
 def _blocks(charts: Mapping[str, Any]) -> str:
-    """What a reader of the map must know."""
+    """Return what a reader of the map must know."""
     if "heat" not in charts:
         return ""
     block, each = (count(charts["heat"][name]) for name in ("block", "each"))
@@ -155,7 +154,7 @@ def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
 
 
 def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
-    """The tables of the result itself, and what its load did."""
+    """Yield the tables of the result itself, and what its load did."""
     for told in r.tables:
         yield forms.rows(told.title, told.columns, told.rows)
     if r.load_rates:
@@ -185,7 +184,7 @@ def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
 def _distribution(r: Result, forms: Forms) -> list[Any]:
     def column(of: Result | Distribution, no_max: str) -> list[Cell]:
         whys = {"max": no_max}
-        values = ((name, getattr(of, name)) for name in _ORDER)
+        values = ((name, getattr(of, name)) for name in NAMES)
         return [
             count(of.n),
             *([whys.get(k, "not enough samples")] if v is None else quantity(v, r.unit)
@@ -196,8 +195,8 @@ def _distribution(r: Result, forms: Forms) -> list[Any]:
     if more := correction(r):
         columns["corrected"] = column(more, "not recorded")
     intervals = {k: [quantity(end, r.unit) for end in ci] for k, ci in r.ci95.items() if ci}
-    columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in _ORDER)]
-    names = ["n", *(_ROWS[name] for name in _ORDER)]
+    columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in NAMES)]
+    names = ["n", *(LABELS[name] for name in NAMES)]
     return forms.table("Statistics", ("statistic", *columns), names, *columns.values())
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
 from rtstone.cpus import cpu_list
+from rtstone.report.parts.console import folded
 from rtstone.system.check import GROUPS, VERDICTS, Line
 from rtstone.system.tune import Told
 
@@ -19,7 +19,7 @@ TITLE = 31  # columns of a title
 
 
 def checklist(lines: Sequence[Line], cpus: frozenset[int], width: int) -> Iterator[Text]:
-    """The counts and what is bad, then every line in its group."""
+    """Yield the counts and what is bad, then every line in its group."""
     count = Counter(line.verdict for line in lines)
     counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
     where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
@@ -52,9 +52,7 @@ def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, max(width, 40), subsequent_indent=indent, break_on_hyphens=False
-    ) or [""]
+    return folded(text, max(width, 40), rest=indent) or [""]
 
 
 # What an outcome of tuning is worth, for its sign and colour.
@@ -66,7 +64,7 @@ WORTH = {
 
 
 def tuned(told: Sequence[Told], width: int) -> Iterator[Text]:
-    """One line for each change: what it was, and is."""
+    """Yield one line for each change: what it was, and is."""
     if not told:
         yield Text("nothing is tuned")
     for one in told:

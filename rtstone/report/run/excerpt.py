@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Result
+from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import counted, quantity, seconds
 
 _BINS = 12  # rows of a distribution
@@ -15,12 +16,13 @@ _BAR = 40  # letters of its longest bar
 _WORST = 5
 
 
-def excerpt(run: Run, results: Sequence[Result], path: Path) -> str:
+def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path) -> str:
     """The summary of a run; of each of these results its distribution and its worst samples."""
-    from rtstone.report.run.terminal import console, summary
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.terminal import summary
 
     out = StringIO()
-    console(out).print(*summary(run, _WIDE, path), sep="\n")
+    console(out).print(*summary(evaluated, _WIDE, path), sep="\n")
     return "\n".join([out.getvalue().rstrip(), *(_result(r) for r in results if r.n)])
 
 

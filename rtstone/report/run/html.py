@@ -1,45 +1,17 @@
-"""The report: runs as one HTML page that needs nothing but itself.
-
-This module puts the page together: the templates hold the look, ``charts/`` holds the script that
-draws and builds the details from the data embedded here.  Everything that comes from a run is
-untrusted: text is escaped by jinja2, data is packed by ``embed``, and the page's own policy lets
-no script run but the bundled one.
-"""
+"""A run as a part of a page: its answer, its results family by family, its conditions."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
 import shlex
-import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import jinja2
-
-from rtstone import resources, units
-from rtstone.documents.comparison import SIGNS
 from rtstone.documents.imported import tool
 from rtstone.documents.run import Result, Run, Value
-from rtstone.errors import UsageError
-from rtstone.report.comparison.html import Compared, compared
-from rtstone.report.comparison.html_verdicts import verdicts
-from rtstone.report.comparison.text import of_runs
-from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts import typeset, words
-from rtstone.report.parts.output import write
-from rtstone.report.parts.typeset import NARROW, count, counted, figure, quantity, seconds, split
-from rtstone.report.parts.words import STATISTICS, labels
-from rtstone.report.run.answer import answer
-from rtstone.report.run.details import Forms, detail, flag_texts, why_no_max
-from rtstone.report.run.loads import RULE, by_load
-from rtstone.report.run.merit import merits
-from rtstone.report.run.page import Family, Growth, Page, Row
-from rtstone.report.run.shapes import (
+from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
     SPARK_WIDTH,
     TRACE_MOST,
@@ -48,15 +20,16 @@ from rtstone.report.run.shapes import (
     floor_of,
     short,
     spark_path,
-    trace_budget,
 )
-from rtstone.stats.comparison.compare import compare
-
-HERE = resources.path("report")
-BUNDLE = HERE / "assets" / "charts.js"
-
-# What a unit measures, as an axis is named.
-AXES = {"ns": "time", "instructions": "instructions"}
+from rtstone.report.parts.typeset import NARROW, count, counted, quantity, seconds
+from rtstone.report.parts.words import labels
+from rtstone.report.run.answer import answer
+from rtstone.report.run.details import Forms, detail, why_no_max
+from rtstone.report.run.loads import RULE, by_load
+from rtstone.report.run.merit import merits
+from rtstone.report.run.page import Family, Growth, Page, Row
+from rtstone.statistics import COLUMNS
+from rtstone.stats.evaluate import RunEvaluation
 
 FAMILIES = {
     "null": "Nothing between two clock reads: the floor of every other number",
@@ -77,41 +50,15 @@ FAMILIES = {
     "posix": "Services and options of POSIX",
 }
 
-MOST = 200  # results that stand one by one below a comparison: with more, each run has its own page
-NAMED = 4  # runs that are named in the bar
-
 # Conditions worth a place at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
-
-
-class MissingBundleError(UsageError):
-    """The charts have not been built, so that no page can be made."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"the report's charts are not built, {BUNDLE} is missing; run: make charts"
-        )
-
-
-def bundle() -> str:
-    """The page's script.  Raises MissingBundleError."""
-    try:
-        return BUNDLE.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingBundleError from None
-
-
-def embed(data: Any) -> str:
-    """JSON, deflated and in base64: a tenth of its size, and no string in it can be markup."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
 def range_chart(rows: list[Row], family: str, unit: str) -> dict[str, Any] | None:
     """Minimum to maximum of every result of a family that shares a unit."""
     shown: list[tuple[Row, list[float | None]]] = []
     for row in rows:
-        marks = [getattr(row.result, member) for member in STATISTICS]
+        marks = [getattr(row.result, member) for member in COLUMNS]
         if row.result.unit == unit and row.result.n and any(v is not None for v in marks):
             shown.append((row, marks))
     if not shown:
@@ -179,7 +126,7 @@ def growths(page: Page) -> None:
 
 
 def whole(value: float) -> float | int:
-    """A whole number as such."""
+    """Return a whole number as such."""
     return int(value) if value == int(value) else value
 
 
@@ -187,13 +134,13 @@ def whole(value: float) -> float | int:
 
 
 def condition(run: Run, name: str) -> str | None:
-    """A condition as text, None if it is unknown."""
+    """Return a condition as text, None if it is unknown."""
     value = run.conditions.get(name)
     return None if value in (None, "", []) else typeset.words(value)
 
 
 def clock_of(run: Run) -> list[tuple[str, str | None]]:
-    """The clock in a few words."""
+    """Return the clock in a few words."""
     c = run.clock
     if c is None:
         return []
@@ -205,7 +152,7 @@ def clock_of(run: Run) -> list[tuple[str, str | None]]:
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
-    """What was measured, where, when and how long; in the order of reading."""
+    """Return what was measured, where, when and how long; in the order of reading."""
     sampled = [r for r in run.results if r.n]
     loads = list(dict.fromkeys(r.load for r in sampled))
     found = [
@@ -231,7 +178,7 @@ def _parted(line: str) -> tuple[str, str, str]:
 
 
 def title(run: Run) -> str:
-    """What was measured, in a line."""
+    """Return what was measured, in a line."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
     return " on ".join(parts) or run.target.name
 
@@ -249,13 +196,8 @@ def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, 
     return [*several, ("other", single)] if single else several
 
 
-def tight(text: str) -> str:
-    """Markup without the templates' indentation."""
-    return re.sub(r"\s*\n\s*", "\n", text)
-
-
 def alarms(run: Run) -> Iterable[tuple[str, str]]:
-    """What the reader must know before any number: head and text."""
+    """Yield what the reader must know before any number: head and text."""
     if lacking := words.lacking_rights(run):
         total = len(words.measured(run))
         parts = [
@@ -285,111 +227,39 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
         yield "An emulated board that ran freely.", f"Its {emulated}, not even with itself."
 
 
-def page_of(run: Run, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None) -> Page:
-    """All that the page shows of one run."""
-    page = brief_of(run, key)
+def page_of(
+    evaluated: RunEvaluation, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None
+) -> Page:
+    """Return all that the page shows of one run."""
+    page = brief_of(evaluated, key)
     page.brief = False
-    page.by_load = by_load(run)
-    page.merits = merits(run)
+    page.by_load = by_load(evaluated)
+    page.merits = merits(page.run)
     families(page, trace_rows, forms or Forms())
     growths(page)
     return page
 
 
-def brief_of(run: Run, key: str) -> Page:
-    """A run without its results one by one: its answer and its conditions."""
+def brief_of(evaluated: RunEvaluation, key: str) -> Page:
+    """Return a run without its results one by one: its answer and its conditions."""
+    run = evaluated.run
     return Page(
-        key=key, run=run, title=title(run), facts=facts(run), answer=answer(run), brief=True
+        key=key, run=run, title=title(run), facts=facts(run), answer=answer(evaluated), brief=True
     )
 
 
-def environment() -> jinja2.Environment:
-    """The templates with the filters they use."""
-    env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters.update(
-        count=count,
-        quantity=quantity,
-        split=split,
-        words=typeset.words,
-        seconds=seconds,
-        typeset=typeset.typeset,
-        figure=figure,
-        why_no_max=why_no_max,
-        shell=shlex.join,
-        tight=tight,
-        versus=versus,
-    )
-    env.globals.update(
-        alarms=alarms,
-        grouped=grouped,
-        usual_load=words.usual_load,
-        spark=(SPARK_WIDTH, SPARK_HEIGHT),
-        load_rule=RULE,
-        most_figures=4,
-        most_named=NAMED,
-        of_runs=of_runs,
-        signs=SIGNS,
-        statistics=words.STATISTICS,
-        tool=tool,
-        columns=("n", words.OBSERVED, *words.STATISTICS.values(), "missed"),
-    )
-    return env
-
-
-def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
-    """A page as text: a template in the frame that all share, with the data that its script reads.
-
-    Raises MissingBundleError.
-    """
-    script = bundle()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    embedded = embed({"units": units.UNITS, "axes": AXES, **data})
-    template = environment().get_template(name)
-    return template.render(script=script, digest=digest, data=embedded, **shown)
-
-
-def compose(named: Sequence[Run | Sequence[Run]]) -> str:
-    """The page as text; runs of one system may be given as a list."""
-    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
-    forms, results = Forms(), [r for run in runs for r in run.results]
-    rows = trace_budget(results)
-    beside, why_not = side_by_side(named)
-    brief = beside is not None and len(results) > MOST
-    pages = [
-        brief_of(run, f"r{index}") if brief else page_of(run, f"r{index}", rows, forms)
-        for index, run in enumerate(runs)
-    ]
-    told = flag_texts(results)
-    drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
-    data = {
-        "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
-        "details": {key: detail for page in pages for key, detail in page.details.items()},
-        "forms": forms.data,
-        "flags": told,
+def template_values() -> dict[str, Any]:
+    """Return the functions and constants that the templates of a run name."""
+    return {
+        "alarms": alarms,
+        "grouped": grouped,
+        "usual_load": words.usual_load,
+        "spark": (SPARK_WIDTH, SPARK_HEIGHT),
+        "load_rule": RULE,
+        "most_figures": 4,
+        "shell": shlex.join,
+        "statistics": COLUMNS,
+        "tool": tool,
+        "why_no_max": why_no_max,
+        "columns": ("n", words.OBSERVED, *COLUMNS.values(), "missed"),
     }
-    causes = {name: cause for name, (cause, _) in told.items()}
-    return framed(
-        "page.html", data, pages=pages, causes=causes, compared=beside, uncompared=why_not,
-        verdicts=verdicts(beside.comparison) if beside else None,
-    )  # fmt: skip
-
-
-def side_by_side(runs: Sequence[Run | Sequence[Run]]) -> tuple[Compared | None, str]:
-    """The comparison of several runs, or why there is none; of one run neither."""
-    if len(runs) < 2:
-        return None, ""
-    try:
-        return compared(compare(runs)), ""
-    except UsageError as error:
-        return None, str(error)
-
-
-def render(runs: Sequence[Run | Sequence[Run]], path: Path) -> int:
-    """Write the runs as one page that needs nothing but itself; its size in bytes."""
-    return write(compose(runs), path)

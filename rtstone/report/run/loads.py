@@ -1,29 +1,24 @@
-"""What loads do to a case: each case that a run took under several, with load none or the first.
+"""What loads do to a case, in words.
 
 Verdicts are plain, for the terminal; the page sets them (``typeset``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import log
 from typing import NamedTuple
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import SIGNS, Effect
-from rtstone.documents.plan import NONE
-from rtstone.documents.run import Distribution, Run
-from rtstone.report.parts.words import STATISTICS as NAMES
+from rtstone.documents.run import Distribution
 from rtstone.report.parts.words import observed
-from rtstone.report.run.findings import Subject, seen
-from rtstone.stats.comparison import verdicts
-from rtstone.stats.comparison.direction import SMALLER, direction
+from rtstone.report.run.findings import Subject, subjects_of
+from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import UNKNOWN
-from rtstone.stats.comparison.judge import side
-from rtstone.stats.comparison.systems import System
+from rtstone.stats.comparison.loads import LoadCell
+from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import count, quantity, rounded
 
-STATISTICS = {"p99": "p99", "p50": "p50"}  # member, name: the first that all of a case have
 STRONG = 10.0  # times the first load's: from there a cell has the fullest colour
 RULE = (
     "that of rtstone compare, as between single runs: + better, - worse, = no difference, "
@@ -33,22 +28,22 @@ RULE = (
 )
 
 
-class Met(NamedTuple):
+class LoadEffect(NamedTuple):
     """A case under a load: its samples, and how they compare with those under the first load."""
 
     load: str
     subjects: list[Subject]  # several if the case was repeated under it
     whole: Distribution
-    effect: Effect | None = None  # the one that tells most: tail, or median
+    effect: Effect | None  # the one that tells most: tail, or median
 
     @property
     def place(self) -> int:
-        """Of the first result, in the run."""
+        """The place of the first result in the run."""
         return self.subjects[0].place
 
     @property
     def unit(self) -> str:
-        """Of the values."""
+        """The unit of the values."""
         return self.subjects[0].result.unit
 
     @property
@@ -71,7 +66,7 @@ class Met(NamedTuple):
         told = f"{SIGNS[effect.verdict]} {effect.verdict}"
         if effect.ratio is None:
             return told
-        return f"{told}, {NAMES.get(effect.statistic, '')} {rounded(effect.ratio)} times"
+        return f"{told}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
     def strength(self) -> float:
@@ -82,89 +77,43 @@ class Met(NamedTuple):
         return min(abs(log(ratio)) / log(STRONG), 1.0)
 
 
-class Case(NamedTuple):
+class CaseByLoad(NamedTuple):
     """A case with what it did under each load, in their order; None: not measured under it."""
 
     title: str
     statistic: str  # the member that is compared
-    cells: list[Met | None]
+    cells: list[LoadEffect | None]
 
 
 class ByLoad(NamedTuple):
     """The cases that were measured under several loads."""
 
     loads: list[str]  # the first is what the others are compared with
-    cases: list[Case]
+    cases: list[CaseByLoad]
 
 
-def by_load(run: Run) -> ByLoad | None:
-    """Bench by load, None if no case was measured under several."""
-    cases: dict[tuple[str, str, str, str], dict[str, list[Subject]]] = {}
-    for subject in seen(run).subjects:
-        r = subject.result
-        if r.n:
-            key = (r.bench, r.series, str(sorted(r.params.items())), r.unit)
-            cases.setdefault(key, {}).setdefault(r.load, []).append(subject)
-    several = [found for found in cases.values() if len(found) > 1]
-    if not several:
+def by_load(evaluated: RunEvaluation) -> ByLoad | None:
+    """Return bench by load in words, None if no case was measured under several."""
+    matrix = evaluated.by_load
+    if matrix is None:
         return None
-    loads = _order(load for found in several for load in found)
-    return ByLoad(loads, _judged(run, [_case(found, loads) for found in several]))
+    subjects = subjects_of(evaluated.run)
+
+    def worded(cell: LoadCell) -> LoadEffect:
+        return LoadEffect(cell.load, [subjects[p] for p in cell.places], cell.whole, cell.effect)
+
+    cases = []
+    for case in matrix.cases:
+        cells = [cell and worded(cell) for cell in case.cells]
+        # The title of the result that came first, whatever its load.
+        first = min((cell for cell in cells if cell), key=lambda cell: cell.place)
+        cases.append(CaseByLoad(first.subjects[0].title, case.statistic, cells))
+    return ByLoad(matrix.loads, cases)
 
 
-def _order(loads: Iterable[str]) -> list[str]:
-    """As they first occur, with load none first."""
-    return sorted(dict.fromkeys(loads), key=lambda load: load != NONE)
-
-
-def _case(found: dict[str, list[Subject]], loads: list[str]) -> Case:
-    cells = {
-        load: Met(load, subjects, pooled([s.result for s in subjects]))
-        for load, subjects in found.items()
-    }
-    member = next(
-        (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
-        "p50",
-    )
-    title = next(iter(cells.values())).subjects[0].title
-    return Case(title, member, [cells.get(load) for load in loads])
-
-
-def _judged(run: Run, cases: list[Case]) -> list[Case]:
-    """With the verdicts of a comparison in which each load is a system."""
-    system = System(run.target.name, [run])
-    asked = []
-    for row, case in enumerate(cases):
-        first, *others = [cell for cell in case.cells if cell]
-        better = direction(None, first.unit) or SMALLER
-        sides = {
-            cell.load: side(system, [[s.result] for s in cell.subjects], cell.load)
-            for cell in (first, *others)
-        }
-        asked += [
-            verdicts.Case(row, o.load, None, better, sides[first.load], sides[o.load], False, [])
-            for o in others
-        ]
-    effects, _ = verdicts.judged(asked)
-    return [
-        case._replace(cells=[cell and _told(cell, effects[row]) for cell in case.cells])
-        for row, case in enumerate(cases)
-    ]
-
-
-def _told(cell: Met, effects: Iterable[Effect]) -> Met:
-    """With the effect that is conclusive, the tail's before the median's."""
-    own = [effect for effect in effects if effect.column == cell.load]
-
-    def order(effect: Effect) -> tuple[bool, bool, bool]:
-        return effect.verdict == "inconclusive", effect.ratio is None, effect.part != "tail"
-
-    return cell._replace(effect=min(own, key=order, default=None))
-
-
-def lines(run: Run) -> Iterator[str]:
-    """The same for the terminal: a line for each case."""
-    matrix = by_load(run)
+def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
+    """Yield the same for the terminal: a line for each case."""
+    matrix = by_load(evaluated)
     if matrix is None:
         return
     yield f"against load {matrix.loads[0]}; the verdict is {RULE}:"
@@ -172,10 +121,10 @@ def lines(run: Run) -> Iterator[str]:
         yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
 
 
-def _cell(cell: Met, case: Case) -> str:
+def _cell(cell: LoadEffect, case: CaseByLoad) -> str:
     value = quantity(getattr(cell.whole, case.statistic), cell.unit)
     verdict = f" ({cell.verdict})" if cell.verdict else ""
-    told = f"{cell.load} {STATISTICS[case.statistic]} {value}{verdict}"
+    told = f"{cell.load} {case.statistic} {value}{verdict}"
     if cell.whole.max is None:
         return f"{told}, n {count(cell.whole.n)}"
     over = f" in {cell.observed}" if cell.observed else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rtstone.documents.run import Figure, Run
 from rtstone.report.parts.typeset import figure
 from rtstone.report.parts.words import usual_load
-from rtstone.report.run.findings import Subject, seen
+from rtstone.report.run.findings import Subject, subjects_of
 
 BREAKDOWN = "breakdown utilisation"
 HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
@@ -27,7 +27,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class MeritRow:
     """An experiment, or a form of the components."""
 
     name: str
@@ -42,12 +42,12 @@ class Merit:
     title: str
     head: str
     columns: list[str]
-    rows: list[Line]
+    rows: list[MeritRow]
 
 
 def merits(run: Run) -> list[Merit]:
-    """The tables that a run has anything for."""
-    found = [s for s in seen(run).subjects if s.result.figures and not s.result.n]
+    """Return the tables that a run has anything for."""
+    found = [s for s in subjects_of(run) if s.result.figures and not s.result.n]
     return [*_hartstone(run, found), *_rhealstone(found)]
 
 
@@ -61,7 +61,7 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
         same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
         names = [s.result.bench if same else _name(s, run) for s in told]
         rows = [
-            Line(name, s.place, [_cell(s, column) for column in HARTSTONE])
+            MeritRow(name, s.place, [_cell(s, column) for column in HARTSTONE])
             for name, s in zip(names, told, strict=True)
         ]
         title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
@@ -69,7 +69,7 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
 
 
 def _name(subject: Subject, run: Run) -> str:
-    """What was done, with the load where it is not that of all."""
+    """Return what was done, with the load where it is not that of all."""
     load = subject.result.load
     return subject.title if load == usual_load(run) else f"{subject.title} load={load}"
 
@@ -83,7 +83,7 @@ def _cell(subject: Subject, name: str) -> Cell:
 
 
 def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
-    """A row for each form of the components, a column for each number made of them."""
+    """Yield a row for each form of the components, a column for each number made of them."""
     forms: dict[tuple[str, ...], dict[str, Subject]] = {}
     for subject in found:
         family, _, kind = subject.result.bench.partition(".")
@@ -97,13 +97,13 @@ def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
         name = " ".join(part for part, tells in zip(form, telling, strict=True) if tells and part)
         first = next(iter(told.values()))
         cells = [_number(told.get(kind)) for kind in RHEALSTONE]
-        rows.append(Line(name or "all", first.place, cells))
+        rows.append(MeritRow(name or "all", first.place, cells))
     columns = [kind.replace("_", " ") for kind in RHEALSTONE]
     yield Merit("Rhealstone: numbers over its components", "form", columns, rows)
 
 
 def _form(subject: Subject) -> tuple[str, ...]:
-    """What tells one set of components from another."""
+    """Return what tells one set of components from another."""
     r = subject.result
     params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
     return (*params, f"load={r.load}")

@@ -7,11 +7,11 @@ from typing import Any
 
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.report.parts import words
+from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run.answer import Answer
 from rtstone.report.run.loads import ByLoad
 from rtstone.report.run.merit import Merit
-from rtstone.report.run.shapes import Axis
 
 
 @dataclass(frozen=True)
@@ -74,5 +74,5 @@ class Page:
     details: dict[str, Any] = field(default_factory=dict)
 
     def link(self, evidence: int | str) -> str:
-        """Where on the page the evidence of a finding stands."""
+        """Return where on the page the evidence of a finding stands."""
         return f"#{self.key}-{evidence}"

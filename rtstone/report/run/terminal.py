@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import shlex
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, cast
+from typing import NamedTuple, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,15 +15,16 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rtstone.assemble.assembly import Net
 from rtstone.assemble.flags import BY_NAME
+from rtstone.assemble.ticks import Net
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.printable import shown
+from rtstone.report.parts.console import figure, packed, plain_table
+from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import (
     OBSERVED,
-    STATISTICS,
     assignments,
     counted_units,
     emulated,
@@ -42,53 +40,18 @@ from rtstone.report.parts.words import (
     words,
 )
 from rtstone.report.run.answer import answer
-from rtstone.report.run.loads import lines as load_effects
-from rtstone.report.run.shapes import correction
-from rtstone.runner.measure import Listener
-from rtstone.store.rundir import runs
-from rtstone.units import count, plain, quantity
+from rtstone.report.run.loads import load_effects
+from rtstone.runner.listener import Listener
+from rtstone.statistics import COLUMNS
+from rtstone.stats.evaluate import RunEvaluation
+from rtstone.store.places import runs
+from rtstone.units import count
 from rtstone.wire.records import Progress
 
 _ROOMY = 120  # a table with a column for everything needs so much
 _BENCH = 16  # the least width of a column with the name of a bench
-_ENDLESS = 100_000  # columns of what is no terminal: no text is wrapped there
-_NUMBERS = ("n", *STATISTICS.values())
+_NUMBERS = ("n", *COLUMNS.values())
 _LONG = 100  # rows of a table that a terminal shows
-
-
-class _Trimmed:
-    """A stream without blanks at the ends of lines, which tables are padded with."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-
-    def write(self, text: str) -> int:
-        return self._file.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-
-class _Console(Console):
-    """A console that leaves a closed pipe to its caller."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
-
-def console(file: TextIO) -> Console:
-    """A console on a stream: plain and without bounds where that is no terminal."""
-    if file.isatty():
-        return _Console(file=file, highlight=False)
-    trimmed = cast(TextIO, _Trimmed(file))
-    return _Console(file=trimmed, highlight=False, width=_ENDLESS, soft_wrap=False)
-
-
-def figure(value: float | None, unit: str = "ns") -> str:
-    """A value in a table or a list, where what is unknown is a dash."""
-    if value is None:
-        return "-"
-    return quantity(value, unit) if unit else plain(value)
 
 
 # ---- the course of a run ------------------------------------------------------------------------
@@ -119,14 +82,14 @@ def _outcome(result: Result) -> str:
 
 
 def _so_far(result: Result) -> str:
-    """Of a case that goes on."""
+    """Return what is known so far of a case that goes on."""
     told = result.until
     width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
     return f"n {count(result.n)} {width}"
 
 
 def _first_figures(result: Result) -> str:
-    """What a bench without samples tells first: what it is run for."""
+    """Return what a bench without samples tells first: what it is run for."""
     facts = list(result.figures.items())[:2]
     return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
 
@@ -232,14 +195,17 @@ class Display(Listener):
 # ---- the results --------------------------------------------------------------------------------
 
 
-def summary(run: Run, width: int, place: Path | None = None) -> Iterator[RenderableType]:
-    """The parts of a run's summary, from its first line to where it is stored.
+def summary(
+    evaluated: RunEvaluation, width: int, place: Path | None = None
+) -> Iterator[RenderableType]:
+    """Yield the parts of a run's summary, from its first line to where it is stored.
 
     In a narrow terminal everything but the figures stands in one column; where even that would
     cut a number short, each result is a block of lines.
     """
+    run = evaluated.run
     yield from _head(run)
-    yield from _answer(run)
+    yield from _answer(evaluated)
     lines = list(_lines(run))
     gaps = [gap for gap in (2, 1) if width >= max(_ROOMY, _needs(lines, _others(lines, gap), gap))]
     if gaps:
@@ -248,7 +214,7 @@ def summary(run: Run, width: int, place: Path | None = None) -> Iterator[Rendera
         yield _narrow_table(lines)
     else:
         yield from _blocks(lines, width)
-    yield from _footnotes(run)
+    yield from _footnotes(evaluated)
     yield from _told(run)
     if place is not None:
         yield Text(f"stored in {shown(str(place))}", style="dim")
@@ -261,7 +227,7 @@ _TOLD = {"title", "label", "model", "system"}  # of a target's detail, elsewhere
 
 
 def conditions(run: Run) -> Table:
-    """Everything that is known of the circumstances of a run."""
+    """Return everything that is known of the circumstances of a run."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -300,9 +266,9 @@ def _head(run: Run) -> Iterator[Text]:
 _GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
 
 
-def _answer(run: Run) -> Iterator[Text]:
-    """The verdict, what it rests on, and the worst findings."""
-    told = answer(run)
+def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
+    """Yield the verdict, what it rests on, and the worst findings."""
+    told = answer(evaluated)
     yield Text(told.verdict, style=_GRADES[told.grade])
     yield from (Text(text) for text in told.basis)
     for place, finding in enumerate(told.worst, 1):
@@ -317,7 +283,7 @@ def _answer(run: Run) -> Iterator[Text]:
 
 
 def _place(run: Run) -> list[str]:
-    """What was measured: of a model first of all that it is one."""
+    """Return what was measured: of a model first of all that it is one."""
     if model(run):
         return [str(system(run)), run.target.name]
     parts = [part for part in (run.target.name, emulated(run)) if part]
@@ -363,11 +329,11 @@ def _lines(run: Run) -> Iterator[_Line]:
 
 
 def _figures(of: Result | Distribution, unit: str) -> list[str]:
-    return [count(of.n), *(figure(getattr(of, member), unit) for member in STATISTICS)]
+    return [count(of.n), *(figure(getattr(of, member), unit) for member in COLUMNS)]
 
 
 def _needs(lines: list[_Line], others: int, gap: int) -> int:
-    """The width of a terminal in which no number of a table is cut short.
+    """Return the width of a terminal in which no number of a table is cut short.
 
     ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
     """
@@ -397,7 +363,7 @@ def _periodic(lines: list[_Line]) -> bool:
 
 def _table(lines: list[_Line], gap: int) -> Table:
     periodic = _periodic(lines)
-    table = Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False)
+    table = plain_table(gap)
     table.add_column("bench", no_wrap=True)
     least = max(map(len, _label_words(lines)))
     table.add_column("parameters", overflow="fold", min_width=least)
@@ -428,7 +394,7 @@ def _cells(line: _Line) -> list[Text]:
 
 
 def _narrow_table(lines: list[_Line]) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    table = plain_table(1)
     table.add_column("bench", overflow="fold", min_width=_BENCH)
     for name in _NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
@@ -438,7 +404,7 @@ def _narrow_table(lines: list[_Line]) -> Table:
 
 
 def _where(line: _Line) -> Text:
-    """Everything but the figures."""
+    """Return everything but the figures."""
     where = Text.assemble((line.bench, "bold cyan"), f" {line.label}" if line.label else "")
     if line.time:
         where.append(f" {OBSERVED} {line.time}", style="dim")
@@ -457,22 +423,12 @@ def _blocks(lines: list[_Line], width: int) -> Iterator[Text]:
         yield from (Text(row, line.style) for row in packed(pieces, width))
 
 
-def packed(pieces: list[str], width: int) -> list[str]:
-    """Indented rows of pieces, none of which is parted."""
-    glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
-    rows = textwrap.wrap(
-        glued, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False,
-        break_long_words=False,
-    )  # fmt: skip
-    return [row.replace("\0", " ") for row in rows]
-
-
 def _family(bench: str) -> str:
     return bench.partition(".")[0]
 
 
 def _told(run: Run) -> Iterator[RenderableType]:
-    """What the results tell beside numbers."""
+    """Yield what the results tell beside numbers."""
     for result, label in zip(run.results, labels(run), strict=True):
         for told in result.tables:
             title = Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")
@@ -480,7 +436,7 @@ def _told(run: Run) -> Iterator[RenderableType]:
                 yield title.append(f": {count(len(told.rows))} rows, in the report and --json")
                 continue
             yield title
-            table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+            table = plain_table()
             for name in told.columns:
                 table.add_column(Text(name), overflow="fold")
             for row in told.rows:
@@ -488,7 +444,8 @@ def _told(run: Run) -> Iterator[RenderableType]:
             yield table
 
 
-def _footnotes(run: Run) -> Iterator[Text]:
+def _footnotes(evaluated: RunEvaluation) -> Iterator[Text]:
+    run = evaluated.run
     loads = sorted({r.load for r in measured(run)} or {r.load for r in run.results})
     what = " and ".join([*counted_units(run)] or ["times"]).capitalize()
     measured_by = tool(run)
@@ -507,7 +464,7 @@ def _footnotes(run: Run) -> Iterator[Text]:
             yield Text(f"{name}: {', '.join(items)}")
     for line in load_lines(run):
         yield Text(line)
-    yield from map(Text, load_effects(run))
+    yield from map(Text, load_effects(evaluated))
     for growth in growths(run):
         yield Text(f"{growth.name}: {growth.rate} ({growth.interval}), {growth.verdict}")
     occurring = {name for result in run.results for name in result.flags}

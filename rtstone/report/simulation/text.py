@@ -12,12 +12,15 @@ from rich.text import Text
 
 from rtstone import units
 from rtstone.documents.simulation import Breakdown, Cost, Experiment, Hartstone, Point, Simulation
+from rtstone.report.parts.console import plain_table
+from rtstone.report.parts.frame import framed
+from rtstone.report.parts.output import write
 
 # ---- words --------------------------------------------------------------------------------------
 
 
 def title(simulation: Simulation) -> str:
-    """What was simulated, in a line."""
+    """Return what was simulated, in a line."""
     r = simulation.request
     policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
     sets = units.counted(r.sets, "task set")
@@ -25,7 +28,7 @@ def title(simulation: Simulation) -> str:
 
 
 def facts(simulation: Simulation) -> list[tuple[str, str]]:
-    """What was asked, in the order of reading."""
+    """Return what was asked, in the order of reading."""
     r = simulation.request
     served = r.server
     if r.server_budget_ns is not None:
@@ -46,7 +49,7 @@ def facts(simulation: Simulation) -> list[tuple[str, str]]:
 
 
 def cost_facts(cost: Cost) -> list[tuple[str, str]]:
-    """What switches and ticks cost, and who says so."""
+    """Return what switches and ticks cost, and who says so."""
     switch = units.trimmed(cost.switch_ns, "ns") if cost.switch_ns else "free"
     tick = "none"
     if cost.tick_ns:
@@ -65,7 +68,7 @@ def _span(numbers: list[float]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 as a percentage that is 0 or 100 only if it is so."""
+    """Return a share of 1 as a percentage that is 0 or 100 only if it is so."""
     if share is None:
         return "-"
     if share in (0, 1):
@@ -79,8 +82,7 @@ def percent(share: float | None) -> str:
 
 
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=None, title=title, title_justify="left", title_style="bold",
-                  header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)  # fmt: skip
+    table = plain_table(title=title, title_justify="left", title_style="bold")
     for number, name in enumerate(columns):
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     for row in rows:
@@ -88,8 +90,8 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     return table
 
 
-def lines(simulation: Simulation) -> Iterator[Table | Text]:
-    """The simulation on a terminal."""
+def simulation_lines(simulation: Simulation) -> Iterator[Table | Text]:
+    """Yield the simulation on a terminal."""
     for name, value in facts(simulation):
         yield Text(f"{name}: {value}", style="dim")
     for n in simulation.request.tasks:
@@ -216,9 +218,7 @@ def _chart(metric: Metric, points: list[Point], policies: list[str]) -> dict[str
 
 
 def compose(simulation: Simulation) -> str:
-    """The page as text.  Raises MissingBundleError."""
-    from rtstone.report.run import html
-
+    """Return the page as text.  Raises MissingBundleError."""
     policies = simulation.request.policies
     charts: dict[str, Any] = {}
     groups = []
@@ -233,7 +233,7 @@ def compose(simulation: Simulation) -> str:
             "charts": [{"id": key, "title": metric.title} for metric, key in named.items()],
             "breakdown": [b for b in simulation.breakdown if b.tasks == n],
         })  # fmt: skip
-    return html.framed(
+    return framed(
         "simulation.html",
         {"charts": charts, "details": {}, "forms": {}, "flags": {}},
         title=f"Simulated scheduling: {title(simulation)}",
@@ -244,6 +244,4 @@ def compose(simulation: Simulation) -> str:
 
 def render(simulation: Simulation, path: Path) -> int:
     """Writes the page; its size in bytes."""
-    from rtstone.report.parts.output import write
-
     return write(compose(simulation), path)

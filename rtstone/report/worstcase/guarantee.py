@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rtstone.documents.run import Value
 from rtstone.documents.worstcase import Guarantee, Tested
+from rtstone.report.parts.bound import METHODS, observed, seldom
+from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.words import words
-from rtstone.report.worstcase.text import METHODS, names, observed, seldom
+from rtstone.report.worstcase.text import case_names
 from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
 
+_escaped = escaping()
 NOT_RECORDED = "not recorded"
 _NATURES = {
     "machine": "",
@@ -20,8 +23,8 @@ _NATURES = {
 }
 
 
-def markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
-    """The whole text."""
+def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
+    """Return the whole text."""
     return "\n".join([*_head(statement), "", *_body(statement, benches)]) + "\n"
 
 
@@ -31,7 +34,7 @@ def _head(statement: Guarantee) -> Iterator[str]:
         yield ""
         yield f"{_NATURES[statement.nature]}Nothing is guaranteed, because:"
         yield ""
-        yield from _items(statement.reasons)
+        yield from items(statement.reasons)
         return
     yield "# Guarantee of a latency"
     yield ""
@@ -58,10 +61,10 @@ def _body(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
     yield from _section("Drivers in use", _facts(
         {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
     ))  # fmt: skip
-    yield from _section("Conditions on the application", _items(statement.application))
+    yield from _section("Conditions on the application", items(statement.application))
     yield from _section("Loads, and hours tested", _loads(statement.loads))
     yield from _section("Bounds", _bounds(statement, benches))
-    yield from _section("Excluded", _items(statement.excluded))
+    yield from _section("Excluded", items(statement.excluded))
     yield from _section("Violation", [statement.violation])
     yield from _section("What measurement cannot prove", statement.unproven)
 
@@ -70,12 +73,8 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return [f"## {title}", "", *(list(lines) or [NOT_RECORDED]), ""]
 
 
-def _items(texts: Iterable[str]) -> list[str]:
-    return [f"* {text}" for text in texts]
-
-
 def _facts(facts: dict[str, Value]) -> list[str]:
-    return [f"* {name}: {_escaped(words(value))}" for name, value in facts.items()]
+    return items(f"{name}: {_escaped(words(value))}" for name, value in facts.items())
 
 
 def _system(statement: Guarantee) -> dict[str, Value]:
@@ -97,7 +96,7 @@ def _loads(loads: Iterable[Tested]) -> list[str]:
         [load.load, ", ".join(load.parts) or "-", _settings(load), _hours([load]), count(load.n)]
         for load in loads
     ]
-    return _table(["load", "parts", "settings", "tested for", "samples"], rows)
+    return table(["load", "parts", "settings", "tested for", "samples"], rows, _escaped)
 
 
 def _settings(load: Tested) -> str:
@@ -118,27 +117,15 @@ def _samples(statement: Guarantee) -> int:
 
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
     rows = []
-    for case, name in zip(statement.cases, names(statement.cases, benches), strict=True):
+    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
         found = case.worst_case
         bound = "inconclusive" if found.bound is None else quantity(found.bound, found.unit)
         method = METHODS[found.method] if found.method else "-"
         missed = "-" if case.missed is None else count(case.missed)
         rows.append([name, bound, method, observed(found), missed])
-    yield from _table(["case", "bound", "method", "observed", "missed"], rows)
-    for case, name in zip(statement.cases, names(statement.cases, benches), strict=True):
+    yield from table(["case", "bound", "method", "observed", "missed"], rows, _escaped)
+    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
         checks = [f"{check.name}: {check.detail}" for check in case.worst_case.checks]
         if case.worst_case.bound is not None:
             yield ""
             yield f"{name}: {'; '.join(checks)}."
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines]
-
-
-def _escaped(text: str) -> str:
-    """Text of a system in a cell: no column of its own, no markup, no line end."""
-    for sign in "\\|`*<>[]":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())

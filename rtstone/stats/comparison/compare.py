@@ -9,9 +9,11 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.assemble.pool import pooled, section_s
+from rtstone.documents.case_key import KEEPING, MEASURING, CaseKey, case_key, may_be
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.run import Result, Run, Status, Value
 from rtstone.errors import UsageError
+from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.conditions import (
     circumstances,
     differing,
@@ -25,11 +27,6 @@ from rtstone.stats.comparison.judge import Content, Judge
 from rtstone.stats.comparison.systems import System, session, systems
 from rtstone.wire.records import Bench
 
-# Parameters that make no other case of a case, but must be the same for its numbers to be.
-CIRCUMSTANCES: dict[str, Grade] = {
-    "samples": "care", "time": "care", "warmup": "care", "prio": "note", "cpus": "note",
-}  # fmt: skip
-_IGNORED = {"raw"}  # whether samples were kept as well
 _GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
 
 
@@ -53,7 +50,7 @@ class _Place(NamedTuple):
 
 
 def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
-    """The comparison of two systems or more, with verdicts.
+    """Return the comparison of two systems or more, with verdicts.
 
     Runs of one system may be given as a list.  ``floor``: runs of one system that tell how far
     single runs scatter.  Raises UsageError if it cannot be made.
@@ -154,7 +151,7 @@ class _Table:
         self.rows = [self._row(key) for key in self._order]
 
     def contents(self, floor: Sequence[Run]) -> list[Content]:
-        """What the rows are made from, in their order: results by column and run."""
+        """Return what the rows are made from, in their order: results by column and run."""
         beside: dict[_Key, dict[int, list[Result]]] = defaultdict(lambda: defaultdict(list))
         for number, run in enumerate(floor):
             for result in run.results:
@@ -172,7 +169,7 @@ class _Table:
         return found
 
     def _keys(self, result: Result) -> Iterator[_Key]:
-        """Its row; one row for each figure if it has no samples."""
+        """Yield the key of its row; of a result without samples one for each figure."""
         params = tuple(self._params(result).items())
         if result.n:
             yield _Key(result.bench, params, result.series, None, result.load, result.unit)
@@ -195,7 +192,7 @@ class _Table:
         return {
             name: told[name]
             for name in dict.fromkeys([*names, *sorted(told)])
-            if name not in _IGNORED and (name not in CIRCUMSTANCES or name in makes)
+            if name not in KEEPING and (name not in MEASURING or name in makes)
         }
 
     def _cover(self, place: _Place) -> None:
@@ -208,7 +205,7 @@ class _Table:
             key
             for key, others in self._rows.items()
             if (key.bench, key.load) == (result.bench, result.load)
-            and all(dict(key.params).get(name, v) == v for name, v in params.items())
+            and may_be(dict(key.params), params)
             and not any((other.column, other.run) == (place.column, place.run) for other in others)
         ]
         bare = _Key(result.bench, tuple(params.items()), "", None, result.load, result.unit)
@@ -239,10 +236,10 @@ class _Table:
         )  # fmt: skip
 
     def _differences(self) -> list[Difference]:
-        """The same difference in several benches is told once."""
+        """Return the same difference in several benches is told once."""
         found: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
-            for name, grade in CIRCUMSTANCES.items():
+            for name, grade in MEASURING.items():
                 difference = self._difference(key, places, name, grade)
                 if difference:
                     same = found.setdefault((name, str(difference.values)), difference)
@@ -266,15 +263,14 @@ class _Table:
 
 
 def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
-    """The circumstances that a single run varies, by bench: there they make the case."""
+    """Return the circumstances that a single run varies, by bench: there they make the case."""
     found: dict[str, set[str]] = defaultdict(set)
-    seen: dict[tuple[object, ...], Result] = {}
-    for column, run, result in places:
-        rest = {k: v for k, v in result.params.items() if k not in CIRCUMSTANCES}
-        key = (column, run, result.bench, result.load, result.series, str(sorted(rest.items())))
-        other = seen.setdefault(key, result)
-        found[result.bench] |= {
-            name for name in CIRCUMSTANCES if other.params.get(name) != result.params.get(name)
+    seen: dict[tuple[int, int, CaseKey], Result] = {}
+    for column, run, r in places:
+        key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
+        other = seen.setdefault((column, run, key), r)
+        found[r.bench] |= {
+            name for name in MEASURING if other.params.get(name) != r.params.get(name)
         }
     return found
 
@@ -317,12 +313,7 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
         cell,
         runs=len(counted),
         n=whole.n,
-        min=whole.min,
-        mean=whole.mean,
-        p50=whole.p50,
-        p99=whole.p99,
-        p999=whole.p999,
-        max=whole.max,
+        **{name: getattr(whole, name) for name in ("mean", *COLUMNS)},
         batched=any(result.batch > 1 for result in counted),
         section_s=section_s(counted),
     )

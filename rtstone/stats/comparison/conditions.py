@@ -21,7 +21,7 @@ _OPTIMISATION = re.compile(r"-O\S*|-flto\S*")
 
 
 def unit(run: Run) -> str | None:
-    """What the run's times count; None if it measured nothing."""
+    """Return what the run's times count; None if it measured nothing."""
     if run.clock:
         return run.clock.unit
     return next((result.unit for result in run.results if result.n), None)
@@ -31,7 +31,7 @@ def unit(run: Run) -> str | None:
 
 
 def incompatibility(systems: Sequence[System]) -> str | None:
-    """Why these cannot be compared at all, None if they can."""
+    """Return why these cannot be compared at all, None if they can."""
     if parts := _parted(systems, lambda run: _COUNTED.get(unit(run) or "")):
         return f"instructions and time cannot be compared: {parts}; name runs of one kind"
     if parts := _parted(systems, lambda run: _FREE if free(run) else _OTHERWISE):
@@ -43,7 +43,7 @@ def incompatibility(systems: Sequence[System]) -> str | None:
 
 
 def mixed(runs: Sequence[Run]) -> str | None:
-    """Why these are not runs of one system, None if they are."""
+    """Return why these are not runs of one system, None if they are."""
     apart = [System(run.run_id, [run]) for run in runs]
     if why := incompatibility(apart):
         return why
@@ -57,7 +57,7 @@ def mixed(runs: Sequence[Run]) -> str | None:
 
 
 def counted(run: Run) -> bool:
-    """True if nothing but the system itself is in its numbers: instructions, or a model."""
+    """Return True if nothing but the system itself is in its numbers: instructions, or a model."""
     return not free(run) and (unit(run) == "instructions" or _nature(run) == _MODEL)
 
 
@@ -68,12 +68,12 @@ _FREE, _OTHERWISE = "ran freely (icount off)", "did not"
 
 
 def free(run: Run) -> bool:
-    """True for an emulator that was not bound to the number of instructions."""
+    """Return True for an emulator that was not bound to the number of instructions."""
     return run.target.detail.get("icount") is False
 
 
 def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str | None:
-    """The kinds with those that are of it, None if there are not several."""
+    """Return the kinds with those that are of it, None if there are not several."""
     kinds = _by_value((system.label, of(system.first)) for system in systems)
     kinds.pop(None, None)
     if len(kinds) < 2:
@@ -125,7 +125,7 @@ def _other_flags(run: Run) -> str | None:
 
 
 def _rights(run: Run) -> str | None:
-    """What the measuring task was allowed: a system that knows no such rights grants them.
+    """Return what the measuring task was allowed: a system that knows no such rights grants them.
 
     Of other tools it is not known, unless they tell it.
     """
@@ -138,14 +138,14 @@ def _rights(run: Run) -> str | None:
 
 
 def _nature(run: Run) -> str:
-    """What the numbers come from."""
+    """Return what the numbers come from."""
     if run.target.detail.get("model") or run.conditions.get("model"):
         return _MODEL
     return "an emulated machine" if emulated(run) else "a machine"
 
 
 def emulated(run: Run) -> bool:
-    """True for a run of the lab."""
+    """Return True for a run of the lab."""
     return run.target.detail.get("board") is not None
 
 
@@ -173,7 +173,7 @@ _IN_TIME = [
 
 
 def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Difference]]:
-    """What all of them share, and what they do not.  What none of them tells is neither."""
+    """Return what all of them share, and what they do not.  What none of them tells is neither."""
     lab = any(emulated(system.first) for system in systems)
     equal: dict[str, str] = {}
     found: list[Difference] = []
@@ -194,7 +194,7 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
 def differing(
     aspect: str, grade: Grade, values: Iterable[tuple[str, str | None]], bench: str | None = None
 ) -> Difference | None:
-    """The difference in an aspect, by label of column; None if there is none."""
+    """Return the difference in an aspect, by label of column; None if there is none."""
     holders = _by_value(values)
     if len(holders) < 2:
         return None
@@ -265,14 +265,14 @@ def _parts(loads: Sequence[Loaded]) -> str:
 
 
 def _setting(param: str) -> Callable[[Sequence[Loaded]], str]:
-    """The values of a parameter, all of them if the load was started in several ways."""
+    """Return the values of a parameter, all of them if the load was started in several ways."""
     return lambda loads: ", ".join(
         dict.fromkeys(value(None, load.params.get(param)) for load in loads)
     )
 
 
 def value(param: Param | None, given: Value) -> str:
-    """A parameter's value as a person writes it."""
+    """Return a parameter's value as a person writes it."""
     if isinstance(given, bool):
         return "on" if given else "off"
     return quantity(param, given) if param and given is not None else str(given)

@@ -92,24 +92,24 @@ class _Estimate(NamedTuple):
 
 
 def width(sides: Sides) -> float:
-    """What runs of one system lie apart in this case, beyond the resolution."""
+    """Return what runs of one system lie apart in this case, beyond the resolution."""
     sets = [values for values in (there(sides.first), there(sides.other)) if len(values) > 1]
     widest = [max(values) - min(values) for values in sets]
     return max(0.0, *widest, sides.noise.width if sides.noise else 0.0) - sides.resolution
 
 
 def scale(values: Sequence[float | None]) -> bool:
-    """True if they have ratios."""
+    """Return True if they have ratios."""
     return all(value is None or value > 0 for value in values)
 
 
 def there(values: Sequence[float | None]) -> list[float]:
-    """The values that there are."""
+    """Return the values that there are."""
     return [value for value in values if value is not None]
 
 
 def judge(sides: Sides, alpha: float, better: int) -> Judged:
-    """The verdict at a level that allows for all other effects.
+    """Return the verdict at a level that allows for all other effects.
 
     ``better``: +1 if the larger is, -1 if the smaller is.  Each side has at least one value.
     """
@@ -191,7 +191,7 @@ def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) ->
 
 
 def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float) -> Interval:
-    """With what a single run adds.
+    """Widen an interval by what a single run adds.
 
     Noise comes in episodes that hit one run in one case, by far more than its usual scatter: so the
     interval is at least twice as wide as the furthest that was seen in any case.  And where the
@@ -213,7 +213,7 @@ def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float
 
 
 def _exact(sides: Sides, better: int) -> Judged:
-    """Numbers that the systems repeat to the last one."""
+    """Return numbers that the systems repeat to the last one."""
     centre = fmean(there(sides.other)) - fmean(there(sides.first))
     verdict = _side(centre, better) if centre else "no difference"
     runs = len(there(sides.first)) + len(there(sides.other))
@@ -264,7 +264,7 @@ def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, bett
 
 
 def _few(estimate: _Estimate, alpha: float) -> int:
-    """How many runs are missing until chance cannot have put every run where it is.
+    """Return how many runs are missing until chance cannot have put every run where it is.
 
     A system may have two states that a run falls into at its start, as likely one as the other (the
     layout of its memory, say).  Each side in one of them has the chance 2 / 2^runs, and no scatter.
@@ -297,7 +297,7 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
 
 
 def _times(estimate: _Estimate, alpha: float, half: float) -> float:
-    """With how many times as many runs the interval is so narrow; t falls as runs are added."""
+    """Return how many times as many runs make the interval so narrow; t falls with them."""
 
     def wide(more: float) -> float:
         return t_quantile(1 - alpha, estimate.df * more) * estimate.se / sqrt(more)
@@ -310,7 +310,7 @@ def _times(estimate: _Estimate, alpha: float, half: float) -> float:
 
 
 def _wanted(judged: Judged, more: float) -> str:
-    """What to measure more of."""
+    """Return what to measure more of."""
     each = max(1, ceil(judged.runs * (more - 1) / 2))
     noun = "pair" if judged.basis == "pairs" else "run"
     side = "" if judged.basis == "pairs" else " a side"

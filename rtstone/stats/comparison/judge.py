@@ -15,7 +15,7 @@ from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.direction import direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
-from rtstone.stats.comparison.verdicts import Case, Runs, Side, judged
+from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged
 
 _FEWEST = 2  # runs that scatter
 
@@ -42,7 +42,7 @@ class Judge:
         self._check()
 
     def verdicts(self, contents: Sequence[Content]) -> tuple[dict[int, list[Effect]], Rules]:
-        """The effects by the number of their row, and what they rest on."""
+        """Return the effects by the number of their row, and what they rest on."""
         cases = [
             case for number, content in enumerate(contents) for case in self._cases(number, content)
         ]
@@ -53,7 +53,7 @@ class Judge:
 
     # ---- cases ----------------------------------------------------------------------------------
 
-    def _cases(self, number: int, content: Content) -> Iterator[Case]:
+    def _cases(self, number: int, content: Content) -> Iterator[JudgedCase]:
         row = content.row
         better = direction(row.figure, row.unit)
         there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
@@ -61,7 +61,7 @@ class Judge:
             return
         (base, first), *others = there  # where the first has none the next stands for it
         for column, cell in others:
-            yield Case(
+            yield JudgedCase(
                 number, self._systems[column].label, row.figure, better,
                 self._side(content, base, first), self._side(content, column, cell),
                 bool(self._session), _usable(content.floor),
@@ -92,7 +92,7 @@ class Judge:
     # ---- the noise floor ------------------------------------------------------------------------
 
     def _single_seeds(self) -> bool:
-        """True for runs that repeat exactly, but only with their seed."""
+        """Return True for runs that repeat exactly, but only with their seed."""
         seeded = [system for system in self._systems if system.seeds]
         single = all(len(system.runs) == 1 for system in self._systems)
         return bool(seeded) and single and counted(self._systems[0].first)
@@ -114,7 +114,7 @@ class Judge:
             )
 
     def _words(self, basis: str) -> str:
-        """Where the noise floor of these effects is from."""
+        """Return where the noise floor of these effects is from."""
         if basis == "pairs":
             return f"from {len(self._pairs())} pairs of runs taken in turn"
         if basis == "runs":
@@ -133,7 +133,7 @@ class Judge:
         )
 
     def _remarks(self) -> Iterator[str]:
-        """What can make these verdicts wrong."""
+        """Yield what can make these verdicts wrong."""
         if self._single_seeds():
             yield (
                 "of one seed each: a difference is real for these seeds, and another seed is "
@@ -158,7 +158,7 @@ class Judge:
 
 
 def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side:
-    """One side of a case: what a system did, run by run.  ``why`` it has nothing to show."""
+    """Return one side of a case: what a system did, run by run.  ``why`` it has nothing to show."""
     first = system.first
     repeats = counted(first) and not system.seeds
     lack = f"{why} on {label}" if why else None
@@ -174,7 +174,7 @@ def _usable(runs: Runs) -> Runs:
 
 
 def _tick(run: Run) -> float:
-    """What neighbouring readings of the clock lie apart; 0 where nothing is between them."""
+    """Return what neighbouring readings of the clock lie apart; 0 where nothing is between them."""
     if run.clock is None or counted(run):
         return 0.0
     return max(1e9 / run.clock.hz, run.clock.resolution_ns)

@@ -33,12 +33,12 @@ class System(NamedTuple):
         return [seed for run in self.runs if (seed := _seed(run)) is not None]
 
     def told(self, number: int) -> str:
-        """Which of its runs that is, in words."""
+        """Return which of its runs that is, in words."""
         seed = _seed(self.runs[number])
         return self.runs[number].run_id if seed is None else f"seed {seed}"
 
     def column(self) -> Column:
-        """What the document says of it."""
+        """Return what the document says of it."""
         reasons = [
             f"{run.run_id}: {run.reason or 'no reason was recorded'}"
             for run in self.runs
@@ -65,13 +65,13 @@ def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
 
 
 def session(runs: Sequence[Run]) -> str | None:
-    """The session that took all of these in turn, None if there is none."""
+    """Return the session that took all of these in turn, None if there is none."""
     sessions = {run.turn.session if run.turn else None for run in runs}
     return sessions.pop() if len(sessions) == 1 else None
 
 
 def in_pairs(runs: Sequence[Run]) -> list[Run]:
-    """Those of a session that stand in a pair of which both sides measured anything."""
+    """Return those of a session that stand in a pair of which both sides measured anything."""
     there = [run for run in runs if any(r.n or r.figures for r in run.results)]
     sides = [{r.turn.pair for r in there if r.turn and r.turn.side == side} for side in "AB"]
     both = set.intersection(*sides)
@@ -79,7 +79,7 @@ def in_pairs(runs: Sequence[Run]) -> list[Run]:
 
 
 def _sides(runs: Sequence[Run]) -> list[list[Run]]:
-    """Those of a session by side, as they were taken; none, if they are not of one."""
+    """Return those of a session by side, as they were taken; none, if they are not of one."""
     if not session(runs):
         return []
     ordered = sorted(in_pairs(runs), key=lambda run: run.run_id)
@@ -103,7 +103,7 @@ def _seed(run: Run) -> int | None:
 
 
 def _joins(run: Run, group: Sequence[Run]) -> bool:
-    """True if nothing but the seed tells it from each of them.  A seed counts once."""
+    """Return True if nothing but the seed tells it from each of them.  A seed counts once."""
     first, seeds = group[0], [_seed(other) for other in group]
     return None not in (_seed(run), *seeds) and _seed(run) not in seeds and _same(run, first)
 
@@ -118,7 +118,7 @@ def _same(one: Run, other: Run) -> bool:
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
-    """A name for each; where it would be that of another, with what tells them apart."""
+    """Return a name for each; where it would be that of another, with what tells them apart."""
     firsts = [group[0] for group in groups]
     boards, kernels = ([run.target.detail.get(n) for run in firsts] for n in ("board", "kernel"))
     sides = [run.turn.side if run.turn else None for run in firsts]
@@ -137,7 +137,7 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
 
 
 def called(run: Run) -> str:
-    """What a person calls the system that a run measured."""
+    """Return what a person calls the system that a run measured."""
     system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
     if not isinstance(system, str):
         return run.target.name

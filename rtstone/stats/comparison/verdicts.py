@@ -18,6 +18,7 @@ from msgspec import structs
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
+from rtstone.statistics import least_n
 from rtstone.stats.comparison.effects import (
     KEPT,
     LEVEL,
@@ -39,9 +40,7 @@ CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # the width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
 _FEWER = 0.8  # a run with fewer samples than so much of another's is less certain than that
-_ENOUGH = 10  # samples beyond a percentile, without which it is not given
 _MOST = 700.0  # logarithm of what a number may be
-_BEYOND = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
 
 Runs = Sequence[Sequence[Result]]  # the usable results of a case, run by run; a run may have none
 
@@ -60,7 +59,7 @@ class Side(NamedTuple):
     why: str | None = None  # there is nothing usable, though something was measured
 
 
-class Case(NamedTuple):
+class JudgedCase(NamedTuple):
     """One row, one column against the first."""
 
     row: int
@@ -77,7 +76,7 @@ class Case(NamedTuple):
 class _Effect(NamedTuple):
     """An effect before its verdict; ``sides`` is None if there is nothing to judge."""
 
-    case: Case
+    case: JudgedCase
     part: Part
     statistic: str
     sides: Sides | None
@@ -87,9 +86,9 @@ class _Effect(NamedTuple):
 
 
 def judged(
-    cases: Sequence[Case], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
+    cases: Sequence[JudgedCase], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
 ) -> tuple[dict[int, list[Effect]], Rules]:
-    """The effects by row, and what they rest on.  ``pairs``: number, place among the
+    """Return the effects by row, and what they rest on.  ``pairs``: number, place among the
     runs of a side, and run ids of each.
     """
     found = [effect for case in cases for effect in _effects(case)]
@@ -112,7 +111,7 @@ def judged(
 
 
 def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
-    """With what runs of one system were seen to lie apart in any case, by part and scale."""
+    """Add what runs of one system were seen to lie apart in any case, by part and scale."""
     widest: dict[tuple[Part, bool], float] = {}
     for effect in found:
         if effect.sides:
@@ -125,7 +124,7 @@ def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
 
 
 def tally(verdicts: Iterable[Verdict]) -> Tally:
-    """How many there are of each."""
+    """Return how many there are of each."""
     number = Counter(verdicts)
     return Tally(
         better=number["better"],
@@ -136,7 +135,7 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
 
 
 def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
-    """What one pair would have told, with the noise of all the others."""
+    """Return what one pair would have told, with the noise of all the others."""
     number, here, ids = pair
     alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
     verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
@@ -144,7 +143,7 @@ def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alp
 
 
 def _one(effect: _Effect, here: int) -> _Effect | None:
-    """Of an effect over pairs the one of a single pair; None if it is not whole."""
+    """Return from an effect over pairs that of a single pair; None if it is not whole."""
     sides = effect.sides
     if sides is None or not sides.paired:
         return None
@@ -164,7 +163,7 @@ def _one(effect: _Effect, here: int) -> _Effect | None:
 # ---- what there is to judge ---------------------------------------------------------------------
 
 
-def _effects(case: Case) -> list[_Effect]:
+def _effects(case: JudgedCase) -> list[_Effect]:
     """Median and tail, or the value of a figure."""
     if why := case.first.why or case.other.why:
         return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
@@ -176,7 +175,7 @@ def _effects(case: Case) -> list[_Effect]:
     return found
 
 
-def _maximum(case: Case) -> list[_Effect]:
+def _maximum(case: JudgedCase) -> list[_Effect]:
     """Nothing where several operations make a sample.  Only what repeats has a largest sample that
     is more than chance.
     """
@@ -187,7 +186,7 @@ def _maximum(case: Case) -> list[_Effect]:
     return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
 
 
-def _figure(case: Case, name: str) -> list[_Effect]:
+def _figure(case: JudgedCase, name: str) -> list[_Effect]:
     """Single numbers without samples: only over several runs, or where they repeat."""
 
     def value(results: Sequence[Result]) -> float | None:
@@ -198,8 +197,8 @@ def _figure(case: Case, name: str) -> list[_Effect]:
     return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
 
 
-def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
-    """The first statistic that every run has."""
+def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
+    """Return the first statistic that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     samples = min(sum(r.n for results in side.runs for r in results)
                   for side in (case.first, case.other))  # fmt: skip
@@ -211,25 +210,25 @@ def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
             sides = _sides(case, partial(_value, statistic), part, statistic)
             return _Effect(case, part, statistic, sides, samples)
     least = min(sum(r.n for r in results) for results in runs)
-    needed = round(_ENOUGH / _BEYOND[statistics[-1]])
+    needed = least_n(statistics[-1])
     short = max(needed - least, 0) or None
     why = f"no {statistics[-1]} of {least} samples"
     return _Effect(case, part, statistics[-1], None, samples, why, short)
 
 
 def _value(statistic: str, results: Sequence[Result]) -> float | None:
-    """Of a run, which may have had the case more than once."""
+    """Return the value of a run, which may have had the case more than once."""
     value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
     return value
 
 
 def _sides(
-    case: Case,
+    case: JudgedCase,
     value: Callable[[Sequence[Result]], float | None],
     part: Part,
     statistic: str,
 ) -> Sides | None:
-    """The values of both sides, as logarithms if all have one.  None if a side has none."""
+    """Return the values of both sides, as logarithms if all have one.  None if a side has none."""
     first, other, noise = (
         [value(results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
@@ -253,7 +252,7 @@ def _sides(
 
 
 def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
-    """The variance within several sets of runs, each of one system."""
+    """Return the variance within several sets of runs, each of one system."""
     enough = [values for values in sets if len(values) > 1]
     df = sum(len(values) - 1 for values in enough)
     if not df:
@@ -263,8 +262,8 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
     return Noise(total / df, df, sum(map(len, enough)), widest)
 
 
-def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
-    """Which sides another run would only repeat: of one seed each, both."""
+def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
+    """Return which sides another run would only repeat: of one seed each, both."""
     first, other = case.first, case.other
     if not (first.counted and other.counted):
         return False, False
@@ -275,8 +274,8 @@ def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
     return _settled(first), _settled(other)
 
 
-def _several(case: Case) -> bool:
-    """True if a side has several runs of the case."""
+def _several(case: JudgedCase) -> bool:
+    """Return True if a side has several runs of the case."""
     return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
 
 
@@ -295,8 +294,8 @@ def _histogram(side: Side) -> Counter[float]:
     return counts
 
 
-def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
-    """What two neighbouring values lie apart: a tick of the clock, or a bucket."""
+def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float:
+    """Return what two neighbouring values lie apart: a tick of the clock, or a bucket."""
     ticks = [
         side.tick / max(r.batch for r in results)
         for side in (case.first, case.other)
@@ -315,8 +314,10 @@ def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
 # ---- the samples of a single run ----------------------------------------------------------------
 
 
-def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interval | None] | None:
-    """The interval of other less first from the samples themselves, at a level.
+def _within(
+    case: JudgedCase, statistic: str, ratio: bool
+) -> Callable[[float], Interval | None] | None:
+    """Return the interval of other less first from the samples themselves, at a level.
 
     None where the scatter of runs holds it already: it is that of runs as long as these.
     """
@@ -337,7 +338,7 @@ def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interv
     return interval
 
 
-def _shorter(sets: Sequence[Sequence[Result]], case: Case) -> bool:
+def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
     others = [sum(r.n for r in results) for results in case.noise if results]
     least = min(sum(r.n for r in results) for results in sets)
     return not others or least < _FEWER * min(others)

@@ -15,7 +15,7 @@ from rtstone.documents.worstcase import Check, WorstCase
 from rtstone.stats.worstcase.blocks import few, joined, merged
 from rtstone.stats.worstcase.critical import EXTREME as MAXIMA
 from rtstone.stats.worstcase.critical import GIVEN_1, PARETO, critical
-from rtstone.stats.worstcase.extremes import (
+from rtstone.stats.worstcase.outcome import (
     EXCESSES,
     LEAST_BLOCKS,
     LEAST_VALUES,
@@ -76,7 +76,7 @@ def _intervals(results: Sequence[Result]) -> Bins:
 
 
 def _step(results: Sequence[Result]) -> float:
-    """What the clock advances by: the least that two values of a result differ by."""
+    """Return what the clock advances by: the least that two values of a result differ by."""
     return max(
         min((b - a for (a, _), (b, _) in pairwise(result.histogram)), default=0.0)
         for result in results
@@ -92,7 +92,7 @@ def _around(values: Floats, half: Floats, counts: Floats) -> Bins:
 
 
 def _maxima(blocks: Blocks, step: float) -> Bins:
-    """Maxima of blocks are exact but for the clock."""
+    """Return maxima of blocks are exact but for the clock."""
     values, count = np.unique(np.array(blocks.max), return_counts=True)
     return _around(values, np.full(len(values), max(step, 1e-4) / 2), count.astype(float))
 
@@ -134,7 +134,7 @@ def _cluster(tail: _Tail, blocks: Blocks, n: int) -> tuple[float, float]:
 
 
 def _apart(survival: Floats) -> int:
-    """How many of the largest stand apart from the rest, 0 if none.
+    """Return how many of the largest stand apart from the rest, 0 if none.
 
     ``survival``: of the largest, falling in size, under a distribution fitted to the others.  The
     probability that j of them leave so wide a gap below them is (S(x_j) / S(x_j+1))**j.
@@ -146,7 +146,7 @@ def _apart(survival: Floats) -> int:
 
 
 def _censored(bins: Bins, top: int) -> Bins:
-    """The largest values as no more than larger than the others."""
+    """Return the largest values as no more than larger than the others."""
     rank = np.cumsum(bins.counts[::-1])[::-1]
     first = min(int(np.sum(rank > top)), len(rank) - 1)
     return Bins(
@@ -157,7 +157,7 @@ def _censored(bins: Bins, top: int) -> Bins:
 
 
 def _largest(bins: Bins, top: int) -> Floats:
-    """The largest values, falling, one more than ``top``."""
+    """Return the largest values, falling, one more than ``top``."""
     middle = (bins.low + bins.high) / 2
     count = np.minimum(bins.counts[::-1], top + 1).astype(int)
     return np.repeat(middle[::-1], count)[: top + 1]
@@ -193,7 +193,7 @@ class Estimate:
         self._measured = section_s(results) or 0.0
 
     def outcome(self) -> WorstCase:
-        """The document."""
+        """Return the document."""
         self._add(stationarity(self._results, self._blocks), None)
         tails = self._tails()
         why = self._clustered(tails) if tails else _COARSE
@@ -286,7 +286,7 @@ class Estimate:
         return Check(name="stability", passed=abs(moved) < EXTREME, detail=detail)
 
     def _agreeing(self, tail: _Tail) -> Check:
-        """The maxima of blocks are as the peaks predict."""
+        """Return the maxima of blocks are as the peaks predict."""
         each = tail.n * self._blocks.samples / self._n
         times = 1 << max(0, ceil(log2(4 / each)))  # so that next to none is below the threshold
         blocks = merged(self._blocks, times)
@@ -350,7 +350,7 @@ class Estimate:
         return Check(name="stability", passed=passed, detail=detail)
 
     def _until(self, needed: int, seen: int) -> float | None:
-        """How much longer until something rare was seen as often as a fit needs."""
+        """Return how much longer until something rare was seen as often as a fit needs."""
         return self._measured * (_AMPLE * needed / seen - 1) if seen else None
 
     # ---- what can be said of it ----------------------------------------------------------------
@@ -373,7 +373,7 @@ class Estimate:
 
 
 def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
-    """What speaks against a fit of maxima, the end of a sentence; None if nothing does."""
+    """Return what speaks against a fit of maxima, the end of a sentence; None if nothing does."""
     if len(bins.counts) < LEAST_VALUES:
         words = f"have fewer than {LEAST_VALUES} values: the clock's steps hide their form"
         return Check(name="resolution", passed=False, detail=words)
@@ -385,7 +385,7 @@ def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
 
 
 def _of_larger(fit: Fit, times: float) -> Fit:
-    """The distribution of the maxima of so many maxima."""
+    """Return the distribution of the maxima of so many maxima."""
     step = float(return_level(log(times), fit.log_scale, fit.shape))
     return fit._replace(
         location=fit.location + step, log_scale=fit.log_scale + fit.shape * log(times)

@@ -41,7 +41,7 @@ class Family(NamedTuple):
 
     draw: Callable[[np.random.Generator, int, float], Floats]
     fit: Callable[[Bins], Fit]
-    shares: Callable[[Bins, Fit], Floats]
+    pit: Callable[[Bins, Fit], Floats]
     table: tuple[tuple[float, float], ...]
 
 
@@ -58,20 +58,20 @@ EXTREME = Family(_maxima, fit_maxima, gev_pit, MAXIMA)
 
 
 def critical(family: Family, shape: float) -> tuple[float, float]:
-    """A squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
+    """Return a squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
     columns = zip(*family.table, strict=True)
     tenth, hundredth = (float(np.interp(shape, SHAPES, column)) for column in columns)
     return tenth, hundredth
 
 
 def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ...]:
-    """A row of a family's table, by drawing and fitting ``sets`` times."""
+    """Return a row of a family's table, by drawing and fitting ``sets`` times."""
     random = np.random.default_rng(SEED)
     found = []
     for _ in range(sets):
         values = family.draw(random, VALUES, shape)
         bins = Bins(values - 1e-9, values + 1e-9, np.ones(VALUES))
-        found.append(anderson_darling(family.shares(bins, family.fit(bins.coarse(64)))))
+        found.append(anderson_darling(family.pit(bins, family.fit(bins.coarse(64)))))
     return tuple(round(float(v), 3) for v in np.quantile(found, [1 - level for level in LEVELS]))
 
 

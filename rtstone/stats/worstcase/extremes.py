@@ -15,21 +15,16 @@ from collections.abc import Sequence
 
 from rtstone.assemble.pool import section_s
 from rtstone.documents.run import Result
-from rtstone.documents.worstcase import Check, Method, WorstCase
+from rtstone.documents.worstcase import Check, WorstCase
 from rtstone.stats.worstcase.blocks import joined
+from rtstone.stats.worstcase.outcome import EXCESSES, LEAST_BLOCKS, TAIL, document
 
 PER_HOUR = 1e-3  # exceedances: once in six weeks, about the longest that a system runs unattended
-CONFIDENCE = 0.95
 LEAST_S = 60  # kernels have work that comes once in tens of seconds: shorter is blind to it
-EXCESSES = (1024, 512, 256, 128)  # above the thresholds that are tried, lowest threshold first
-TAIL = 0.1  # the largest share of the samples that is taken for a tail
-LEAST_BLOCKS = 64  # below, neither order nor maxima can be judged
-LEAST_VALUES = 20  # different ones: fewer, and the clock's steps hide the form of the tail
-SHAPE = 0.5  # from which on the variance is infinite: single samples decide everything
 
 
 def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> WorstCase:
-    """The estimate from the results of one case: several runs of it are taken together.
+    """Return the estimate from the results of one case: several runs of it are taken together.
 
     ``exceedance``: how many times per hour the bound may be exceeded.  Raises ValueError if there
     is no result, they are not of one bench and unit, or ``exceedance`` is not above 0.
@@ -46,40 +41,11 @@ def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> Worst
     return document(results, exceedance, checks, more_s=_longer(results))
 
 
-def document(
-    results: Sequence[Result],
-    exceedance: float,
-    checks: list[Check],
-    *,
-    bound: float | None = None,
-    method: Method | None = None,
-    more_s: float | None = None,
-) -> WorstCase:
-    """The outcome.  Checks that failed are the reason why there is no bound."""
-    failed = [check.detail for check in checks if not check.passed]
-    assert (bound is None) == (method is None) == bool(failed)
-    tops = [result.max for result in results if result.max is not None]
-    return WorstCase(
-        verdict="inconclusive" if bound is None else "bound",
-        bound=None if bound is None else round(bound, 4),
-        unit=results[0].unit,
-        exceedance_per_hour=exceedance,
-        confidence=CONFIDENCE,
-        method=method,
-        reason="; ".join(failed) or None,
-        more_s=None if more_s is None else round(more_s, 1),
-        observed_max=max(tops, default=None),
-        n=sum(result.n for result in results),
-        section_s=section_s(results),
-        checks=checks,
-    )
-
-
 # ---- is there enough, and of the right kind -----------------------------------------------------
 
 
 def _recorded(results: Sequence[Result]) -> list[Check]:
-    """What must be there before anything is computed; the first that fails is told alone."""
+    """Return what must be there before anything is computed; the first that fails is told alone."""
     if why := next((why for result in results if (why := _unusable(result))), None):
         return [Check(name="samples", passed=False, detail=why)]
     found = [_samples(results), _duration(results)]
@@ -87,7 +53,7 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
 
 
 def _unusable(result: Result) -> str | None:
-    """Why no worst case can be told from a result, however long it was measured."""
+    """Return why no worst case can be told from a result, however long it was measured."""
     counted = sum(count for _, count in result.histogram)
     faults = {
         f"the result is {result.status}: {result.reason or 'no reason was recorded'}": (
@@ -133,7 +99,7 @@ def _duration(results: Sequence[Result]) -> Check:
 
 
 def _longer(results: Sequence[Result]) -> float | None:
-    """How much longer to measure where there was too little."""
+    """Return how much longer to measure where there was too little."""
     if any(_unusable(result) for result in results):
         return None
     measured = section_s(results) or 0.0

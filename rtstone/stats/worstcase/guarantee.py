@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rtstone.assemble.flags import BY_NAME
 from rtstone.assemble.pool import section_s
+from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.run import Result, Run, Value
 from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.comparison.conditions import circumstances, differing, emulated
 from rtstone.stats.comparison.systems import System
-from rtstone.stats.worstcase.extremes import CONFIDENCE, PER_HOUR, worst_case
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.stats.worstcase.outcome import CONFIDENCE
 from rtstone.wire.records import Loaded
 
 # From a device's request, the timer's, to the application: what the statement is about.
 REQUEST = ("dk.periodic", "int.latency.user")
 
-_MEASURING = {"samples", "time", "warmup", "raw"}  # parameters that make no other case of a case
 _KERNEL = (
     "kernel.release", "kernel.version", "kernel.realtime", "kernel.preempt_dynamic",
     "kernel.cmdline", "tune",
@@ -55,7 +56,7 @@ UNPROVEN = [
 
 
 def worst_cases(run: Run) -> WorstCases:
-    """The estimates of all results of a run that have samples."""
+    """Return the estimates of all results of a run that have samples."""
     cases = [_estimated([result]) for result in run.results if result.n]
     return WorstCases(run_id=run.run_id, cases=cases)
 
@@ -97,7 +98,7 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
 
 
 def nature(run: Run) -> Nature:
-    """What the numbers come from."""
+    """Return what the numbers come from."""
     if run.target.detail.get("model") or run.conditions.get("model"):
         return "model"
     return "emulated" if emulated(run) else "machine"
@@ -138,18 +139,20 @@ def _told(run: Run, name: str) -> str | None:
 # ---- cases --------------------------------------------------------------------------------------
 
 
-def _cases(runs: Sequence[Run], bench: str | None) -> dict[object, list[Result]]:
-    """The results of each case, over all runs.  What the target cannot do makes none."""
+def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
+    """Return the results of each case, over all runs.  What the target cannot do makes none."""
     known = dict.fromkeys(result.bench for run in runs for result in run.results)
     if bench is not None and bench not in known:
         raise unknown("bench", bench, known, "in these runs")
-    groups: dict[object, list[Result]] = defaultdict(list)
+    groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for run in runs:
         for result in run.results:
             wanted = result.bench in REQUEST if bench is None else result.bench == bench
             if wanted and result.status != "unsupported":
-                params = tuple((k, str(v)) for k, v in _params(result).items())
-                groups[result.bench, params, result.series, result.load].append(result)
+                key = case_key(
+                    result.bench, result.params, result.series, result.load, ignoring=GUARANTEED
+                )
+                groups[key].append(result)
     if not groups:
         what = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
         raise UsageError(
@@ -159,16 +162,12 @@ def _cases(runs: Sequence[Run], bench: str | None) -> dict[object, list[Result]]
     return groups
 
 
-def _params(result: Result) -> dict[str, Value]:
-    return {name: v for name, v in result.params.items() if name not in _MEASURING}
-
-
 def _estimated(results: Sequence[Result]) -> Estimated:
     first = results[0]
     missed = [result.missed for result in results if result.missed is not None]
     return Estimated(
         bench=first.bench,
-        params=_params(first),
+        params=without(first.params, GUARANTEED),
         series=first.series,
         load=first.load,
         missed=sum(missed) if missed else None,
@@ -180,7 +179,7 @@ def _estimated(results: Sequence[Result]) -> Estimated:
 
 
 def _against(run: Run) -> list[str]:
-    """What no number can make good."""
+    """Return what no number can make good."""
     return {
         "machine": [],
         "emulated": [
@@ -211,7 +210,7 @@ def _without_bound(cases: Sequence[Estimated]) -> list[str]:
 
 
 def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
-    """Those conditions that are known."""
+    """Return those conditions that are known."""
     return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
 
 
@@ -220,7 +219,7 @@ def _text(value: Value) -> str | None:
 
 
 def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
-    """What the application has to do, as the measuring task did."""
+    """Return what the application has to do, as the measuring task did."""
     results = [result for group in groups for result in group]
     policies = _each(results, lambda r: _policy(r.evidence))
     found = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
@@ -250,7 +249,7 @@ def _listed(value: Value) -> str | None:
 
 
 def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tested]:
-    """The catalogue of loads, with the hours under each."""
+    """Return the catalogue of loads, with the hours under each."""
     under: dict[str, list[Result]] = defaultdict(list)
     for group in groups:
         for result in group:

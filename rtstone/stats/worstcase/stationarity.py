@@ -39,7 +39,7 @@ def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
 
 
 def _windows(result: Result) -> Floats:
-    """The maxima of the trace, if it has enough of them to look for a trend in."""
+    """Return the maxima of the trace, if it has enough of them to look for a trend in."""
     rows = result.trace.rows if result.trace else []
     return np.array([row[4] for row in rows] if len(rows) >= _WINDOWS else [])
 
@@ -60,7 +60,7 @@ def _trend(values: Floats) -> float:
 
 
 def follow(values: Floats) -> float:
-    """The rank correlation of each with the one before it, as a standard normal."""
+    """Return the rank correlation of each with the one before it, as a standard normal."""
     ranks = _ranks(values)
     return float(np.sum(ranks[1:] * ranks[:-1]) / np.sqrt(len(ranks)))
 

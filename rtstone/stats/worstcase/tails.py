@@ -60,7 +60,7 @@ class Fit(NamedTuple):
 
 
 def depth(y: Floats, log_scale: Floats | float, shape: Floats | float) -> Floats:
-    """The reduced depth; infinite beyond an end of the distribution."""
+    """Return the reduced depth; infinite beyond an end of the distribution."""
     shape = np.where(np.abs(shape) < _NEARLY, _NEARLY, shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inner = shape * (y * np.exp(-np.asarray(log_scale)))
@@ -88,14 +88,14 @@ def maxima_likelihood(bins: Bins, location: Floats, log_scale: Floats, shape: Fl
 
 
 def _total(terms: Floats, bins: Bins) -> Floats:
-    """What is impossible under the parameters has no likelihood at all."""
+    """Return what is impossible under the parameters has no likelihood at all."""
     terms = np.where(np.isnan(terms), -np.inf, terms)
     total: Floats = np.einsum("...i,i", terms, bins.counts)  # in this thread
     return total
 
 
 def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
-    """The generalised Pareto distribution of most likelihood; excesses start at 0."""
+    """Return the generalised Pareto distribution of most likelihood; excesses start at 0."""
     middle = np.log(_median(bins) / np.log(2))
     (log_scale, shape), likelihood = _search(
         lambda s, x: excess_likelihood(bins, s, np.maximum(x, least_shape)),
@@ -106,7 +106,7 @@ def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
 
 
 def fit_maxima(bins: Bins, least_shape: float = -2.0) -> Fit:
-    """The generalised extreme-value distribution of most likelihood."""
+    """Return the generalised extreme-value distribution of most likelihood."""
     low, middle, high = (_quantile(bins, share) for share in (0.25, 0.5, 0.75))
     scale = max(high - low, 1e-12) / 1.573  # of a Gumbel distribution
     (location, log_scale, shape), likelihood = _search(
@@ -151,7 +151,7 @@ def _search(
 
 
 def gpd_pit(bins: Bins, fit: Fit) -> Floats:
-    """The probability integral transform of each excess, rising."""
+    """Return the probability integral transform of each excess, rising."""
     low, high = (
         -np.expm1(-depth(edge, fit.log_scale, fit.shape)) for edge in (bins.low, bins.high)
     )
@@ -159,7 +159,7 @@ def gpd_pit(bins: Bins, fit: Fit) -> Floats:
 
 
 def gev_pit(bins: Bins, fit: Fit) -> Floats:
-    """The same of maxima."""
+    """Return the same of maxima."""
     with np.errstate(over="ignore"):
         low, high = (
             np.exp(-np.exp(-depth(edge - fit.location, fit.log_scale, fit.shape)))
@@ -255,7 +255,7 @@ def _last(places: Floats, loss: Floats, deviance: float) -> Floats:
 
 
 def _levels(scales: Floats, shapes: Floats, loss: Floats, reach: Reach) -> Floats:
-    """The farthest level for each shape."""
+    """Return the farthest level for each shape."""
     n, times_rarer, deviance = reach
     farthest = np.zeros(len(shapes))
     for share in _SHARES:
@@ -269,14 +269,14 @@ def _levels(scales: Floats, shapes: Floats, loss: Floats, reach: Reach) -> Float
 def return_level(
     log_rarer: Floats | float, log_scale: Floats | float, shape: Floats | float
 ) -> Floats:
-    """What is exceeded exp(log_rarer) times more rarely than the threshold, above it."""
+    """Return what is exceeded exp(log_rarer) times more rarely than the threshold, above it."""
     shape = np.where(np.abs(shape) < _NEARLY, _NEARLY, shape)
     with np.errstate(over="ignore"):
         return np.exp(log_scale) * np.expm1(shape * log_rarer) / shape
 
 
 def maxima_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
-    """How far the level may lie that so few of the blocks exceed, and the shape; see above.
+    """Return how far the level may lie that so few of the blocks exceed, and the shape; see above.
 
     The level is of the values themselves.
     """

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtstone.assemble.histogram import PERCENTILES, WHOLE, Histogram, Ranks, bounds, spread
+from rtstone.assemble.histogram import Histogram, Ranks, bounds, spread
+from rtstone.statistics import PERCENTILES, WHOLE
 
 BITS = 7
 

@@ -12,7 +12,7 @@ from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Figure, Result, Run, Value
 from rtstone.wire.records import Body
-from tests.model.absurd import mutated
+from tests.documents.absurd import mutated
 from tests.wire.writer import Writer
 
 HELLO = {
@@ -355,8 +355,8 @@ def test_live_and_replayed_are_the_same(plan: Plan) -> None:
     lines = whole(case(1), case(2), case(3))
     live = Assembly(plan)
     for line in lines:
-        live.feed(line)
-    assert live.complete == live.ended == 3
+        live.received.feed(line)
+    assert live.complete == live.received.ended == 3
     assert live.run() == run_of(plan, lines)
     assert live.case_results(plan.cases[1]) == [live.run().results[1]]
 

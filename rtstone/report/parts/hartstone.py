@@ -41,7 +41,7 @@ class _Told(NamedTuple):
 
 
 def curves(r: Result) -> dict[str, dict[str, Any]]:
-    """Chart data by kind; none if the result is of another bench, or nothing was missed.
+    """Return chart data by kind; none if the result is of another bench, or nothing was missed.
 
     ``deadlines``: missed and skipped per task in % of all (Golatowski, figure 2); ``lateness``:
     summed over all tasks, in ns (figure 3).  Both over the utilisation (below) and the parameter
@@ -70,7 +70,7 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
 
 
 def _read(r: Result) -> list[_Told]:
-    """The rows of the table of tests; none if they are not what the bench tells."""
+    """Return the rows of the table of tests; none if they are not what the bench tells."""
     tests = next((t for t in r.tables if t.title == "tests"), None)
     if not r.bench.startswith("hart.") or tests is None:
         return []

@@ -1,4 +1,4 @@
-"""What was measured of this system before."""
+"""The last run of this machine, which tells what was measured of it before."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from contextlib import suppress
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries
-from rtstone.store.rundir import load, runs
+from rtstone.store.places import runs
+from rtstone.store.rundir import load
 
 
 def last_run() -> Run | None:
-    """The last run of this machine that is kept and has a result."""
+    """Return the last run of this machine that is kept and has a result, None if there is none."""
     for entry in reversed(entries()):
         if entry.target == "local" and entry.ok:
             with suppress(UsageError):  # it may be another version's, or gone meanwhile

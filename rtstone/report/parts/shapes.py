@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rtstone.documents.run import Blocks, Distribution, Result, Trace
+from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
-from rtstone.report.parts.words import STATISTICS
-from rtstone.report.run import hartstone
+from rtstone.statistics import COLUMNS
 
 # What a page may hold so that it stays light; the extremes survive any thinning.
-COLUMNS = 160  # of a histogram
+HISTOGRAM_COLUMNS = 160  # of a histogram
 CURVE_STEPS = 20  # points of a percentile curve per decade
 TRACE_ROWS = 5000  # of all traces of a page together
 TRACE_LEAST, TRACE_MOST = 50, 400  # of one trace
@@ -42,7 +42,7 @@ def short(value: float) -> float | int:
 
 
 def floor_of(values: Iterable[float]) -> float:
-    """Where a logarithmic axis ends below: values at or below zero are drawn there."""
+    """Return where a logarithmic axis ends below: values at or below zero are drawn there."""
     known = list(values)
     positive = [v for v in known if v > 0]
     if not positive:
@@ -54,12 +54,12 @@ def floor_of(values: Iterable[float]) -> float:
 
 
 def exponent(value: float, floor: float) -> float:
-    """The place of a value on a logarithmic axis that ends at ``floor``."""
+    """Return the place of a value on a logarithmic axis that ends at ``floor``."""
     return math.log10(max(value, floor))
 
 
 def samples(of: Result | Distribution) -> list[tuple[float, int]]:
-    """The histogram in rising order; what was too large for it stands at the maximum."""
+    """Return the histogram in rising order; what was too large for it stands at the maximum."""
     pairs = sorted((v, c) for v, c in of.histogram if c > 0)
     rest = of.n - sum(c for _, c in pairs)
     top = _top(of)
@@ -69,7 +69,7 @@ def samples(of: Result | Distribution) -> list[tuple[float, int]]:
 
 
 def _top(of: Result | Distribution) -> float | None:
-    """The largest sample.  Of a batched result it is a mean, no maximum."""
+    """Return the largest sample.  Of a batched result it is a mean, no maximum."""
     if of.max is not None or not isinstance(of, Result):
         return of.max
     if of.raw_max is None or of.raw_min is None or of.min is None:
@@ -78,7 +78,7 @@ def _top(of: Result | Distribution) -> float | None:
 
 
 def correction(result: Result) -> Distribution | None:
-    """The corrected distribution, where it differs: where activations were omitted."""
+    """Return the corrected distribution, where it differs: where activations were omitted."""
     more = result.corrected
     return more if more and more.n != result.n and more.histogram else None
 
@@ -86,7 +86,7 @@ def correction(result: Result) -> Distribution | None:
 def columns(
     pairs: list[tuple[float, int]], start: float, width: float, floor: float
 ) -> list[tuple[int, int]]:
-    """Counts per column of a logarithmic grid, as pairs of index and count."""
+    """Return counts per column of a logarithmic grid, as pairs of index and count."""
     found: dict[int, int] = defaultdict(int)
     for value, n in pairs:
         found[math.floor((exponent(value, floor) - start) / width + 1e-9)] += n
@@ -94,12 +94,12 @@ def columns(
 
 
 def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
-    """Rows one behind the other: half the brackets."""
+    """Return rows one behind the other: half the brackets."""
     return [item for row in rows for item in row]
 
 
 def curve(pairs: list[tuple[float, int]]) -> list[float]:
-    """Percentiles from the minimum to the maximum.
+    """Return percentiles from the minimum to the maximum.
 
     At the one at i, one sample in 10 ** (i / CURVE_STEPS) is larger; the last is the maximum.
     """
@@ -131,7 +131,7 @@ def thin(trace: Trace, most: int) -> list[list[float]]:
 
 
 def trace_budget(results: Iterable[Result], budget: int = TRACE_ROWS) -> int:
-    """How many rows a trace may have so that all together keep to the budget."""
+    """Return how many rows a trace may have so that all together keep to the budget."""
     lengths = [len(r.trace.rows) for r in results if r.trace]
     rows = TRACE_MOST
     while rows > TRACE_LEAST and sum(min(n, rows) for n in lengths) > budget:
@@ -149,7 +149,7 @@ class Axis:
     unit: str
 
     def x(self, value: float) -> float:
-        """Where a value stands, in the coordinates of the little picture."""
+        """Return where a value stands, in the coordinates of the little picture."""
         share = (exponent(value, self.floor) - self.low) / (self.high - self.low)
         return round(_EDGE + share * SPARK_BINS * _STEP, 1)
 
@@ -164,13 +164,13 @@ class Axis:
 
 
 def tick_text(value: float, unit: str) -> str:
-    """A power of ten with its unit: ``10 µs``."""
+    """Return a power of ten with its unit: ``10 µs``."""
     digits, name = split(value, unit)
     return f"{float(digits):g}{NARROW}{name.removesuffix('instr').strip()}".strip()
 
 
 def axis_of(results: Iterable[Result], unit: str) -> Axis | None:
-    """The axis for all distributions of one unit."""
+    """Return the axis for all distributions of one unit."""
     values = [v for r in results if r.unit == unit for v, c in samples(r) if c]
     if not values:
         return None
@@ -181,7 +181,7 @@ def axis_of(results: Iterable[Result], unit: str) -> Axis | None:
 
 
 def spark_path(result: Result, axis: Axis) -> str:
-    """The outline of a distribution, counts logarithmic, as an SVG path."""
+    """Return the outline of a distribution, counts logarithmic, as an SVG path."""
     pairs = samples(result)
     if not pairs:
         return ""
@@ -200,7 +200,7 @@ def spark_path(result: Result, axis: Axis) -> str:
 
 
 def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
-    """Chart data of one result, by kind."""
+    """Return chart data of one result, by kind."""
     pairs = samples(r)
     found: dict[str, dict[str, Any]] = {}
     if pairs:
@@ -229,9 +229,9 @@ _Both = list[tuple[str, list[tuple[float, int]]]]
 def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
     values = [v for _, pairs in both for v, _ in pairs]
     start = exponent(min(values), floor)
-    width = max((exponent(max(values), floor) - start) / COLUMNS, FINEST)
+    width = max((exponent(max(values), floor) - start) / HISTOGRAM_COLUMNS, FINEST)
     start -= width / 2
-    marks = {name: getattr(r, member) for member, name in STATISTICS.items() if member != "min"}
+    marks = {name: getattr(r, member) for member, name in COLUMNS.items() if member != "min"}
     return {
         "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
         "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in both],

@@ -1,0 +1,48 @@
+"""What a person has to know of a whole run, in lines."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from rtstone.documents.plan import Plan
+from rtstone.wire.reader import Defect
+
+
+def limits(plan: Plan) -> list[str]:
+    """Return how the whole run limits its cases."""
+    notes = []
+    if plan.scale_s is not None:
+        notes.append(
+            f"time scale: each case measures for {plan.scale_s:g} s at most; --time 0 lets every "
+            "case of the suite take as long as its publication did"
+        )
+    if until := plan.until:
+        notes.append(
+            f"until: each case was measured in rounds until the 95% interval of its "
+            f"{until.statistic} was within {until.share * 100:g}% of it, or for {until.time_s:g} s"
+        )
+    return notes
+
+
+def wire_notes(
+    plan: Plan, defects: list[Defect], costs: dict[int, Defect], left_out: Counter[str]
+) -> list[str]:
+    """Return a line for each kind of defect of the wire, and for what was too much to be kept.
+
+    ``costs``: the cases that a defect may have taken something from, by their numbers on the wire.
+    """
+    kinds: dict[str, list[Defect]] = defaultdict(list)
+    for defect in defects:
+        kinds[defect.kind].append(defect)
+    notes = []
+    for kind, found in kinds.items():
+        count, first = sum(defect.size for defect in found), found[0].first
+        told = f"{count} records {kind} (first {first})" if count > 1 else str(found[0])
+        hit = {plan.case_of(one) for one, why in costs.items() if why.kind == kind}
+        cases = [str(case) for case in sorted(hit)]
+        what = f"costs case {', '.join(cases)}" if cases else "costs no case"
+        notes.append(f"wire: {told}; {what}")
+    return notes + [
+        f"{number} more {what} of the agent are left out; they are in its log"
+        for what, number in left_out.items()
+    ]

@@ -1,0 +1,92 @@
+"""Convert readings of the agent's clock to the unit of a result: ns, or instructions in a lab."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Clock, Figure
+from rtstone.wire import records as wire
+
+INSTRUCTIONS = "instructions"
+
+
+class Net(NamedTuple):
+    """Convert ticks to net units of one operation.
+
+    ``whole``: the unit comes in whole numbers, so that a reading stands for the nearest of them.
+    """
+
+    overhead: int
+    per_tick: float
+    batch: int = 1
+    whole: bool = False
+
+    def value(self, ticks: float | None) -> float | None:
+        """Return the net value; never clamped.  The tenth of a picosecond is below every clock."""
+        return None if ticks is None else self.exactly(ticks)
+
+    def exactly(self, ticks: float) -> float:
+        """Return the same where there is a value."""
+        return round((self.gross(ticks) - self.gross(self.overhead)) / self.batch, 4)
+
+    def mean(self, total: int, n: int) -> float:
+        """Return the net value of a mean, which no reading stands for."""
+        return round((total / n * self.per_tick - self.gross(self.overhead)) / self.batch, 4)
+
+    def gross(self, ticks: float) -> float:
+        """Return it as the clock gave it: overhead and batch still in it."""
+        units = ticks * self.per_tick
+        return round(units) if self.whole else units
+
+
+class Scale(NamedTuple):
+    """What the ticks of one agent's clock stand for.
+
+    ``clock`` None: its record has not come.  ``instructions_per_s``: what the target's clock really
+    counts, 0 if it is time.
+    """
+
+    clock: wire.Clock | None
+    instructions_per_s: float
+
+    @classmethod
+    def of(cls, plan: Plan, clock: wire.Clock | None) -> Scale:
+        """Return the scale of a clock on the plan's target."""
+        told = plan.target.detail.get("instructions_per_s")
+        return cls(clock, told if isinstance(told, int | float) else 0)
+
+    @property
+    def unit(self) -> str:
+        """The unit of results: "instructions", or the clock's own; "ns" while that is unknown."""
+        if self.instructions_per_s:
+            return INSTRUCTIONS
+        return self.clock.unit if self.clock else "ns"
+
+    def net(self, hz: int, overhead: int = 0, batch: int = 1) -> Net:
+        """Return the conversion of ticks of ``hz``; ``overhead`` ticks of each are the clock's."""
+        return Net(overhead, self._per_tick(hz), batch, whole=self.instructions_per_s > 0)
+
+    def _per_tick(self, hz: int) -> float:
+        if self.instructions_per_s:
+            return self.instructions_per_s / hz
+        return 1e9 / hz if self.unit == "ns" else 1.0
+
+    def figure(self, value: float | None, unit: str) -> Figure:
+        """Return a figure of the agent; times become instructions where those are counted."""
+        if unit == "ns" and value is not None and self.instructions_per_s:
+            return Figure(value=round(value * self.instructions_per_s / 1e9, 4), unit=INSTRUCTIONS)
+        return Figure(value=value, unit=unit)
+
+    def document(self) -> Clock | None:
+        """Return the run document's clock."""
+        if (clock := self.clock) is None:
+            return None
+        net = self.net(clock.hz)
+        return Clock(
+            source=clock.source,
+            hz=clock.hz,
+            resolution_ns=round(clock.granule * net.per_tick, 4),
+            overhead_ns=round(net.gross(clock.overhead), 4),
+            unit=self.unit,
+        )

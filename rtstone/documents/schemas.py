@@ -1,0 +1,37 @@
+"""The JSON documents by name, and their JSON schemas."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from rtstone.errors import unknown
+
+# name, as in the member "schema" of a document: module of this package, type
+DOCUMENTS = {
+    "run": ("run", "Run"),
+    "plan": ("plan", "Plan"),
+    "comparison": ("comparison", "Comparison"),
+    "check": ("check", "Gate"),
+    "guarantee": ("worstcase", "Guarantee"),
+    "worstcase": ("worstcase", "WorstCases"),
+    "reproduction": ("reproduction", "Reproduction"),
+    "simulation": ("simulation", "Simulation"),
+    "simulated-hartstone": ("simulation", "Hartstone"),
+}
+
+
+def document(name: str) -> type[msgspec.Struct]:
+    """Return the type of a document.  Raises UsageError naming the nearest one."""
+    if name not in DOCUMENTS:
+        raise unknown("document", name, DOCUMENTS)
+    module, kind = DOCUMENTS[name]
+    found: type[msgspec.Struct] = getattr(import_module(f"rtstone.documents.{module}"), kind)
+    return found
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a document.  Raises UsageError."""
+    return msgspec.json.schema(document(name))

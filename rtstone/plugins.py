@@ -1,0 +1,37 @@
+"""Targets, formats and suites that other packages bring, as entry points.
+
+    [project.entry-points."rtstone.targets"]
+    jtag = "ours.jtag:Jtag"            # a subclass of rtstone.targets.base.Target
+    [project.entry-points."rtstone.formats"]
+    ours = "ours.format:WRITER"        # a Writer or a Reader of rtstone.formats.table
+    [project.entry-points."rtstone.suites"]
+    drive = "ours:DRIVE"               # the path of a suite's file
+
+They are looked at only for a name that rtstone itself does not know.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from rtstone.errors import UsageError
+
+_T = TypeVar("_T")
+
+
+def find(group: Literal["targets", "formats", "suites"], name: str, kind: type[_T]) -> _T | None:
+    """Return what an installed package offers under that name, None if none does.
+
+    Raises UsageError if it cannot be loaded, or is no ``kind``.
+    """
+    from importlib.metadata import entry_points  # which takes its time
+
+    for point in entry_points(group=f"rtstone.{group}", name=name):
+        try:
+            found = point.load()
+        except Exception as error:
+            raise UsageError(f"plug-in '{name}' does not load, {point.value}: {error}") from error
+        if not isinstance(found, kind):
+            raise UsageError(f"plug-in '{name}' is no {kind.__name__}, {point.value}")
+        return found
+    return None

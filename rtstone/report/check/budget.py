@@ -1,0 +1,218 @@
+"""A drafted budget as TOML, commented for who goes on with it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from rtstone.assemble.flags import INVALIDATING
+from rtstone.documents.case_key import ANOTHER_RUN
+from rtstone.documents.run import Value
+from rtstone.inputs.budget import SCHEMA
+from rtstone.inputs.parameters import quantity as as_written
+from rtstone.stats.cases import Case, label
+from rtstone.stats.comparison.effects import LEVEL
+from rtstone.stats.draft import Draft, DraftedCase, DraftedSlope
+from rtstone.stats.prediction import WIDEST
+from rtstone.units import count, quantity, seconds
+from rtstone.wire.records import Bench
+
+_FINEST = -9  # power of ten of the smallest unit, below which nothing is told apart
+_UNITS = {
+    "ns": [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
+    "instructions": [("M instr", 1e6), ("k instr", 1e3), ("instr", 1.0)],
+}
+
+
+def budget_text(draft: Draft) -> str:
+    """Return the text of a budget, from which ``inputs.budget`` reads the limits."""
+    run, there = draft.runs[0], [one.case for one in draft.cases]
+    tables = {table.id: table for table in run.benches}
+    blocks = [_head(draft)]
+    blocks += [_case(draft, one, tables.get(one.case.bench), there) for one in draft.cases]
+    blocks += [_slope(draft, one, tables.get(one.slope.bench), there) for one in draft.slopes]
+    return "\n\n".join(blocks) + "\n"
+
+
+def from_too_few(draft: Draft) -> str | None:
+    """Return what to know of a draft from a single run; None if nothing."""
+    if len(draft.runs) > 1 or draft.counted:
+        return None
+    return (
+        "drafted from one run, which does not tell how runs differ: limits are "
+        f"{WIDEST:g} times what it showed, and the tail has none; name five runs of the same system"
+    )
+
+
+def _head(draft: Draft) -> str:
+    runs, margin = draft.runs, draft.margin
+    run, names = runs[0], ", ".join(run.run_id for run in runs)
+    told = [
+        f"Drafted from {'run' if len(runs) == 1 else 'runs'} {names} on target {run.target.name}, "
+        f"{run.created}.",
+    ]
+    if draft.counted and len(runs) == 1:
+        told.append(f"It repeats exactly: a limit is what the run showed, and {margin:.0%} more.")
+    elif len(runs) == 1:
+        told.append(from_too_few(draft) or "")
+    else:
+        told += [
+            "A limit is what one more such run shows at most, predicted from how these differ:",
+            f"an unchanged system keeps all limits in {1 - LEVEL:.0%} of its runs.  Of times it",
+            f"leaves {margin:.0%} more.",
+        ]
+    told.append("Change what your system needs otherwise; parameters not named may be anything.")
+    told += [
+        f"Run {run.run_id} is incomplete: {run.reason}" for run in runs if run.status != "complete"
+    ]
+    title = f"title = {_text(f'As {names}')}"
+    return "\n".join([*map(_comment, told), f'schema = "{SCHEMA}"', title])
+
+
+def _case(draft: Draft, one: DraftedCase, table: Bench | None, there: Sequence[Case]) -> str:
+    case, told = one.case, list(_limits(draft, one))
+    name = " ".join(filter(None, (case.bench, label(case, table, there))))
+    if not one.limited:
+        why = one.lack or "it has nothing to limit"
+        return "\n".join([_comment(f"{name}, load {case.load}: {why}"), *told])
+    head = [_comment(f"{name}, load {case.load}: {_taken(one)}"), *_names(case, table, there)]
+    return "\n".join([*head, *_accepts(one.flags), *told])
+
+
+def _taken(one: DraftedCase) -> str:
+    n = sum(case.n for case in one.runs)
+    known = [case.section_s for case in one.runs if case.section_s]
+    length = f" in {seconds(sum(known))}" if len(known) == len(one.runs) else ""
+    of = f", {len(one.runs)} runs" if len(one.runs) > 1 else ""
+    return f"n {count(n)}{length}{of}" if n else f"no samples{length}{of}"
+
+
+def _limits(draft: Draft, one: DraftedCase) -> Iterator[str]:
+    """Lines, of which comments are no limits."""
+    unit = one.case.unit
+    if one.predicted_for_n is not None:
+        yield f"predicted_for_n = {one.predicted_for_n}"
+    for seen in one.unlimited:
+        yield _comment(f"{seen.kind} {_range(seen.values, unit)}: no limit would hold")
+    for limit in one.limits:
+        few = "; too few samples for more" if limit.statistic == "max" else ""
+        yield _comment(f"{limit.statistic} {_range(limit.values, unit)}{few}")
+        top = _text(_above(limit.top, unit, draft.margin, draft.least))
+        yield f"{limit.statistic} = {top}"
+    if one.missed:
+        told = f"{count(one.missed.omitted)} of {count(one.missed.due)} activations were missed"
+        yield _comment(f"{told}; none should be")
+        omitted, share = one.missed.omitted, one.missed.share
+        yield f"missed = {omitted if share is None else _text(_percent(share))}"
+    if one.largest is not None:
+        over = _rounded(one.largest * (1 + draft.margin), unit)
+        told = f"max = {_text(over)}  # the largest was {quantity(one.largest, unit)}"
+        yield _comment(f"{told}; the next run's may well be larger")
+    if one.breakdown:
+        yield _comment(f"breakdown utilisation {_range(one.breakdown.values, '%')}")
+        lowest = math.floor(one.breakdown.top * 10) / 10
+        yield f'figures = {{ "breakdown utilisation" = ">= {max(lowest, 0):g}%" }}'
+
+
+def _slope(draft: Draft, one: DraftedSlope, table: Bench | None, there: Sequence[Case]) -> str:
+    slope = one.slope
+    (low, high), unit = slope.ci95, slope.unit.partition(" per ")[0]
+    name = f"{slope.bench}, load {slope.load}: slope over {slope.over}"
+    told = f"{name} {slope.slope:.4g} {slope.unit} (95%: {low:.4g} to {high:.4g})"
+    if one.lack:
+        return _comment(f"{told}; not limited, for one of its points is {one.lack}")
+    case = Case(slope.bench, slope.params, "", slope.load, [])
+    alike = [_without(other, slope.over) for other in there]
+    lines = [_comment(told), *_names(case, table, alike), *_accepts(one.flags)]
+    return "\n".join([*lines, f"slope = {_text(_rounded(one.top, unit))}"])
+
+
+def _without(case: Case, name: str) -> Case:
+    """Return the case as if it had no such parameter and no series."""
+    rest = {param: value for param, value in case.params.items() if param != name}
+    return case._replace(params=rest, series="")
+
+
+# ---- which case ---------------------------------------------------------------------------------
+
+
+def _names(case: Case, table: Bench | None, others: Sequence[Case]) -> Iterator[str]:
+    """Yield the keys that name a case: parameters that are no default, or in which cases differ."""
+    yield "[[case]]"
+    yield f"bench = {_text(case.bench)}"
+    rest = [other for other in others if other.bench == case.bench and other.status is None]
+
+    def tells(name: str, value: Value) -> bool:
+        if value is None or value == "" or isinstance(value, list):
+            return False
+        if any(other.params.get(name) != value for other in rest):
+            return True
+        param = table.param(name) if table else None
+        return name not in ANOTHER_RUN and (param is None or param.default != value)
+
+    told = {name: value for name, value in case.params.items() if tells(name, value)}
+    if told:
+        pairs = (f"{_key(name)} = {_written(table, name, v)}" for name, v in told.items())
+        yield f"params = {{ {', '.join(pairs)} }}"
+    if any(other.series for other in rest):
+        yield f"series = {_text(case.series)}"
+    yield f"loads = [{_text(case.load)}]"
+
+
+def _written(table: Bench | None, name: str, value: Value) -> str:
+    param = table.param(name) if table else None
+    bare = param is not None and param.type == "int" and isinstance(value, int)
+    return str(value) if bare else _text(as_written(param, value) if param else str(value))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _accepts(flags: Sequence[str]) -> Iterator[str]:
+    if spoilt := sorted(INVALIDATING.intersection(flags)):
+        yield _comment("Better mend this; until then nothing would be judged without:")
+        yield f"accept = [{', '.join(map(_text, spoilt))}]"
+
+
+# ---- numbers and texts --------------------------------------------------------------------------
+
+
+def _above(value: float, unit: str, margin: float, least: float) -> str:
+    """Return a limit above a value: by the margin, at least by a step of the clock."""
+    return _rounded(value + max(margin * abs(value), least), unit)
+
+
+def _rounded(value: float, unit: str) -> str:
+    """Three digits, rounded up, with the largest unit that leaves something before the point."""
+    scale = _UNITS.get(unit, [(unit, 1.0)])
+    name, factor = next((step for step in scale if abs(value) >= step[1]), scale[-1])
+    if value == 0:
+        return f"0{name}"
+    step = 10.0 ** max(math.floor(math.log10(abs(value) / factor)) - 2, _FINEST)
+    steps = math.ceil(value / factor / step - 1e-9)
+    return f"{(max(steps, 1) if value > 0 else steps) * step:.9g}{name}"
+
+
+def _comment(text: str) -> str:
+    return f"# {' '.join(text.split())}"
+
+
+def _text(text: str) -> str:
+    """Return a TOML string: one of JSON, but for a character that TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    """``37.9 µs to 38.4 µs``, from run to run; a single value where they do not differ."""
+    return " to ".join(dict.fromkeys(quantity(v, unit) for v in (min(values), max(values))))
+
+
+def _percent(share: float) -> str:
+    """Two digits, rounded up."""
+    percent = min(100 * share, 100.0)
+    step = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{Decimal(math.ceil(percent / step - 1e-9)) * Decimal(step):.2g}%"

@@ -1,0 +1,59 @@
+"""The report: runs, and their comparison, as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rtstone.report.comparison.html import Compared, compared
+from rtstone.report.comparison.html import template_values as comparison_values
+from rtstone.report.comparison.html_verdicts import verdicts
+from rtstone.report.parts.frame import framed
+from rtstone.report.parts.output import write
+from rtstone.report.parts.shapes import trace_budget
+from rtstone.report.run.details import Forms, flag_texts
+from rtstone.report.run.html import brief_of, page_of
+from rtstone.report.run.html import template_values as run_values
+from rtstone.report.run.page import Page
+from rtstone.stats.evaluate import Evaluation
+
+MOST = 200  # results that stand one by one below a comparison: with more, each run has its own page
+NAMED = 4  # runs that are named in the bar
+
+
+def compose(evaluation: Evaluation) -> str:
+    """Return the page as text."""
+    runs = evaluation.runs
+    forms, results = Forms(), [r for one in runs for r in one.run.results]
+    rows = trace_budget(results)
+    beside = compared(evaluation.comparison) if evaluation.comparison else None
+    brief = beside is not None and len(results) > MOST
+    pages = [
+        brief_of(one, f"r{index}") if brief else page_of(one, f"r{index}", rows, forms)
+        for index, one in enumerate(runs)
+    ]
+    told = flag_texts(results)
+    drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
+    data = {
+        "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
+        "details": {key: detail for page in pages for key, detail in page.details.items()},
+        "forms": forms.data,
+        "flags": told,
+    }
+    causes = {name: cause for name, (cause, _) in told.items()}
+    return framed(
+        "page.html",
+        data,
+        pages=pages,
+        causes=causes,
+        compared=beside,
+        uncompared=evaluation.incomparable,
+        verdicts=verdicts(beside.comparison) if beside else None,
+        most_named=NAMED,
+        **run_values(),
+        **comparison_values(),
+    )
+
+
+def render(evaluation: Evaluation, path: Path) -> int:
+    """Write the page; return its size in bytes."""
+    return write(compose(evaluation), path)

@@ -1,0 +1,36 @@
+"""The words of a worst-case estimate."""
+
+from __future__ import annotations
+
+from rtstone.documents.worstcase import WorstCase
+from rtstone.units import count, plain, quantity, rounded, seconds
+
+METHODS = {"pot": "peaks over threshold", "block maxima": "block maxima"}
+
+
+def seldom(per_hour: float) -> str:
+    """Return a rate as a person says it."""
+    if per_hour >= 1:
+        return f"{plain(per_hour)} times in an hour"
+    return f"once in {rounded(1 / per_hour)} h"
+
+
+def observed(estimate: WorstCase) -> str:
+    """What was seen, with the number of samples and the time: without them it says nothing."""
+    when = "" if estimate.section_s is None else f" in {seconds(estimate.section_s)}"
+    top = "no maximum" if estimate.observed_max is None else (
+        f"largest {quantity(estimate.observed_max, estimate.unit)}"
+    )  # fmt: skip
+    return f"{top} of {count(estimate.n)} samples{when}"
+
+
+def outcome(estimate: WorstCase) -> str:
+    """The bound with all that belongs to it, or why there is none and how much is missing."""
+    if estimate.bound is not None and estimate.method is not None:
+        return (
+            f"at most {quantity(estimate.bound, estimate.unit)}, exceeded at most "
+            f"{seldom(estimate.exceedance_per_hour)} ({estimate.confidence:.0%} confidence, "
+            f"{METHODS[estimate.method]})"
+        )
+    longer = "" if estimate.more_s is None else f"; measure {seconds(estimate.more_s)} longer"
+    return f"inconclusive: {estimate.reason}{longer}"

@@ -1,0 +1,72 @@
+"""Consoles on streams, and texts that are folded to their width."""
+
+from __future__ import annotations
+
+import errno
+import os
+import textwrap
+from typing import Any, TextIO, cast
+
+from rich.console import Console
+from rich.table import Table
+
+from rtstone.units import plain, quantity
+
+_ENDLESS = 100_000  # columns of what is no terminal: no text is wrapped there
+
+
+class _Trimmed:
+    """A stream without blanks at the ends of lines, which tables are padded with."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def console(file: TextIO) -> Console:
+    """Return a console on a stream: plain and without bounds where that is no terminal."""
+    if file.isatty():
+        return _Console(file=file, highlight=False)
+    trimmed = cast(TextIO, _Trimmed(file))
+    return _Console(file=trimmed, highlight=False, width=_ENDLESS, soft_wrap=False)
+
+
+def figure(value: float | None, unit: str = "ns") -> str:
+    """Return a value in a table or a list, where what is unknown is a dash."""
+    if value is None:
+        return "-"
+    return quantity(value, unit) if unit else plain(value)
+
+
+def plain_table(gap: int = 2, **options: Any) -> Table:
+    """Return a table without lines; so many blanks stand between its columns."""
+    return Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False, **options)
+
+
+def folded(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Return the lines of a text, parted at blanks; ``first`` and ``rest`` are their indents."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
+def packed(pieces: list[str], width: int) -> list[str]:
+    """Return indented lines of pieces, none of which is parted."""
+    glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
+    rows = textwrap.wrap(
+        glued, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+    return [row.replace("\0", " ") for row in rows]

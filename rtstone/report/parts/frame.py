@@ -1,0 +1,89 @@
+"""The frame that all pages share: template, script, and the data that the script reads.
+
+The templates hold the look, ``charts/`` holds the script that draws and builds the details from the
+data embedded here.  Everything that comes from a run is untrusted: text is escaped by jinja2, data
+is packed by ``embed``, and the page's own policy lets no script run but the bundled one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from typing import Any
+
+import jinja2
+
+from rtstone import resources, units
+from rtstone.errors import UsageError
+from rtstone.report.parts import typeset
+
+HERE = resources.path("report")
+BUNDLE = HERE / "assets" / "charts.js"
+
+# What a unit measures, as an axis is named.
+AXES = {"ns": "time", "instructions": "instructions"}
+
+
+class MissingBundleError(UsageError):
+    """The charts have not been built, so that no page can be made."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the report's charts are not built, {BUNDLE} is missing; run: make charts"
+        )
+
+
+def bundle() -> str:
+    """Return the page's script.  Raises MissingBundleError."""
+    try:
+        return BUNDLE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingBundleError from None
+
+
+def embed(data: Any) -> str:
+    """JSON, deflated and in base64: a tenth of its size, and no string in it can be markup."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
+
+
+def tight(text: str) -> str:
+    """Markup without the templates' indentation."""
+    return re.sub(r"\s*\n\s*", "\n", text)
+
+
+def environment() -> jinja2.Environment:
+    """Return the templates with the filters they use."""
+    env = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(
+        count=typeset.count,
+        quantity=typeset.quantity,
+        split=typeset.split,
+        words=typeset.words,
+        seconds=typeset.seconds,
+        typeset=typeset.typeset,
+        figure=typeset.figure,
+        tight=tight,
+    )
+    return env
+
+
+def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
+    """Return a page as text: a template of that name, with the data that its script reads.
+
+    ``shown`` are the values and functions that the template names.  Raises MissingBundleError.
+    """
+    script = bundle()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    embedded = embed({"units": units.UNITS, "axes": AXES, **data})
+    template = environment().get_template(name)
+    return template.render(script=script, digest=digest, data=embedded, **shown)

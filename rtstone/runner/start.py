@@ -1,0 +1,125 @@
+"""Start a run: request, plan, run directory, outcome.  Whatever measures comes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.assemble import identity
+from rtstone.assemble.assembly import Assembly, gather
+from rtstone.cpus import cpu_list
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run
+from rtstone.errors import RtstoneError, UsageError
+from rtstone.interrupt import Interrupt
+from rtstone.printable import every
+from rtstone.runner.listener import Listener
+from rtstone.runner.measure import measure
+from rtstone.runner.request import RunRequest, build_plan
+from rtstone.runner.session import not_the_same
+from rtstone.store.places import RUN
+from rtstone.store.rundir import RunDirectory, load
+from rtstone.targets import find
+from rtstone.targets.base import Target
+
+
+class Finished(NamedTuple):
+    """A run that is over: its document, its directory, and what went wrong, if anything."""
+
+    run: Run
+    directory: RunDirectory
+    error: RtstoneError | None
+
+
+def start(
+    request: RunRequest,
+    *,
+    interrupt: Interrupt,
+    listener: Listener,
+    out: Path | None = None,
+    approve: Callable[[Plan], None] = lambda plan: None,
+) -> Finished:
+    """Measure what is asked for, and keep it in ``out`` or else where all runs are.
+
+    ``approve`` sees the plan before anything is measured, and may raise.  Raises UsageError,
+    TargetError, Interrupted as long as there is nothing to keep.
+    """
+    target, plan = build_plan(request, interrupt)
+    approve(plan)
+    return execute(plan, target, interrupt=interrupt, listener=listener, out=out)
+
+
+def execute(
+    plan: Plan,
+    target: Target,
+    *,
+    interrupt: Interrupt,
+    listener: Listener,
+    out: Path | None = None,
+) -> Finished:
+    """Carry out a plan on its target, as ``start`` does."""
+    cpus = measured_cpus(plan, target)
+    directory = RunDirectory(plan, out)
+    run, error = measure(
+        plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
+    )
+    return Finished(run, directory, error)
+
+
+def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
+    """Go on with the run in a directory: with its cases that have no valid result yet.
+
+    Raises UsageError if it is complete, or its target is not what it began on.
+    """
+    if (path / RUN).exists() and load(path).status == "complete":
+        raise UsageError(f"the run is complete, {path}; there is nothing to resume")
+    directory, plan, logs = RunDirectory.resume(path)
+    try:
+        earlier = gather(plan, *logs)
+        target = _same_target(plan, earlier)
+        cpus = measured_cpus(plan, target)
+    except BaseException:
+        directory.close()
+        raise
+    run, error = measure(
+        plan, target, cpus=cpus, directory=directory,
+        listener=listener, interrupt=interrupt, earlier=earlier,
+    )  # fmt: skip
+    return Finished(run, directory, error)
+
+
+def _same_target(plan: Plan, earlier: Assembly) -> Target:
+    """Return the target that a run is to go on with.  Raises UsageError.
+
+    It must be what the run began on, as far as can be told before its agent starts.
+    """
+    target = find(plan.target.name)
+    then = identity.of_target(plan.target.detail, plan.surroundings)
+    now = identity.of_target(every(target.detail()), every(target.host_conditions()))
+    if differs := identity.difference(then, now):
+        raise not_the_same(differs)
+    if earlier.valid() and (unknown := earlier.known.lacking()):
+        raise UsageError(
+            "what the run began on is not known, for records of its agent were lost: "
+            f"{', '.join(unknown)}; run anew"
+        )
+    return target
+
+
+def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
+    """Return the CPUs that the plan measures on, None if the target cannot tell.
+
+    Raises UsageError for one that is not there.
+    """
+    here = target.cpus()
+    if not here:
+        return None
+    measured = plan.cpus(frozenset({max(here)}))
+    if absent := measured - here:
+        verb = "is" if len(absent) == 1 else "are"
+        raise UsageError(
+            f"CPU {cpu_list(absent)} {verb} not there, on target '{target.name}'; "
+            f"it has {cpu_list(here)}"
+        )
+    return measured

@@ -1,0 +1,111 @@
+"""Compare the loads of a run: each case that was measured under several, with load none or the
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.comparison import Effect
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import Distribution, Run
+from rtstone.stats.comparison import verdicts
+from rtstone.stats.comparison.direction import SMALLER, direction
+from rtstone.stats.comparison.judge import side
+from rtstone.stats.comparison.systems import System
+
+STATISTICS = ("p99", "p50")  # the first that all cells of a case have is told
+
+
+class LoadCell(NamedTuple):
+    """A case under a load: its samples, and how they compare with those under the first load."""
+
+    load: str
+    places: list[int]  # of its results in the run: several if the case was repeated under it
+    unit: str
+    whole: Distribution
+    effect: Effect | None = None  # the one that tells most: tail, or median
+
+
+class LoadCase(NamedTuple):
+    """A case with what it did under each load, in their order; None: not measured under it."""
+
+    statistic: str  # the member that is told
+    cells: list[LoadCell | None]
+
+
+class LoadMatrix(NamedTuple):
+    """The cases that were measured under several loads."""
+
+    loads: list[str]  # the first is what the others are compared with
+    cases: list[LoadCase]
+
+
+def compare_loads(run: Run) -> LoadMatrix | None:
+    """Return bench by load, None if no case was measured under several."""
+    cases: dict[tuple[CaseKey, str], dict[str, list[int]]] = {}
+    for place, r in enumerate(run.results):
+        if r.n:
+            key = case_key(r.bench, r.params, r.series), r.unit
+            cases.setdefault(key, {}).setdefault(r.load, []).append(place)
+    several = [found for found in cases.values() if len(found) > 1]
+    if not several:
+        return None
+    loads = _order(load for found in several for load in found)
+    return LoadMatrix(loads, _judged(run, [_case(run, found, loads) for found in several]))
+
+
+def _order(loads: Iterable[str]) -> list[str]:
+    """As they first occur, with load none first."""
+    return sorted(dict.fromkeys(loads), key=lambda load: load != NONE)
+
+
+def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
+    cells = {
+        load: LoadCell(
+            load, places, run.results[places[0]].unit, pooled([run.results[p] for p in places])
+        )
+        for load, places in found.items()
+    }
+    member = next(
+        (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
+        STATISTICS[-1],
+    )
+    return LoadCase(member, [cells.get(load) for load in loads])
+
+
+def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
+    """Judge the cases by a comparison in which each load is a system."""
+    system = System(run.target.name, [run])
+    asked = []
+    for row, case in enumerate(cases):
+        first, *others = [cell for cell in case.cells if cell]
+        better = direction(None, first.unit) or SMALLER
+        sides = {
+            cell.load: side(system, [[run.results[p]] for p in cell.places], cell.load)
+            for cell in (first, *others)
+        }
+        asked += [
+            verdicts.JudgedCase(
+                row, o.load, None, better, sides[first.load], sides[o.load], False, []
+            )
+            for o in others
+        ]
+    effects, _ = verdicts.judged(asked)
+    return [
+        case._replace(cells=[cell and _told(cell, effects[row]) for cell in case.cells])
+        for row, case in enumerate(cases)
+    ]
+
+
+def _told(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
+    """Give a cell the effect that is conclusive, the tail's before the median's."""
+    own = [effect for effect in effects if effect.column == cell.load]
+
+    def order(effect: Effect) -> tuple[bool, bool, bool]:
+        return effect.verdict == "inconclusive", effect.ratio is None, effect.part != "tail"
+
+    return cell._replace(effect=min(own, key=order, default=None))

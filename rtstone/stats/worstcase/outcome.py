@@ -1,0 +1,45 @@
+"""The outcome of a worst-case estimate, and the limits that say whether there is a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtstone.assemble.pool import section_s
+from rtstone.documents.run import Result
+from rtstone.documents.worstcase import Check, Method, WorstCase
+
+CONFIDENCE = 0.95
+EXCESSES = (1024, 512, 256, 128)  # above the thresholds that are tried, lowest threshold first
+TAIL = 0.1  # the largest share of the samples that is taken for a tail
+LEAST_BLOCKS = 64  # below, neither order nor maxima can be judged
+LEAST_VALUES = 20  # different ones: fewer, and the clock's steps hide the form of the tail
+SHAPE = 0.5  # from which on the variance is infinite: single samples decide everything
+
+
+def document(
+    results: Sequence[Result],
+    exceedance: float,
+    checks: list[Check],
+    *,
+    bound: float | None = None,
+    method: Method | None = None,
+    more_s: float | None = None,
+) -> WorstCase:
+    """Return the outcome.  Checks that failed are the reason why there is no bound."""
+    failed = [check.detail for check in checks if not check.passed]
+    assert (bound is None) == (method is None) == bool(failed)
+    tops = [result.max for result in results if result.max is not None]
+    return WorstCase(
+        verdict="inconclusive" if bound is None else "bound",
+        bound=None if bound is None else round(bound, 4),
+        unit=results[0].unit,
+        exceedance_per_hour=exceedance,
+        confidence=CONFIDENCE,
+        method=method,
+        reason="; ".join(failed) or None,
+        more_s=None if more_s is None else round(more_s, 1),
+        observed_max=max(tops, default=None),
+        n=sum(result.n for result in results),
+        section_s=section_s(results),
+        checks=checks,
+    )

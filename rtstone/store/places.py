@@ -1,0 +1,61 @@
+"""Where runs are kept, the names of a run directory's files, and how such files are read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
+NEW = ".new"  # behind the name of a file that is not yet whole
+LARGEST = 1 << 30  # bytes; nothing larger is a document
+
+# What decoding raises: also for letters that are none, and for what is nested too deeply.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def home() -> Path:
+    """Return where runs are kept: $RTSTONE_HOME, else rtstone in the user's data directory."""
+    if named := os.environ.get("RTSTONE_HOME"):
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "rtstone"
+
+
+def runs() -> Path:
+    """Return the directory of run directories, each named by its run id."""
+    return home() / "runs"
+
+
+def holds_run(path: Path) -> bool:
+    """Return whether it is a run directory.  Raises PermissionError if that cannot be seen."""
+    try:
+        return (path / PLAN).exists() or (path / RUN).exists()
+    except PermissionError:
+        raise
+    except (OSError, ValueError):  # no name of a file, being too long, or with a zero in it
+        return False
+
+
+def regular(path: Path, largest: int | None = None) -> bytes:
+    """Return the content of a file.
+
+    Raises OSError also for what may never end, as a pipe, and for more than ``largest`` bytes.
+    """
+    with opened(path) as file:
+        if largest is not None and os.fstat(file.fileno()).st_size > largest:
+            raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
+        return file.read()
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file to read.  Raises OSError also for what may never end, as a pipe."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
+    return os.fdopen(handle, "rb")
