@@ -76,7 +76,7 @@ static size_t next_span(const phase *p)
     const rts_rec *r = p->rec;
     uint64_t before = p->anchor[p->quiet - 1].m, n = p->span;
     if (r->setup.samples) {
-        uint64_t left = r->setup.samples - r->hist.n + r->warm;
+        uint64_t left = r->setup.samples + r->setup.warmup - rts_rec_taken(r);
         n = left < n ? left : n;
     }
     if (r->deadline != UINT64_MAX) {

@@ -2,6 +2,21 @@
 
 #include <string.h>
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void merge_window(rts_window *a, const rts_window *b)
+{
+    if (!b->n)
+        return;
+    a->min = a->n ? least(a->min, b->min) : b->min;
+    a->max = a->max > b->max ? a->max : b->max;
+    a->n += b->n;
+    a->sum += b->sum;
+}
+
 void rts_hist_init(rts_hist *h)
 {
     memset(h, 0, sizeof *h);
@@ -11,10 +26,7 @@ void rts_hist_init(rts_hist *h)
 void rts_hist_add(rts_hist *h, uint64_t value)
 {
     h->count[rts_bucket(value)]++;
-    h->n++;
-    h->sum += value;
-    h->min = value < h->min ? value : h->min;
-    h->max = value > h->max ? value : h->max;
+    merge_window(&h->all, &(rts_window){1, value, value, value});
 }
 
 uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
@@ -24,11 +36,6 @@ uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
     while (i < RTS_HIST_BUCKETS && (seen += h->count[i]) * 1000 < h->n * per_thousand)
         i++;
     return rts_bucket_start(i);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* ---- lists that are halved ------------------------------------------------------------------ */
@@ -52,7 +59,7 @@ static void straighten(void *list, size_t entry, unsigned halved, unsigned size)
         unsigned at = place(i, halved, size);
         while (at > i)
             at = place(at, halved, size);
-        if (at < i) /* of a cycle that has been turned already */
+        if (at < i) /* of a cycle that has been followed already */
             continue;
         memcpy(first, of + i * entry, entry);
         for (unsigned from; (from = place(at, halved, size)) != i; at = from)
@@ -84,29 +91,42 @@ static uint64_t batch_room(const rts_rec *r)
 /* Moves some counts of one part to another, or of one that is no batch any more to the total. */
 static void merge_some(rts_rec *r)
 {
-    uint32_t *to = r->merge_to, *from = r->merge_from;
-    unsigned first = (unsigned)(from - r->part[r->spare_part]);
-    for (unsigned i = 0; i < RTS_BATCH_STEP; i++) {
-        if (r->batch_samples)
-            to[i] += from[i];
-        else if (first + i <= RTS_HIST_BUCKETS)
-            r->hist.count[first + i] += from[i];
-        from[i] = 0;
-    }
+    uint32_t some[RTS_BATCH_STEP];
+    unsigned first = (unsigned)(r->merge_from - r->part[r->spare_part]);
+    memcpy(some, r->merge_from, sizeof some);
+    memset(r->merge_from, 0, sizeof some);
+    for (unsigned i = 0; i < RTS_BATCH_STEP && r->batch_samples; i++)
+        r->merge_to[i] += some[i];
+    for (unsigned i = 0; i < RTS_BATCH_STEP && !r->batch_samples; i++)
+        if (first + i <= RTS_HIST_BUCKETS)
+            r->hist.count[first + i] += some[i];
     r->merge_to += RTS_BATCH_STEP;
     r->merge_from += RTS_BATCH_STEP;
 }
 
-static bool is_merging(const rts_rec *r)
+/* So many times, until a pair is merged. */
+static size_t merges(const rts_rec *r)
 {
-    return r->merge_from != r->merge_end;
+    return (size_t)(r->merge_end - r->merge_from) / RTS_BATCH_STEP;
 }
 
 /* Of the first samples the order is known; in the warm-up, too, they are only written. */
 static void begin_order(rts_rec *r)
 {
-    r->order_next = r->order;
-    r->order_step = 1;
+    r->kept = 0;
+    r->keep = 1;
+}
+
+/*
+ * Goes on with a merge, or else fetches where the like of a sample will be counted, for the first
+ * of a batch to cost no more.
+ */
+static void prepare_batch(rts_rec *r, uint64_t value)
+{
+    if (merges(r))
+        merge_some(r);
+    else
+        __builtin_prefetch(&r->spare[rts_bucket(value)], 1);
 }
 
 /* Begins to empty a part, which will be filled after the one that is filled now. */
@@ -143,12 +163,10 @@ static void end_batch(rts_rec *r)
     const uint64_t most = UINT64_C(1) << 31;
     if (r->hist.n < r->batch_end)
         return;
-    while (is_merging(r)) /* nothing, unless a few samples came on the way out */
+    while (merges(r)) /* nothing, unless a few samples came on the way out */
         merge_some(r);
-    if (r->hist.n >= ORDERED) {
-        r->order_next = r->order + ORDERED;
-        r->order_step = 0;
-    }
+    if (r->hist.n >= ORDERED)
+        r->keep = 0;
     if (r->batch_samples)
         r->mark[r->marks++] =
             (rts_mark){r->hist.n, r->hist.sum, (uint8_t)r->filling, (uint8_t)NONE};
@@ -265,20 +283,20 @@ static void end_batch(rts_rec *r)
     (void)r;
 }
 
-static void merge_some(rts_rec *r)
+static size_t merges(const rts_rec *r)
 {
     (void)r;
-}
-
-static bool is_merging(const rts_rec *r)
-{
-    (void)r;
-    return false;
+    return 0;
 }
 
 static void begin_order(rts_rec *r)
 {
     (void)r;
+}
+
+static void prepare_batch(rts_rec *r, uint64_t value)
+{
+    (void)r, (void)value;
 }
 
 static void total(rts_rec *r)
@@ -290,23 +308,25 @@ static void total(rts_rec *r)
 
 /* ---- the life of a series ------------------------------------------------------------------ */
 
+enum { AHEAD = 16 }; /* with so many samples of a batch left, the next one is prepared */
+
 static uint32_t used(const rts_rec *r)
 {
     return r->chunk - r->left;
 }
 
-/* Nothing has come since the last turn. */
+/* Nothing has come since the last flush. */
 static void clear_sums(rts_rec *r)
 {
     r->left = r->chunk;
     r->sum = r->max = 0;
-    r->min = UINT64_MAX;
 }
 
 /* Nothing has come at all. */
 static void begin(rts_rec *r)
 {
     clear_sums(r);
+    r->min = UINT64_MAX;
     r->negative = 0;
     r->raw_next = r->setup.raw;
     r->raw_end = r->setup.raw ? r->setup.raw + r->setup.samples : NULL;
@@ -329,10 +349,11 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
     rts_hist_init(&r->hist);
 }
 
-/* While there is something else to do with samples, it is done with each of them. */
-static void set_floor(rts_rec *r)
+/* Outside of these bounds lie new extremes, negative samples and the worst, or all samples. */
+static void set_bounds(rts_rec *r)
 {
-    r->floor = is_merging(r) || r->raw_next != r->raw_end ? 0 : r->worst_floor;
+    r->low = r->min > r->overhead ? r->min : r->overhead;
+    r->high = r->attentive ? 0 : least(r->max + 1, r->worst_floor);
 }
 
 /*
@@ -341,14 +362,18 @@ static void set_floor(rts_rec *r)
  */
 static void next_chunk(rts_rec *r, uint64_t t)
 {
-    uint64_t n = least(least(r->block_samples - r->block_n, batch_room(r)), UINT32_MAX);
+    const uint64_t room = batch_room(r);
+    uint64_t n = least(r->block_samples - r->block_n, room > AHEAD ? room - AHEAD : room);
+    if (merges(r))
+        n = least(n, merges(r));
     if (r->setup.samples && r->running)
         n = least(n, r->setup.samples - r->hist.n);
-    r->chunk = r->left = r->warm ? 1 : (uint32_t)n;
+    r->chunk = r->left = r->warm ? 1 : (uint32_t)least(n, UINT32_MAX);
     r->next = least(t + r->setup.hz, least(r->deadline, r->rest_at));
     if (!r->warm)
         r->next = least(r->next, r->window_end);
-    set_floor(r);
+    r->attentive = r->warm || room <= AHEAD || merges(r) || r->raw_next != r->raw_end;
+    set_bounds(r);
 }
 
 /* Takes t as the start of the section: times are counted, and limits set, from here. */
@@ -387,16 +412,6 @@ static void insert_worst(rts_rec *r, uint64_t value, uint64_t t)
     r->worst[i] = (rts_sample){value, t - r->start, r->hist.n + used(r)};
     if (r->worst_n == RTS_WORST)
         r->worst_floor = r->worst[RTS_WORST - 1].value + 1;
-}
-
-static void merge_window(rts_window *a, const rts_window *b)
-{
-    if (!b->n)
-        return;
-    a->min = a->n ? least(a->min, b->min) : b->min;
-    a->max = a->max > b->max ? a->max : b->max;
-    a->n += b->n;
-    a->sum += b->sum;
 }
 
 static rts_window *window_at(rts_rec *r, unsigned i)
@@ -485,17 +500,14 @@ static void finish_blocks(rts_rec *r)
     r->blocks_halved = 0;
 }
 
-/* Adds the sums since the last turn to all that is kept. */
+/* Adds the sums since the last flush to all that is kept. */
 static void fold(rts_rec *r)
 {
     const rts_window chunk = {used(r), r->min, r->sum, r->max};
     if (!chunk.n)
         return;
     merge_window(window_at(r, r->window_i), &chunk);
-    r->hist.n += chunk.n;
-    r->hist.sum += chunk.sum;
-    r->hist.min = least(r->hist.min, chunk.min);
-    r->hist.max = r->hist.max > chunk.max ? r->hist.max : chunk.max;
+    merge_window(&r->hist.all, &chunk);
     r->block_n += chunk.n;
     r->block_max = r->block_max > chunk.max ? r->block_max : chunk.max;
     clear_sums(r);
@@ -537,73 +549,73 @@ static void rest(rts_rec *r, uint64_t t)
     r->rest_at = t + r->setup.busy; /* a little early: the rest itself is not known here */
 }
 
-/* Behind the last sample of a chunk: what it adds up to, and whether there is to be another. */
-static __attribute__((noinline)) void turn(rts_rec *r, uint64_t value, uint64_t t)
+/* Behind the last sample of a chunk: looks at the limits, and begins the next chunk. */
+static void go_on(rts_rec *r, uint64_t t)
 {
-    if (r->warm)
-        discard(r, value, t);
-    else
-        fold(r);
     check_limits(r, t);
     if (t >= r->rest_at && r->running)
         rest(r, t);
     next_chunk(r, t);
 }
 
-/* What is done with every sample. */
-RTS_HOT void account(rts_rec *r, uint64_t value)
+void rts_rec_flush(rts_rec *r, uint64_t t)
 {
-    size_t bucket = rts_bucket(value);
-    r->count[bucket]++;
-    r->sum += value;
-    r->min = value < r->min ? value : r->min;
-    r->max = value > r->max ? value : r->max;
-    r->negative += value < r->overhead;
-#if RTS_BATCH_MAX
-    __builtin_prefetch(&r->spare[bucket], 1); /* so that the first of a batch cost no more */
-    *r->order_next = value;
-    r->order_next += r->order_step;
-#endif
+    fold(r);
+    go_on(r, t);
 }
 
-/* What is done with the worst, and with all others now and then; a few instructions for each. */
-static __attribute__((noinline)) void add_more(rts_rec *r, uint64_t value, uint64_t t)
-{
-    if (value >= r->worst_floor)
-        insert_worst(r, value, t);
-    if (r->raw_next != r->raw_end)
-        *r->raw_next++ = value;
-    if (is_merging(r))
-        merge_some(r);
-    set_floor(r);
-    if (--r->left == 0)
-        turn(r, value, t);
-}
-
-/* A sample that ends at `next` or later ends its chunk as well. */
-static __attribute__((noinline)) void add_last(rts_rec *r, uint64_t value, uint64_t t)
+/* A sample that ends at `next` or later ends its chunk. */
+static void end_chunk(rts_rec *r, uint64_t t)
 {
     if (!r->warm && t >= r->window_end) { /* what came before belongs to another window */
         fold(r);
         next_window(r, t);
+        r->min = UINT64_MAX;
     }
     r->chunk = used(r) + 1;
     r->left = 1;
-    account(r, value);
-    add_more(r, value, t);
 }
 
-void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
+/* Accounts for a sample that may be an extreme or negative. */
+static inline void account_outside(rts_rec *r, uint64_t value)
 {
-    if (__builtin_expect(t >= r->next, 0)) {
-        add_last(r, value, t);
+    rts_rec_account(r, value);
+    r->min = least(r->min, value);
+    r->max = value > r->max ? value : r->max;
+    r->negative += value < r->overhead;
+}
+
+/* What is due now and then with a sample, a few instructions each, and what ends a chunk. */
+static __attribute__((noinline)) void add_rare(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (t >= r->next)
+        end_chunk(r, t);
+    account_outside(r, value);
+    if (value >= r->worst_floor)
+        insert_worst(r, value, t);
+    if (r->raw_next != r->raw_end)
+        *r->raw_next++ = value;
+    if (r->attentive)
+        prepare_batch(r, value);
+    if (--r->left) {
+        set_bounds(r);
+    } else if (r->warm) {
+        discard(r, value, t);
+        go_on(r, t);
+    } else {
+        rts_rec_flush(r, t);
+    }
+}
+
+void rts_rec_more(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (r->attentive || value >= r->worst_floor || r->left == 1 || t >= r->next) {
+        add_rare(r, value, t);
         return;
     }
-    account(r, value);
-    if (__builtin_expect(value >= r->floor, 0))
-        add_more(r, value, t);
-    else if (__builtin_expect(--r->left == 0, 0))
-        turn(r, value, t);
+    account_outside(r, value);
+    r->left--;
+    set_bounds(r);
 }
 
 void rts_rec_finish(rts_rec *r)

@@ -1,11 +1,13 @@
 /*
  * The recorder: keeps a distribution of samples in fixed memory, in a few nanoseconds a sample.
  *
- * Every sample is accounted for when it comes, at the same cost whatever its value and however many
- * came before: nothing is gathered to be sorted in later, and nothing is moved about at once.  For
- * what looks at samples between two readings of the clock, the recorder's longest step counts, not
- * its mean.  Where a block, a batch or a window ends, and where limits are due to be looked at,
- * turn() adds up the few sums since the last one.
+ * Every sample is accounted for when it comes: nothing is gathered to be sorted in later, and
+ * nothing is moved about at once.  What every sample needs is inline: its bucket, the sum, its
+ * place among the first, and whether it lies outside of two bounds.  Only there lie new extremes,
+ * negative samples and the worst, which rts_rec_more() sees to.  Where a block, a batch or a window
+ * ends, and where limits are due to be looked at, rts_rec_flush() adds the few sums since the last
+ * flush to the totals.  For what is done between two readings of the clock the longest step counts,
+ * not the mean: neither takes as much as a hundred samples do (docs/hot-path.md).
  *
  * Trace and blocks: when there is no more room for windows (or block maxima), two become one of
  * twice the width.  The pair is merged when its second place is needed for a new one, so that each
@@ -13,8 +15,8 @@
  *
  * Batches: of a short series every sample is kept, and the batches are cut when it has ended.  Of a
  * longer one each batch has a histogram of its own, and the series has their sum.  When there are
- * as many as there may be, two become one: one pair during each new batch, a few buckets a sample,
- * which gives the room for the batch after it.
+ * as many as there may be, two become one: one pair at the start of each new batch, 32 buckets a
+ * sample, which gives the room for the batch after it.
  *
  * Histogram: log-linear, 128 buckets per power of two.  A value v >= 256 with s = floor(log2 v) - 7
  * falls into a bucket 2^s wide that starts at or above 2^(s+7), so its relative width is at most
@@ -40,26 +42,32 @@ typedef uint32_t rts_count;
 typedef uint64_t rts_count;
 #endif
 
+typedef struct rts_window {
+    uint64_t n, min, sum, max; /* n = 0: nothing happened in this window */
+} rts_window;
+
 typedef struct rts_hist {
-    uint64_t n, sum, min, max;
+    union {
+        struct {
+            uint64_t n, min, sum, max;
+        };
+        rts_window all;
+    };
     rts_count count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
 } rts_hist;
 
 /* Buckets that are merged with one sample: a pair of batches has to be before the next one ends. */
 #if RTS_BATCH_MAX
 enum {
-    RTS_BATCH_STEP = ((RTS_HIST_BUCKETS / (2 * RTS_BATCH_SAMPLES)) | 7) + 1,
+    RTS_BATCH_STEP = 32,
     RTS_BATCH_STRIDE = (RTS_HIST_BUCKETS / RTS_BATCH_STEP + 1) * RTS_BATCH_STEP,
 };
+_Static_assert(RTS_BATCH_STRIDE / RTS_BATCH_STEP < RTS_BATCH_SAMPLES, "merged in half a batch");
 #endif
 
 typedef struct rts_sample {
     uint64_t value, at, index;
 } rts_sample;
-
-typedef struct rts_window {
-    uint64_t n, min, sum, max; /* n = 0: nothing happened in this window */
-} rts_window;
 
 /* Percentiles for whose sake batches are counted: p50, p90, p99, p999, p9999. */
 #define RTS_LINES 5
@@ -96,25 +104,30 @@ typedef struct rts_rec_setup {
 } rts_rec_setup;
 
 typedef struct rts_rec {
-    /* the hot path, together; sums are of the samples since the last turn */
-    uint64_t next; /* limits are due to be looked at when the clock has this value */
-    uint64_t sum, min, max;
-    rts_tally *count; /* of buckets, where samples are counted now */
-    uint64_t overhead, negative;
-    uint64_t floor; /* a sample of at least this size takes more than the accounting */
-    uint32_t left;  /* samples until the next turn... */
-    uint32_t chunk; /* ...of so many since the last one */
+    /* what every sample needs, together */
+    uint64_t next;      /* limits are due to be looked at when the clock has this value */
+    uint64_t low, high; /* a sample below low, or of at least high, takes rts_rec_more() */
+    uint64_t sum;       /* of the samples since the last flush */
+    rts_tally *count;   /* of buckets, where samples are counted now */
 #if RTS_BATCH_MAX
-    uint32_t order_step;  /* how far order_next goes on: 1 or 0 */
-    uint64_t *order_next; /* where the next sample is kept */
-    rts_tally *spare;     /* where samples will be counted after `count` */
-    uint32_t *merge_to, *merge_from, *merge_end;
+    size_t kept, keep; /* place in `order` of the next sample, and how far it goes on: 1 or 0 */
 #endif
-    uint64_t *raw_next, *raw_end;
-    uint64_t worst_floor; /* a sample of at least this size belongs to the worst */
+    uint32_t left;  /* samples until the next flush... */
+    uint32_t chunk; /* ...of so many since the last one */
     volatile bool running;
 
-    /* from here on only turn() and readers */
+    /* what rts_rec_more() needs */
+    bool attentive;    /* each sample of this chunk takes it: high is 0 */
+    uint64_t min, max; /* of the window, and since the last flush */
+    uint64_t overhead, negative;
+    uint64_t worst_floor; /* a sample of at least this size belongs to the worst */
+    uint64_t *raw_next, *raw_end;
+#if RTS_BATCH_MAX
+    rts_tally *spare; /* where samples will be counted after `count` */
+    uint32_t *merge_to, *merge_from, *merge_end;
+#endif
+
+    /* from here on only rts_rec_flush() and readers */
     rts_rec_setup setup;
     uint64_t start;      /* clock value at the start of the section */
     uint64_t warm;       /* warm-up samples still to discard */
@@ -170,12 +183,6 @@ void rts_rec_start(rts_rec *r, uint64_t t);
 /* Closes the series: everything recorded is in hist, worst, window and block afterwards. */
 void rts_rec_finish(rts_rec *r);
 
-/*
- * Records one sample: its value in ticks, and the clock at its end, which says what window it
- * belongs to.  It lies behind the second stamp and is one function for all.
- */
-void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
-
 /* Samples that have come by now, those of the warm-up among them. */
 static inline uint64_t rts_rec_taken(const rts_rec *r)
 {
@@ -214,10 +221,54 @@ static inline uint64_t rts_bucket_start(unsigned i)
 
 static inline size_t rts_bucket(uint64_t v)
 {
-    /* 63 ^ clz is the position of the highest bit set */
-    unsigned s = (63u ^ (unsigned)__builtin_clzll(v | ((2u << RTS_HIST_BITS) - 1))) - RTS_HIST_BITS;
-    uint64_t i = ((uint64_t)s << RTS_HIST_BITS) + (v >> s);
-    return RTS_HIST_RANGE == 64 || i < RTS_HIST_BUCKETS ? (size_t)i : RTS_HIST_BUCKETS;
+#if RTS_HIST_RANGE < 64
+    if (v >> RTS_HIST_RANGE)
+        return RTS_HIST_BUCKETS;
+#endif
+#if RTS_HIST_RANGE <= 32
+    uint32_t u = (uint32_t)v;
+#else
+    uint64_t u = v;
+#endif
+    /* 63 ^ clz is the position of the highest bit set; of 32 bits where the values have no more */
+    unsigned s = sizeof u == 4 ? 31u ^ (unsigned)__builtin_clz((unsigned)(u >> RTS_HIST_BITS | 1))
+                               : 63u ^ (unsigned)__builtin_clzll(u >> RTS_HIST_BITS | 1);
+    return (s << RTS_HIST_BITS) + (unsigned)(u >> s);
+}
+
+/* ---- the hot path --------------------------------------------------------------------------- */
+
+/* Records a sample that ends its chunk or lies outside of the bounds. */
+void rts_rec_more(rts_rec *r, uint64_t value, uint64_t t);
+
+/* Adds the sums of a chunk, whose last sample ended at t, to the totals, and begins the next. */
+void rts_rec_flush(rts_rec *r, uint64_t t);
+
+/* What is done with every sample. */
+RTS_HOT void rts_rec_account(rts_rec *r, uint64_t value)
+{
+    r->sum += value;
+#if RTS_BATCH_MAX
+    r->order[r->kept] = value;
+    r->kept += r->keep;
+#endif
+    r->count[rts_bucket(value)]++;
+}
+
+/*
+ * Records one sample: its value in ticks, and the clock at its end, which says what window it
+ * belongs to.  It lies behind the second stamp.
+ */
+RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
+RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
+{
+    if (__builtin_expect(t >= r->next || value < r->low || value >= r->high, 0)) {
+        rts_rec_more(r, value, t);
+        return;
+    }
+    rts_rec_account(r, value);
+    if (__builtin_expect(--r->left == 0, 0))
+        rts_rec_flush(r, t);
 }
 
 #endif

@@ -94,7 +94,7 @@ def instructions(mode: str, n: int) -> int:
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
-def test_the_mean_cost_of_a_sample_does_not_grow() -> None:
+def test_a_sample_costs_24_instructions_in_the_mean() -> None:
     few, many, huge = 1_000, 101_000, 10_000_000
 
     def per_sample(mode: str, start: int, end: int) -> float:
@@ -105,16 +105,18 @@ def test_the_mean_cost_of_a_sample_does_not_grow() -> None:
     middle = per_sample("record", few, many) - making
     late = per_sample("record", many, huge) - making
     print(f"instructions a sample: {early:.1f} first, {middle:.1f} to 10^5, {late:.1f} to 10^7")
-    assert late <= 45
-    # the first thousands also fill the list of the worst; then pairs of batches are merged
-    assert max(early, middle) <= 65
+    assert late <= 24
+    # the first thousands also fill the list of the worst, and blocks are short: each has its own
+    # rising maxima; then pairs of batches are merged
+    assert max(early, middle) <= 40
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="steps through x86-64")
 def test_no_single_sample_costs_much_more_than_any_other() -> None:
-    """Ends of blocks, batches and windows come within the series, and when there is no more room
-    for them.  Sorting 64 gathered samples in took some 2,000 instructions, copying a histogram
-    more than 7,000."""
+    """A flush may cost as much as 128 samples, 3,072 instructions, and costs less than 32.  Ends of
+    blocks, batches and windows come within the series, and when there is no more room for them.
+    Sorting 64 gathered samples in took some 2,000 instructions, copying a histogram more than
+    7,000."""
     done = subprocess.run(
         [BUILD / "tests" / "recorder_bound"],
         capture_output=True,
@@ -124,5 +126,5 @@ def test_no_single_sample_costs_much_more_than_any_other() -> None:
     )
     median, most = (int(n) for n in re.findall(r"(\d+) (?:median|most)", done.stdout))
     print(done.stdout)
-    assert 20 <= median <= 60
-    assert most <= 700
+    assert 20 <= median <= 30
+    assert most <= 750
