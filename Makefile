@@ -7,6 +7,8 @@ AGENTS := rtstone/_agent
 CHARTS := rtstone/report/assets/charts.js
 ENGINE := rtstone/_engine/engine.so
 TEST_ARGS ?=
+# Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
+PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
@@ -32,7 +34,7 @@ test: $(VENV)/dev.stamp agent engine charts build/sanitized/Makefile build/sanit
 	cmake --build build/sanitized
 	@$(BIN)/rtstone lab build && $(BIN)/rtstone lab fetch linux-6.1 \
 	    || echo "make: tests that boot an emulated board are skipped, for the reason above" >&2
-	$(BIN)/pytest $(TEST_ARGS)
+	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
 
 bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.simulate

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +22,8 @@ from rtstone.model.plan import Case, Plan
 from rtstone.wire.records import Bench, Param
 
 FAKE = Path(__file__).parent / "fake_agent.py"
+MACHINE = "machine"
+LONGEST_FIRST = (MACHINE, "lab", "simulation")  # marks; what has none comes last
 
 
 class Done(NamedTuple):
@@ -42,6 +47,42 @@ class Done(NamedTuple):
 
 Fake = Callable[..., Path]
 Cli = Callable[..., Done]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Share tests out among the workers of pytest-xdist.
+
+    A worker takes a whole module, so that its fixtures are made once, or all modules that have the
+    mark ``machine``, which would only wait for each other.  What takes longest begins first.
+    """
+
+    def place(item: pytest.Item) -> int:
+        marks = (n for n, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name))
+        return next(marks, len(LONGEST_FIRST))
+
+    def group(item: pytest.Item) -> str:
+        module = item.getparent(pytest.Module)
+        assert module
+        return MACHINE if any(m.name == MACHINE for m in module.own_markers) else module.nodeid
+
+    places: dict[str, int] = {}
+    for item in items:
+        places[group(item)] = min(place(item), places.get(group(item), place(item)))
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: places[group(item)])
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keeps other tests from the machine while one measures on it, whatever process runs them."""
+    if request.node.get_closest_marker(MACHINE) is None:
+        yield
+        return
+    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}.lock"
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

@@ -21,6 +21,8 @@ import pytest
 
 from tests.docs.commands import PAGES, Command, commands
 
+pytestmark = pytest.mark.lab
+
 RTSTONE = [str(Path(sys.executable).parent / "rtstone")]
 FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
 

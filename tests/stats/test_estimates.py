@@ -19,6 +19,8 @@ from rtstone.stats.estimates import batches, estimate, estimate_samples
 from tests.agent.test_recorder import LIBRARY, record
 from tests.stats.lab import result
 
+pytestmark = pytest.mark.simulation
+
 NORMAL = NormalDist()
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 

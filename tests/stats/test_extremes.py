@@ -23,6 +23,8 @@ from rtstone.stats.critical import EXTREME, PARETO, critical, simulated
 from rtstone.stats.extremes import PER_HOUR, worst_case
 from tests.stats.recorded import recorded
 
+pytestmark = pytest.mark.simulation
+
 Draw = Callable[[Generator, int], NDArray[np.float64]]
 
 N, SECTION_S = 60_000, 600.0

@@ -20,6 +20,8 @@ from rtstone.stats.omitted import events, whole
 from tests.report.synthetic import run
 from tests.stats.periodic import PERIOD, SECOND, Stalls, bursts, lasting, measured
 
+pytestmark = pytest.mark.simulation
+
 MS = 1e-3
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 RUNS = 160

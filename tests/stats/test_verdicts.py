@@ -11,6 +11,8 @@ from rtstone.model.documents import Run
 from rtstone.stats.compare import compare
 from tests.stats.runs import Samples, session
 
+pytestmark = pytest.mark.simulation
+
 PAIRS, CASES, N = 6, 8, 1000
 COMPARISONS = 400
 Rng = np.random.Generator
