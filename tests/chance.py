@@ -8,7 +8,7 @@ for the other with a probability of about ERROR at most; of a rate beyond both t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import log
 
 ERROR = 0.01
@@ -66,8 +66,3 @@ def is_fine(trials: Iterable[bool], fine: float, *wrong: float) -> bool:
     tests = tested(trials, fine, *wrong)
     print(*tests)
     return all(test.verdict == "fine" for test in tests)
-
-
-def misses(held: Iterator[bool]) -> Iterator[bool]:
-    """The other event."""
-    return (not one for one in held)

@@ -13,12 +13,12 @@ import pytest
 from msgspec import structs
 
 from rtstone.model.documents import Batches, Result
-from rtstone.model.histogram import bounds
 from rtstone.model.interval import serial, t_quantile
 from rtstone.stats.estimates import batches, estimate, estimate_samples
 from tests.agent.test_recorder import LIBRARY, record
 from tests.chance import is_fine
 from tests.stats.lab import result
+from tests.stats.periodic import MIDDLES
 
 pytestmark = pytest.mark.simulation
 
@@ -42,14 +42,6 @@ class Known(NamedTuple):
     quantile: Callable[[float], float]
     low: float = -5
     high: float = 5.5
-
-
-def _middle(index: int) -> float:
-    low, width = bounds(index, 7)
-    return low + (width - 1) / 2
-
-
-MIDDLES = np.array([_middle(index) for index in range(LIBRARY.recorder_buckets())])
 
 
 def recorded(values: np.ndarray) -> Result:

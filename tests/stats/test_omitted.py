@@ -64,7 +64,7 @@ def runs(name: str, number: int = RUNS) -> tuple[list[Result], dict[str, float]]
         for _ in range(number)
     ]
     late = np.concatenate([late for _, late in pairs])
-    truth = {s: float(np.quantile(late, q)) for s, q in QUANTILES.items()}
+    truth = dict(zip(QUANTILES, np.quantile(late, list(QUANTILES.values())).tolist(), strict=True))
     return [result for result, _ in pairs], truth | {"mean": float(late.mean())}
 
 
