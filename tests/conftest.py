@@ -19,7 +19,9 @@ import pytest
 from rtstone.cli.main import _status
 from rtstone.model.documents import Target
 from rtstone.model.plan import Case, Plan
+from rtstone.targets import local
 from rtstone.wire.records import Bench, Param
+from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
@@ -47,6 +49,11 @@ class Done(NamedTuple):
 
 Fake = Callable[..., Path]
 Cli = Callable[..., Done]
+
+
+def pytest_configure() -> None:
+    # What a shell starts in the background ignores Ctrl-C, and so would all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,7 +113,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+def fake_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """Makes the local target start the fake agent; call it again for another scenario.
 
     Returns the file that traces the agent's starts.
@@ -121,6 +128,23 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     def scenario(**members: Any) -> Path:
         monkeypatch.setenv("FAKE_AGENT", json.dumps({"trace": str(trace), **members}))
         return trace
+
+    scenario()
+    return scenario
+
+
+@pytest.fixture
+def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Likewise; an agent that is not to keep anybody waiting plays its part in memory.
+
+    One that hangs there does not hand over what it has when it is stopped.
+    """
+    process = local._Agent
+
+    def scenario(**members: Any) -> Path:
+        waits = members.get("fate") == "deaf" or {"pause", "flood"} & members.keys()
+        monkeypatch.setattr(local, "_Agent", process if waits else Played)
+        return fake_process(**members)
 
     scenario()
     return scenario
