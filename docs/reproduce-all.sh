@@ -3,28 +3,38 @@
 #
 #     docs/reproduce-all.sh DIRECTORY [SECONDS]
 #
-# DIRECTORY gets a page of each, and the runs.  SECONDS limits every case that is measured; models
-# take their suite's time, for theirs costs little.
+# DIRECTORY gets a page of each, and the runs; one that is there already is not measured again, so
+# what was interrupted goes on.  SECONDS limits every case that is measured; models take their
+# suite's time, for theirs costs little.
 set -u
 pages=${1:?name a directory for the pages}
 seconds=${2:-1}
 rtstone=${RTSTONE:-rtstone}
 status=0
-mkdir -p "$pages" || exit 2
+mkdir -p "$pages/runs" || exit 2
+
+# measured SOURCE TARGET OPTION...: its directory is the answer
+measured() {
+    source=$1 target=$2
+    shift 2
+    run="$pages/runs/$source-$target"
+    [ -d "$run" ] || "$rtstone" run "$source" --target "$target" --out "$run" "$@" || status=$?
+}
 
 # reproduce SOURCE [MODEL]...
 reproduce() {
     source=$1
     shift
     for model in "$@"; do
-        run="$pages/runs/$source-$model"
-        [ -d "$run" ] || "$rtstone" run "$source" --target "sim:$model" --out "$run" || status=$?
+        measured "$source" "sim:$model"
         shift
         set -- "$@" "$run"
     done
-    "$rtstone" reproduce "$source" "$@" --target local --target qemu:linux-6.1 \
-        --target qemu:linux-6.1-rt --target qemu:freertos-a64 --time "$seconds" \
-        -o "$pages/$source.html" || status=$?
+    for target in local qemu:linux-6.1 qemu:linux-6.1-rt qemu:freertos-a64; do
+        measured "$source" "$target" --time "$seconds"
+        set -- "$@" "$run"
+    done
+    "$rtstone" reproduce "$source" "$@" -o "$pages/$source.html" || status=$?
 }
 
 reproduce sjoblom ose-like

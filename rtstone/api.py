@@ -8,23 +8,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from rtstone.alone import alone
+from rtstone.assemble.estimates import Estimate, estimate_whole
+from rtstone.assemble.flags import BY_NAME, spoilt
+from rtstone.assemble.omitted import whole
+from rtstone.documents.plan import NONE, Plan
+from rtstone.documents.run import Result, Run
 from rtstone.errors import Inconclusive, Interrupted, Unfit, UsageError, unknown
+from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, measure, measured_cpus
-from rtstone.model import suite
-from rtstone.model.documents import Result, Run
-from rtstone.model.flags import BY_NAME, spoilt
-from rtstone.model.loads import NONE
-from rtstone.model.plan import Plan
-from rtstone.planning import Wish, planned
-from rtstone.quantity import Quantity, ms, ns, s, us
-from rtstone.report.words import count, observed
-from rtstone.stats.estimates import Estimate, estimate_whole
+from rtstone.report.parts.words import observed
+from rtstone.runner.exclusive import alone
+from rtstone.runner.measure import Listener, measure, measured_cpus
+from rtstone.runner.request import RunRequest, build_plan
 from rtstone.stats.gate import needed
-from rtstone.stats.omitted import whole
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import LOCAL
+from rtstone.units import Quantity, count, ms, ns, s, us
 
 __all__ = ["HISTORY", "Measured", "Quantity", "ms", "ns", "run", "s", "us"]
 
@@ -241,7 +240,7 @@ def run(
         command = ["rtstone.run", bench, load, *(f"{k}={v}" for k, v in asked.params.items())]
         try:
             stack.enter_context(alone(interrupt))
-            place, plan = planned(Wish([bench], target, asked, command), interrupt)
+            place, plan = build_plan(RunRequest([bench], target, asked, command), interrupt)
         except Interrupted:
             raise KeyboardInterrupt from None
         _single(plan, bench)

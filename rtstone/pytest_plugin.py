@@ -15,9 +15,9 @@ import pytest
 
 if TYPE_CHECKING:
     from rtstone.api import Measured
-    from rtstone.model.budget import Budget
-    from rtstone.model.check import Gate
-    from rtstone.model.documents import Run
+    from rtstone.documents.check import Gate
+    from rtstone.documents.run import Run
+    from rtstone.inputs.budget import Budget
 
 _BEFORE = pytest.StashKey[int]()  # measured before the test began, its fixtures included
 _TOLD = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
@@ -49,7 +49,7 @@ class Checked:
     """A budget, and which of its entries something has been held against."""
 
     def __init__(self, path: Path) -> None:
-        from rtstone.model.budget import load
+        from rtstone.inputs.budget import load
         from rtstone.store.baseline import baselines
 
         self.budget: Budget = load(path)
@@ -84,7 +84,7 @@ class Runner:
         measured = rtstone.run(bench, **{"target": self._target, **asked})
         gate = self._checked.check(measured.run) if self._checked else None
         if gate is not None and gate.exit_code:
-            from rtstone.report import checked
+            from rtstone.report.check import text as checked
 
             pytest.fail("\n".join(line.plain for line in checked.lines(gate)), pytrace=False)
         return measured
@@ -157,7 +157,7 @@ def pytest_runtest_makereport(
             told.add(measured.run.run_id)
             item.user_properties.append(("rtstone run", measured.run.run_id))
         if report.failed:
-            from rtstone.report.excerpt import excerpt
+            from rtstone.report.run.excerpt import excerpt
 
             results = list(measured.results)
             report.sections.append(

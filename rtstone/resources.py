@@ -6,6 +6,7 @@ it lies.
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,3 +14,12 @@ from pathlib import Path
 def path(*names: str) -> Path:
     """Return the path of a file or folder of the package, which need not exist."""
     return Path(str(files("rtstone").joinpath(*names)))
+
+
+BUILT = path("_agent")  # where `make agent`, or an installation, puts agents
+
+
+def local_agent() -> Path:
+    """Return the agent for this machine: that of RTSTONE_AGENT, else the one in this package."""
+    # Absolute, or ./x would be looked for in PATH.
+    return Path(os.environ.get("RTSTONE_AGENT") or BUILT / "rtstone-agent").absolute()

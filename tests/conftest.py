@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from rtstone.cli.main import _status
-from rtstone.model.documents import Target
-from rtstone.model.plan import Case, Plan
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Target
 from rtstone.targets import local
 from rtstone.wire.records import Bench, Param
 from tests.played import Played

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from rtstone import printable
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.model.documents import Run
 from rtstone.store.index import find
 from rtstone.wire.records import Log, decode_body
 from tests.conftest import Cli, Fake

@@ -60,7 +60,7 @@ def command(
         raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
     if len(names) > 1:
         raise UsageError(f"one run is checked at a time, not {len(names)}; name the last")
-    from rtstone.model.budget import load as load_budget
+    from rtstone.inputs.budget import load as load_budget
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines
 
@@ -68,10 +68,10 @@ def command(
     document = load(find(names[0]))
     before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
     gate = check(document, limits, before)
-    from rtstone.report import checked
+    from rtstone.report.check import text as checked
 
     if junit:
-        from rtstone.report.junit import junit as as_junit
+        from rtstone.report.check.junit import junit as as_junit
 
         _write(as_junit(gate), junit)
     if markdown:
@@ -81,15 +81,15 @@ def command(
 
         print_document(gate)
     else:
-        from rtstone.report.terminal import console
+        from rtstone.report.run.terminal import console
 
         console(sys.stdout).print(*checked.lines(gate), sep="\n")
     return gate.exit_code
 
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
-    from rtstone.model.budget import margin as share
-    from rtstone.report.draft import draft, from_too_few
+    from rtstone.inputs.budget import margin as share
+    from rtstone.stats.draft import draft, from_too_few
 
     if path.exists():
         raise UsageError(f"there is a file already, {path}; name a new one")
@@ -103,7 +103,7 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
 
 
 def _write(text: str, path: Path) -> None:
-    from rtstone.report.output import write
+    from rtstone.report.parts.output import write
 
     try:
         write(text, path)

@@ -12,13 +12,13 @@ from rtstone.cli.run import Request, assignments, listener_for, prepared, told
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.store.session import named, several
-from rtstone.turns import PAIRS, Next, Side, check, take
 
 if TYPE_CHECKING:
-    from rtstone.model.comparison import Comparison
+    from rtstone.documents.comparison import Comparison
 
 
 @click.command("compare")
@@ -72,7 +72,7 @@ def command(
         raise UsageError(f"{name} is for measuring; name two targets with --run A B")
     if not names:
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
-    from rtstone.stats.compare import compare
+    from rtstone.stats.comparison.compare import compare
 
     beside = [load(find(name)) for text in floor for name in several(text)]
     _show(compare(named(names), beside), json)
@@ -84,12 +84,12 @@ def _measured(asked: list[Request], pairs: int) -> int:
     with Interrupt() as interrupt:
         first, other = (Side(*prepared(request, interrupt)) for request in asked)
         check((first, other))
-        runs, error = take(
+        runs, error = measure_pairs(
             first.plan.run_id, (first, other), pairs, interrupt=interrupt,
             listener=lambda: listener_for(json), tell=lambda coming: _tell(coming, json),
         )  # fmt: skip
-        from rtstone.stats.compare import compare
-        from rtstone.stats.systems import in_pairs
+        from rtstone.stats.comparison.compare import compare
+        from rtstone.stats.comparison.systems import in_pairs
 
         if both := in_pairs(runs):
             with maybe_unread():
@@ -102,7 +102,7 @@ def _tell(coming: Next, json: bool) -> None:
     """One line on stderr before each run."""
     if json and not sys.stderr.isatty():
         return
-    from rtstone.report.words import seconds
+    from rtstone.units import seconds
 
     turn = coming.turn
     left = "" if coming.left_s is None else f", about {seconds(max(1, round(coming.left_s)))} left"
@@ -118,8 +118,8 @@ def _show(comparison: Comparison, json: bool) -> None:
 
         print_document(comparison)
         return
-    from rtstone.report.comparison import lines
-    from rtstone.report.terminal import console
+    from rtstone.report.comparison.text import lines
+    from rtstone.report.run.terminal import console
 
     out = console(sys.stdout)
     out.print(*lines(comparison, out.width), sep="\n")

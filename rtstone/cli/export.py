@@ -9,7 +9,7 @@ import click
 
 from rtstone.errors import UsageError
 from rtstone.formats.table import WRITERS, writer
-from rtstone.report.output import write
+from rtstone.report.parts.output import write
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 

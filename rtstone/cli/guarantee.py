@@ -21,8 +21,8 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
 
     Without a bound under every load there is no guarantee: the text says why, the exit code is 3.
     """
-    from rtstone.report.guarantee import markdown
-    from rtstone.stats.guarantee import guarantee
+    from rtstone.report.worstcase.guarantee import markdown
+    from rtstone.stats.worstcase.guarantee import guarantee
 
     documents = [load(find(run)) for run in runs]
     statement = guarantee(documents, bench)
@@ -42,7 +42,7 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
 
 
 def _written(text: str, output: Path) -> None:
-    from rtstone.report.output import write
+    from rtstone.report.parts.output import write
 
     try:
         write(text, output)

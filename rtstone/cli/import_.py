@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from rtstone.documents.imported import tool
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.formats.table import READERS, imported
-from rtstone.model.documents import Run
-from rtstone.model.imported import tool
 from rtstone.printable import arguments
 from rtstone.store.rundir import RunDirectory
 
@@ -41,7 +41,7 @@ def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
 
 
 def _print(run: Run) -> None:
-    from rtstone.report.words import count, counted
+    from rtstone.units import count, counted
 
     samples = count(sum(result.n for result in run.results))
     click.echo(f"{run.run_id}: {tool(run)}, {counted(len(run.results), 'result')}, n {samples}")

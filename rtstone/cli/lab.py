@@ -32,7 +32,7 @@ def list_command(json: bool) -> None:
         return
     from rich.table import Table
 
-    from rtstone.report.terminal import console
+    from rtstone.report.run.terminal import console
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("target", no_wrap=True, style="bold cyan")

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from rtstone.errors import UsageError, unknown
-from rtstone.model.benches import Catalogue
+from rtstone.inputs.parameters import Catalogue
 from rtstone.wire.records import Table
 
 
 def _offered() -> Catalogue:
     from rtstone.interrupt import Interrupt
-    from rtstone.measure import catalogue
+    from rtstone.runner.measure import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:
@@ -29,7 +29,7 @@ def _bench_rows() -> list[dict[str, Any]]:
 
 
 def _suite_rows() -> list[dict[str, Any]]:
-    from rtstone.model.suite import load, shipped
+    from rtstone.inputs.suite import load, shipped
 
     suites = [load(path) for path in shipped().values()]
     return [{"name": s.name, "title": s.title, "description": s.description} for s in suites]
@@ -38,7 +38,8 @@ def _suite_rows() -> list[dict[str, Any]]:
 def _load_rows() -> list[dict[str, Any]]:
     import msgspec
 
-    from rtstone.model.loads import NO_OTHER_WORK, NONE
+    from rtstone.documents.plan import NONE
+    from rtstone.inputs.loads import NO_OTHER_WORK
 
     loads = [msgspec.to_builtins(load) for _, load in sorted(_offered().loads.items())]
     return [{"id": NONE, "title": NO_OTHER_WORK, "source": "Obenland"}, *loads]
@@ -58,10 +59,10 @@ def _target_rows() -> list[dict[str, Any]]:
 
 
 def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
+    from rtstone.cli.run_filter import RunFilter, pick
     from rtstone.store.index import entries
-    from rtstone.store.pick import Wish, pick
 
-    found = pick(entries(), Wish(**wish))
+    found = pick(entries(), RunFilter(**wish))
     return [entry._asdict() | {"benches": entry.benches.split()} for entry in found]
 
 
@@ -131,7 +132,7 @@ def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rtstone.report.terminal import console
+    from rtstone.report.run.terminal import console
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for number, name in enumerate(columns):
@@ -143,7 +144,7 @@ def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
 
 
 def _print_named(table: Table) -> None:
-    from rtstone.model.benches import allowed, quantity
+    from rtstone.inputs.parameters import allowed, quantity
 
     head = [
         f"{table.id}: {table.title}",

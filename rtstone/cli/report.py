@@ -29,7 +29,7 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     They are named as for `rtstone compare`: runs of one system may be joined by commas, and a run
     that `compare --run` has measured stands for all of them.
     """
-    from rtstone.report import html
+    from rtstone.report.run import html
 
     html.bundle()
     documents = named(runs)

@@ -12,16 +12,17 @@ from msgspec import structs
 
 from rtstone.cli import run as running
 from rtstone.cli.run import Request, assignments
+from rtstone.documents.plan import NONE
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
+from rtstone.inputs import suite
+from rtstone.inputs.loads import name_of
 from rtstone.interrupt import Interrupt
-from rtstone.model import suite
-from rtstone.model.loads import NONE, name_of
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.targets import LOCAL
 
 if TYPE_CHECKING:
-    from rtstone.model.documents import Run
+    from rtstone.documents.run import Run
     from rtstone.stats.reproduce import Reproduced
 
 _FORMS = {".html", ".md"}
@@ -88,7 +89,7 @@ def command(  # noqa: PLR0917
         )
     instead = _instead(suites, loads)
     if output and output.suffix == ".html":
-        from rtstone.report import html
+        from rtstone.report.run import html
 
         html.bundle()
     documents = [load(find(run)) for run in runs]
@@ -148,15 +149,15 @@ def _print(made: Reproduced, json: bool) -> None:
 
         print_document(made.document)
         return
-    from rtstone.report.reproduction import lines
-    from rtstone.report.terminal import console
+    from rtstone.report.reproduction.text import lines
+    from rtstone.report.run.terminal import console
 
     out = console(sys.stdout)
     out.print(*lines(made.document, out.width), sep="\n")
 
 
 def _write(made: Reproduced, path: Path, *, quiet: bool) -> None:
-    from rtstone.report import reproduced
+    from rtstone.report.reproduction import html as reproduced
 
     try:
         size = reproduced.render(made, path)

@@ -10,18 +10,19 @@ from pathlib import Path
 import click
 import msgspec
 
+from rtstone.assemble import identity
+from rtstone.assemble.assembly import Assembly, gathered
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
+from rtstone.documents.plan import Plan, run_id
+from rtstone.documents.run import Run
+from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
+from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
-from rtstone.measure import Listener, measure, measured_cpus, not_the_same
-from rtstone.model import identity, suite
-from rtstone.model.assemble import Assembly, gathered
-from rtstone.model.documents import Run
-from rtstone.model.documents import Target as Place
-from rtstone.model.plan import Plan, run_id
-from rtstone.planning import Wish, planned
 from rtstone.printable import arguments, every
+from rtstone.runner.measure import Listener, measure, measured_cpus, not_the_same
+from rtstone.runner.request import RunRequest, build_plan
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RUN, RunDirectory, load
 from rtstone.targets import LOCAL, find
@@ -151,8 +152,8 @@ def prepared(request: Request, interrupt: Interrupt) -> tuple[Target, Plan]:
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
     command = arguments()
     names = request.names or ["quick"]
-    wish = Wish(names, request.target, asked, command, request.keep_idle, request.until)
-    return planned(wish, interrupt)
+    wish = RunRequest(names, request.target, asked, command, request.keep_idle, request.until)
+    return build_plan(wish, interrupt)
 
 
 def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
@@ -198,7 +199,7 @@ def _same_target(plan: Plan, earlier: Assembly) -> tuple[Target, frozenset[int] 
     """
     target = find(plan.target.name)
     then = identity.of_target(plan.target.detail, plan.surroundings)
-    now = identity.of_target(every(target.detail()), every(target.surroundings()))
+    now = identity.of_target(every(target.detail()), every(target.host_conditions()))
     if differs := identity.difference(then, now):
         raise not_the_same(differs)
     if earlier.valid() and (unknown := earlier.known.lacking()):
@@ -226,13 +227,13 @@ def listener_for(json: bool) -> Listener:
     """What tells a person of the course of a run, on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
-    from rtstone.report.terminal import Display, Lines, console
+    from rtstone.report.run.terminal import Display, Lines, console
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
-    from rtstone.report.terminal import console, summary
+    from rtstone.report.run.terminal import console, summary
 
     out = console(sys.stdout)
     out.print(*summary(run, out.width, path), sep="\n")

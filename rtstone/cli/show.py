@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rtstone.model.documents import Run
+from rtstone.documents.run import Run
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 
@@ -29,14 +29,14 @@ def command(run: str, worst_case: bool, json: bool) -> None:
 
         print_document(document)
     else:
-        from rtstone.report.terminal import conditions, console, summary
+        from rtstone.report.run.terminal import conditions, console, summary
 
         out = console(sys.stdout)
         out.print(conditions(document), "", *summary(document, out.width, path), sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:
-    from rtstone.stats.guarantee import worst_cases
+    from rtstone.stats.worstcase.guarantee import worst_cases
 
     found = worst_cases(run)
     if json:
@@ -44,7 +44,7 @@ def _worst_cases(run: Run, json: bool) -> None:
 
         print_document(found)
     else:
-        from rtstone.report.terminal import console
-        from rtstone.report.worstcase import lines
+        from rtstone.report.run.terminal import console
+        from rtstone.report.worstcase.text import lines
 
         console(sys.stdout).print(*lines(found, run), sep="\n")

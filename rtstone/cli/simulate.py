@@ -13,7 +13,7 @@ from rtstone.errors import UsageError
 from rtstone.printable import shown
 
 if TYPE_CHECKING:
-    from rtstone.simulate.documents import Simulation
+    from rtstone.documents.simulation import Simulation
     from rtstone.simulate.study import Progress, Study
 
 _COSTS = (
@@ -92,8 +92,8 @@ def command(context: click.Context, /, **options: Any) -> None:
 
         print_document(simulation)
     else:
-        from rtstone.report.simulation import lines
-        from rtstone.report.terminal import console
+        from rtstone.report.run.terminal import console
+        from rtstone.report.simulation.text import lines
 
         console(sys.stdout).print(*lines(simulation), sep="\n")
     if path:
@@ -139,8 +139,8 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
 
         print_document(document)
         return
-    from rtstone.report.simulation import hartstone_lines
-    from rtstone.report.terminal import console
+    from rtstone.report.run.terminal import console
+    from rtstone.report.simulation.text import hartstone_lines
 
     console(sys.stdout).print(*hartstone_lines(document), sep="\n")
 
@@ -168,7 +168,7 @@ def _writable(name: str | None) -> Path | None:
     """The page to write, before hours are spent on it."""
     if name is None:
         return None
-    from rtstone.report import html
+    from rtstone.report.run import html
 
     html.bundle()
     path = Path(name)
@@ -178,7 +178,7 @@ def _writable(name: str | None) -> Path | None:
 
 
 def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
-    from rtstone.report.simulation import render
+    from rtstone.report.simulation.text import render
 
     try:
         size = render(simulation, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-from rtstone.model.documents import Value
+from rtstone.documents.run import Value
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(

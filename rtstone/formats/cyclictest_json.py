@@ -13,10 +13,10 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
+from rtstone.documents.run import Result, Value
 from rtstone.formats import cyclictest, json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.model.documents import Result, Value
 
 OF_RTSTONE = "(rtstone"  # in the version of a file that rtstone wrote of its own samples
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rtstone import __version__
+from rtstone.documents.imported import tool
+from rtstone.documents.run import Result, Run, Value
 from rtstone.formats import rows
 from rtstone.formats.cyclictest import BENCH
 from rtstone.formats.cyclictest_json import OF_RTSTONE, moment
 from rtstone.formats.reading import NS, US
 from rtstone.formats.table import Written, refused
-from rtstone.model.documents import Result, Run, Value
-from rtstone.model.imported import tool
 
 WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"

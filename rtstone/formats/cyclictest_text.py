@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Never
 
+from rtstone.documents.run import Value
 from rtstone.formats import cyclictest
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.model.documents import Value
 
 _START = "# Histogram"
 _OVERFLOW_AT = "# Histogram Overflow at cycle number:"

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
+from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
 from rtstone.formats.table import Written, refused
-from rtstone.model.documents import Result, Run
 
 _DIGITS = 3
 _HALF_BITS = 10  # 2048 values, to 3 digits, in the first bucket; 1024 in each further one

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rtstone.documents.run import Result, Value, Worst
 from rtstone.formats import json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.model.documents import Result, Value, Worst
 from rtstone.wire.records import Bench
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from rtstone.documents.run import Figure, Result, Value
 from rtstone.formats.reading import LOAD, Reading
 from rtstone.formats.source import Source
-from rtstone.model.documents import Figure, Result, Value
 from rtstone.wire.records import Bench, Param
 
 CALL = Bench(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
+from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
 from rtstone.formats.table import Written, refused
-from rtstone.model.documents import Result, Run
 
 _BASE = {"ns": ("seconds", Decimal(10) ** -9)}  # unit of a result: its name here, its size
 _GAUGES: dict[str, tuple[str, Callable[[Result], float | None]]] = {

@@ -15,11 +15,11 @@ from typing import Any, Never
 import msgspec
 
 from rtstone import printable
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.imported import PLACE, TOOL
+from rtstone.documents.plan import Case, Plan, run_id
+from rtstone.documents.run import Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
-from rtstone.model.documents import Result, Run, Target, Value
-from rtstone.model.imported import PLACE, TOOL
-from rtstone.model.plan import Case, Plan, run_id
-from rtstone.stats.pool import percentiles
 from rtstone.wire.records import Bench
 
 LOAD = "unknown"  # the tools do not know what ran beside them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rtstone.model.documents import Distribution, Result, Run, Value
+from rtstone.documents.run import Distribution, Result, Run, Value
 
 STATISTICS = (
     "min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "raw_min", "raw_max",

@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from rtstone.documents.run import Result, Value
 from rtstone.formats import cyclictest
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.model.documents import Result, Value
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element, TreeBuilder

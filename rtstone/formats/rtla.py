@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rtstone.documents.run import Result, Value
 from rtstone.formats.reading import NS, US, Reading, Series, result, step
 from rtstone.formats.source import Source
-from rtstone.model.documents import Result, Value
 from rtstone.wire.records import Bench
 
 _TITLE = re.compile(r"# RTLA (timerlat|osnoise) histogram")

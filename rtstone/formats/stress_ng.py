@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rtstone.assemble.histogram import PERCENTILES, WHOLE
+from rtstone.documents.run import Figure, Result
 from rtstone.formats.reading import NS, Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.model.documents import Figure, Result
-from rtstone.model.histogram import PERCENTILES, WHOLE
-from rtstone.wire.records import Bench, Facts, Param
+from rtstone.wire.records import Bench, Param, TextTable
 
 BENCH = Bench(
     "stress-ng.cyclic",
@@ -71,7 +71,7 @@ def read(source: Source) -> Reading:
         evidence={"sched": policy, "section_ns": duration_s and int(duration_s * 1e9)},
         figures={"mode": Figure(value=int(told.mean[2]), unit="ns")},
         tables=[
-            Facts(
+            TextTable(
                 "percentiles as printed", ["percentile", "ns"],
                 [[share, str(value)] for share, value in told.shares.items()],
             )

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError, unknown
 from rtstone.formats.reading import Reading, document
 from rtstone.formats.source import Source, read
-from rtstone.model.documents import Run
-from rtstone.model.plan import Plan
 
 
 class Written(NamedTuple):

@@ -9,10 +9,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.formats import rows
 from rtstone.formats.table import Written
-from rtstone.model.documents import Result, Run
 
 
 def csv_statistics(run: Run) -> Written:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rtstone.errors import TargetError
 from rtstone.lab.kernels import Kernel
-from rtstone.targets.process import BUILT
+from rtstone.resources import BUILT
 
 AGENTS = {
     "x86_64": BUILT / "rtstone-agent-x86_64",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rtstone.errors import TargetError
 from rtstone.lab import images, kernels
 from rtstone.lab.systems import System
-from rtstone.targets.process import BUILT
+from rtstone.resources import BUILT
 
 SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is in a checkout
 BUILD = "rtstone lab build"

@@ -17,7 +17,7 @@ import msgspec
 
 from rtstone import resources
 from rtstone.errors import UsageError, unknown
-from rtstone.model import toml
+from rtstone.inputs import toml
 from rtstone.published import Printed, find, sources
 
 HERE = resources.path("published")

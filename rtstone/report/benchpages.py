@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rtstone.model.benches import Benches, Catalogue, allowed, quantity
-from rtstone.model.suite import Suite, load, shipped
+from rtstone.inputs.parameters import Benches, Catalogue, allowed, quantity
+from rtstone.inputs.suite import Suite, load, shipped
 from rtstone.wire.records import Bench, Param
 
 INDEX = "README.md"
@@ -97,7 +97,7 @@ def write(found: Mapping[str, str], folder: Path) -> None:
 def declared() -> tuple[Benches, list[Suite]]:
     """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
     from rtstone.interrupt import Interrupt
-    from rtstone.measure import catalogue
+    from rtstone.runner.measure import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError, unknown
-from rtstone.model.benches import duration
-from rtstone.simulate.documents import Cost
+from rtstone.inputs.parameters import duration
 from rtstone.simulate.taskset import POLICIES, SERVERS
 
 PPM = 1_000_000  # utilisations are whole millionths

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from rtstone.documents.run import Result, Run
+from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
-from rtstone.model.documents import Result, Run
-from rtstone.simulate.documents import Cost
 
 # Benches whose median is the cost of a switch between two tasks, the best first.
 SWITCHES = ("ctx.ballast", "sched.yield.pair", "rheal.ts")

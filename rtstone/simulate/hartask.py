@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError, unknown
-from rtstone.model.documents import Result, Run
 from rtstone.simulate import hartsets
 from rtstone.simulate.hartengine import FORMS, POLICIES
 from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rtstone.documents.simulation import Cost, Experiment, Test
 from rtstone.simulate import hartsets as sets
-from rtstone.simulate.documents import Cost, Experiment, Test
 from rtstone.simulate.hartengine import HartOutcome, HartRules, run
 
 DURATION_NS = 10_000_000_000  # of a test

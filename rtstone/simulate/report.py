@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from rtstone import __version__
+from rtstone.documents.run import Run
+from rtstone.documents.simulation import Hartstone, Request, Simulation
 from rtstone.errors import UsageError
-from rtstone.model.benches import duration
-from rtstone.model.documents import Run
+from rtstone.inputs.parameters import duration
 from rtstone.simulate import ask
-from rtstone.simulate.documents import Hartstone, Request, Simulation
 from rtstone.simulate.hartask import Choice, asks, measured
 from rtstone.simulate.hartengine import POLICIES
 from rtstone.simulate.hartstone import experiment

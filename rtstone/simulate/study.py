@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtstone.simulate.documents import Breakdown, Point
+from rtstone.documents.simulation import Breakdown, Point
 from rtstone.simulate.engine import Simulator
 from rtstone.simulate.taskset import Ints, Rules, TaskSet
 from rtstone.simulate.workers import shared_out

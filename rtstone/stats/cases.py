@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from rtstone.assemble import pool
+from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.model.benches import quantity, values
-from rtstone.model.budget import Entry, fits
-from rtstone.model.documents import Result, Run, Value
-from rtstone.stats import pool
+from rtstone.inputs.budget import Entry, fits
+from rtstone.inputs.parameters import quantity, values
 from rtstone.wire.records import Bench
 
 

@@ -11,21 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from rtstone.assemble.estimates import Estimate, estimate_whole
+from rtstone.assemble.flags import spoilt
+from rtstone.assemble.histogram import PERCENTILES, WHOLE
+from rtstone.assemble.omitted import missed, whole
+from rtstone.assemble.pool import pooled
+from rtstone.documents.check import Check, Gate, Verdict, overall
+from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.errors import UsageError, unknown
-from rtstone.model.budget import ESTIMATED, Budget, Entry, Limit, fits
-from rtstone.model.check import Check, Gate, Verdict, overall
-from rtstone.model.documents import Result, Run, Slope, Value
-from rtstone.model.flags import spoilt
-from rtstone.model.histogram import PERCENTILES, WHOLE
+from rtstone.inputs.budget import ESTIMATED, Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
-from rtstone.stats.compare import CIRCUMSTANCES
-from rtstone.stats.conditions import circumstances, refusal
-from rtstone.stats.estimates import Estimate, estimate_whole
-from rtstone.stats.extremes import PER_HOUR, worst_case
-from rtstone.stats.omitted import missed, whole
-from rtstone.stats.pool import pooled
-from rtstone.stats.systems import System
-from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
+from rtstone.stats.comparison.compare import CIRCUMSTANCES
+from rtstone.stats.comparison.conditions import circumstances, incompatibility
+from rtstone.stats.comparison.systems import System
+from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
 # Where the true value lies beyond what was tried: the figure that says how far that was.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
@@ -102,7 +102,7 @@ class Baseline:
         unlike: dict[str, None] = {}
         for baseline in baselines:
             pair = [System("the run", [run]), System("the baseline", [baseline])]
-            if why := refusal(pair):
+            if why := incompatibility(pair):
                 raise UsageError(why)
             _, differences = circumstances(pair)
             for d in differences:
@@ -259,7 +259,7 @@ class _Judge:
 
     def _relative(self, check: Check, limit: Limit, found: Span, before: Sequence[Span]) -> Check:
         """Held against what the runs of the baseline let one expect."""
-        expected = predicted(before)
+        expected = prediction_interval(before)
         check = structs.replace(check, observed=found.value, baseline=expected.value)
         allowed = expected.times(limit.factor or 1.0)
         return self._comparable(_compared(check, limit, found, allowed))

@@ -7,11 +7,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from rtstone.errors import UsageError
-from rtstone.model import benches, reproduction
-from rtstone.model.documents import Figure, Result, Run, Status, Value
-from rtstone.model.loads import name_of
-from rtstone.model.reproduction import (
+from rtstone.assemble.pool import pooled
+from rtstone.documents import reproduction
+from rtstone.documents.reproduction import (
     Cell,
     Column,
     Found,
@@ -22,11 +20,14 @@ from rtstone.model.reproduction import (
     System,
     Table,
 )
+from rtstone.documents.run import Figure, Result, Run, Status, Value
+from rtstone.errors import UsageError
+from rtstone.inputs import parameters as benches
+from rtstone.inputs.loads import name_of
 from rtstone.published import Printed, layout
 from rtstone.published.layout import Here, Layout, Show
-from rtstone.stats import systems
-from rtstone.stats.conditions import unit as unit_of
-from rtstone.stats.pool import pooled
+from rtstone.stats.comparison import systems
+from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.wire.records import Bench
 
 _GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising

@@ -7,8 +7,8 @@ from math import ceil, hypot, isfinite, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from rtstone.model.check import Verdict
-from rtstone.model.interval import t_quantile
+from rtstone.assemble.interval import t_quantile
+from rtstone.documents.check import Verdict
 
 
 class Span(NamedTuple):
@@ -29,7 +29,7 @@ def exactly(value: float) -> Span:
     return Span(value, value, value)
 
 
-def predicted(runs: Sequence[Span]) -> Span:
+def prediction_interval(runs: Sequence[Span]) -> Span:
     """What one more run of the same system would show, from what some have: a 95% interval.
 
     One run tells its own uncertainty only.  Of several the differences tell what comes from one

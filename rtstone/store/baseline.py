@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rtstone.model.documents import Run
+from rtstone.documents.run import Run
 from rtstone.store.index import find
 from rtstone.store.rundir import holds_run, load
 

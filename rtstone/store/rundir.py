@@ -23,10 +23,10 @@ from typing import IO, TypeVar
 import msgspec
 from msgspec import structs
 
+from rtstone.documents.consistency import check_sound
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import SCHEMA, Run
 from rtstone.errors import StoreError, UsageError
-from rtstone.model.documents import SCHEMA, Run
-from rtstone.model.plan import Plan
-from rtstone.model.sound import check_sound
 from rtstone.printable import parsed
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
@@ -220,7 +220,7 @@ def load(path: Path) -> Run:
     try:
         if (path / RUN).exists():
             return _decode(path / RUN, Run, SCHEMA)
-        from rtstone.model.assemble import replay
+        from rtstone.assemble.assembly import replay
 
         plan = _decode(path / PLAN, Plan, None)
         first, *later = [regular(log) for log in _logs(path)] or [b""]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.model.documents import Run
 from rtstone.store.index import entries, find
 from rtstone.store.rundir import load, runs
 

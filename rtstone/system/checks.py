@@ -5,7 +5,7 @@ from __future__ import annotations
 from rtstone.system import features, machine, quiet, rights
 from rtstone.system.check import Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
-from rtstone.wire.records import Facts
+from rtstone.wire.records import TextTable
 
 TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"
 REMAINS_YOURS = "nobody can check this from here"
@@ -281,7 +281,7 @@ def lines(system: System) -> list[Line]:
     return [carried_out(check, seen) for check in CHECKS]
 
 
-def table() -> Facts:
+def table() -> TextTable:
     """`env.check` for this machine, to be kept beside a run."""
     rows = [list(line) for line in lines(System())]
-    return Facts("checklist of the operating environment", list(Line._fields), rows)
+    return TextTable("checklist of the operating environment", list(Line._fields), rows)

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from rtstone.cpus import cpu_list, cpu_set
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.model.benches import cpu_list, cpu_set
-from rtstone.model.documents import Run
 from rtstone.system import probes
 from rtstone.system.probes import Probe
 

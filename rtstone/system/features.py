@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rtstone.model.documents import Result, Slope
-from rtstone.report.words import quantity
+from rtstone.documents.run import Result, Slope
 from rtstone.system.check import Finding, Seen, Verdict
 from rtstone.system.facts import chosen
+from rtstone.units import quantity
 
 NICE_LEVELS = 40
 MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}

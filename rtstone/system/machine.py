@@ -7,7 +7,7 @@ import platform
 import struct
 from collections.abc import Callable
 
-from rtstone.model.benches import cpu_list
+from rtstone.cpus import cpu_list
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CPU, chosen, whole
 

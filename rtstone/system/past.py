@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.model.documents import Run
 from rtstone.store.index import entries
 from rtstone.store.rundir import load, runs
 

@@ -15,6 +15,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rtstone import resources
+from rtstone.cpus import usable_cpus
+
 LIMIT_S = 5.0  # a trial that has not ended by then is ended
 PRIO_INHERIT = 1  # PTHREAD_PRIO_INHERIT of glibc and musl
 MUTEX_BYTES = 128  # no pthread_mutex_t or its attributes are larger
@@ -191,18 +194,14 @@ def file_capabilities(data: bytes) -> int:
 
 
 def _agent_capabilities() -> Probe:
-    from rtstone.targets.local import Local
-
     try:
-        data = os.getxattr(Local().agent, "security.capability")
+        data = os.getxattr(resources.local_agent(), "security.capability")
     except OSError as error:  # none, or no agent
         return Probe(False, error.strerror or str(error))
     return Probe(True, f"{file_capabilities(data):x}")
 
 
 def _usable_cpus() -> Probe:
-    from rtstone.targets.local import usable_cpus
-
     cpus = frozenset(usable_cpus())
     return Probe(True, "", cpus)
 

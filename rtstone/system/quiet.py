@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from rtstone.model.benches import cpu_list
+from rtstone.cpus import cpu_list
 from rtstone.system.activity import REALTIME, Task
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CPU, listed, masked

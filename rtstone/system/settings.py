@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from rtstone.model.benches import cpu_list
+from rtstone.cpus import cpu_list
 from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
 from rtstone.system.machine import DEEP_US
 from rtstone.system.quiet import STAT_S

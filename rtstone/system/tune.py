@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rtstone.cpus import cpu_list
 from rtstone.errors import TargetError, UsageError, unknown
-from rtstone.model.benches import cpu_list
 from rtstone.system.facts import System
 from rtstone.system.journal import Begin, Journal, Step, locked
 from rtstone.system.settings import CPUSET, SETTINGS, Change, Make, Setting, Write, undoing, value

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from rtstone.wire.records import Facts
+from rtstone.wire.records import TextTable
 
 
 class Options(NamedTuple):
@@ -93,7 +93,7 @@ class Target(ABC):
         """The CPUs that may be measured on, empty if that is not known beforehand."""
         return frozenset()
 
-    def surroundings(self) -> dict[str, str | None]:
+    def host_conditions(self) -> dict[str, str | None]:
         """Conditions that the agent cannot tell: how the place was tuned, its drivers."""
         return {}
 
@@ -101,7 +101,7 @@ class Target(ABC):
         """Why benches whose ids begin so are not in this agent but in another."""
         return {}
 
-    def checklist(self) -> Facts | None:
+    def checklist(self) -> TextTable | None:
         """The operating environment, line by line, None if it cannot be looked at from here."""
         return None
 

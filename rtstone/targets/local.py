@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 
+from rtstone import resources
+from rtstone.cpus import usable_cpus
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.process import BUILT, Process, digest
-from rtstone.wire.records import Facts
+from rtstone.targets.process import Process, digest
+from rtstone.wire.records import TextTable
 
-CPUS = 1024  # the agent counts no further
 MACHINE_ID = Path("/etc/machine-id")
 SWEEP_S = 5.0  # an agent has removed by then what a dead one left
 
@@ -24,8 +25,7 @@ class Local(Target):
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
-        # Absolute, or ./x would be looked for in PATH.
-        self._program = Path(os.environ.get("RTSTONE_AGENT") or BUILT / "rtstone-agent").absolute()
+        self._program = resources.local_agent()
         self.agent = str(self._program)
 
     def start(self, options: Options) -> Link:
@@ -36,14 +36,14 @@ class Local(Target):
         """Those this process could run on: isolated ones lie outside its affinity at first."""
         return frozenset(usable_cpus())
 
-    def surroundings(self) -> dict[str, str | None]:
+    def host_conditions(self) -> dict[str, str | None]:
         """What `rtstone tune` has set on this machine, and the drivers in use."""
         from rtstone.system.drivers import drivers
         from rtstone.system.tune import state
 
         return state() | drivers()
 
-    def checklist(self) -> Facts | None:
+    def checklist(self) -> TextTable | None:
         """What `rtstone doctor` finds."""
         from rtstone.system.checks import table
 
@@ -61,18 +61,6 @@ def _machine() -> str | None:
     except OSError:
         return None
     return sha256(b"rtstone " + told).hexdigest()[:16] if told else None
-
-
-def usable_cpus() -> set[int]:
-    """CPUs that the affinity can be set to; what a cpuset forbids is not among them."""
-    home = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, range(CPUS))
-        return home | os.sched_getaffinity(0)
-    except OSError:
-        return home
-    finally:
-        os.sched_setaffinity(0, home)
 
 
 class _Agent(Process):

@@ -13,11 +13,9 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from rtstone import resources
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
 
-BUILT = resources.path("_agent")  # where `make agent`, or an installation, puts agents
 STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
 ORPHANS_S = 1.0  # the children of an agent that was killed have ended by then
 LINE = 16 << 20  # bytes after which a line is taken to have ended

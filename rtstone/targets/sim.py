@@ -9,9 +9,10 @@ from __future__ import annotations
 import subprocess
 
 from rtstone.errors import TargetError
-from rtstone.model import simulated
+from rtstone.inputs import model as simulated
+from rtstone.resources import BUILT
 from rtstone.targets.base import Link, Listed, Options, Target
-from rtstone.targets.process import BUILT, Process, digest, not_started
+from rtstone.targets.process import Process, digest, not_started
 
 DEFAULT = "default"
 ADVICE = "`make agent` builds it"

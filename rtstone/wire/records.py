@@ -181,7 +181,7 @@ class Batches(msgspec.Struct, frozen=True):
             raise ValueError("a row has not a number for each line")
 
 
-class Facts(msgspec.Struct, frozen=True):
+class TextTable(msgspec.Struct, frozen=True):
     """What a case has to tell that is no number."""
 
     title: str
@@ -228,7 +228,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     missed: Natural | None = None
     omitted: Omitted | None = None
     figures: list[tuple[str, Whole | Number | None, str]] = []
-    tables: list[Facts] = []
+    tables: list[TextTable] = []
     ended: str | None = None
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rtstone.model.histogram import bounds
+from rtstone.assemble.histogram import bounds
 from rtstone.wire.reader import Noise, Reader
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"

@@ -14,9 +14,9 @@ import pytest
 from rtstone.interrupt import Interrupt
 from rtstone.lab import systems
 from rtstone.lab.ready import missing
-from rtstone.measure import catalogue
+from rtstone.resources import BUILT
+from rtstone.runner.measure import catalogue
 from rtstone.targets import find
-from rtstone.targets.process import BUILT
 from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import BUILD, Json, records
 from tests.conftest import Cli

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rtstone.targets.process import BUILT
+from rtstone.resources import BUILT
 from tests.agent.speak import AGENT, BUILD
 
 # The procedures, and the file each comes from.

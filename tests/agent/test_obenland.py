@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone.model.histogram import bounds
+from rtstone.assemble.histogram import bounds
 from tests.agent.speak import STUB, case, figures, may_realtime, result
 
 pytestmark = pytest.mark.machine

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rtstone.model.benches import Catalogue
-from rtstone.model.elsewhere import joined
+from rtstone.inputs.capabilities import merge_catalogues
+from rtstone.inputs.parameters import Catalogue
 from rtstone.wire.reader import Noise, Reader
 from rtstone.wire.records import Bench
 from tests.agent.speak import AGENT, BUILD, Json, records, result, talk
@@ -46,7 +46,7 @@ def test_tables_without_texts_are_completed_by_those_of_the_local_agent() -> Non
     here = dict(_benches(done.stdout))
     done = subprocess.run([AGENT, "--list"], capture_output=True, timeout=60, check=True)
     there = dict(_benches(done.stdout))
-    both = joined(Catalogue(here, {}), Catalogue(there, {})).benches
+    both = merge_catalogues(Catalogue(here, {}), Catalogue(there, {})).benches
     for name, bench in here.items():
         assert (both[name].title, both[name].help) == (there[name].title, there[name].help)
         known = {p.name for p in there[name].params}  # dk.schedlat has two more here

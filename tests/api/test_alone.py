@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.alone import alone
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.runner.exclusive import alone
 
 NAME = "rtstone-measuring.lock"
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rtstone.lab import systems
-from rtstone.targets.process import BUILT
+from rtstone.resources import BUILT
 
 IMAGES = [("freertos-a64", "aarch64-linux-gnu-size"), ("freertos-m3", "arm-none-eabi-size")]
 BRIEFLY = {"samples": "samples=20", "time": "time=1000000000", "warmup": "warmup=2"}

@@ -19,8 +19,8 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from rtstone.model.documents import Result, Run
-from rtstone.stats.pool import pooled
+from rtstone.assemble.pool import pooled
+from rtstone.documents.run import Result, Run
 from rtstone.store.index import entries
 from rtstone.store.rundir import LOG, PLAN, RUN
 

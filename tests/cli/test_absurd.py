@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from rtstone.cli.main import DEFECT
+from rtstone.documents.run import Result, Run
 from rtstone.formats.table import WRITERS
-from rtstone.model.documents import Result, Run
 from tests.conftest import Cli
 from tests.model.absurd import FLOATS, RUNS, mutated, uniform
 from tests.report import synthetic

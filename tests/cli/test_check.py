@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from rtstone.model.budget import LIMIT
-from rtstone.model.documents import Figure, Result, Run, Slope
-from rtstone.stats.conditions import counted
+from rtstone.documents.run import Figure, Result, Run, Slope
+from rtstone.inputs.budget import LIMIT
+from rtstone.stats.comparison.conditions import counted
 from rtstone.store.rundir import runs
 from tests.conftest import Cli
 from tests.report import synthetic

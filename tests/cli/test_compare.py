@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.measure import measure
-from rtstone.model.documents import Run
-from rtstone.model.plan import Plan
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run
+from rtstone.runner.interleave import order
+from rtstone.runner.measure import measure
 from rtstone.store.rundir import load
 from rtstone.store.rundir import runs as home
-from rtstone.turns import order
 from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 
@@ -83,7 +83,7 @@ def test_bad_input_is_one_line(
 
 
 def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: Path) -> None:
-    html = pytest.importorskip("rtstone.report.html")
+    html = pytest.importorskip("rtstone.report.run.html")
     if not html.BUNDLE.exists():
         pytest.skip("no charts.js; run: make charts")
     page = tmp_path / "page.html"
@@ -191,7 +191,7 @@ def test_an_interrupt_keeps_the_pairs_there_are(
             os.kill(os.getpid(), signal.SIGINT)
         return measure(plan, *arguments, **named)
 
-    monkeypatch.setattr("rtstone.turns.measure", measured)
+    monkeypatch.setattr("rtstone.runner.interleave.measure", measured)
     done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 3, "--json")
     assert done.status == 130
     assert len(begun) == 4

@@ -69,7 +69,7 @@ def test_one_bench(fake: Fake, cli: Cli) -> None:
 
 def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("run", "null")
-    html = pytest.importorskip("rtstone.report.html")
+    html = pytest.importorskip("rtstone.report.run.html")
     monkeypatch.setattr(html, "render", lambda runs, path: path.write_text(runs[0].run_id))
     done = cli("report", "last", "last", "-o", tmp_path / "x.html")
     assert done.status == 0

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run, Target
 from rtstone.errors import TargetError
-from rtstone.model.documents import Run, Target
-from rtstone.model.plan import Plan
 from rtstone.store.index import entries, find, forget
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.system import tune
@@ -86,7 +86,7 @@ def planted(plan: Plan, *cases: int) -> Path:
     """A directory as a killed host leaves it: these cases ended, the next one was cut off."""
     here = find_target("local")
     place = Target(name="local", detail=dict(here.detail()))
-    plan = msgspec.structs.replace(plan, target=place, surroundings=here.surroundings())
+    plan = msgspec.structs.replace(plan, target=place, surroundings=here.host_conditions())
     directory, writer = RunDirectory(plan), Writer()
     for record in (HELLO, CLOCK, CONDITIONS):
         directory.append(writer.line(record))

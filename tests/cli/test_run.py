@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone import measure
+from rtstone.assemble.assembly import WARNINGS
+from rtstone.documents.plan import run_id
+from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
-from rtstone.model.assemble import WARNINGS
-from rtstone.model.documents import Run
-from rtstone.model.plan import run_id
-from rtstone.report.terminal import Lines
+from rtstone.report.run.terminal import Lines
+from rtstone.runner import measure
 from rtstone.store import rundir
 from rtstone.store.index import find
 from rtstone.store.rundir import RunDirectory, load
@@ -522,10 +522,10 @@ def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.
 @pytest.mark.parametrize(
     ("owner", "name", "complete"),
     [
-        ("rtstone.planning", "catalogue", None),
+        ("rtstone.runner.request", "catalogue", None),
         ("rtstone.cli.run", "RunDirectory", 0),
-        ("rtstone.measure.Assembly", "__init__", 0),
-        ("rtstone.measure.Listener", "case_started", 0),
+        ("rtstone.runner.measure.Assembly", "__init__", 0),
+        ("rtstone.runner.measure.Listener", "case_started", 0),
         ("rtstone.store.rundir.RunDirectory", "sync", 1),
         ("rtstone.store.rundir.RunDirectory", "finish", 3),
         ("rtstone.cli.run", "print_document", 3),

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from rtstone.inputs.capabilities import merge_catalogues
+from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
-from rtstone.measure import catalogue
-from rtstone.model.elsewhere import joined
-from rtstone.model.suite import Asked, expand, select, shipped
+from rtstone.resources import BUILT
+from rtstone.runner.measure import catalogue
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
-from rtstone.targets.process import BUILT
 from tests.conftest import Cli, busy
 
 STALLED = """
@@ -187,7 +187,7 @@ def test_every_suite_can_be_expanded(name: str) -> None:
     """And of the benches that it names, all that are here run if one of their loads is."""
     with Interrupt() as interrupt:
         offered = catalogue(find("sim"), interrupt)
-        known = joined(offered, catalogue(find("local"), interrupt))
+        known = merge_catalogues(offered, catalogue(find("local"), interrupt))
     wanted = select([name], known.benches)
     expanded = expand(wanted, Asked(), offered, known)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.model.documents import Figure, Result, Run, Target
-from rtstone.report import html
+from rtstone.documents.run import Figure, Result, Run, Target
+from rtstone.report.run import html
 from rtstone.store.rundir import RUN
 from tests.conftest import Cli
 from tests.report.test_html import Reader

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rtstone.inputs.parameters import Catalogue
+from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
-from rtstone.measure import catalogue
-from rtstone.model.benches import Catalogue
-from rtstone.model.suite import Asked, expand, select, shipped
+from rtstone.runner.measure import catalogue
 from rtstone.targets import find
 
 SCALED = {"sjoblom", "gutsalov", "obenland", "dankwardt", "hartstone", "golatowski"}

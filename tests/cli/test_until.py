@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.model.assemble import gathered
-from rtstone.model.documents import Result, Run
-from rtstone.model.plan import Plan
-from rtstone.stats.estimates import estimate
-from rtstone.stats.rounds import width
+from rtstone.assemble.assembly import gathered
+from rtstone.assemble.estimates import estimate
+from rtstone.assemble.rounds import width
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Result, Run
 from rtstone.store.index import find
 from rtstone.store.rundir import load, runs
 from tests.conftest import Cli, Fake

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rtstone.model.suite import Suite, Wanted
+from rtstone.inputs.suite import Suite, Wanted
 from rtstone.report.benchpages import declared, pages, write
 from rtstone.wire.records import Bench, Param
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from rtstone.model import simulated
+from rtstone.inputs import model as simulated
 from rtstone.published import layout
 
 SCRIPT = Path(__file__).parent.parent.parent / "docs" / "reproduce-all.sh"
@@ -22,21 +22,30 @@ def test_it_has_every_publication_with_all_models_made_after_it() -> None:
         assert found == {name for name, told in models.items() if told.startswith(author)}
 
 
+TARGETS = ("local", "qemu:linux-6.1", "qemu:linux-6.1-rt", "qemu:freertos-a64")
+
+
 def test_what_it_runs(tmp_path: Path) -> None:
-    """Models first, with their suite's time; a page for each publication; the worst exit status."""
+    """Models with their suite's time, each run once; a page for each; the last bad exit status."""
     fake = tmp_path / "rtstone"
     fake.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n[ "$2" != gutsalov ] || exit 3\n')
     fake.chmod(0o755)
     pages = tmp_path / "my pages"
+    there = pages / "runs" / "dankwardt-local"  # of an earlier time
+    there.mkdir(parents=True)
     done = subprocess.run(
         [SCRIPT, pages, "2"], env={"PATH": "/usr/bin:/bin", "RTSTONE": str(fake)}, check=False
     )
     told = (tmp_path / "told").read_text().splitlines()
     assert done.returncode == 3
-    assert told[:2] == [
-        f"run sjoblom --target sim:ose-like --out {pages}/runs/sjoblom-ose-like",
-        f"reproduce sjoblom {pages}/runs/sjoblom-ose-like --target local --target qemu:linux-6.1 "
-        f"--target qemu:linux-6.1-rt --target qemu:freertos-a64 --time 2 -o {pages}/sjoblom.html",
+    runs = [f"{pages}/runs/sjoblom-{target}" for target in ("sim:ose-like", *TARGETS)]
+    assert told[:6] == [
+        f"run sjoblom --target sim:ose-like --out {runs[0]}",
+        *(
+            f"run sjoblom --target {target} --out {run} --time 2"
+            for target, run in zip(TARGETS, runs[1:], strict=True)
+        ),
+        f"reproduce sjoblom {' '.join(runs)} -o {pages}/sjoblom.html",
     ]
-    assert told[-1].startswith("reproduce dankwardt --target local ")
-    assert len(told) == 5 + 12
+    assert told[-1].startswith(f"reproduce dankwardt {there} ")
+    assert len(told) == 5 + 12 + 5 * len(TARGETS) - 1

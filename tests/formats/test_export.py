@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.errors import UsageError
 from rtstone.formats import table_files
 from rtstone.formats.table import WRITERS, writer
-from rtstone.model.documents import Distribution, Figure, Result, Run, Target
 from tests.formats.test_import import DATA, FILES, held, run_of
 
 

@@ -18,14 +18,14 @@ from time import process_time
 
 import pytest
 
+from rtstone.assemble.flags import BY_NAME
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.formats import source as bounds
 from rtstone.formats.cyclictest import options
 from rtstone.formats.reading import document
 from rtstone.formats.source import Source
 from rtstone.formats.table import READERS, reader
-from rtstone.model.documents import Result, Run
-from rtstone.model.flags import BY_NAME
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path for path in DATA.iterdir() if path.name != "README")

@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from rtstone.model.documents import SCHEMA, Run
-from rtstone.model.flags import BY_NAME
+from rtstone.assemble.flags import BY_NAME
+from rtstone.documents.run import SCHEMA, Run
 
 # Names that some reader looks for, so that it is entered and not passed by.
 NAMES = [

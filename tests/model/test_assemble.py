@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rtstone.model.assemble import Assembly, replay
-from rtstone.model.documents import Figure, Result, Run, Value
-from rtstone.model.plan import Plan
-from rtstone.model.sound import check_sound
+from rtstone.assemble.assembly import Assembly, replay
+from rtstone.documents.consistency import check_sound
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Figure, Result, Run, Value
 from rtstone.wire.records import Body
 from tests.model.absurd import mutated
 from tests.wire.writer import Writer

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from rtstone.cpus import cpu_list, cpu_set
 from rtstone.errors import UsageError
-from rtstone.model.benches import cpu_list, cpu_set, quantity, values
+from rtstone.inputs.parameters import quantity, values
 from rtstone.wire.records import Bench
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.model import derived
-from rtstone.model.documents import Result, Worst
-from rtstone.model.plan import Absent, Case, Plan
-from rtstone.wire.records import Bench, Facts
+from rtstone.assemble import derived
+from rtstone.documents.plan import Case, Plan, UnsupportedCase
+from rtstone.documents.run import Result, Worst
+from rtstone.wire.records import Bench, TextTable
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_ctx_sync_is_half_a_round_trip_less_the_calls(plan: Plan) -> None:
 
 
 def test_a_load_that_is_not_to_be_had_is_a_result_with_its_reason(plan: Plan) -> None:
-    lacks = [Absent(5, "sync.test2", {}, "heavy", "no load heavy on this target"),
-             Absent(6, "sync.test2", {"type": "named"}, "none", "no named semaphores"),
-             Absent(7, "sem.create", {}, "min", "not what it is made from")]  # fmt: skip
+    lacks = [UnsupportedCase(5, "sync.test2", {}, "heavy", "no load heavy on this target"),
+             UnsupportedCase(6, "sync.test2", {"type": "named"}, "none", "no named semaphores"),
+             UnsupportedCase(7, "sem.create", {}, "min", "not what it is made from")]  # fmt: skip
     found = switches(msgspec.structs.replace(plan, absent=lacks), calls(), trip())
     assert [(r.load, r.status, r.reason) for r in found] == [
         ("none", "ok", None), ("heavy", "unsupported", "no load heavy on this target"),
@@ -117,7 +117,7 @@ def test_ctx_sync_of_what_is_not_to_be_had(plan: Plan, measured: list[Result]) -
 
 
 def test_ctx_sync_on_a_target_that_lacks_the_bench(plan: Plan) -> None:
-    lacking = Absent(8, "sync.test2", {}, "none", "this target has no bench sync.test2")
+    lacking = UnsupportedCase(8, "sync.test2", {}, "none", "this target has no bench sync.test2")
     (found,) = switches(msgspec.structs.replace(plan, absent=[lacking]), calls())
     assert (found.status, found.reason) == ("unsupported", lacking.reason)
 
@@ -128,7 +128,7 @@ def test_compare_needs_several_loads(plan: Plan) -> None:
     assert found.status == "unsupported"
     (found,) = derived.results(plan, [trip(), trip(load="heavy", mean=4000.0, max=9000.0)])
     assert found.tables == [
-        Facts(
+        TextTable(
             "mean / maximum by load",
             ["bench", "none", "heavy"],
             [["sync.test2 entity=thread config=bound", "2250.0 / 3000.0 ns", "4000.0 / 9000.0 ns"]],
@@ -140,6 +140,6 @@ def test_the_checklist_is_that_of_the_run(plan: Plan) -> None:
     plan = msgspec.structs.replace(plan, derived=[Case(9, "env.check", {})])
     (found,) = derived.results(plan, [])
     assert found.status == "unsupported"
-    facts = Facts("checklist", ["line"], [["good"]])
+    facts = TextTable("checklist", ["line"], [["good"]])
     (found,) = derived.results(msgspec.structs.replace(plan, environment=facts), [])
     assert (found.status, found.tables) == ("ok", [facts])

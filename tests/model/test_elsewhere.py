@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from rtstone.assemble.derived import DERIVED
+from rtstone.documents.plan import UnsupportedCase
 from rtstone.errors import UsageError
-from rtstone.model.benches import Catalogue
-from rtstone.model.derived import DERIVED
-from rtstone.model.elsewhere import joined
-from rtstone.model.plan import Absent
-from rtstone.model.suite import Asked, Expanded, Wanted, expand
+from rtstone.inputs.capabilities import merge_catalogues
+from rtstone.inputs.parameters import Catalogue
+from rtstone.inputs.suite import Asked, Expanded, Wanted, expand
 from rtstone.wire.records import Bench, Load, Param
 
 KINDS = ["thread", "clone", "fork"]
@@ -53,7 +53,7 @@ HERE = Catalogue(
 
 
 def expanded(*wanted: Wanted, **asked: Any) -> Expanded:
-    return expand(list(wanted), Asked(**asked), HERE, joined(HERE, THERE))
+    return expand(list(wanted), Asked(**asked), HERE, merge_catalogues(HERE, THERE))
 
 
 def reasons(found: Expanded) -> list[tuple[dict[str, Any], str, str]]:
@@ -61,7 +61,7 @@ def reasons(found: Expanded) -> list[tuple[dict[str, Any], str, str]]:
 
 
 def test_what_both_have_keeps_its_own_defaults() -> None:
-    both = joined(HERE, THERE).benches["proc.create"]
+    both = merge_catalogues(HERE, THERE).benches["proc.create"]
     kind, prio, samples, how = (both.param(n) for n in ("kind", "prio", "samples", "how"))
     assert kind
     assert kind.choices == ["thread", "process", "clone", "fork"]
@@ -82,13 +82,15 @@ def test_texts_that_have_no_room_here_come_from_elsewhere() -> None:
         help="One copy.",
         params=[Param("size", "size", help="of a block"), Param("kind", "int", help="another")],
     )
-    both = joined(Catalogue({"mem.copy": small}, {}), Catalogue({"mem.copy": full}, {}))
+    both = merge_catalogues(Catalogue({"mem.copy": small}, {}), Catalogue({"mem.copy": full}, {}))
     bench = both.benches["mem.copy"]
     assert (bench.title, bench.source, bench.help) == ("Copy", "a paper", "One copy.")
     assert bench.metric == "memory"
     assert [(p.default, p.help) for p in bench.params] == [(8, "of a block"), (None, "its own")]
     said = Load("spin", "Mine", help="my help")
-    both = joined(Catalogue({}, {"spin": said}), Catalogue({}, {"spin": Load("spin", "Theirs")}))
+    both = merge_catalogues(
+        Catalogue({}, {"spin": said}), Catalogue({}, {"spin": Load("spin", "Theirs")})
+    )
     assert (both.loads["spin"].title, both.loads["spin"].help) == ("Mine", "my help")
 
 
@@ -99,7 +101,7 @@ def test_values_that_are_not_there_and_those_that_are() -> None:
     assert [case.params["kind"] for case in found.cases] == ["thread"] * 2 + ["process"] * 2
     why = "is not to be had here, it has thread, process"
     assert found.absent == [  # once, whatever stands beside it
-        Absent(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
+        UnsupportedCase(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
         for number, kind in [(5, "clone"), (6, "fork")]
     ]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rtstone.model.flags import BY_NAME, FLAGS, Seen, flags
+from rtstone.assemble.flags import BY_NAME, FLAGS, Seen, flags
 from rtstone.wire.records import Result
 
 CLEAN: dict[str, Any] = {

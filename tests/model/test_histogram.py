@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtstone.model.histogram import PERCENTILES, WHOLE, Histogram, Ranks, bounds, spread
+from rtstone.assemble.histogram import PERCENTILES, WHOLE, Histogram, Ranks, bounds, spread
 
 BITS = 7
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rtstone.model.documents import Value
-from rtstone.model.plan import Case, Plan
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Value
 from rtstone.wire.records import Param
 
 MS = 10**6

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from rtstone.assemble import derived
+from rtstone.assemble.derived import DERIVED
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Result
 from rtstone.errors import UsageError
-from rtstone.model import derived
-from rtstone.model.benches import Catalogue
-from rtstone.model.derived import DERIVED
-from rtstone.model.documents import Result
-from rtstone.model.plan import Case, Plan
-from rtstone.model.suite import Asked, Wanted, expand
+from rtstone.inputs.parameters import Catalogue
+from rtstone.inputs.suite import Asked, Wanted, expand
 from rtstone.wire.records import Bench, Param
 
 # ns

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone.model.slope import fit
+from rtstone.assemble.slope import fit
 
 
 def test_a_textbook_line() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from rtstone.documents.plan import Case
+from rtstone.documents.run import Value
 from rtstone.errors import UsageError
-from rtstone.model.benches import Catalogue
-from rtstone.model.documents import Value
-from rtstone.model.plan import Case
-from rtstone.model.suite import Asked, Expanded, Wanted, expand, load, select, shipped
+from rtstone.inputs.parameters import Catalogue
+from rtstone.inputs.suite import Asked, Expanded, Wanted, expand, load, select, shipped
 from rtstone.wire.records import Bench, Load, Param
 
 LOADS = {
@@ -198,7 +198,7 @@ def test_a_time_scale_limits_and_leaves_the_samples(
 
 
 def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
-    from rtstone.model.derived import DERIVED
+    from rtstone.assemble.derived import DERIVED
 
     types = Param("type", "choice", default="unnamed", choices=["unnamed", "named"])
     entity = Param("entity", "choice", default="thread", choices=["thread", "process"])

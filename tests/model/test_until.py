@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from rtstone.documents.plan import Until
 from rtstone.errors import UsageError
-from rtstone.model.until import Until, parse
+from rtstone.inputs.until import parse
 
 S = 10**9
 

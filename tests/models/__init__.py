@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rtstone import published
-from rtstone.model import simulated
+from rtstone.inputs import model as simulated
 from tests.conftest import Cli
 
 Json = dict[str, Any]

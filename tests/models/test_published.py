@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rtstone import published
-from rtstone.model import simulated
+from rtstone.inputs import model as simulated
 
 
 def test_every_source_has_numbers() -> None:

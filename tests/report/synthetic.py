@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from rtstone.model.documents import (
+from rtstone.documents.run import (
     Agent,
     Blocks,
     Clock,
@@ -21,7 +21,7 @@ from rtstone.model.documents import (
     Trace,
     Worst,
 )
-from rtstone.wire.records import Facts, Rate
+from rtstone.wire.records import Rate, TextTable
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
@@ -226,7 +226,7 @@ def results(samples: int) -> Iterable[Result]:
         "sched.heavy", 700, 0.4, load="heavy", params={"mode": HOSTILE}, flags=[HOSTILE],
         load_rates=rates,
     )  # fmt: skip
-    told = Facts("options", ["option", HOSTILE], [["_POSIX_TIMERS", "200809"], [HOSTILE, "no"]])
+    told = TextTable("options", ["option", HOSTILE], [["_POSIX_TIMERS", "200809"], [HOSTILE, "no"]])
     make.add("posix.options", tables=[told])
     while len(make.results) < 60:
         make.timed("sem.round", 2100, 0.2, params={"round": len(make.results)})

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from rtstone.api import Measured
+from rtstone.assemble.flags import BY_NAME, INVALIDATING
+from rtstone.documents import worstcase
+from rtstone.documents.run import Figure, Result, Run, Target
+from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
-from rtstone.model import worstcase
-from rtstone.model.budget import load
-from rtstone.model.documents import Figure, Result, Run, Target
-from rtstone.model.flags import BY_NAME, SPOILING
-from rtstone.model.worstcase import WorstCase
-from rtstone.report.answer import answer, magnitude
-from rtstone.report.estimated import Estimated, sentence
-from rtstone.report.findings import findings, seen
-from rtstone.report.worstcase import lines
-from rtstone.stats import extremes
+from rtstone.inputs.budget import load
+from rtstone.report.run.answer import answer, magnitude
+from rtstone.report.run.findings import findings, seen
+from rtstone.report.worstcase.estimated import Estimated, sentence
+from rtstone.report.worstcase.text import lines
 from rtstone.stats.gate import check
+from rtstone.stats.worstcase import extremes
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
 from tests.report.synthetic import instructions, run, unprivileged
@@ -81,7 +81,7 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
     assert told.grade != "good"
 
 
-@pytest.mark.parametrize("name", sorted(SPOILING))
+@pytest.mark.parametrize("name", sorted(INVALIDATING))
 def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_path: Path) -> None:
     """Whatever was seen: one rule says what may be judged."""
     budget = tmp_path / "budget.toml"

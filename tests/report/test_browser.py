@@ -13,7 +13,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from rtstone.report import html
+from rtstone.report.run import html
 from tests.report.synthetic import run
 from tests.stats.lab import study
 
@@ -219,8 +219,8 @@ def test_what_is_hostile_is_text_in_a_detail_too(opened: webdriver.Chrome) -> No
 
 
 def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: Path) -> None:
-    from rtstone.report.simulation import render
-    from rtstone.simulate.documents import Cost, Request, Simulation
+    from rtstone.documents.simulation import Cost, Request, Simulation
+    from rtstone.report.simulation.text import render
     from rtstone.simulate.study import Study
     from rtstone.simulate.study import run as simulated
     from rtstone.simulate.taskset import Rules

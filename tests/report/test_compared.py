@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rtstone.model.documents import Figure, Run
-from rtstone.report import html
-from rtstone.report.compared import compared
-from rtstone.report.comparison import lines, number
-from rtstone.stats.compare import compare
+from rtstone.documents.run import Figure, Run
+from rtstone.report.comparison.html import compared
+from rtstone.report.comparison.text import lines, number
+from rtstone.report.run import html
+from rtstone.stats.comparison.compare import compare
 from tests.report.synthetic import HOSTILE
 from tests.report.test_html import Reader
 from tests.stats.lab import agent, lab, result, study

@@ -4,10 +4,10 @@ from math import isclose
 
 import pytest
 
-from rtstone.model.comparison import Column, Comparison, Effect, Row, Verdict
-from rtstone.report import html
-from rtstone.report.effects import Axis, verdicts
-from rtstone.stats.compare import compare
+from rtstone.documents.comparison import Column, Comparison, Effect, Row, Verdict
+from rtstone.report.comparison.html_verdicts import Axis, verdicts
+from rtstone.report.run import html
+from rtstone.stats.comparison.compare import compare
 from tests.report.test_html import Reader
 from tests.stats.lab import study
 

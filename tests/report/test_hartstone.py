@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rtstone.model.documents import Result
-from rtstone.report.hartstone import curves
-from rtstone.wire.records import Facts
+from rtstone.documents.run import Result
+from rtstone.report.run.hartstone import curves
+from rtstone.wire.records import TextTable
 
 COLUMNS = ["test", "parameter", "utilisation %", "task", "met", "missed", "skipped",
            "average late us"]  # fmt: skip
@@ -21,7 +21,7 @@ ROWS = [
 
 
 def result(bench: str, rows: list[list[str]]) -> Result:
-    table = Facts(title="tests", columns=COLUMNS, rows=rows)
+    table = TextTable(title="tests", columns=COLUMNS, rows=rows)
     return Result(case=1, bench=bench, params={}, load="none", status="ok", tables=[table])
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.model.documents import Result, Run, Slope, Target, Value
-from rtstone.report import html, shapes
-from rtstone.report.answer import answer
-from rtstone.report.typeset import typeset
+from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.report.parts.typeset import typeset
+from rtstone.report.run import html, shapes
+from rtstone.report.run.answer import answer
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, instructions, run, unprivileged
 

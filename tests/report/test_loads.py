@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtstone.model.documents import Result, Run
-from rtstone.report import html
-from rtstone.report.loads import Met, by_load, lines
-from rtstone.stats.estimates import batches
+from rtstone.assemble.estimates import batches
+from rtstone.documents.run import Result, Run
+from rtstone.report.run import html
+from rtstone.report.run.loads import Met, by_load, lines
 from tests.report.synthetic import run, statistics
 from tests.report.test_html import Reader
 from tests.stats.lab import counts

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtstone.model.documents import Figure, Result
-from rtstone.report.merit import merits
+from rtstone.documents.run import Figure, Result
+from rtstone.report.run.merit import merits
 from tests.report.synthetic import run
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.report import html
-from rtstone.report.output import write
+from rtstone.report.parts.output import write
+from rtstone.report.run import html
 from tests.conftest import Cli, Fake
 
 

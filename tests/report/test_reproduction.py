@@ -12,11 +12,11 @@ import pytest
 from msgspec import structs
 
 from rtstone import published
-from rtstone.model.documents import Agent, Clock, Result, Run, Target, Trace
-from rtstone.model.reproduction import Reproduction, Table
+from rtstone.documents.reproduction import Reproduction, Table
+from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
 from rtstone.published import Printed, layout
-from rtstone.report.reproduced import MOMENTS, _lines, _section, compose, render
-from rtstone.report.reproduction import GAPS, lines, markdown
+from rtstone.report.reproduction.html import MOMENTS, _lines, _section, compose, render
+from rtstone.report.reproduction.text import GAPS, lines, markdown
 from rtstone.stats.reproduce import Reproduced, reproduce
 from rtstone.wire.records import Bench, Param
 

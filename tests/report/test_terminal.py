@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from rtstone.model.documents import Distribution, Figure, Result, Run, Target
-from rtstone.model.flags import BY_NAME
-from rtstone.model.plan import Case, Plan
-from rtstone.report.terminal import Display, Lines, console, figure, summary
+from rtstone.assemble.flags import BY_NAME
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Distribution, Figure, Result, Run, Target
+from rtstone.report.run.terminal import Display, Lines, console, figure, summary
 from rtstone.store.rundir import runs
-from rtstone.wire.records import Facts, Progress, Rate
+from rtstone.wire.records import Progress, Rate, TextTable
 
 
 def test_the_unknown_is_a_dash() -> None:
@@ -149,7 +149,7 @@ def test_the_live_display(plan: Plan) -> None:
 
 
 def test_tables_and_what_the_load_did_are_told() -> None:
-    facts = Facts("options", ["option", "value"], [["[bold]A", "1"], ["B", "-"]])
+    facts = TextTable("options", ["option", "value"], [["[bold]A", "1"], ["B", "-"]])
     rates = [
         Rate(component="disk", unit="ms", wanted=100.0, achieved=done, window_s=1.0)
         for done in (90.0, 110.5)
@@ -168,7 +168,7 @@ def test_tables_and_what_the_load_did_are_told() -> None:
 
 
 def told(rows: int) -> Run:
-    facts = Facts("tests", ["test", "met"], [[str(k), "10"] for k in range(rows)])
+    facts = TextTable("tests", ["test", "met"], [[str(k), "10"] for k in range(rows)])
     result = Result(
         case=1, bench="hart.PH.1", params={}, load="none", status="ok", tables=[facts],
         figures={"breakdown utilisation": Figure(value=94.0, unit="%"),

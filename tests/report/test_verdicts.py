@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rtstone.model.comparison import Comparison, Effect
-from rtstone.report.comparison import lines
-from rtstone.report.verdicts import change, interval, reason, word
-from rtstone.stats.compare import compare
+from rtstone.documents.comparison import Comparison, Effect
+from rtstone.report.comparison.text import lines
+from rtstone.report.comparison.text_verdicts import change, interval, reason, word
+from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import lab, result
 from tests.stats.runs import session
 from tests.stats.test_verdicts import latencies, shifted

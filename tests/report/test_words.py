@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone.model.documents import Result, Run, Slope, Target, Value
-from rtstone.report import typeset, words
+from rtstone import units
+from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.report.parts import typeset, words
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -51,7 +52,7 @@ def run_of(*results: Result, slopes: tuple[Slope, ...] = (), **conditions: Value
     ],
 )
 def test_three_digits_and_the_unit_that_suits(value: float | None, text: str) -> None:
-    assert words.quantity(value, "ns") == text
+    assert units.quantity(value, "ns") == text
     fine = typeset.quantity(value, "ns")
     assert fine.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-") == text
     assert " " not in fine
@@ -62,7 +63,7 @@ def test_three_digits_and_the_unit_that_suits(value: float | None, text: str) ->
     [(4, "4.00 instr"), (1234, "1.23 k instr"), (2.5e6, "2.50 M instr"), (0, "0 instr")],
 )
 def test_instructions_are_scaled(value: float, text: str) -> None:
-    assert words.quantity(value, "instructions") == text
+    assert units.quantity(value, "instructions") == text
     assert " " not in typeset.quantity(value, "instructions")
 
 
@@ -70,14 +71,14 @@ def test_instructions_are_scaled(value: float, text: str) -> None:
     ("value", "text"), [(3.14159, "3.14"), (77_012.0, "77 000"), (999.7, "1 000"), (150, "150")]
 )
 def test_ratios_are_written_out(value: float, text: str) -> None:
-    assert words.rounded(value) == text
+    assert units.rounded(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.2, "200 ms"), (1, "1.00 s"), (119, "119 s"), (3723, "1 h 2 min 3 s")]
 )
 def test_spans(value: float, text: str) -> None:
-    assert words.seconds(value) == text
+    assert units.seconds(value) == text
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from rtstone.documents.run import Result, Run, Target, Value
 from rtstone.errors import UsageError
-from rtstone.model.documents import Result, Run, Target, Value
 from rtstone.simulate.costs import of_run
 
 

@@ -8,8 +8,8 @@ import random
 
 import pytest
 
+from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
-from rtstone.simulate.documents import Cost
 from rtstone.simulate.hartengine import HartRules, run, ticks_per_ns
 from rtstone.simulate.hartsets import (
     EXPERIMENTS,

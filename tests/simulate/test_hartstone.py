@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
+from rtstone.documents.run import Figure, Result, Run, Target, Value
+from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
-from rtstone.model.documents import Figure, Result, Run, Target, Value
 from rtstone.simulate import hartask as a
 from rtstone.simulate import hartsets as s
 from rtstone.simulate import hartstone as h
-from rtstone.simulate.documents import Cost
 from rtstone.simulate.hartengine import FORMS, POLICIES
 
 FREE = Cost()

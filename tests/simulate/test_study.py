@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rtstone.report.simulation import percent
+from rtstone.report.simulation.text import percent
 from rtstone.simulate.engine import Simulator
 from rtstone.simulate.study import KEPT, Study, breakdown, measure, run, wilson
 from rtstone.simulate.taskset import POLICIES, Rules

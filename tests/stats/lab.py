@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from rtstone.model.documents import Agent, Clock, Result, Run, Target, Value
+from rtstone.documents.run import Agent, Clock, Result, Run, Target, Value
 from rtstone.wire.records import Bench, Component, Loaded, Param
 from tests.report.synthetic import Maker, statistics
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import structs
 
-from rtstone.model.documents import Batches, Distribution, Result, Trace
-from rtstone.model.histogram import PERCENTILES, Histogram, Ranks, bounds, spread
+from rtstone.assemble.histogram import PERCENTILES, Histogram, Ranks, bounds, spread
+from rtstone.documents.run import Batches, Distribution, Result, Trace
 from tests.agent.test_recorder import LIBRARY
 
 PERIOD = 1_000_000  # ns; of the recorder's test library

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from rtstone.model.documents import Agent, Blocks, Clock, Result, Run, Target, Trace, Value
+from rtstone.documents.run import Agent, Blocks, Clock, Result, Run, Target, Trace, Value
 from rtstone.wire.records import Bench, Component, Loaded
 
 _BITS, _CHUNK, _BLOCKS, _WINDOWS = 7, 64, 2048, 60

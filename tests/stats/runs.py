@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rtstone.model.documents import Agent, Clock, Result, Run, Target, Turn
+from rtstone.documents.run import Agent, Clock, Result, Run, Target, Turn
 
 Samples = NDArray[np.float64]
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from rtstone.documents.comparison import SCHEMA, Cell, Comparison, Difference, Row
+from rtstone.documents.run import Figure, Result, Run, Value
 from rtstone.errors import UsageError
-from rtstone.model.comparison import SCHEMA, Cell, Comparison, Difference, Row
-from rtstone.model.documents import Figure, Result, Run, Value
-from rtstone.stats.compare import compare
+from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import agent, lab, loaded, result, study
 
 THREE = [1.0, 2.0, 30.0]

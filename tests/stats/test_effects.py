@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtstone.model.comparison import Comparison, Effect
-from rtstone.model.documents import Figure, Result, Run
-from rtstone.stats.compare import compare
-from rtstone.stats.effects import Sides, judge
+from rtstone.documents.comparison import Comparison, Effect
+from rtstone.documents.run import Figure, Result, Run
+from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.effects import Sides, judge
 from tests.stats.lab import lab, result
 from tests.stats.runs import run
 

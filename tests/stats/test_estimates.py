@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.model.documents import Batches, Result
-from rtstone.model.interval import serial, t_quantile
-from rtstone.stats.estimates import batches, estimate, estimate_samples
+from rtstone.assemble.estimates import batches, estimate, estimate_samples
+from rtstone.assemble.interval import autocorrelated_variance, t_quantile
+from rtstone.documents.run import Batches, Result
 from tests.agent.test_recorder import LIBRARY, record
 from tests.chance import is_fine
 from tests.stats.lab import result
@@ -344,6 +344,6 @@ def test_the_variance_is_that_of_the_stationary_bootstrap(rho: float, shares: bo
     for row in correlated(rho)(rng, 16, 2048):
         values = (row < np.median(row)).astype(float) if shares else row
         cut = batches(values)
-        ours = serial(cut.n, cut.mean).value
+        ours = autocorrelated_variance(cut.n, cut.mean).value
         ratios.append(ours / resampled(rng, values, 150, length).var())
     assert np.exp(np.log(ratios).mean()) == pytest.approx(1, abs=0.25)

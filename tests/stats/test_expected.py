@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from rtstone.assemble.estimates import batches
+from rtstone.assemble.omitted import Missed
+from rtstone.documents.check import Gate
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
-from rtstone.model.budget import load
-from rtstone.model.check import Gate
-from rtstone.model.documents import Result, Run
-from rtstone.report.draft import draft
-from rtstone.stats.estimates import batches
-from rtstone.stats.expected import Rules, Seen
+from rtstone.inputs.budget import load
+from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
-from rtstone.stats.omitted import Missed
+from rtstone.stats.prediction import Rules, Seen
 from tests.report.synthetic import statistics
 from tests.stats.lab import counts, lab
 from tests.stats.lab import result as lab_result

@@ -16,11 +16,11 @@ from msgspec import structs
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rtstone.model.documents import Blocks, Result
-from rtstone.model.histogram import bounds
-from rtstone.model.worstcase import WorstCase
-from rtstone.stats.critical import EXTREME, PARETO, critical, simulated
-from rtstone.stats.extremes import PER_HOUR, worst_case
+from rtstone.assemble.histogram import bounds
+from rtstone.documents.run import Blocks, Result
+from rtstone.documents.worstcase import WorstCase
+from rtstone.stats.worstcase.critical import EXTREME, PARETO, critical, simulated
+from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from tests.stats.recorded import recorded
 
 pytestmark = pytest.mark.simulation

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from rtstone.documents.check import Check, Gate
+from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.model.budget import load
-from rtstone.model.check import Check, Gate
-from rtstone.model.documents import Clock, Figure, Result, Run, Slope, Target
-from rtstone.stats.extremes import worst_case
+from rtstone.inputs.budget import load
 from rtstone.stats.gate import check, needed
-from rtstone.stats.within import Span, exactly, predicted, samples_missing, verdict
+from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
+from rtstone.stats.worstcase.extremes import worst_case
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
 from tests.stats.lab import AGENT, counts
@@ -322,8 +322,8 @@ def test_each_baseline_must_have_the_case_and_be_another_run(gate: Any) -> None:
 
 def test_what_one_more_run_would_show() -> None:
     one = Span(10, 8, 12)
-    assert predicted([one]) == one
-    several = predicted([exactly(value) for value in (9.0, 10.0, 11.0, 10.0)])
+    assert prediction_interval([one]) == one
+    several = prediction_interval([exactly(value) for value in (9.0, 10.0, 11.0, 10.0)])
     # s = 0.8165, t of 3 = 3.182, sqrt(1.25) = 1.118
     assert several == pytest.approx((10, 10 - 2.905, 10 + 2.905), abs=0.002)
 

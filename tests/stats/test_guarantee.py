@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from rtstone.documents.run import Run, Target
 from rtstone.errors import UsageError
-from rtstone.model.documents import Run, Target
-from rtstone.stats.extremes import worst_case
-from rtstone.stats.guarantee import guarantee, worst_cases
+from rtstone.stats.worstcase.extremes import worst_case
+from rtstone.stats.worstcase.guarantee import guarantee, worst_cases
 from tests.stats.lab import lab, result
 from tests.stats.recorded import latencies, run
 

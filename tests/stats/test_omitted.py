@@ -11,12 +11,12 @@ import pytest
 from msgspec import structs
 
 from rtstone.api import Measured
+from rtstone.assemble.estimates import estimate, estimate_whole
+from rtstone.assemble.omitted import events, whole
+from rtstone.documents.run import Batches, Result, Trace
 from rtstone.errors import Inconclusive
-from rtstone.model.budget import load
-from rtstone.model.documents import Batches, Result, Trace
-from rtstone.stats.estimates import estimate, estimate_whole
+from rtstone.inputs.budget import load
 from rtstone.stats.gate import check
-from rtstone.stats.omitted import events, whole
 from tests.report.synthetic import run
 from tests.stats.periodic import PERIOD, SECOND, Stalls, bursts, lasting, measured
 

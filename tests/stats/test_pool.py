@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtstone.model.documents import Result
-from rtstone.stats.pool import pooled
+from rtstone.assemble.pool import pooled
+from rtstone.documents.run import Result
 from tests.stats.lab import result
 
 

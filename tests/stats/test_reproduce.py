@@ -10,18 +10,19 @@ import pytest
 from msgspec import structs
 
 from rtstone import published
+from rtstone.documents.reproduction import Cell, Found, Reproduction, Table
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
+from rtstone.inputs import parameters as benches
+from rtstone.inputs import suite
+from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
-from rtstone.measure import catalogue
-from rtstone.model import benches, suite
-from rtstone.model.benches import Catalogue
-from rtstone.model.documents import Result, Run
-from rtstone.model.reproduction import Cell, Found, Reproduction, Table
 from rtstone.published import Printed, layout
 from rtstone.published.layout import Here
+from rtstone.runner.measure import catalogue
 from rtstone.stats.reproduce import reproduce
 from rtstone.targets import find
-from rtstone.wire.records import Facts
+from rtstone.wire.records import TextTable
 from tests.conftest import Cli
 
 SOURCES = layout.names()
@@ -283,7 +284,7 @@ def test_a_model_stands_for_the_configuration_that_it_is_made_after(
 
 @pytest.fixture(scope="module")
 def some(here: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    from rtstone.model.documents import Target
+    from rtstone.documents.run import Target
 
     return Run(
         run_id="a-0001", created="2026-11-21T00:00:00+00:00", status="complete",
@@ -375,7 +376,9 @@ def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) 
 
 
 def test_a_series_that_a_bench_left_out_has_its_reason(some: Run) -> None:
-    told = Facts("left out", ["series", "what", "why"], [["open", "calls of open", "No such file"]])
+    told = TextTable(
+        "left out", ["series", "what", "why"], [["open", "calls of open", "No such file"]]
+    )
     results = [_result(bench="dk.schedlat", params={}, series="read", tables=[told])]
     document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
     table = next(t for t in document.tables if t.id == "part 2 prose")

@@ -9,21 +9,12 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.model.documents import (
-    Batches,
-    Blocks,
-    Distribution,
-    Figure,
-    Result,
-    Trace,
-    Value,
-    Worst,
-)
-from rtstone.model.until import Until
-from rtstone.stats.estimates import estimate
-from rtstone.stats.pool import pooled
-from rtstone.stats.rounds import MOST, following, merged, standing, width
-from rtstone.wire.records import Facts, Rate
+from rtstone.assemble.estimates import estimate
+from rtstone.assemble.pool import pooled
+from rtstone.assemble.rounds import MOST, following, merged, standing, width
+from rtstone.documents.plan import Until
+from rtstone.documents.run import Batches, Blocks, Distribution, Figure, Result, Trace, Value, Worst
+from rtstone.wire.records import Rate, TextTable
 
 S = 10**9
 LOOSE = Until(share=0.5)
@@ -177,13 +168,13 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     first = part(
         5, negative=1, overflow=2, missed=3, raw_min=7.0, raw_max=70.0, flags=["missed", "smi"],
         figures={"same": Figure(value=1, unit="ns"), "lost": Figure(value=2, unit="calls")},
-        tables=[Facts("t", ["a"], [["x"]])], load_rates=[rate],
+        tables=[TextTable("t", ["a"], [["x"]])], load_rates=[rate],
     )  # fmt: skip
     second = part(
         7, negative=10, overflow=20, missed=30, raw_min=6.0, raw_max=60.0,
         flags=["cut_short", "no_rt"],
         figures={"same": Figure(value=1, unit="ns"), "lost": Figure(value=4, unit="calls")},
-        tables=[Facts("t", ["a"], [["y"]])],
+        tables=[TextTable("t", ["a"], [["y"]])],
         load_rates=[Rate("disk", "ms", 110.0, 3.0, wanted=100.0, missed=2)],
     )  # fmt: skip
     result = one(first, second)

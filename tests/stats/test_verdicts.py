@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtstone.model.comparison import Comparison, Effect
-from rtstone.model.documents import Run
-from rtstone.stats.compare import compare
+from rtstone.documents.comparison import Comparison, Effect
+from rtstone.documents.run import Run
+from rtstone.stats.comparison.compare import compare
 from tests.chance import Sequential, is_fine
 from tests.stats.runs import Samples, session
 

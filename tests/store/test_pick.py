@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rtstone.assemble.assembly import replay
+from rtstone.cli.run_filter import RunFilter, pick
+from rtstone.documents.plan import Case, Plan
+from rtstone.documents.run import Target
 from rtstone.errors import UsageError
-from rtstone.model.assemble import replay
-from rtstone.model.documents import Target
-from rtstone.model.plan import Case, Plan
 from rtstone.store import index, rundir
 from rtstone.store.index import Entry
-from rtstone.store.pick import Wish, pick
 from rtstone.store.rundir import RunDirectory
 from tests.conftest import Cli
 
@@ -36,52 +36,52 @@ ENTRIES = [
 @pytest.mark.parametrize(
     ("wish", "found"),
     [
-        (Wish(), "abcd"),
-        (Wish(suite="quick"), "abc"),
-        (Wish(suite="sjoblom"), "b"),
-        (Wish(suite="quick sjoblom"), "b"),
-        (Wish(target="qemu"), "ac"),
-        (Wish(target="qemu:linux-6.1"), "a"),
-        (Wish(bench="sem"), "bcd"),
-        (Wish(bench="sem.post"), "bc"),
-        (Wish(status="incomplete"), "b"),
-        (Wish(status="unfinished"), ""),
-        (Wish(since="4d"), "abcd"),
-        (Wish(since="6h"), "bcd"),
-        (Wish(since="55min"), "cd"),
-        (Wish(since=(NOW - timedelta(hours=1)).isoformat()), "cd"),
-        (Wish(since=(NOW - timedelta(hours=1)).astimezone().isoformat()[:19]), "cd"),
-        (Wish(since="2999-01-01"), ""),
-        (Wish(last=2), "cd"),
-        (Wish(suite="obenland"), ""),
-        (Wish(target="sim"), ""),
-        (Wish(last=9), "abcd"),
-        (Wish(last=1, target="qemu"), "c"),
-        (Wish(target="qemu", since="6h", bench="null"), "c"),
+        (RunFilter(), "abcd"),
+        (RunFilter(suite="quick"), "abc"),
+        (RunFilter(suite="sjoblom"), "b"),
+        (RunFilter(suite="quick sjoblom"), "b"),
+        (RunFilter(target="qemu"), "ac"),
+        (RunFilter(target="qemu:linux-6.1"), "a"),
+        (RunFilter(bench="sem"), "bcd"),
+        (RunFilter(bench="sem.post"), "bc"),
+        (RunFilter(status="incomplete"), "b"),
+        (RunFilter(status="unfinished"), ""),
+        (RunFilter(since="4d"), "abcd"),
+        (RunFilter(since="6h"), "bcd"),
+        (RunFilter(since="55min"), "cd"),
+        (RunFilter(since=(NOW - timedelta(hours=1)).isoformat()), "cd"),
+        (RunFilter(since=(NOW - timedelta(hours=1)).astimezone().isoformat()[:19]), "cd"),
+        (RunFilter(since="2999-01-01"), ""),
+        (RunFilter(last=2), "cd"),
+        (RunFilter(suite="obenland"), ""),
+        (RunFilter(target="sim"), ""),
+        (RunFilter(last=9), "abcd"),
+        (RunFilter(last=1, target="qemu"), "c"),
+        (RunFilter(target="qemu", since="6h", bench="null"), "c"),
     ],
 )
-def test_every_wish_counts(wish: Wish, found: str) -> None:
+def test_every_wish_counts(wish: RunFilter, found: str) -> None:
     assert "".join(run.run_id for run in pick(ENTRIES, wish, NOW)) == found
 
 
 @pytest.mark.parametrize(
     ("wish", "told"),
     [
-        (Wish(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
-        (Wish(target="qemo"), "did you mean 'qemu'"),
-        (Wish(bench="sem.pots"), "did you mean 'sem.post'"),
-        (Wish(status="done"), "known: complete, incomplete, unfinished"),
-        (Wish(since="yesterday"), "bad time 'yesterday', in --since"),
-        (Wish(since="7 d"), "bad time"),
+        (RunFilter(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
+        (RunFilter(target="qemo"), "did you mean 'qemu'"),
+        (RunFilter(bench="sem.pots"), "did you mean 'sem.post'"),
+        (RunFilter(status="done"), "known: complete, incomplete, unfinished"),
+        (RunFilter(since="yesterday"), "bad time 'yesterday', in --since"),
+        (RunFilter(since="7 d"), "bad time"),
     ],
 )
-def test_nonsense_is_refused(wish: Wish, told: str) -> None:
+def test_nonsense_is_refused(wish: RunFilter, told: str) -> None:
     with pytest.raises(UsageError, match=told.replace("?", ".")):
         pick(ENTRIES, wish)
 
 
 def test_without_runs_there_is_no_name_to_be_wrong() -> None:
-    assert pick([], Wish(suite="x", target="y", bench="z")) == []
+    assert pick([], RunFilter(suite="x", target="y", bench="z")) == []
 
 
 def stored(plan: Plan, run_id: str, bench: str, target: str) -> Path:
@@ -154,5 +154,5 @@ def test_an_index_of_another_version_is_made_anew(plan: Plan, home: Path) -> Non
 @pytest.mark.parametrize("created", ["", "yesterday", "0001-01-01T00:00:00+14:00", "\ud800"])
 def test_a_run_that_does_not_say_when_it_was_made_is_of_long_ago(created: str) -> None:
     odd = entry("odd")._replace(created=created)
-    assert pick([odd, *ENTRIES], Wish(since="100d"), NOW) == ENTRIES
-    assert pick([odd], Wish(), NOW) == [odd]
+    assert pick([odd, *ENTRIES], RunFilter(since="100d"), NOW) == ENTRIES
+    assert pick([odd], RunFilter(), NOW) == [odd]

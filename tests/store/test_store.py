@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from rtstone.assemble.assembly import replay
+from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
-from rtstone.model.assemble import replay
-from rtstone.model.plan import Plan
 from rtstone.store import index, rundir
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.store.session import several

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.targets import find, local, process
+from rtstone.targets import find, process
 from rtstone.targets.base import Link, Options
 from tests.conftest import Fake
 
@@ -65,7 +66,7 @@ def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> Non
 
 def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("RTSTONE_AGENT", raising=False)
-    monkeypatch.setattr(local, "BUILT", tmp_path)
+    monkeypatch.setattr(resources, "BUILT", tmp_path)
     with pytest.raises(TargetError, match=r"agent: No such file or directory; `make agent`"):
         find("local").start(Options())
     assert find("local").detail()["agent_sha256"] is None

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from rtstone import measure
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Target
 from rtstone.errors import UsageError
 from rtstone.lab import images
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SYSTEMS
-from rtstone.model.documents import Target
-from rtstone.model.plan import Plan
+from rtstone.runner import measure
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from rtstone.errors import TargetError, UsageError
+from rtstone.inputs import model as simulated
+from rtstone.inputs.model import Words, arguments
 from rtstone.interrupt import Interrupt
-from rtstone.measure import catalogue
-from rtstone.model import simulated
-from rtstone.model.simulated import Words, arguments
+from rtstone.runner.measure import catalogue
 from rtstone.targets import find, sim
 from rtstone.targets.base import Options
 

@@ -1,0 +1,240 @@
+"""Benches that are not run but made from the results of others: one function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import structs
+
+from rtstone.assemble import rhealstone
+from rtstone.documents.run import Figure, Result, Status, Value, Worst
+from rtstone.wire.records import Bench, TextTable
+
+ENVIRONMENT = "env.check"
+
+if TYPE_CHECKING:
+    from rtstone.documents.plan import Case, Plan
+
+
+class Derived(NamedTuple):
+    """A derived bench, the cases it needs, and what makes its results.
+
+    ``make`` gets the blank to fill in and the results of all cases that were run.
+    """
+
+    bench: Bench
+    needs: list[tuple[str, Mapping[str, object]]]
+    make: Callable[[Result, Plan, list[Result]], list[Result]]
+
+
+def results(plan: Plan, measured: list[Result]) -> list[Result]:
+    """The results of all derived cases of a plan."""
+    found = []
+    for case in plan.derived:
+        made = DERIVED[case.bench].make(_blank(case), plan, measured)
+        found += [*made, *_under_absent_loads(_blank(case), plan, made)]
+    return found
+
+
+def _under_absent_loads(blank: Result, plan: Plan, made: list[Result]) -> list[Result]:
+    """Why there is nothing under a load with which nothing that it is made from can run here."""
+    needs = DERIVED[blank.bench].needs
+    needed = set() if needs is _ALONE else {bench for bench, _ in needs}
+    there = {result.load for result in made}
+    reasons: dict[str, str] = {}
+    for case in plan.absent:
+        if case.bench in needed and case.load not in there:
+            reasons.setdefault(case.load, case.reason)
+    return [
+        structs.replace(blank, load=load, status="unsupported", reason=reason)
+        for load, reason in reasons.items()
+    ]
+
+
+def _blank(case: Case) -> Result:
+    return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
+
+
+def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
+    return [structs.replace(blank, status="unsupported", reason=reason)]
+
+
+# ---- ctx.sync -----------------------------------------------------------------------------------
+
+
+def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
+    """Half a round trip holds a post, a wait and a switch; test1 is the post and the wait."""
+    calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
+    found = []
+    for trip in (r for r in measured if r.bench == "sync.test2" and _unnamed(r)):
+        call = calls.get(_circumstances(trip))
+        kept = {name: trip.params[name] for name in ("entity", "config") if name in trip.params}
+        result = structs.replace(blank, params=kept, load=trip.load, unit=trip.unit)
+        lack = _lack("sync.test1", call) or _lack("sync.test2", trip)
+        if lack or call is None or call.mean is None:
+            impossible = any(r is not None and r.status == "unsupported" for r in (call, trip))
+            status: Status = "unsupported" if impossible else "incomplete"
+            found.append(structs.replace(result, status=status, reason=lack))
+        else:
+            found.append(_switch(result, trip, call.mean))
+    if found:
+        return found
+    for case in plan.absent:
+        if case.bench == "sync.test2":
+            return _not_to_be_had(blank, case.reason)
+    return [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
+
+
+def _lack(bench: str, result: Result | None) -> str | None:
+    """Why nothing can be derived from a result, None if it can."""
+    if result is None:
+        return f"{bench} did not run beside it"
+    if result.status != "ok" or result.mean is None:
+        return f"{bench} is {result.status}: {result.reason or 'it has no samples'}"
+    return None
+
+
+def _unnamed(result: Result) -> bool:
+    return result.params.get("type") == "unnamed"
+
+
+def _circumstances(result: Result) -> tuple[str, Value]:
+    return result.load, result.params.get("config")
+
+
+def _switch(result: Result, trip: Result, call: float) -> Result:
+    """Every statistic of the round trip through the formula; its spread is halved."""
+
+    def one(value: float) -> float:
+        return round(value / 2 - call, 4)
+
+    members: dict[str, Any] = {
+        name: None if (value := getattr(trip, name)) is None else one(value)
+        for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
+    }
+    return structs.replace(
+        result,
+        **members,
+        n=trip.n,
+        warmup=trip.warmup,
+        batch=trip.batch,
+        sd=None if trip.sd is None else round(trip.sd / 2, 4),
+        ci95={name: ends and (one(ends[0]), one(ends[1])) for name, ends in trip.ci95.items()},
+        batches=trip.batches
+        and structs.replace(trip.batches, mean=[one(mean) for mean in trip.batches.mean]),
+        histogram=[(one(value), count) for value, count in trip.histogram],
+        negative=sum(count for value, count in trip.histogram if one(value) < 0),
+        worst=[Worst(value=one(w.value), index=w.index, at_s=w.at_s) for w in trip.worst],
+        figures={"mean of sync.test1, subtracted": Figure(value=call, unit=trip.unit)},
+        load_rates=trip.load_rates,
+        evidence=trip.evidence,
+        flags=[*trip.flags, "derived"],
+    )
+
+
+# ---- dk.compare ---------------------------------------------------------------------------------
+
+
+def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
+    """Bench by load: the mean and the largest value under each."""
+    loads = list(dict.fromkeys(r.load for r in measured))
+    if len(loads) < 2:
+        return _not_to_be_had(
+            blank, "a run of one system under one load has nothing to compare; name several --load"
+        )
+    rows: dict[str, dict[str, str]] = {}
+    for r in measured:
+        if r.n and r.status == "ok":
+            params = {k: v for k, v in r.params.items() if k in ("period", "entity", "config")}
+            name = " ".join([r.bench, *(f"{k}={v}" for k, v in params.items()), r.series]).strip()
+            rows.setdefault(name, {})[r.load] = f"{r.mean} / {r.max} {r.unit}"
+    table = TextTable(
+        "mean / maximum by load",
+        ["bench", *loads],
+        [[name, *(cells.get(load, "-") for load in loads)] for name, cells in rows.items()],
+    )
+    return [structs.replace(blank, tables=[table])]
+
+
+# ---- the rest -----------------------------------------------------------------------------------
+
+
+def _environment(blank: Result, plan: Plan, _: list[Result]) -> list[Result]:
+    if plan.environment is None:
+        where = f"the checklist is that of the host, not of target '{plan.target.name}'"
+        return _not_to_be_had(blank, where)
+    return [structs.replace(blank, tables=[plan.environment])]
+
+
+def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
+    return _not_to_be_had(
+        blank, "a statement about many hours under many loads: `rtstone guarantee` writes it"
+    )
+
+
+def _rhealstone(number: rhealstone.Number) -> Derived:
+    return Derived(
+        number.bench,
+        list(rhealstone.NEEDS),
+        lambda blank, _, measured: rhealstone.combine(number, blank, measured),
+    )
+
+
+def _derived(entries: Iterable[Derived]) -> dict[str, Derived]:
+    return {entry.bench.id: entry for entry in entries}
+
+
+# Something must run for the clock and the conditions to be known.
+_ALONE: list[tuple[str, Mapping[str, object]]] = [("null", {})]
+
+DERIVED = _derived(
+    [
+        Derived(
+            Bench(
+                "ctx.sync",
+                "Context switch, from semaphores",
+                source="Obenland, table 9",
+                help="Half a round trip of sync.test2 less the mean of sync.test1, both with "
+                "unnamed semaphores, for threads and for processes; computed, not measured.",
+                needs=["priorities"],
+            ),
+            [
+                ("sync.test1", {"type": "unnamed"}),
+                ("sync.test2", {"type": "unnamed", "entity": ["thread", "process"]}),
+            ],
+            _context_switch,
+        ),
+        Derived(
+            Bench(
+                ENVIRONMENT,
+                "Checklist of the operating environment",
+                source="Dankwardt, parts 1 to 3",
+                help="Every line of `rtstone doctor` as it was when the run began.",
+            ),
+            _ALONE,
+            _environment,
+        ),
+        Derived(
+            Bench(
+                "dk.compare",
+                "Benches by load",
+                source="Dankwardt, part 3",
+                help="Mean and maximum of everything in the run under each of its loads.",
+            ),
+            _ALONE,
+            _matrix,
+        ),
+        Derived(
+            Bench(
+                "dk.guarantee",
+                "Statement of a guaranteed latency",
+                source="Dankwardt, part 2",
+                help="The shape of a guarantee that no vendor was willing to give.",
+            ),
+            _ALONE,
+            _guarantee,
+        ),
+        *map(_rhealstone, rhealstone.NUMBERS),
+    ]
+)

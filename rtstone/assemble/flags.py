@@ -1,0 +1,327 @@
+"""The flags of a result: a closed list, each with its cause and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from rtstone.wire.records import Result
+
+
+class Seen(NamedTuple):
+    """What a flag is judged by: one series, the evidence of its case, and the system."""
+
+    result: Result
+    evidence: Mapping[str, Any]
+    conditions: Mapping[str, Any]
+    clock: str
+    granule: int = 1  # smallest step of the clock, ticks
+    median: float | None = None  # of the series, ticks
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def total(self, *names: str) -> float:
+        """Sum of counts in the evidence; what is unknown, or no number, counts 0."""
+        counts = (self.evidence.get(name) for name in names)
+        return sum(count for count in counts if isinstance(count, int | float))
+
+    def figure(self, name: str, unknown: float = 0) -> float:
+        """A figure of the case."""
+        known = {key: value for key, value, _ in self.result.figures if value is not None}
+        return known.get(name, unknown)
+
+    def condition(self, name: str) -> float:
+        """A condition that is a number, if need be as text; 0 if it is not known."""
+        try:
+            return float(self.conditions.get(name) or 0)
+        except ValueError:
+            return 0
+
+    def cpus(self) -> int:
+        """How many CPUs were measured on, 0 if that is not known."""
+        cpus = self.evidence.get("cpus")
+        return len(cpus) if isinstance(cpus, list) else 0
+
+    def config(self) -> object:
+        """Where the tasks ran."""
+        return self.params.get("config", "bound")
+
+    def shielded(self) -> bool:
+        """True if CPUs are kept free of other tasks: at boot, or by `rtstone tune`."""
+        tuned = str(self.conditions.get("tune") or "").split()
+        return bool(self.conditions.get("cpu.isolated")) or {"cpuset", "interrupts"} <= set(tuned)
+
+    def rt(self) -> bool:
+        """True if the measuring task ran under a real-time policy."""
+        return self.evidence.get("sched") in {"fifo", "rr", "deadline"}
+
+
+class Flag(NamedTuple):
+    """A flag, set on a result if ``when`` holds.
+
+    ``spoils``: how it was measured that it does not show what the system does when it is measured
+    as it should be, so nothing can be passed or failed by it; empty if it does.
+    """
+
+    name: str
+    cause: str
+    advice: str
+    when: Callable[[Seen], bool]
+    spoils: str = ""
+
+
+def _throttled(seen: Seen) -> bool:
+    """CPU use at the kernel's limit, and a gap as long as the pause that the limit enforces."""
+    runtime, period = (seen.condition(f"sched.rt_{name}_us") for name in ("runtime", "period"))
+    section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
+    if not seen.rt() or not section or not 0 < runtime < period:
+        return False
+    pause_ns = (period - runtime) * 1000
+    longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
+    return cpu / section >= 0.95 * runtime / period and 0.5 < longest_ns / pause_ns < 2
+
+
+def _coarse(seen: Seen) -> bool:
+    """The median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
+    result = seen.result
+    if result.batch > 1 or not result.overhead:  # lateness, or the clock itself
+        return False
+    return seen.median is not None and seen.median - result.overhead < 10 * seen.granule
+
+
+FLAGS = (
+    Flag(
+        "no_rt",
+        "ran without real-time scheduling",
+        "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
+        lambda s: s.evidence.get("sched") == "other",
+        spoils="measured without real-time rights",
+    ),
+    Flag(
+        "no_mlock",
+        "ran without locked memory",
+        "run as root, or give the agent CAP_IPC_LOCK or a memlock limit",
+        lambda s: s.evidence.get("locked") is False,
+    ),
+    Flag(
+        "other_run",
+        "another rtstone measured on this machine at the same time",
+        "repeat when it is alone",
+        lambda s: s.total("others") > 0,
+        spoils="measured beside another run of rtstone",
+    ),
+    Flag(
+        "page_faults",
+        "the timed section took page faults, without locked memory",
+        "lock memory, see no_mlock",
+        lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
+        spoils="measured without locked memory, with page faults",
+    ),
+    Flag(
+        "faults_locked",
+        "the timed section took page faults, with locked memory",
+        "expected where the work itself allocates, maps or forks; elsewhere look for what does",
+        lambda s: s.rt() and s.total("minflt", "majflt") > 0 and bool(s.evidence.get("locked")),
+    ),
+    Flag(
+        "preempted",
+        "the only task of the case was switched out against its will",
+        "raise -p prio, or keep other real-time tasks and interrupts off the CPU",
+        lambda s: s.total("nivcsw") > 0 and s.evidence.get("tasks") == 1,
+    ),
+    Flag(
+        "migrated",
+        "a task of the case moved to another CPU",
+        "bind it with --cpus",
+        lambda s: s.total("migrations") > 0 and s.config() != "2cpu",
+    ),
+    Flag(
+        "steal",
+        "the hypervisor took the CPU away",
+        "measure on bare metal, or give the guest CPUs of its own",
+        lambda s: s.total("steal_ns") > 0,
+    ),
+    Flag(
+        "smi",
+        "the firmware interrupted the CPU (SMI)",
+        "look for USB legacy support, power and error handling in the firmware's set-up",
+        lambda s: s.total("smi") > 0,
+    ),
+    Flag(
+        "throttled",
+        "the kernel paused real-time tasks at its bandwidth limit",
+        "raise sched_rt_runtime_us, at your own risk set it to -1",
+        _throttled,
+        spoils="measured while the kernel paused real-time tasks",
+    ),
+    Flag(
+        "shared_cpu",
+        "the agent's own threads ran on the measured CPU",
+        "allow the agent a second CPU",
+        lambda s: (
+            s.evidence.get("shared") is True
+            and s.cpus() < 2
+            and s.config() != "1cpu"
+            and str(s.conditions.get("cpu.online")) != "0"  # else it could not be otherwise
+        ),
+    ),
+    Flag(
+        "no_spare_cpu",
+        "all CPUs were measured on, so the agent's own threads ran on one of them",
+        "leave one of them out of --cpus",
+        lambda s: s.evidence.get("shared") is True and s.cpus() > 1 and s.config() != "2cpu",
+    ),
+    Flag(
+        "cpus_online",
+        "config 1cpu, but the system has more CPUs online, which did work of its own",
+        "boot with maxcpus=1, or take the others offline in /sys/devices/system/cpu",
+        lambda s: s.config() == "1cpu" and str(s.conditions.get("cpu.online", "0")) != "0",
+    ),
+    Flag(
+        "unshielded",
+        "config 1rt, but the kernel may run other work and interrupts on the measured CPU",
+        "rtstone tune apply, or boot with isolcpus= and irqaffinity=",
+        lambda s: s.config() == "1rt" and not s.shielded(),
+    ),
+    Flag(
+        "cut_short",
+        "the time was up before all its samples or tests were taken",
+        "give a longer --time; --time 0 lets a publication's suite take all",
+        lambda s: (
+            (s.result.ended == "time" and bool(s.params.get("samples")))
+            or s.figure("tests that the time did not allow") > 0
+        ),
+    ),
+    Flag(
+        "wide",
+        "the time was up before its interval was as narrow as --until asked",
+        "give more time, as in --until ci=2%,time=10min; the width reached stands with the result",
+        lambda s: False,  # of no single round; see stats/rounds.py
+    ),
+    Flag(
+        "scaled",
+        "its tests were shorter than the publication's, so that they fit into the time",
+        "--time 0 gives a publication's suite its own durations",
+        lambda s: s.figure("time scale", 1) < 1,
+    ),
+    Flag(
+        "missed",
+        "activations never happened because the one before came too late",
+        "read the corrected percentiles, which count them",
+        lambda s: (s.result.missed or 0) > 0,
+    ),
+    Flag(
+        "negative",
+        "samples came out below zero, shorter than what is subtracted from them",
+        "harmless if no more than a step of the clock; larger values of batch make it rarer",
+        lambda s: s.result.negative > 0,
+    ),
+    Flag(
+        "overflow",
+        "samples were too large for the histogram; they are in n, mean and max",
+        "look for a suspended machine or a stopped virtual CPU",
+        lambda s: s.result.overflow > 0,
+    ),
+    Flag(
+        "batched",
+        "several operations per sample: the figures are of their means, without a maximum",
+        "use -p batch=1 for single operations, at the clock's resolution",
+        lambda s: s.result.batch > 1,
+    ),
+    Flag(
+        "coarse",
+        "samples are shorter than 10 steps of the clock, which two stamps cannot tell apart well",
+        "read the mean rather than percentiles, or measure where the clock has smaller steps",
+        _coarse,
+    ),
+    Flag(
+        "vdso_clock",
+        "timed by the system's clock, as no invariant cycle counter was found",
+        "look whether the kernel marked the TSC unstable",
+        lambda s: s.clock == "vdso",
+    ),
+    Flag(
+        "clock_backwards",
+        "the clock stepped backwards",
+        "do not trust this result; bind the case to one CPU, or use another clock source",
+        lambda s: (s.result.max or 0) >= 1 << 63,
+        spoils="measured with a clock that stepped backwards",
+    ),
+    Flag(
+        "derived",
+        "computed from the results of other benches",
+        "`rtstone list BENCH` says from which and how",
+        lambda s: False,  # of no series that was measured; see model/derived.py
+    ),
+    Flag(
+        "partial",
+        "made from fewer components than belong to it",
+        "do not set it beside a whole one; its table of components says what is n.e., and why",
+        lambda s: False,  # of no series that was measured; see model/rhealstone.py
+        spoils="made from fewer components than belong to it",
+    ),
+    Flag(
+        "imported",
+        "measured by another tool after its own procedure, and stored as that tool told it",
+        "compare it with imports of the same tool; what else there is to know is in its file",
+        lambda s: False,  # this and the following: of results of other tools; see rtstone/formats
+    ),
+    Flag(
+        "buckets",
+        "values are known to the width of the tool's buckets, and stand at their lower edge",
+        "evidence.bucket_ns is that width; make it narrower if figures are but a few times as wide",
+        lambda s: False,
+    ),
+    Flag(
+        "beyond",
+        "samples lay beyond the tool's histogram: percentiles among them are not known",
+        "measure again with a histogram that holds the maximum",
+        lambda s: False,
+    ),
+    Flag(
+        "omission",
+        "the tool goes on from a late wake-up and does not count the activations that it hid",
+        "one bad sample may stand for many; dk.periodic of rtstone counts them",
+        lambda s: False,
+    ),
+    Flag(
+        "samples_lost",
+        "the tool did not keep or did not see all samples: n and the figures are of the others",
+        "give the tool room for all of them; its notes say how many there were",
+        lambda s: False,
+    ),
+    Flag(
+        "statistics_only",
+        "the file holds the tool's own statistics and no distribution",
+        "have the tool write its histogram, if it can",
+        lambda s: False,
+    ),
+    Flag(
+        "unit_assumed",
+        "the file does not say its unit; microseconds were taken, which is the tool's default",
+        "if the tool was told to count nanoseconds, all values are 1000 times too large",
+        lambda s: False,
+    ),
+    Flag(
+        "wall_clock",
+        "timed by the clock of the day, which may be set in the meantime",
+        "look whether a time service stepped the clock, or use a tool with a monotonic one",
+        lambda s: False,
+    ),
+)
+
+BY_NAME = {flag.name: flag for flag in FLAGS}
+INVALIDATING = frozenset(flag.name for flag in FLAGS if flag.spoils)
+
+
+def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
+    """The first of these flags that forbids a verdict, None if none does.
+
+    The one rule for whatever judges a result: the headline of a run, its page, a gate, the API.
+    """
+    return next((BY_NAME[n] for n in names if n in INVALIDATING and n not in accepted), None)
+
+
+def flags(seen: Seen) -> list[str]:
+    """Names of the flags that a series deserves, in the order of the list."""
+    return [flag.name for flag in FLAGS if flag.when(seen)]

@@ -1,0 +1,117 @@
+"""What a run is measured on.  One that was interrupted goes on with the same, or not at all.
+
+The target tells of itself before it starts (its model, kernel, emulator, agent, and how the place
+is tuned), the agent and the system that it runs on by the first records.  Everything they tell
+belongs to the identity but what changes of itself: so a machine that was started anew in between is
+the same if it came up the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rtstone.documents.run import Value
+from rtstone.wire.records import Clock, Conditions, Hello
+
+Identity = Mapping[str, Value]
+
+# Conditions that change on the same system: by the hour, at each login, or by what was measured
+# itself, which loads modules.
+CHANGING = frozenset({
+    "cgroup", "cpu.mhz", "machine.load", "memory.available", "modules", "tune.since",
+})  # fmt: skip
+
+# What a person calls what is told by these names; others are told as they are.
+_WORDS = {
+    "agent_sha256": "the agent's program",
+    "emulator_sha256": "the emulator's program",
+    "image_sha256": "the image",
+    "initramfs_sha256": "the initial file system",
+    "kernel_sha256": "the kernel's file",
+    "machine": "the machine",
+    "model_sha256": "the model's file",
+    "qemu": "the version of QEMU",
+    "tune": "tuning",
+}
+_NAMED = 3  # differences in a message
+_HASH = re.compile(r"[0-9a-f]{16,}")
+_LETTERS = 60  # of a value in a message
+
+
+def of_target(detail: Mapping[str, Value], surroundings: Mapping[str, str | None]) -> Identity:
+    """What is known before an agent starts."""
+    return {**detail, **_lasting(surroundings)}
+
+
+class Heads(NamedTuple):
+    """The records about all cases, None for one that is not there."""
+
+    hello: Hello | None
+    clock: Clock | None
+    conditions: Conditions | None
+
+    def lacking(self) -> list[str]:
+        """The names of those that are not there."""
+        return [name for name, record in self._asdict().items() if record is None]
+
+    def or_else(self, others: Heads) -> Heads:
+        """These, and of the others what is not among them."""
+        return Heads(
+            self.hello or others.hello,
+            self.clock or others.clock,
+            self.conditions or others.conditions,
+        )
+
+    def as_far_as(self, others: Heads) -> Identity:
+        """What those of them tell that the others have as well.
+
+        What a clock costs is measured anew each time, as is the frequency of some; neither counts.
+        """
+        found: dict[str, Value] = {}
+        if self.hello and others.hello:
+            named = {n: getattr(self.hello, n) for n in Hello.__struct_fields__ if n != "wire"}
+            found |= {f"agent.{name}": value for name, value in named.items()}
+        if self.clock and others.clock:
+            found |= {"clock.source": self.clock.source, "clock.unit": self.clock.unit}
+        if self.conditions and others.conditions:
+            found |= _lasting(self.conditions.values)
+        return found
+
+
+def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if name not in CHANGING}
+
+
+def difference(then: Identity, now: Identity) -> str | None:
+    """What is not the same, in words; None if everything is."""
+    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    told = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
+    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return "; ".join(told + more) or None
+
+
+def _told(name: str, then: Value, now: Value) -> str:
+    old, new = _apart(_text(then), _text(now))
+    return f"{_WORDS.get(name, name)} was {old}, is {new}"
+
+
+def _apart(then: str, now: str) -> tuple[str, str]:
+    """Two texts as they stand in a message; of long ones only the words that tell them apart."""
+    if max(len(then), len(now)) > _LETTERS and not _HASH.fullmatch(then + now):
+        words, others = then.split(), now.split()
+        then = " ".join(word for word in words if word not in others)
+        now = " ".join(word for word in others if word not in words)
+    old, new = (_cut(_HASH.sub(lambda found: found[0][:12], text)) for text in (then, now))
+    return old or "without", new or "without"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}…"
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return "not known"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,256 @@
+"""The numbers that Rhealstone makes of its six components (benchmarks 6.1, combination).
+
+Golatowski calls the sum of theoretical value only: the components matter more.  A component that
+this system cannot have (``n.e.``) is named, and the number over the others is marked ``partial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.run import Figure, Result, Value
+from rtstone.wire.records import Bench, Param, TextTable
+
+COMPONENTS = {
+    "il": "interrupt latency",
+    "ts": "task switch",
+    "pt": "preemption",
+    "im": "message latency",
+    "ss": "semaphore shuffling",
+    "db": "deadlock breaking",
+}
+PARTIAL = "partial"
+
+FORMS = ["sampled", "classic"]
+# Variant kar takes a tick for each sample: as many as the default of `time` has room for.
+NEEDS: list[tuple[str, Mapping[str, object]]] = [
+    *[(f"rheal.{name}", {"form": FORMS}) for name in COMPONENTS if name != "db"],
+    ("rheal.db", {"form": FORMS, "variant": "rtems"}),
+    ("rheal.db", {"form": FORMS, "variant": "kar", "samples": 5000}),
+]
+_WEIGHTS = [
+    Param(f"weight_{name}", "int", None, 1, 0, 10**6, help=f"of {title}")
+    for name, title in COMPONENTS.items()
+]
+
+Times = dict[str, float]  # by component, above 0
+Weights = dict[str, int]
+
+
+class Unit(NamedTuple):
+    """What times and rates are told in; ``time`` and ``second`` are factors of the clock's unit."""
+
+    name: str
+    time: float
+    rate: str
+    second: float
+
+
+def _unit(clock: str) -> Unit:
+    return Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
+
+
+# ---- the formulas -------------------------------------------------------------------------------
+
+
+def _sum_time(t: Times, _: Weights, unit: Unit) -> dict[str, Figure]:
+    return {"sum of times": Figure(value=sum(t.values()) * unit.time, unit=unit.name)}
+
+
+def _weighted_time(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
+    total = sum(w[name] * time for name, time in t.items())
+    return {"weighted sum of times": Figure(value=total * unit.time, unit=unit.name)}
+
+
+def _rate(t: Times, _: Weights, unit: Unit) -> dict[str, Figure]:
+    total = sum(unit.second / time for time in t.values())
+    return {"sum of rates": Figure(value=total, unit=unit.rate)}
+
+
+def _weighted_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
+    total = sum(w[name] * unit.second / time for name, time in t.items())
+    return {"weighted sum of rates": Figure(value=total, unit=unit.rate)}
+
+
+def _mean_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
+    """The generic number, and the application-specific one where weights make it another."""
+    generic = unit.second * len(t) / sum(t.values())
+    found = {"rate of the mean time": Figure(value=generic, unit=unit.rate)}
+    frequency = sum(w[name] for name in t)
+    if len(set(w.values())) > 1 and frequency:
+        mean = sum(w[name] * time for name, time in t.items()) / frequency
+        own = Figure(value=unit.second / mean, unit=unit.rate)
+        found["application-specific rate of the mean time"] = own
+    return found
+
+
+class Number(NamedTuple):
+    """A combination of the components."""
+
+    bench: Bench
+    of: Callable[[Times, Weights, Unit], dict[str, Figure]]
+
+
+def _number(
+    name: str,
+    title: str,
+    formula: str,
+    of: Callable[[Times, Weights, Unit], dict[str, Figure]],
+    *,
+    weighted: bool = False,
+) -> Number:
+    text = (
+        f"{formula}, over the means of rheal.il, ts, pt, im, ss and db, for each load, form and "
+        "variant of rheal.db; computed, not measured. What the system cannot have is named as "
+        "n.e., and the number over the others marked partial."
+    )
+    params = _WEIGHTS if weighted else []
+    bench = Bench(f"rheal.{name}", title, "Golatowski, Rhealstone", text, params=params)
+    return Number(bench, of)
+
+
+NUMBERS = [
+    _number("sum_time", "Rhealstone: sum of times", "t1 + ... + t6 in us", _sum_time),
+    _number(
+        "weighted_time",
+        "Rhealstone: weighted sum of times",
+        "c1 t1 + ... + c6 t6 in us",
+        _weighted_time,
+        weighted=True,
+    ),
+    _number("rate", "Rhealstone: sum of rates", "1/t1 + ... + 1/t6, t in s", _rate),
+    _number(
+        "weighted_rate",
+        "Rhealstone: weighted sum of rates",
+        "c1/t1 + ... + c6/t6, t in s",
+        _weighted_rate,
+        weighted=True,
+    ),
+    _number(
+        "mean_rate",
+        "Rhealstone: rate of the mean time",
+        "1 / mean(t) in 1/s, and 1 / weighted mean if weights are given",
+        _mean_rate,
+        weighted=True,
+    ),
+]
+
+
+# ---- what belongs together ----------------------------------------------------------------------
+
+
+class _Set(NamedTuple):
+    """The components of one number: a result each, None where the bench did not run."""
+
+    load: str
+    params: dict[str, Value]
+    results: dict[str, Result | None]
+
+
+def _sets(measured: list[Result]) -> Iterator[_Set]:
+    """By load, configuration and form, and by variant and lock of rheal.db.
+
+    Where a load comes several times, the first results under it belong together, and so on.  Of
+    several cases of another component, say for two forms of interrupt, the first counts.
+    """
+    groups: dict[_Circumstances, dict[str, _Cases]] = {}
+    for result in measured:
+        group, _, name = result.bench.partition(".")
+        if group == "rheal" and name in COMPONENTS:
+            form, config = result.params.get("form", FORMS[0]), result.params.get("config")
+            cases = groups.setdefault((result.load, form, config), {}).setdefault(name, {})
+            cases.setdefault(str(sorted(result.params.items())), []).append(result)
+    for circumstances, found in groups.items():
+        others = {name: next(iter(found[name].values())) for name in found if name != "db"}
+        for turn in range(max(map(len, others.values()), default=1)):
+            chosen = {name: _at(others[name], turn) for name in others}
+            for repeated in found.get("db", {"": []}).values():
+                yield _set(circumstances, chosen | {"db": _at(repeated, turn)})
+
+
+_Circumstances = tuple[str, Value, Value]  # load, form, configuration
+_Cases = dict[str, list[Result]]  # by parameters: as often as they were run
+
+
+def _at(repeated: list[Result], turn: int) -> Result | None:
+    """The result of that turn, or the last there is."""
+    return repeated[min(turn, len(repeated) - 1)] if repeated else None
+
+
+def _set(circumstances: _Circumstances, chosen: dict[str, Result | None]) -> _Set:
+    load, form, config = circumstances
+    last = chosen["db"]
+    own: Mapping[str, Value] = last.params if last else {"variant": "rtems", "lock": "inherit"}
+    params: dict[str, Value] = {"form": form}
+    params |= {name: own[name] for name in ("variant", "lock") if name in own}
+    params |= {} if config is None else {"config": config}
+    return _Set(load, params, {name: chosen.get(name) for name in COMPONENTS})
+
+
+def _lack(result: Result | None) -> str | None:
+    """Why a component has no time, None if it has."""
+    if result is None:
+        return "it did not run"
+    if result.status != "ok":
+        return f"{result.status}: {result.reason}".removeprefix("unsupported: ")
+    if result.mean is None:
+        return "it has no samples"
+    return None if result.mean > 0 else "its mean is not above 0"
+
+
+def _lacking(lacks: Mapping[str, str | None]) -> str:
+    """What there is not, once for each reason."""
+    reasons = dict.fromkeys(why for why in lacks.values() if why)
+    return "; ".join(
+        f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
+        for why in reasons
+    )
+
+
+def _table(lacks: dict[str, str | None], of: _Set, unit: Unit) -> TextTable:
+    rows = []
+    for name, title in COMPONENTS.items():
+        result, lack = of.results[name], lacks[name]
+        mean = result.mean if result and lack is None else None
+        told = "n.e." if mean is None else f"{mean * unit.time:.4g}"
+        rows.append([f"rheal.{name}", title, told, str(result.n if result else 0), lack or ""])
+    return TextTable("components", ["bench", "component", f"mean ({unit.name})", "n", "n.e."], rows)
+
+
+def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
+    """The results of one combination, of all that was measured in the run."""
+    found = [_combined(number, blank, one) for one in _sets(measured)]
+    none = structs.replace(blank, status="incomplete", reason="no component of it ran")
+    return found or [none]
+
+
+def _combined(number: Number, blank: Result, of: _Set) -> Result:
+    weights = {name: int(str(blank.params.get(f"weight_{name}", 1))) for name in COMPONENTS}
+    lacks = {name: _lack(of.results[name]) for name in COMPONENTS}
+    times = {
+        name: result.mean
+        for name, result in of.results.items()
+        if result and lacks[name] is None and result.mean is not None
+    }
+    unit = _unit(next((r.unit for r in of.results.values() if r and r.n), "ns"))
+    count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
+    figures = number.of(times, weights, unit) if times else {}
+    result = structs.replace(
+        blank,
+        params=of.params | blank.params,
+        load=of.load,
+        unit=unit.name,
+        figures=figures | {"components": count},
+        flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
+    )
+    lacking = _lacking(lacks)
+    if lacking or number is NUMBERS[0]:
+        result = structs.replace(result, tables=[_table(lacks, of, unit)], reason=lacking or None)
+    # What the system cannot have leaves a number that is good as far as it goes; a loss does not.
+    had = [of.results[name] for name, why in lacks.items() if why]
+    if any(one is None or one.status in {"failed", "incomplete"} for one in had):
+        return structs.replace(result, status="incomplete")
+    return result if times else structs.replace(result, status="unsupported")

@@ -1,0 +1,110 @@
+"""Which of the stored runs a person asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from rtstone.errors import UsageError, unknown
+from rtstone.store.index import Entry
+from rtstone.targets import TARGETS
+
+STATUSES = ("complete", "incomplete", "unfinished")
+
+_AGO = re.compile(r"(\d{1,5})(min|h|d)")
+_AGES = {"min": "minutes", "h": "hours", "d": "days"}
+
+
+class RunFilter(NamedTuple):
+    """What a run has to be; None: it does not matter.
+
+    ``suite``, ``target`` and ``bench`` are names, of a target also its kind (``qemu``), of a bench
+    also its family (``sem``).  ``since``: an age such as 2h or 7d, or a date and time as ISO 8601
+    has them, in local time where no zone is given.  ``last``: so many of those that are left.
+    """
+
+    suite: str | None = None
+    target: str | None = None
+    bench: str | None = None
+    status: str | None = None
+    since: str | None = None
+    last: int | None = None
+
+
+def pick(entries: list[Entry], wish: RunFilter, now: datetime | None = None) -> list[Entry]:
+    """The runs that are wished for, in their order; ages count from ``now``.
+
+    Raises UsageError for a time that is none, and for a name that none of the runs has and that
+    is none of rtstone's own.
+    """
+    tests = [
+        _named("suite", wish.suite, entries, _suites, _shipped),
+        _named("target", wish.target, entries, _targets, TARGETS.keys),
+        _named("bench", wish.bench, entries, _benches, list),
+    ]
+    if wish.status is not None:
+        if wish.status not in STATUSES:
+            raise unknown("status", wish.status, STATUSES)
+        tests.append(lambda entry: entry.status == wish.status)
+    if wish.since is not None:
+        moment = _moment(wish.since, now or datetime.now(UTC))
+        tests.append(lambda entry: _begun(entry) >= moment)
+    found = [entry for entry in entries if all(test(entry) for test in tests)]
+    return found if wish.last is None else found[max(len(found) - wish.last, 0) :]
+
+
+def _named(
+    noun: str,
+    name: str | None,
+    entries: list[Entry],
+    words: Callable[[Entry], set[str]],
+    own: Callable[[], Iterable[str]],
+) -> Callable[[Entry], bool]:
+    """The test for a name; ``own``: names that are right though no run may have them."""
+    if name is None:
+        return lambda entry: True
+    known = {word for entry in entries for word in words(entry)}
+    if known and name not in known and name not in own():
+        raise unknown(noun, name, known, "of the stored runs")
+    return lambda entry: name in words(entry)
+
+
+def _shipped() -> Iterable[str]:
+    from rtstone.inputs.suite import shipped
+
+    return shipped()
+
+
+def _suites(entry: Entry) -> set[str]:
+    return {entry.suite, *entry.suite.split()} if entry.suite else set()
+
+
+def _targets(entry: Entry) -> set[str]:
+    return {entry.target, entry.target.partition(":")[0]}
+
+
+def _benches(entry: Entry) -> set[str]:
+    ids = entry.benches.split()
+    return {*ids, *(bench.partition(".")[0] for bench in ids)}
+
+
+def _begun(entry: Entry) -> datetime:
+    """When it began; what tells no time is older than all others."""
+    try:
+        return datetime.fromisoformat(entry.created).astimezone()
+    except (ValueError, OverflowError):
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _moment(text: str, now: datetime) -> datetime:
+    if ago := _AGO.fullmatch(text):
+        return now - timedelta(**{_AGES[ago[2]]: int(ago[1])})
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise UsageError(
+            f"bad time '{text}', in --since; write an age such as 30min, 2h or 7d, or a date such "
+            "as 2026-11-20 or 2026-11-20T14:00"
+        ) from None

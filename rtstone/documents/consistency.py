@@ -1,0 +1,42 @@
+"""Whether a run's document holds together: what its types cannot say, and its readers rely on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import ValidationError
+
+from rtstone.documents.run import Distribution, Result, Run
+
+
+def check_sound(run: Run) -> None:
+    """Raises ValidationError for a document that no version of rtstone has written."""
+    _check_moment(run.created)
+    for place, result in enumerate(run.results):
+        for what, holds in _faults(result):
+            if holds:
+                raise ValidationError(f"{what} - at `$.results[{place}]`")
+
+
+def _check_moment(text: str) -> None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or not 1970 <= moment.year < 9000:
+        raise ValidationError("not a time with its offset from UTC - at `$.created`")
+
+
+def _faults(result: Result) -> list[tuple[str, bool]]:
+    corrected = result.corrected
+    return [
+        ("more samples in the histogram than were taken", _overfull(result)),
+        (
+            "corrected: more samples in the histogram",
+            corrected is not None and _overfull(corrected),
+        ),
+    ]
+
+
+def _overfull(of: Result | Distribution) -> bool:
+    return sum(count for _, count in of.histogram) > of.n

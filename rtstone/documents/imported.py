@@ -1,0 +1,14 @@
+"""Runs that hold another tool's samples: how they are known."""
+
+from __future__ import annotations
+
+from rtstone.documents.run import Run
+
+PLACE = "import:"  # begins the name of their target
+TOOL = "imported"  # of a target's detail: the tool, with its version where that is known
+
+
+def tool(run: Run) -> str | None:
+    """What measured an imported run, None if it was rtstone."""
+    told = run.target.detail.get(TOOL)
+    return told if isinstance(told, str) else None

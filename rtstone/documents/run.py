@@ -1,0 +1,263 @@
+"""The typed documents: what a run leaves behind, and the schema it is written in.
+
+Times are nanoseconds (``unit`` "ns") net of clock overhead, or instructions in an emulated lab;
+unknown is ``None``, never NaN or a sentinel.  Members are only ever added; a change of meaning
+changes ``SCHEMA``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rtstone.wire import records
+from rtstone.wire.records import (
+    Bench,
+    Loaded,
+    Natural,
+    Number,
+    Positive,
+    Rate,
+    TextTable,
+    Whole,
+    Width,
+)
+
+SCHEMA = "rtstone.run/1"
+
+Value = records.Value
+Status = Literal["ok", "unsupported", "failed", "incomplete"]
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A single number of a case that is not a distribution."""
+
+    value: Number | Whole | None
+    unit: str
+
+
+class Worst(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the largest samples: net value, its index, seconds since the section began."""
+
+    value: Number
+    index: Natural
+    at_s: Number
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """Extremes over time: rows of (start in s, n, min, mean, max), net; windows of width_s."""
+
+    width_s: Width
+    rows: list[tuple[Number, Natural, Number, Number, Number]]
+
+
+class Blocks(msgspec.Struct, frozen=True, kw_only=True):
+    """Maxima, net, of successive blocks of equally many samples (for extreme-value analysis)."""
+
+    samples: Positive
+    max: list[Number]
+
+
+class Batches(msgspec.Struct, frozen=True, kw_only=True):
+    """Successive samples in batches, that tell how much samples depend on one another.
+
+    Of each batch: how many samples, their net mean, and how many of them lie above the line nearest
+    to a percentile of the whole series, for each percentile that there are samples for.
+    """
+
+    n: list[Positive]
+    mean: list[Number]
+    above: dict[str, list[Natural]]
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.n), len(self.mean), *map(len, self.above.values())}
+        if len(lengths) > 1:
+            raise ValueError("not as many numbers as there are batches")
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the rounds of a case: its samples, and how well all so far tell the statistic.
+
+    ``section_s``: how long it measured; ``ended``: which of its limits ended it.
+    """
+
+    n: Natural
+    warmup: Natural
+    section_s: Number | None
+    ended: str | None
+    width: Number | None
+
+
+class StopCriterion(msgspec.Struct, frozen=True, kw_only=True):
+    """How well `--until` got to know a statistic, and in which rounds.
+
+    A width is the distance of the statistic to the farther end of its 95% interval, as a share of
+    it; None: it cannot be told.  ``time_s``: the limit, of measuring.
+    """
+
+    statistic: str
+    asked: Number
+    width: Number | None
+    time_s: Number
+    rounds: list[Round]
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
+
+    n: Natural
+    min: Number | None
+    mean: Number | None
+    sd: Number | None
+    p50: Number | None
+    p90: Number | None
+    p99: Number | None
+    p999: Number | None
+    p9999: Number | None
+    max: Number | None
+    histogram: list[tuple[Number, Natural]]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The distribution of one case under one load, with its conditions and flags.
+
+    ``series`` tells apart several distributions of one case (one per CPU, say), else "".
+    ``corrected`` counts the omitted activations of a periodic case as well (coordinated omission).
+    ``ci95`` holds [low, high] of the mean and the percentiles, or None (docs/estimates.md).
+    ``until``: of a case that was measured in rounds, which are one result; ``ended`` is then "ci",
+    "time", "rounds" (so many that it will not get there) or "stopped".
+    """
+
+    case: Natural
+    bench: str
+    params: dict[str, Value]
+    load: str
+    load_rates: list[Rate] = []  # what the load did meanwhile, by component
+    series: str = ""
+    status: Status
+    reason: str | None = None
+    unit: str = "ns"
+    n: Natural = 0
+    warmup: Natural = 0
+    batch: Positive = 1
+    min: Number | None = None
+    mean: Number | None = None
+    sd: Number | None = None
+    p50: Number | None = None
+    p90: Number | None = None
+    p99: Number | None = None
+    p999: Number | None = None
+    p9999: Number | None = None
+    max: Number | None = None
+    raw_min: Number | None = None
+    raw_max: Number | None = None
+    ci95: dict[str, tuple[Number, Number] | None] = {}
+    histogram: list[tuple[Number, Natural]] = []
+    worst: list[Worst] = []
+    negative: Natural = 0
+    overflow: Natural = 0
+    missed: Natural | None = None
+    corrected: Distribution | None = None
+    trace: Trace | None = None
+    blocks: Blocks | None = None
+    batches: Batches | None = None
+    figures: dict[str, Figure] = {}
+    tables: list[TextTable] = []
+    evidence: dict[str, Value] = {}
+    ended: str | None = None
+    until: StopCriterion | None = None
+    flags: list[str] = []
+
+    @property
+    def section_s(self) -> float | None:
+        """How long was measured; None if that is not known.  Instructions have no time."""
+        told = self.evidence.get("section_ns")
+        known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
+        return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
+
+
+class Slope(msgspec.Struct, frozen=True, kw_only=True):
+    """Least-squares slope of the mean over a parameter, per unit of it, with its 95% interval.
+
+    ``constant`` is True if the interval contains 0 (benchmarks 4.1).
+    """
+
+    bench: str
+    load: str
+    over: str
+    params: dict[str, Value]
+    points: list[tuple[Number, Number]]
+    slope: Number
+    ci95: tuple[Number, Number]
+    unit: str
+    constant: bool
+
+
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock that took the stamps; ``overhead_ns`` is what two consecutive reads cost."""
+
+    source: str
+    hz: Positive
+    resolution_ns: Number
+    overhead_ns: Number
+    unit: str = "ns"
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """The program that took the samples.
+
+    ``source`` and ``common`` are hashes: of all its source, and of what every port has of it.
+    """
+
+    version: str
+    source: str
+    port: str
+    os: str
+    arch: str
+    compiler: str
+    flags: str
+    caps: list[str] = []
+    binary: str | None = None
+    common: str | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it ran."""
+
+    name: str
+    detail: dict[str, Value] = {}
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a run among those that a comparison took in turn: A B B A A B ...
+
+    ``session`` is the start of all their ids; ``pair`` counts from 1.
+    """
+
+    session: str
+    side: Literal["A", "B"]
+    pair: Positive
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One execution of a suite on a target."""
+
+    schema: str = SCHEMA
+    run_id: str
+    created: str
+    status: Literal["complete", "incomplete"]
+    reason: str | None = None
+    command: list[str] = []
+    suite: str | None = None
+    target: Target
+    agent: Agent | None = None
+    clock: Clock | None = None
+    conditions: dict[str, Value] = {}
+    results: list[Result] = []
+    slopes: list[Slope] = []
+    loads: list[Loaded] = []  # that were started, in order, with their parameters and parts
+    benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
+    notes: list[str] = []
+    duration_s: Number | None = None
+    turn: Turn | None = None

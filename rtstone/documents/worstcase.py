@@ -1,0 +1,116 @@
+"""How bad one case can get, a bound or why there is none; and what may be guaranteed of a system.
+
+Members are only ever added; a change of meaning changes the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rtstone.documents.run import Agent, Value
+
+SCHEMA = "rtstone.worstcase/1"
+GUARANTEE = "rtstone.guarantee/1"
+
+Method = Literal["pot", "block maxima"]
+Nature = Literal["machine", "emulated", "model"]
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition that the estimate rests on; ``passed`` is None where it was not tested."""
+
+    name: str
+    passed: bool | None
+    detail: str
+
+
+class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
+    """The worst-case estimate of one case from one or several pooled results.
+
+    ``bound`` is exceeded at most ``exceedance_per_hour`` times per hour of the load that was
+    measured under, with a confidence of ``confidence``; None unless ``verdict`` is "bound", which
+    needs every check to have passed.  ``reason`` says why there is none, ``more_s`` how much longer
+    to measure, None if longer would not help.
+    ``observed_max`` was seen among ``n`` samples in ``section_s`` seconds.
+    """
+
+    verdict: Literal["bound", "inconclusive"]
+    bound: float | None
+    unit: str
+    exceedance_per_hour: float
+    confidence: float
+    method: Method | None
+    reason: str | None
+    more_s: float | None
+    observed_max: float | None
+    n: int
+    section_s: float | None
+    checks: list[Check]
+
+
+class Estimated(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimate of one case under one load, with what names it.
+
+    ``missed``: activations that never happened because the one before was too late.
+    """
+
+    bench: str
+    params: dict[str, Value]
+    series: str
+    load: str
+    missed: int | None = None
+    worst_case: WorstCase
+
+
+class WorstCases(msgspec.Struct, frozen=True, kw_only=True):
+    """The estimates of a run, one for each result that has samples."""
+
+    schema: str = SCHEMA
+    run_id: str
+    cases: list[Estimated]
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """A load of the catalogue: how it was set, its parts, how long was tested under it.
+
+    ``hours`` are those in which the cases of the statement were measured, None if not recorded.
+    """
+
+    load: str
+    settings: dict[str, Value] = {}
+    parts: list[str] = []
+    hours: float | None
+    n: int
+
+
+class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
+    """The statement of a guaranteed latency (Dankwardt), or why there is none.
+
+    ``bound`` is the largest of the cases' bounds; it is None unless every case has one and nothing
+    else stands against it.  ``drivers`` and ``modules`` are None where they are not recorded.
+    """
+
+    schema: str = GUARANTEE
+    verdict: Literal["bound", "inconclusive"]
+    reasons: list[str]
+    bound: float | None
+    unit: str
+    exceedance_per_hour: float
+    confidence: float
+    runs: list[str]
+    target: str
+    nature: Nature
+    system: str | None
+    agent: Agent | None
+    kernel: dict[str, Value]
+    hardware: dict[str, Value]
+    drivers: str | None
+    modules: str | None
+    application: list[str]
+    loads: list[Tested]
+    cases: list[Estimated]
+    excluded: list[str]
+    violation: str
+    unproven: list[str]

@@ -1,0 +1,1 @@
+"""What people write: parameters, loads, suites, budgets, models."""

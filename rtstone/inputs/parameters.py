@@ -1,0 +1,165 @@
+"""Parameters as people write them: units, ranges, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rtstone.cpus import cpu_set
+from rtstone.documents.run import Value
+from rtstone.errors import UsageError, unknown
+from rtstone.wire.records import Bench, Load, Param, Table
+
+Benches = Mapping[str, Bench]
+
+
+class Catalogue(NamedTuple):
+    """What can be run: tables by id.
+
+    ``apart``: why benches whose ids begin so are not here, where more is known than that.
+    """
+
+    benches: dict[str, Bench]
+    loads: dict[str, Load]
+    apart: Mapping[str, str] = {}
+
+
+class _Scale(NamedTuple):
+    """Units of a quantity in base units, largest last, and the one that a bare number is in."""
+
+    units: dict[str, int]
+    bare: str
+
+
+_SCALES = {
+    "duration": _Scale(
+        {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}, "s"
+    ),
+    "size": _Scale({"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}, "B"),
+    "int": _Scale({"": 1}, ""),
+}
+_ALIASES = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
+_BOOLS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
+
+
+def find(benches: Benches, name: str, where: str = "") -> Bench:
+    """The bench of that id.  Raises UsageError naming the nearest one."""
+    if name not in benches:
+        raise unknown("bench", name, benches, where)
+    return benches[name]
+
+
+def values(table: Table, name: str, given: object, where: str = "") -> list[Value]:
+    """The values of a parameter, in base units, that ``given`` asks for; several make a grid.
+
+    ``given`` is what a person wrote: text (commas separate several values, but for CPUs and
+    texts), a number, a boolean, or a list of these.  Raises UsageError with the bench or load, the
+    parameter and what it may be; ``where`` names the file.
+    """
+    param = table.param(name)
+    if param is None:
+        within = f"in {table.noun} '{table.id}'{f', {where}' if where else ''}"
+        raise unknown("parameter", name, (p.name for p in table.params), within)
+    whole = not isinstance(given, str) or param.type in {"cpus", "text"}
+    several = given if whole else str(given).split(",")
+    items = several if isinstance(several, list) else [several]
+    if not items:
+        raise _bad(table, param, "[]", where)
+    return [_value(table, param, item, where) for item in items]
+
+
+def duration(text: str, where: str) -> int:
+    """A time in ns as a person writes it; bare: seconds.  Raises UsageError."""
+    scale = _SCALES["duration"]
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
+    value = _exact(match[1], scale.units[unit]) if match and unit in scale.units else None
+    if value is None or not 0 <= value <= 3600 * 10**9:
+        units = ", ".join(scale.units)
+        raise UsageError(
+            f"bad time '{text}', {where}; write a number of whole ns up to 1h with a unit "
+            f"({units}; bare: {scale.bare})"
+        )
+    return value
+
+
+def quantity(param: Param, value: Value) -> str:
+    """A value in base units as a person would write it, in the largest unit that divides it."""
+    if isinstance(value, bool) or param.type == "bool":
+        return "on" if value else "off"
+    scale = _SCALES.get(param.type)
+    if scale is None or param.type == "int" or not isinstance(value, int):
+        return "" if value is None else str(value)
+    units = [unit for unit, factor in scale.units.items() if value and value % factor == 0]
+    unit = units[-1] if units else scale.bare
+    return f"{value // scale.units[unit]}{unit}"
+
+
+def _value(table: Table, param: Param, given: object, where: str) -> Value:
+    text = given.strip() if isinstance(given, str) else str(given)
+    if param.type in _SCALES and not isinstance(given, bool):
+        return _in_range(table, param, text, where)
+    if param.type == "bool" and text.lower() in _BOOLS:
+        return _BOOLS[text.lower()]
+    if param.type == "choice" and text in (param.choices or []):
+        return text
+    if param.type == "cpus":
+        cpu_set(text)
+        return text
+    if param.type == "text" and 0 < len(text.encode()) <= (param.max or 0):
+        return text
+    raise _bad(table, param, text, where)
+
+
+def _in_range(table: Table, param: Param, text: str, where: str) -> int:
+    scale = _SCALES[param.type]
+    match = _QUANTITY.fullmatch(text)
+    unit = match and (_ALIASES.get(match[2], match[2]) or scale.bare)
+    if match is None or unit not in scale.units:
+        raise _bad(table, param, text, where)
+    value = _exact(match[1], scale.units[unit])
+    low, high = param.min, param.max
+    if value is None or (low is not None and value < low) or (high is not None and value > high):
+        raise _bad(table, param, text, where)
+    return value
+
+
+def _exact(number: str, factor: int) -> int | None:
+    """number * factor in whole base units, without the rounding of floats; None if too small."""
+    from fractions import Fraction
+
+    if len(number) > 40 or re.search(r"[eE].*\d{3}", number):
+        return None
+    exact = Fraction(number) * factor
+    return exact.numerator if exact.denominator == 1 else None
+
+
+def allowed(param: Param) -> str:
+    """What a parameter may be, in words."""
+    match param.type:
+        case "choice":
+            return "one of " + ", ".join(param.choices or [])
+        case "bool":
+            return "on or off"
+        case "cpus":
+            return "a CPU list such as 0-2,4"
+        case "text":
+            return f"a text of up to {param.max} bytes"
+    low, high = (
+        None if end is None else quantity(param, int(end)) for end in (param.min, param.max)
+    )
+    units = [unit for unit in _SCALES[param.type].units if unit] if param.type in _SCALES else []
+    kind = f" ({', '.join(units)}; bare: {_SCALES[param.type].bare})" if units else ""
+    if low is None and high is None:
+        return "a whole number" if not units else f"a {param.type}{kind}"
+    return f"{low if low is not None else '…'} to {high if high is not None else '…'}{kind}"
+
+
+def _bad(table: Table, param: Param, text: str, where: str) -> UsageError:
+    place = f", {where}" if where else ""
+    return UsageError(
+        f"bad value '{text}' of {param.name}, in {table.noun} '{table.id}'{place}; "
+        f"it may be {allowed(param)}"
+    )

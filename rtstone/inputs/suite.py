@@ -1,0 +1,298 @@
+"""Suites: TOML files that name cases.
+
+    title = "Quick"
+    description = "One representative of every family."
+
+    [[case]]
+    bench = "ctx.ballast"
+    params = { ballast = [0, 1, 33], policy = ["fifo", "rr"] }
+    loads = ["none", "heavy"]
+
+A list of values expands to a grid, in the order written, the last one fastest.  For all its cases a
+suite may set ``params`` (where a bench knows them), ``loads``, and ``time``: its time scale, which
+limits every case and which ``--time`` replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from rtstone import resources
+from rtstone.assemble.derived import DERIVED
+from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase
+from rtstone.documents.run import Value
+from rtstone.errors import UsageError, nearest, unknown
+from rtstone.inputs import capabilities as elsewhere
+from rtstone.inputs import toml
+from rtstone.inputs.loads import name_of, parse
+from rtstone.inputs.parameters import Benches, Catalogue, find, values
+from rtstone.wire.records import Bench
+
+SHIPPED = resources.path("suites")
+RAW = 10_000_000  # samples that an agent keeps one by one
+
+
+class Wanted(NamedTuple):
+    """A bench and what was written for its parameters, not yet looked at.
+
+    ``where`` is a file.  Its suite's ``common`` parameters apply where they are known, and its time
+    scale ``time`` limits the case.
+    """
+
+    bench: str
+    params: Mapping[str, object]
+    where: str = ""
+    common: Mapping[str, object] = {}
+    loads: tuple[str, ...] = ()
+    time: str | None = None
+
+
+class Suite(NamedTuple):
+    """A suite as it was read."""
+
+    name: str
+    title: str
+    description: str
+    cases: list[Wanted]
+
+
+class Asked(NamedTuple):
+    """What a command line asks of all cases; it goes before what a suite says.
+
+    ``params`` must be known to one bench at least, ``time`` and ``cpus`` apply where they are
+    known.  ``loads`` come one after the other, each with all cases; the same one may come again.
+    ``instead``: by name, what takes the place of a load wherever a suite has it.
+    """
+
+    params: Mapping[str, object] = {}
+    time: str | None = None
+    cpus: str | None = None
+    loads: tuple[str, ...] = ()
+    instead: Mapping[str, str] = {}
+
+
+class Expanded(NamedTuple):
+    """The parts of a plan that names and parameters make."""
+
+    cases: list[Case]
+    absent: list[UnsupportedCase]
+    derived: list[Case]
+    calls: dict[str, LoadSpec]
+    scale_s: float | None
+
+
+def shipped() -> dict[str, Path]:
+    """The suites that come with rtstone."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+def load(path: Path) -> Suite:
+    """Reads a suite.  Raises UsageError for what is not TOML, or not a suite."""
+    table = toml.read(path, "suite")
+    keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
+    toml.check_keys(table, keys | {"case": list}, str(path))
+    cases = [
+        _wanted(case, table, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)
+    ]
+    if not cases:
+        raise UsageError(f"no cases, in suite {path}; add [[case]] tables")
+    return Suite(path.stem, table.get("title", path.stem), table.get("description", ""), cases)
+
+
+def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
+    if not isinstance(case, dict):
+        raise UsageError(f"a case is not a table, in {where}; write [[case]]")
+    toml.check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
+    if "bench" not in case:
+        raise UsageError(f'no bench named, in {where}; add bench = "…"')
+    loads = case.get("loads", suite.get("loads", []))
+    if not all(isinstance(spec, str) for spec in loads):
+        raise UsageError(f"a load is not text, in {where}")
+    params, common = case.get("params", {}), suite.get("params", {})
+    return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
+
+
+def select(names: list[str], benches: Benches) -> list[Wanted]:
+    """The cases that suites, suite files and bench ids name.  Raises UsageError."""
+    suites = shipped()
+    wanted: list[Wanted] = []
+    for name in names:
+        if name in benches:
+            wanted.append(Wanted(name, {}))
+        elif name in suites or name.endswith(".toml"):
+            wanted += load(suites.get(name, Path(name))).cases
+        elif _is_file(name):
+            raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
+        else:
+            raise unknown("suite or bench", name, [*suites, *benches])
+    return wanted
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # no file can have that name
+        return False
+
+
+def expand(
+    wanted: list[Wanted], asked: Asked, catalogue: Catalogue, known: Catalogue | None = None
+) -> Expanded:
+    """The cases of a plan, numbered from 1, each once under each load.
+
+    Cases that share a load and a configuration come together, so that loads start seldom.
+    ``known`` is what there is on any target: what only that has becomes ``absent``.
+    Raises UsageError.
+    """
+    known = known or catalogue
+    wanted, derived = _with_needs(wanted)
+    tables = [find(known.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    _check_known(asked, tables)
+    rounds: dict[tuple[str, int], int] = {}
+    scale = 0
+    calls: dict[str, LoadSpec] = {}
+    found: dict[tuple[object, ...], Case] = {}
+    absent: dict[tuple[object, ...], UnsupportedCase] = {}
+    for want in wanted:
+        table = known.benches[want.bench]
+        limit = _limit(want, table, asked)
+        scale = max(scale, limit)
+        own = catalogue.benches.get(want.bench, table)
+        for turn in _turns(asked.loads or _own(want, asked)):
+            spec = turn[0]
+            call = parse(spec, known.loads, want.where)
+            place = rounds.setdefault(turn, len(rounds))
+            for params in _grid(want, table, own, asked, limit):
+                _check_end(table, params, want.where)
+                if lack := elsewhere.lack(want.bench, params, call, catalogue):
+                    case = UnsupportedCase(
+                        len(absent), want.bench, dict(lack.params), spec, lack.reason
+                    )
+                    absent.setdefault((place, want.bench, str(lack)), case)
+                    continue
+                calls.setdefault(spec, call)
+                rank = _rank(table, params.get("config"))
+                whole = {param.name: param.default for param in table.params} | params
+                key = (place, rank, want.bench, str(sorted(whole.items())))
+                found.setdefault(key, Case(len(found), want.bench, params, spec))
+    ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
+    cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
+    lacking = [
+        structs.replace(case, id=n) for n, case in enumerate(absent.values(), len(cases) + 1)
+    ]
+    first = len(cases) + len(lacking) + 1
+    made = _made(derived, asked, known, first)
+    return Expanded(cases, lacking, made, calls, scale / 1e9 or None)
+
+
+def _rank(table: Bench, config: Value) -> int:
+    """The place of a configuration among those there are."""
+    param = table.param("config")
+    choices = (param.choices if param else None) or []
+    return choices.index(str(config)) if config in choices else 0
+
+
+def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
+    """The benches to run, those that others are derived from with them; and the derived ones."""
+    run: list[Wanted] = []
+    derived: list[Wanted] = []
+    for want in wanted:
+        if want.bench not in DERIVED:
+            run.append(want)
+            continue
+        derived.append(want)
+        for bench, params in DERIVED[want.bench].needs:
+            run.append(want._replace(bench=bench, params=params))
+    return run, derived
+
+
+def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
+    """The derived cases, numbered from ``number``; none of them twice."""
+    found: dict[tuple[str, str], Case] = {}
+    for want in derived:
+        table = catalogue.benches[want.bench]
+        for params in _grid(want, table, table, asked, 0):
+            key = (want.bench, str(sorted(params.items())))
+            found.setdefault(key, Case(number + len(found), want.bench, params))
+    return list(found.values())
+
+
+def _own(want: Wanted, asked: Asked) -> tuple[str, ...]:
+    """The loads that its suite names, with the options that were asked for."""
+    return tuple(asked.instead.get(name_of(spec), spec) for spec in want.loads or (NONE,))
+
+
+def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Each load with how often it has come before."""
+    return [(spec, loads[:place].count(spec)) for place, spec in enumerate(loads)]
+
+
+def _check_known(asked: Asked, tables: list[Bench]) -> None:
+    for name in asked.params:
+        if not any(table.param(name) for table in tables):
+            known = {param.name for table in tables for param in table.params}
+            raise UsageError(
+                f"no bench of this run has a parameter '{name}'; {nearest(name, known)}"
+            )
+
+
+def _grid(
+    want: Wanted, table: Bench, own: Bench, asked: Asked, limit: int
+) -> Iterator[dict[str, Value]]:
+    """The parameters of each case that a wish stands for.
+
+    ``own``: what the target has of ``table``.  What is given for many benches holds for those that
+    know it.
+    """
+    over = dict(asked.params)
+    if asked.cpus is not None:
+        over.setdefault("cpus", asked.cpus)
+    if asked.time is not None and want.time is None:
+        over = {"time": asked.time, "samples": 0} | over
+    over, common = (
+        {name: given for name, given in some.items() if own.param(name)}
+        for some in (over, want.common)
+    )
+    grid = {
+        name: values(table, name, given, "" if name in over else want.where)
+        for name, given in {**common, **want.params, **over}.items()
+    }
+    for combination in product(*grid.values()):
+        params = dict(zip(grid, combination, strict=True))
+        yield params | ({"time": limit} if _longer(table, params, limit) else {})
+
+
+def _limit(want: Wanted, table: Bench, asked: Asked) -> int:
+    """What the time scale of its suite leaves a case, in ns; 0: all it wants."""
+    scale = want.time if asked.time is None else asked.time
+    if want.time is None or scale is None or table.param("time") is None or "time" in asked.params:
+        return 0
+    (limit,) = values(table, "time", [scale], want.where if asked.time is None else "")
+    return limit if isinstance(limit, int) else 0
+
+
+def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
+    """True if a case may take longer than its limit."""
+    param = table.param("time")
+    own = params.get("time", param.default if param else 0)
+    return limit > 0 and (not isinstance(own, int) or own <= 0 or own > limit)
+
+
+def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:
+    """Raises UsageError for a case that nothing would end, or that there is no room for."""
+    place = f"in bench '{table.id}'{f', {where}' if where else ''}"
+    limits = [param for param in table.params if param.name in {"samples", "time"}]
+    given = {limit.name: params.get(limit.name, limit.default) for limit in limits}
+    if limits and not any(given.values()):
+        raise UsageError(f"neither samples nor time sets an end, {place}; give one above 0")
+    raw, samples = params.get("raw"), given.get("samples")
+    if raw and isinstance(samples, int) and not 0 < samples <= RAW:
+        raise UsageError(
+            f"raw=1 keeps every sample and needs their number, up to {RAW}, {place}; "
+            "give -p samples=N, and time as a limit"
+        )

@@ -1,1 +1,0 @@
-"""The typed documents and how they come about."""

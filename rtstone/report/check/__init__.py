@@ -1,0 +1,1 @@
+"""A gate for the reader."""

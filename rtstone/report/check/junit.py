@@ -1,0 +1,70 @@
+"""A check as JUnit XML, which CI systems show as tests.
+
+The file agrees with the exit code.  A limit that is exceeded is a failure.  What was not measured,
+or is inconclusive, is an error: the test itself could not be carried out, and a reader that only
+knows tests must not call that a success.  If the budget lets what is inconclusive pass, it is
+skipped, which is neither; if it fails it, a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+from rtstone.documents.check import Check, Gate, Policy, Verdict
+from rtstone.report.check.text import allowed, case, observed, reason, summary, what
+
+_ELEMENTS: dict[Policy, dict[Verdict, str]] = {
+    "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
+    "pass": {"failed": "failure", "not measured": "error", "inconclusive": "skipped"},
+    "fail": {"failed": "failure", "not measured": "failure", "inconclusive": "failure"},
+}
+# What XML 1.0 cannot hold at all.
+_UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(gate: Gate) -> str:
+    """The XML document."""
+    elements = [_ELEMENTS[gate.policy].get(check.verdict) for check in gate.checks]
+    counts = {
+        "tests": str(len(elements)),
+        "failures": str(elements.count("failure")),
+        "errors": str(elements.count("error")),
+        "skipped": str(elements.count("skipped")),
+        "time": f"{sum(check.section_s or 0 for check in gate.checks):.3f}",
+    }
+    totals = {name: number for name, number in counts.items() if name != "skipped"}
+    root = ET.Element("testsuites", {"name": "rtstone", **totals})
+    named = {"name": gate.title, "timestamp": gate.created[:19], **counts}
+    suite = ET.SubElement(root, "testsuite", _printable(named))
+    properties = ET.SubElement(suite, "properties")
+    told = {"run": gate.run_id, "target": gate.target, "budget": gate.budget}
+    told |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
+    for name, value in told.items():
+        ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
+    for check, element in zip(gate.checks, elements, strict=True):
+        _testcase(suite, check, element)
+    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, summary(gate)]))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _testcase(suite: ET.Element, check: Check, element: str | None) -> None:
+    name = f"{case(check)}: {what(check)} {check.limit}"
+    told = {"classname": check.bench, "name": name, "time": f"{check.section_s or 0:.3f}"}
+    test = ET.SubElement(suite, "testcase", _printable(told))
+    facts = f"{observed(check)}, {allowed(check)}{reason(check)}"
+    if element is None:
+        ET.SubElement(test, "system-out").text = _clean(facts)
+        return
+    told = {"message": f"{check.verdict}: {facts}"}
+    told |= {"type": check.verdict} if element != "skipped" else {}
+    ET.SubElement(test, element, _printable(told)).text = _clean(f"{case(check)}: {facts}")
+
+
+def _printable(attributes: dict[str, str]) -> dict[str, str]:
+    return {name: _clean(value) for name, value in attributes.items()}
+
+
+def _clean(text: str) -> str:
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)

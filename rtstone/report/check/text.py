@@ -1,0 +1,159 @@
+"""A check in words: lines for the terminal, a Markdown page for the summary of a CI job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from rtstone.documents.check import SIGNS, Check, Gate, Verdict
+from rtstone.inputs.budget import ESTIMATED
+from rtstone.report.parts.words import STATISTICS
+from rtstone.units import count, counted, plain, quantity, seconds
+
+STYLES: dict[Verdict, str] = {
+    "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
+}  # fmt: skip
+_NAMES = {**STATISTICS, "p90": "p90", "p9999": "p99.99"}
+_LONGEST = max(map(len, SIGNS))
+_INDEPENDENT = (
+    "intervals assume independent samples, where the run has no batches: they may be too narrow"
+)
+
+
+def lines(gate: Gate) -> Iterator[Text]:
+    """What needs attention first, the summary last."""
+    yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
+    for check in gate.ordered:
+        head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
+        told = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
+        yield head.append(told, "default not bold")
+    yield Text(f"{SIGNS[gate.verdict]} {summary(gate)}", STYLES[gate.verdict])
+
+
+def case(check: Check) -> str:
+    """What was limited, under which load."""
+    return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
+
+
+def what(check: Check) -> str:
+    """The name of the number that is limited."""
+    corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
+    return _NAMES.get(check.what, check.what) + corrected
+
+
+def observed(check: Check) -> str:
+    """``p99 61.2 µs (58.0 µs to 66.1 µs), n 60 000, 60.0 s``."""
+    parts = [f"{what(check)} {_value(check, check.observed)}{_interval(check)}"]
+    if check.n is not None:
+        parts.append(f"n {count(check.n)}")
+    if check.section_s is not None:
+        parts.append(seconds(check.section_s))
+    elif check.what == "max" and check.unit == "ns":
+        parts.append("time not recorded")
+    return ", ".join(parts)
+
+
+def allowed(check: Check) -> str:
+    """``limit <= +10%: 55.0 µs, the baseline 50.0 µs; 8% left``."""
+    text = f"limit {check.limit}"
+    if check.baseline is not None:
+        text += f": {_value(check, check.allowed)}, the baseline {_value(check, check.baseline)}"
+    if check.margin is not None:
+        word = "left" if check.margin >= 0 else "over"
+        text += (
+            f"; {abs(check.margin):.3g} times over"
+            if check.margin < -1
+            else (f"; {abs(check.margin):.0%} {word}")
+        )
+    return text
+
+
+def reason(check: Check) -> str:
+    """Why it is so, and what would settle it; begins with a semicolon, or is empty."""
+    text = f"; {check.reason}" if check.reason else ""
+    more = [f"{count(check.missing)} samples"] if check.missing is not None else []
+    more += [seconds(check.missing_s)] if check.missing_s else []
+    text += f"; {', '.join(more)} more may settle it" if more else ""
+    accepted = ", ".join(check.flags)
+    return text + (f"; flags {accepted}" if accepted else "")
+
+
+def summary(gate: Gate) -> str:
+    """``failed: 1 of 12 checks failed, 2 inconclusive; run …, target local``."""
+    told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
+    against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
+    return (
+        f"{gate.verdict}: {counted(len(gate.checks), 'check')}, {', '.join(told)}; "
+        f"run {gate.run_id} on {gate.target}, budget {gate.budget}{against}"
+    )
+
+
+def _remarks(gate: Gate) -> list[str]:
+    assumed = any(check.independent for check in gate.checks)
+    passing = gate.policy == "pass" and gate.count("inconclusive")
+    return [
+        *gate.remarks,
+        *([_INDEPENDENT] if assumed else []),
+        *(["the budget lets what is inconclusive pass"] if passing else []),
+    ]
+
+
+def _value(check: Check, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    unit, _, per = check.unit.partition(" per ")
+    if unit not in {"ns", "instructions"}:
+        return f"{plain(value)} {unit}".rstrip()
+    return quantity(value, unit) + (f" per {per}" if per else "")
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+
+
+def _interval(check: Check) -> str:
+    if check.ci95 is None:
+        return ""
+    low, high = (_value(check, end) for end in check.ci95)
+    return f" (95%: {low} to {high})"
+
+
+# ---- Markdown -----------------------------------------------------------------------------------
+
+_SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+_COLUMNS = ("", "case", "load", "observed", "limit", "why")
+
+
+def markdown(gate: Gate) -> str:
+    """A page for the summary of a CI job: what needs attention, then all that passed, folded up."""
+    open_ones = [check for check in gate.ordered if check.verdict != "passed"]
+    passed = [check for check in gate.ordered if check.verdict == "passed"]
+    parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]
+    parts += [f"{_escaped(summary(gate))}.", ""]
+    parts += [f"> {_escaped(remark)}\n" for remark in _remarks(gate)]
+    parts += [*_rows(open_ones), ""] if open_ones else []
+    if passed:
+        head = f"<details><summary>{counted(len(passed), 'check')} passed</summary>"
+        parts += [head, "", *_rows(passed), "", "</details>", ""]
+    return "\n".join(parts)
+
+
+def _rows(checks: list[Check]) -> list[str]:
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS)]
+    for check in checks:
+        name = " ".join(filter(None, (check.bench, check.label)))
+        why = reason(check).removeprefix("; ")
+        cells = (
+            f"{SIGNS[check.verdict]} {check.verdict}", name, check.load, observed(check),
+            allowed(check).removeprefix("limit "), why,
+        )  # fmt: skip
+        rows.append(tuple(_escaped(cell) for cell in cells))
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown takes as it stands: names come from files that anyone may write."""
+    return " ".join(text.split()).translate(_SPECIAL)

@@ -1,0 +1,1 @@
+"""A comparison for the reader."""

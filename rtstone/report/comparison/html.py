@@ -1,0 +1,254 @@
+"""A comparison as the page shows it: the table, charts bench by system, systems by load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rtstone.documents.comparison import Cell, Comparison, Difference, Row
+from rtstone.report.comparison import text as plainly
+from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number, shared
+from rtstone.report.parts.typeset import count, seconds, typeset
+from rtstone.report.parts.words import STATISTICS
+from rtstone.report.run.shapes import floor_of, short
+
+APART = 3  # times the next largest maximum: from there a system hides the others in a chart
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell: numbers with their exact values, or a text; ``note`` is the place of its reason."""
+
+    system: str
+    numbers: list[tuple[str, str, str]]  # name, text, exact
+    text: str = ""
+    status: str = "ok"
+    note: int | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table."""
+
+    key: str
+    name: Name
+    n: str
+    time: str
+    cells: list[Shown]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart and what stands above it."""
+
+    id: str
+    bench: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Corner:
+    """Where a system meets a load: texts of maximum, median and n, or why there are none."""
+
+    max: str = ""
+    p50: str = ""
+    n: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One case on every system under every load; ``n`` if it is the same everywhere."""
+
+    title: str
+    unit: str
+    n: str | None
+    loads: list[str]
+    rows: list[tuple[str, list[Corner]]]
+
+
+@dataclass
+class Compared:
+    """What the template reads."""
+
+    comparison: Comparison
+    lines: list[Line]
+    notes: list[Remark]
+    plots: list[Plot] = field(default_factory=list)
+    matrices: list[Matrix] = field(default_factory=list)
+    charts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> bool:
+        """True if the numbers are no times."""
+        return plainly.INSTRUCTIONS in self.comparison.units
+
+    @property
+    def several(self) -> bool:
+        """True if there is more than one load."""
+        return len(plainly.loads(self.comparison)) > 1
+
+    @property
+    def timed(self) -> bool:
+        """True if it is known how long anything was measured."""
+        return any(line.time for line in self.lines)
+
+    def differences(self, grade: str) -> list[str]:
+        """The differences of a grade in words."""
+        found: Iterable[Difference] = self.comparison.differences
+        return [typeset(plainly.told(d)) for d in found if d.grade == grade]
+
+
+def compared(comparison: Comparison) -> Compared:
+    """The page's part about a comparison."""
+    remarks, names = Remarks(comparison), plainly.names(comparison)
+    lines = [
+        _line(f"c-{place}", comparison, row, name, remarks)
+        for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
+    ]
+    page = Compared(comparison, lines, list(remarks))
+    for bench in dict.fromkeys(row.bench for row in comparison.rows):
+        _plot(page, bench, names)
+    page.matrices = list(_matrices(comparison, names))
+    return page
+
+
+def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> Line:
+    cells = [cell for cell in row.cells if cell and cell.n]
+    times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
+    return Line(
+        key=key,
+        name=name,
+        n=shared(count(cell.n) for cell in cells) if cells else "",
+        time=shared(times) if any(times) else "",
+        cells=[
+            _shown(row, cell, column.label, remarks)
+            for column, cell in zip(comparison.columns, row.cells, strict=True)
+        ],
+    )
+
+
+def _shown(row: Row, cell: Cell | None, system: str, remarks: Remarks) -> Shown:
+    if cell is None:
+        return Shown(system, [], plainly.NOT_RUN, "absent")
+    note = remarks.of(cell)
+    if row.figure is not None and cell.runs:
+        return Shown(system, [], typeset(figure(cell, row.unit)), cell.status, note)
+    if not cell.n:
+        return Shown(system, [], cell.status, cell.status, note)
+    values = zip(plainly.NUMBERS, (cell.min, cell.p50, cell.max), strict=True)
+    numbers = [
+        (name, typeset(number(value, row.unit)), "unknown" if value is None else f"{value:g}")
+        for name, value in values
+    ]
+    return Shown(system, numbers, "", cell.status, note)
+
+
+# ---- charts -------------------------------------------------------------------------------------
+
+
+def _plot(page: Compared, bench: str, names: Sequence[Name]) -> None:
+    """The ranges of a bench; once more without a system beside which the others are not seen."""
+    comparison = page.comparison
+    pairs = [pair for pair in zip(comparison.rows, names, strict=True) if pair[0].bench == bench]
+    for unit in dict.fromkeys(row.unit for row, _ in pairs if row.figure is None):
+        places = [place for place, row in enumerate(comparison.rows) if row.bench == bench]
+        entries = [
+            (column, entry)
+            for place in places
+            if comparison.rows[place].unit == unit
+            for column, entry in _entries(comparison, place, names[place])
+        ]
+        _chart(page, bench, unit, entries, "")
+        if (slowest := _apart(entries)) is not None:
+            label = comparison.columns[slowest].label
+            others = [(column, entry) for column, entry in entries if column != slowest]
+            _chart(page, bench, unit, others, f"without {label}, the slowest")
+
+
+def _entries(
+    comparison: Comparison, place: int, name: Name
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    row = comparison.rows[place]
+    several = len({other.load for other in comparison.rows}) > 1
+    for number_, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
+        marks = [getattr(cell, member) for member in STATISTICS] if cell and cell.n else []
+        if cell is None or all(value is None for value in marks):
+            continue
+        parts = (name.case, row.load if several else "", column.label)
+        yield (
+            number_,
+            {
+                "id": f"c-{place}",
+                "label": " · ".join(filter(None, parts)),
+                "system": number_,
+                "n": cell.n,
+                "load": row.load,
+                "time": None if cell.section_s is None else seconds(cell.section_s),
+                "at": [None if value is None else short(value) for value in marks],
+            },
+        )
+
+
+def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:
+    """The column whose maximum lies far beyond those of two others or more."""
+    tops: dict[int, float] = {}
+    for column, entry in entries:
+        top = entry["at"][-1]
+        if top is not None:
+            tops[column] = max(top, tops.get(column, top))
+    ordered = sorted(tops, key=lambda column: tops[column])
+    if len(ordered) < 3:
+        return None
+    next_largest, largest = (tops[column] for column in ordered[-2:])
+    return ordered[-1] if largest >= APART * next_largest > 0 else None
+
+
+def _chart(
+    page: Compared,
+    bench: str,
+    unit: str,
+    entries: Sequence[tuple[int, dict[str, Any]]],
+    caption: str,
+) -> None:
+    if not entries:
+        return
+    rows = [entry for _, entry in entries]
+    floor = floor_of(v for row in rows for v in row["at"] if v is not None)
+    chart = f"c-ranges-{len(page.charts)}"
+    page.charts[chart] = {"kind": "ranges", "unit": unit, "floor": floor, "rows": rows}
+    page.plots.append(Plot(chart, bench, caption))
+
+
+# ---- systems by load ----------------------------------------------------------------------------
+
+
+def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]:
+    """Each case that was run under several loads."""
+    cases: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row, name in zip(comparison.rows, names, strict=True):
+        if row.figure is None:
+            cases.setdefault((*name[:2], row.unit), {})[row.load] = row
+    for (bench, case, unit), rows in cases.items():
+        if len(rows) < 2:
+            continue
+        table = [
+            (column.label, [_corner(row, row.cells[place]) for row in rows.values()])
+            for place, column in enumerate(comparison.columns)
+        ]
+        counts = {corner.n for _, corners in table for corner in corners if corner.n}
+        yield Matrix(
+            title=f"{bench} {case}".rstrip(),
+            unit=unit,
+            n=counts.pop() if len(counts) == 1 else None,
+            loads=list(rows),
+            rows=table,
+        )
+
+
+def _corner(row: Row, cell: Cell | None) -> Corner:
+    if cell is None or not cell.n:
+        return Corner(why=cell.status if cell else plainly.NOT_RUN)
+    top, middle = (typeset(number(value, row.unit)) for value in (cell.max, cell.p50))
+    return Corner(top, middle, count(cell.n), "" if cell.status == "ok" else cell.status)

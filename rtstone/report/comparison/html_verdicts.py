@@ -1,0 +1,193 @@
+"""The verdicts of a comparison as the page shows them: answers, a table, a forest of ratios."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+from rtstone.documents.comparison import Comparison, Effect, Verdict
+from rtstone.report.comparison import text_verdicts as plainly
+from rtstone.report.comparison.text import Name, names
+from rtstone.report.run.findings import Grade
+from rtstone.units import rounded
+
+ORDER: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference")  # of the table
+WIDTH = 200  # of the picture of a ratio
+_EDGE = 8  # free at each side of it, for the arrows of what lies beyond
+_WIDEST = 20.0  # ratios beyond it, or its inverse, get an arrow
+_NARROWEST = 1.1
+_TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 20)
+_APART = 16  # between two ticks' texts, at least: % of the width
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The logarithmic axis of ratios that all rows share, symmetric about 1."""
+
+    end: float
+
+    def x(self, ratio: float) -> float:
+        """Where a ratio stands; beyond the ends at the edge."""
+        share = log(max(ratio, 1e-12)) / log(self.end)
+        return round(WIDTH / 2 + max(-1.0, min(share, 1.0)) * (WIDTH / 2 - _EDGE), 1)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Place in % and text, no two too close; 1 is always there."""
+        found: list[tuple[float, str]] = []
+        inner = (tick for tick in _TICKS if 1 / self.end <= tick <= self.end)
+        for tick in sorted(inner, key=lambda tick: abs(log(tick))):
+            at = self.x(tick) / WIDTH * 100
+            if all(abs(at - other) >= _APART for other, _ in found):
+                found.append((round(at, 1), f"{tick:g}"))
+        return sorted(found)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A row of the table of verdicts; texts are plain."""
+
+    link: str
+    name: Name
+    effect: Effect
+    unit: str
+
+    @property
+    def part(self) -> str:
+        """``tail p99.9``; a figure has no parts."""
+        statistic = plainly.statistic(self.effect)
+        return f"{self.effect.part} {statistic}" if statistic else "figure"
+
+    @property
+    def verdict(self) -> str:
+        """With its sign."""
+        return plainly.word(self.effect)
+
+    @property
+    def change(self) -> str:
+        """How much larger than the first column's."""
+        return plainly.change(self.effect, self.unit)
+
+    @property
+    def interval(self) -> str:
+        """Of the change; numbers that repeat have none."""
+        exact = self.effect.basis == "exact"
+        return "exact" if exact else plainly.interval(self.effect, self.unit)
+
+    @property
+    def floor(self) -> str:
+        """What noise alone makes of a ratio."""
+        floor = self.effect.floor
+        return f"{rounded(100 * floor)}%" if floor else ""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no verdict."""
+        return plainly.reason(self.effect)
+
+    @property
+    def weight(self) -> float:
+        """How large the effect is, to sort by."""
+        return abs(log(self.effect.ratio)) if self.effect.ratio else 0.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What comes of one column beside the first."""
+
+    grade: Grade
+    head: str
+    largest: list[tuple[Verdict, str]]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What the template reads."""
+
+    rows: list[Told]
+    axis: Axis
+    summaries: list[Summary]
+    counts: dict[Verdict, int]
+    advice: str | None
+    rules: str | None
+    remarks: list[str]
+
+    @property
+    def floors(self) -> bool:
+        """True if any row has a noise floor."""
+        return any(told.floor for told in self.rows)
+
+    @property
+    def reasons(self) -> bool:
+        """True if any row has no verdict."""
+        return any(told.reason for told in self.rows)
+
+    def picture(self, told: Told) -> dict[str, float | bool] | None:
+        """The places of an interval and its ratio, and whether it reaches beyond the axis."""
+        e = told.effect
+        if e.ratio is None:
+            return None
+        low, high = e.ci95 or (e.ratio, e.ratio)
+        return {
+            "low": self.axis.x(low), "at": self.axis.x(e.ratio), "high": self.axis.x(high),
+            "below": low < 1 / self.axis.end, "above": high > self.axis.end,
+        }  # fmt: skip
+
+
+def verdicts(comparison: Comparison) -> Verdicts | None:
+    """The part of the page about verdicts, None if there are none."""
+    named = names(comparison)
+    told = [
+        Told(f"#c-{place}", name, effect, row.unit)
+        for place, (row, name) in enumerate(zip(comparison.rows, named, strict=True))
+        for effect in row.effects
+    ]
+    if not told:
+        return None
+    number = Counter(one.effect.verdict for one in told)
+    return Verdicts(
+        rows=sorted(told, key=lambda one: (ORDER.index(one.effect.verdict), -one.weight)),
+        axis=_axis([one.effect for one in told]),
+        summaries=list(_summaries(comparison, named)),
+        counts={verdict: number[verdict] for verdict in ORDER},
+        advice=plainly.advice(comparison),
+        rules=plainly.rules(comparison),
+        remarks=comparison.rules.remarks if comparison.rules else [],
+    )
+
+
+def _axis(effects: Sequence[Effect]) -> Axis:
+    """Wide enough for all ratios, and for their intervals as far as that helps."""
+    most = max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=1.0)
+    ends = [end for e in effects for end in e.ci95 or () if end > 0]
+    widest = max((max(end, 1 / end) for end in ends), default=1.0)
+    end = max(most, min(widest, most**2)) * 1.05
+    return Axis(min(max(end, _NARROWEST), _WIDEST))
+
+
+def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summary]:
+    always = len({name.load for name in named}) == 1
+    rows = [
+        " ".join(filter(None, (name.bench, name.case, "" if always else f"load={name.load}")))
+        for name in named
+    ]
+    for answer in plainly.answers(comparison, rows):
+        largest = [(e.verdict, _sentence(name, e, unit)) for name, e, unit in answer.largest]
+        yield Summary(_grade(answer.effects), f"{answer.sentence}.", largest)
+
+
+def _sentence(name: str, effect: Effect, unit: str) -> str:
+    pieces = (
+        plainly.word(effect), name, plainly.statistic(effect), plainly.change(effect, unit),
+        plainly.interval(effect, unit),
+    )  # fmt: skip
+    return " ".join(filter(None, pieces))
+
+
+def _grade(effects: Sequence[Effect]) -> Grade:
+    """Bad or good if all differences point the same way."""
+    found = {effect.verdict for effect in effects} & {"better", "worse"}
+    if len(found) != 1:
+        return "info"
+    return "bad" if "worse" in found else "good"

@@ -1,0 +1,345 @@
+"""A comparison in words, and as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
+from rtstone.documents.imported import PLACE
+from rtstone.report.comparison import text_verdicts as verdicts
+from rtstone.report.parts.words import Named, telling, usual
+from rtstone.report.run.terminal import packed
+from rtstone.units import count, counted, plain, quantity, seconds
+
+INSTRUCTIONS = "instructions"
+COUNTED = "Counted in instructions of an emulated machine, not in time"
+MEANING = "the numbers compare with each other, never with a clock"
+NUMBERS = ("min", "p50", "max")
+NOT_RUN = "not run"
+_NAMED = 3  # benches that a difference names, and runs that a column does
+_EXACT = 1e5  # below it instructions are told to the last one
+_GAPS = (2, 1)  # between numbers, as there is room
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+class Name(NamedTuple):
+    """What a row is about: bench, what makes it this case, and the load."""
+
+    bench: str
+    case: str
+    load: str
+
+
+def names(comparison: Comparison) -> list[Name]:
+    """The names of the rows."""
+    things = [
+        Named(row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), "")
+        for row in comparison.rows
+    ]
+    cases = telling(comparison.benches, things, "")
+    pairs = zip(comparison.rows, cases, strict=True)
+    return [Name(row.bench, case, row.load) for row, case in pairs]
+
+
+def loads(comparison: Comparison) -> list[str]:
+    """The loads that occur, in order."""
+    return list(dict.fromkeys(row.load for row in comparison.rows))
+
+
+def told(difference: Difference) -> str:
+    """``shift: 4 on A and B, 7 on C (null)``."""
+    values = (f"{held.value} on {_and(held.columns)}" for held in difference.values)
+    return f"{difference.aspect}: {', '.join(values)}{_within(difference.benches)}"
+
+
+def _within(benches: Sequence[str]) -> str:
+    if not benches:
+        return ""
+    more = f" and {len(benches) - _NAMED} more" if len(benches) > _NAMED else ""
+    return f" (in {', '.join(benches[:_NAMED])}{more})"
+
+
+def _and(things: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
+
+
+def number(value: float | None, unit: str) -> str:
+    """A value; instructions go without their unit, which the head of the table tells."""
+    if value is None:
+        return "-"
+    if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
+        return count(value)
+    return quantity(value, unit).removesuffix("instr").rstrip() if unit else plain(value)
+
+
+def figure(cell: Cell, unit: str) -> str:
+    """A figure's value, or its least and largest."""
+    low, high = (number(value, unit) for value in (cell.min, cell.max))
+    return low if cell.min == cell.max else f"{low} to {high}"
+
+
+class Remark(NamedTuple):
+    """Why a cell holds no good number, under the number that stands there."""
+
+    number: int
+    status: str
+    columns: list[str]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"[{self.number}] {self.status} on {_and(self.columns)}: {self.reason}"
+
+
+class Remarks:
+    """The reasons of a table, each told once."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._found: dict[tuple[str, str], Remark] = {}
+        for row in comparison.rows:
+            for column, cell in zip(comparison.columns, row.cells, strict=True):
+                if cell and cell.status != "ok":
+                    self._note(cell, column.label)
+
+    def _note(self, cell: Cell, label: str) -> None:
+        key = _key(cell)
+        fresh = Remark(len(self._found) + 1, cell.status, [], key[1])
+        remark = self._found.setdefault(key, fresh)
+        if label not in remark.columns:
+            remark.columns.append(label)
+
+    def of(self, cell: Cell) -> int | None:
+        """The number of a cell's reason, None if it is ok and needs none."""
+        return None if cell.status == "ok" else self._found[_key(cell)].number
+
+    def __iter__(self) -> Iterator[Remark]:
+        return iter(self._found.values())
+
+
+def _key(cell: Cell) -> tuple[str, str]:
+    return cell.status, cell.reason or "no reason was recorded"
+
+
+def shared(values: Iterable[str | None]) -> str:
+    """What is the same for all systems, or what each has in the order of the columns."""
+    each = ["-" if value is None else value for value in values]
+    return each[0] if len(set(each)) == 1 else "/".join(each)
+
+
+# ---- terminal -----------------------------------------------------------------------------------
+
+
+def lines(comparison: Comparison, width: int) -> Iterator[Text]:
+    """The comparison on a terminal: circumstances, table, reasons."""
+    rows = _labels(comparison)
+    yield from _units(comparison)
+    yield from verdicts.head(comparison, rows)
+    yield from _head(comparison)
+    yield Text()
+    remarks = Remarks(comparison)
+    yield from _table(comparison, remarks, width)
+    yield Text()
+    yield from verdicts.table(comparison, rows, width)
+    yield Text()
+    yield from _foot(comparison, remarks)
+
+
+def _units(comparison: Comparison) -> Iterator[Text]:
+    if INSTRUCTIONS in comparison.units:
+        yield Text(f"{COUNTED}: {MEANING}.", style="bold")
+
+
+def of_runs(column: Column) -> str:
+    """Of how many runs a column is, and which."""
+    several = len(column.runs) > _NAMED
+    ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
+    seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
+    return f"{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
+
+
+def _head(comparison: Comparison) -> Iterator[Text]:
+    for column in comparison.columns:
+        yield Text.assemble((column.label, "bold cyan"), (f": {of_runs(column)}", "dim"))
+    for remark in comparison.remarks:
+        yield Text(remark, style="bold red")
+    for difference in comparison.differences:
+        if difference.grade == "care":
+            yield Text(f"compare only with care: {told(difference)}", style="bold yellow")
+    for difference in comparison.differences:
+        if difference.grade == "note":
+            yield Text(f"also different: {told(difference)}", style="dim")
+    if comparison.equal:
+        equal = ", ".join(f"{name} {value}" for name, value in comparison.equal.items())
+        yield Text(f"equal: {equal}", style="dim")
+
+
+def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
+    for remark in remarks:
+        yield Text(str(remark), style="dim" if remark.status == "unsupported" else "red")
+    cells = [cell for row in comparison.rows for cell in row.cells if cell]
+    if any(cell.n and cell.p50 is None for cell in cells):
+        yield Text("-: no p50 of fewer than 20 samples", style="dim")
+    if any(cell.batched for cell in cells):
+        yield Text("-: no maximum of a single call where several are timed together", style="dim")
+    if any(None in row.cells for row in comparison.rows):
+        yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
+    imported = any(column.target.startswith(PLACE) for column in comparison.columns)
+    net = "Net of the clock's overhead; p50 is known to 1 part in 128."
+    about = "As the tools told them." if imported else net
+    if told := verdicts.rules(comparison):
+        yield Text(told, style="dim")
+    yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    """What each row is about, in one line."""
+    always = usual(row.load for row in comparison.rows)
+
+    def label(name: Name) -> str:
+        parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
+        return " ".join(filter(None, parts))
+
+    return [label(name) for name in names(comparison)]
+
+
+class _Line(NamedTuple):
+    """A row as text; of each system three numbers, or what stands in their place."""
+
+    head: str
+    n: str
+    time: str
+    cells: list[list[str]]
+
+
+def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Text]:
+    """Systems beside each other if that fits, each in a line of its own if not."""
+    told = names(comparison)
+    rows = comparison.rows
+    pairs = zip(rows, _labels(comparison), strict=True)
+    whole = [_line(row, label, remarks) for row, label in pairs]
+    forms = [(whole, False), ([_line(row, f"  {row.load}", remarks) for row in rows], True)]
+    for lines, headed, gap in ((rows, head, gap) for rows, head in forms for gap in _GAPS):
+        grid = _Grid(comparison, lines, gap)
+        if grid.width <= width:
+            yield from grid.heads()
+            yield from _rows(grid, lines, told if headed else [])
+            return
+    yield from _stacked(comparison, whole, width)
+
+
+def _line(row: Row, head: str, remarks: Remarks) -> _Line:
+    cells = [cell for cell in row.cells if cell and cell.n]
+    times = [None if c.section_s is None else seconds(c.section_s) for c in cells]
+    return _Line(
+        head=head,
+        n=shared(count(cell.n) for cell in cells) if cells else "",
+        time=shared(times) if any(times) else "",
+        cells=[_cell(row, cell, remarks) for cell in row.cells],
+    )
+
+
+def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
+    """Three numbers, or one text."""
+    if cell is None:
+        return [NOT_RUN]
+    reason = remarks.of(cell)
+    mark = f" [{reason}]" if reason else ""
+    if row.figure is not None and cell.runs:
+        return [figure(cell, row.unit) + mark]
+    if not cell.n:
+        return [cell.status + mark]
+    low, middle, top = (number(value, row.unit) for value in (cell.min, cell.p50, cell.max))
+    return [low, middle, top + mark]
+
+
+class _Grid:
+    """The widths of a table in which the systems stand beside each other."""
+
+    GAP = "  "  # between columns; a system's is one wider
+
+    def __init__(self, comparison: Comparison, lines: Sequence[_Line], gap: int) -> None:
+        self._gap = gap  # between the numbers of a system
+        self._labels = [column.label for column in comparison.columns]
+        self._first = max(len(line.head) for line in lines)
+        self._n = max(len("n"), *(len(line.n) for line in lines))
+        time = max(len(line.time) for line in lines)
+        self._time = max(time, len("time")) if time else 0
+        self._numbers = [
+            [max(map(len, column)) for column in zip(NUMBERS, *_full(lines, place), strict=True)]
+            for place in range(len(self._labels))
+        ]
+        self._blocks = [
+            max(
+                sum(widths) + gap * (len(widths) - 1), len(label), *(map(len, _alone(lines, place)))
+            )
+            for place, (label, widths) in enumerate(zip(self._labels, self._numbers, strict=True))
+        ]
+
+    @property
+    def width(self) -> int:
+        """Of a whole line."""
+        others = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
+        return sum(others) + len(self.GAP) * (len(others) - 1) + len(self._blocks)
+
+    def heads(self) -> Iterator[Text]:
+        """The names of systems and of numbers."""
+        before = self._joined("", "n", "time")
+        blank = self._joined("", "", "")
+        labels = (f" {label:>{w}}" for label, w in zip(self._labels, self._blocks, strict=True))
+        yield Text(self.GAP.join([blank, *labels]), style="bold cyan")
+        cells = [self._block(list(NUMBERS), place) for place in range(len(self._labels))]
+        yield Text(self.GAP.join([before, *cells]), style="dim")
+
+    def row(self, line: _Line) -> Text:
+        """A row of numbers."""
+        cells = [self._block(cell, place) for place, cell in enumerate(line.cells)]
+        return Text(self.GAP.join([self._joined(line.head, line.n, line.time), *cells]))
+
+    def _joined(self, head: str, n: str, time: str) -> str:
+        times = [f"{time:>{self._time}}"] if self._time else []
+        return self.GAP.join([f"{head:<{self._first}}", f"{n:>{self._n}}", *times])
+
+    def _block(self, cell: list[str], place: int) -> str:
+        text = cell[0]
+        if len(cell) > 1:
+            pairs = zip(cell, self._numbers[place], strict=True)
+            text = (" " * self._gap).join(f"{value:>{w}}" for value, w in pairs)
+        return f" {text:>{self._blocks[place]}}"
+
+
+def _full(lines: Sequence[_Line], place: int) -> list[list[str]]:
+    return [line.cells[place] for line in lines if len(line.cells[place]) == len(NUMBERS)]
+
+
+def _alone(lines: Sequence[_Line], place: int) -> list[str]:
+    return ["", *(line.cells[place][0] for line in lines if len(line.cells[place]) == 1)]
+
+
+def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterator[Text]:
+    """The rows; with a line for each case above its loads if ``headed``."""
+    last: tuple[str, str] | None = None
+    for place, line in enumerate(lines):
+        if headed:
+            case = headed[place][:2]
+            if case != last:
+                yield Text.assemble((case[0], "bold cyan"), f" {case[1]}".rstrip())
+            last = case
+        yield grid.row(line)
+
+
+def _stacked(comparison: Comparison, lines: Sequence[_Line], width: int) -> Iterator[Text]:
+    """Each case with a line for each system."""
+    for line, row in zip(lines, comparison.rows, strict=True):
+        yield Text(line.head, style="bold cyan")
+        for column, cell, words in zip(comparison.columns, row.cells, line.cells, strict=True):
+            pieces = [f"{column.label}:"]
+            if cell and cell.n:
+                pieces.append(f"n {count(cell.n)}")
+                pieces += [f"{name} {word}" for name, word in zip(NUMBERS, words, strict=True)]
+                pieces += [] if cell.section_s is None else [f"time {seconds(cell.section_s)}"]
+            else:
+                pieces += words
+            yield from (Text(text) for text in packed(pieces, width))

@@ -1,0 +1,1 @@
+"""What all reports are made of: words, numbers, output."""

@@ -1,0 +1,278 @@
+"""The words of a report: what the terminal and the page say alike stands here, once.
+
+Text is plain, to be copied and searched: a space between digits, an ASCII minus.  The page sets it
+more finely, see ``typeset``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, cast
+
+from rtstone.documents.run import Result, Run, Slope, Value
+from rtstone.inputs import parameters as benches
+from rtstone.units import counted, plain, rounded, seconds, trimmed
+from rtstone.wire.records import Bench, Rate
+
+# The columns of a table of results: member, name.
+STATISTICS = {"min": "min", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+OBSERVED = "time"  # the name of the column that says how long was measured
+
+# Parameters that every bench has; told only where they differ within a run.
+COMMON = {"samples", "time", "warmup", "prio", "cpus", "raw", "config", "batch"}
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def words(value: Value) -> str:
+    """A value of a condition or a piece of evidence."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return plain(value)
+    if isinstance(value, list):
+        return ", ".join(words(cast(Value, item)) for item in value) or "none"
+    return value
+
+
+# ---- parameters and labels ----------------------------------------------------------------------
+
+
+def parameter(bench: Bench | None, name: str, value: Value) -> str:
+    """The value of a parameter as a person would write it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    param = bench.param(name) if bench else None
+    if param is None or value is None or isinstance(value, list):
+        return str(value) if isinstance(value, int | float) else words(value)
+    return benches.quantity(param, value)
+
+
+def assignments(bench: Bench | None, params: Mapping[str, Value], names: Iterable[str]) -> str:
+    """``size=16KiB touch=off``."""
+    return " ".join(f"{name}={parameter(bench, name, params[name])}" for name in names)
+
+
+class Named(NamedTuple):
+    """A result, a slope or a row of a comparison, by what can tell it from others."""
+
+    bench: str
+    params: Mapping[str, Value]
+    series: str
+    load: str
+
+
+def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[str]:
+    """For each thing what is not as usual: parameters that differ or are no default, series, load.
+
+    ``usual`` is the load that goes without saying.
+    """
+    known = {bench.id: bench for bench in tables}
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for thing in things:
+        for name, value in thing.params.items():
+            values[thing.bench, name].add(str(value))
+
+    def tells(thing: Named, name: str) -> bool:
+        if len(values[thing.bench, name]) > 1:
+            return True
+        bench = known.get(thing.bench)
+        param = bench.param(name) if bench and name not in COMMON else None
+        return param is not None and thing.params[name] != param.default
+
+    def label(thing: Named) -> str:
+        names = [name for name in thing.params if tells(thing, name)]
+        load = "" if thing.load == usual else f"load={thing.load}"
+        parts = [assignments(known.get(thing.bench), thing.params, names), thing.series, load]
+        return " ".join(part for part in parts if part)
+
+    return [label(thing) for thing in things]
+
+
+def labels(run: Run) -> list[str]:
+    """What tells each result from the others of its bench."""
+    things = [Named(r.bench, r.params, r.series, r.load) for r in run.results]
+    return telling(run.benches, things, usual_load(run))
+
+
+def usual_load(run: Run) -> str:
+    """The load of every result that names no other."""
+    return usual(result.load for result in run.results)
+
+
+def usual(loads: Iterable[str]) -> str:
+    """The load that goes without saying among these: the only one, or none at all."""
+    found = set(loads)
+    return found.pop() if len(found) == 1 else "none"
+
+
+def observed(result: Result) -> str | None:
+    """How long was measured: without it no worst case is told.  Instructions have no time."""
+    if result.unit != "ns":
+        return None
+    if result.section_s is not None:
+        return seconds(result.section_s)
+    if result.trace and result.trace.rows:
+        rows = result.trace.rows
+        return seconds(rows[-1][0] - rows[0][0] + result.trace.width_s)
+    return None
+
+
+_FINEST = 0.004  # share of a value that the histogram tells apart
+
+
+def _width(share: float | None) -> str:
+    if share is None:
+        return "no interval yet"
+    if share < _FINEST:
+        return f"± {_FINEST:.1%} or less (95%)"
+    return f"± {share:.2%} (95%)"
+
+
+def reached(result: Result) -> str | None:
+    """How well a statistic is known, of a case that was measured until it should be.
+
+    ± is the distance to the farther end of its 95% interval, as a share of it.
+    """
+    told = result.until
+    if told is None:
+        return None
+    known = _width(told.width)
+    rounds = f"{len(told.rounds)} round{'s' * (len(told.rounds) > 1)}"
+    if result.ended == "ci":
+        return f"{told.statistic} {known} after {rounds}"
+    why = {"time": f"{seconds(told.time_s)} were up", "rounds": "no more rounds"}
+    ended = why.get(result.ended or "", str(result.ended))
+    return f"{told.statistic} {known} after {rounds}, not ± {told.asked * 100:g}%: {ended}"
+
+
+# ---- loads --------------------------------------------------------------------------------------
+
+LOAD_COLUMNS = ("part", "per second", "wanted")
+
+
+def load_rate(rate: Rate) -> tuple[str, str, str]:
+    """A part of a load: its name, what it did per second, and what it was to do."""
+    did = f"{rounded(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
+    wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
+    return rate.component, did, wanted
+
+
+def load_lines(run: Run) -> list[str]:
+    """For each load of a run what its parts did: the least and the most over all results."""
+    seen: dict[str, dict[str, list[Rate]]] = defaultdict(lambda: defaultdict(list))
+    for result in run.results:
+        for rate in result.load_rates:
+            seen[result.load][rate.component].append(rate)
+    return [
+        f"load {load}: {', '.join(_span(rates) for rates in parts.values())}"
+        for load, parts in seen.items()
+    ]
+
+
+def _span(rates: list[Rate]) -> str:
+    low, high = (rounded(end(rate.achieved for rate in rates)) for end in (min, max))
+    wanted = rates[0].wanted
+    of = f" of {plain(wanted)}" if wanted is not None else ""
+    return (
+        f"{rates[0].component} {low if low == high else f'{low} to {high}'}{of} {rates[0].unit}/s"
+    )
+
+
+# ---- slopes -------------------------------------------------------------------------------------
+
+
+class Growth(NamedTuple):
+    """A slope in words."""
+
+    name: str  # the bench and what tells its slope from others
+    unit: str
+    per: str
+    rate: str  # with its sign
+    interval: str
+    verdict: str
+
+
+def growths(run: Run) -> list[Growth]:
+    """The slopes of a run, in their order."""
+    things = [Named(s.bench, s.params, "", s.load) for s in run.slopes]
+    names = telling(run.benches, things, usual_load(run))
+    return [
+        _growth(s, f"{s.bench} {name}".rstrip()) for s, name in zip(run.slopes, names, strict=True)
+    ]
+
+
+def _growth(slope: Slope, name: str) -> Growth:
+    """A document's slope is per unit of its parameter; no reader wants one per byte."""
+    unit, _, per = slope.unit.partition(" per ")
+    per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
+    low, high = (trimmed(end * times, unit) for end in slope.ci95)
+    return Growth(
+        name=name,
+        unit=unit,
+        per=per,
+        rate=f"{'+' if slope.slope > 0 else ''}{trimmed(slope.slope * times, unit)} per {per}",
+        interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
+        verdict="no growth seen" if slope.constant else "grows" if slope.slope > 0 else "falls",
+    )
+
+
+# ---- the system ---------------------------------------------------------------------------------
+
+KERNEL = "kernel.release"
+
+
+def model(run: Run) -> tuple[str, str] | None:
+    """Title and label of the model that a simulated run followed, None if it was a real system."""
+    told = (run.conditions.get("model"), run.conditions.get("model.label"))
+    if None in told:  # it has not answered
+        told = (run.target.detail.get("title"), run.target.detail.get("label"))
+    title, label = told
+    return (title, label) if isinstance(title, str) and isinstance(label, str) else None
+
+
+def system(run: Run) -> str | None:
+    """The operating system with its version; of a model, that it is one."""
+    if simulated := model(run):
+        return f"{simulated[0]}, simulated ({simulated[1]})"
+    name = run.agent.os if run.agent else str(run.conditions.get("kernel.name") or "")
+    release = run.conditions.get(KERNEL) or ""
+    return (name if str(release) in name else f"{name} {release}".strip()) or None
+
+
+def emulated(run: Run) -> str | None:
+    """What the numbers of an emulated board are, None of any other target."""
+    detail = run.target.detail
+    if "icount" not in detail:
+        return None
+    return "instructions, not time" if detail["icount"] else "icount is off: compares with nothing"
+
+
+def counted_units(run: Run) -> list[str]:
+    """What the numbers of a run count where that is no time."""
+    return sorted({result.unit for result in run.results if result.n and result.unit != "ns"})
+
+
+# ---- rights -------------------------------------------------------------------------------------
+
+
+def lacking_rights(run: Run) -> dict[str, int]:
+    """What real-time rights the run lacked, and how many results say so by their evidence.
+
+    Where nothing could run for lack of rights, the conditions alone tell it: the number is 0.
+    """
+    ran = measured(run)
+    numbers = {
+        "real-time scheduling": sum(r.evidence.get("sched") == "other" for r in ran),
+        "locked memory": sum(r.evidence.get("locked") is False for r in ran),
+    }
+    refused = {"real-time scheduling"} if run.conditions.get("rights.realtime") is False else set()
+    return {right: n for right, n in numbers.items() if n or right in refused}
+
+
+def measured(run: Run) -> list[Result]:
+    """The results that hold anything measured."""
+    return [r for r in run.results if (r.n or r.figures) and "derived" not in r.flags]

@@ -1,0 +1,1 @@
+"""A reproduced publication for the reader."""

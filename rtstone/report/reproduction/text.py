@@ -1,0 +1,485 @@
+"""A reproduction in words: as text for the terminal, and as Markdown.
+
+A published number stands under a head that says "printed" and the year, a measured one under
+"here", a simulated one under "model"; nothing else tells them apart, in any form.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from rtstone.assemble.flags import BY_NAME
+from rtstone.documents.reproduction import (
+    Cell,
+    Column,
+    Found,
+    Item,
+    Reproduction,
+    Shown,
+    System,
+    Table,
+)
+from rtstone.published import Printed
+from rtstone.units import count, counted, rounded, seconds
+
+EMPTY = "-"
+MEANING = (
+    "printed: as the publication has it. here: measured by rtstone. "
+    "model: simulated, no system was measured. [1]: see below the table."
+)
+GAPS = "Without a number today, and why"
+INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
+_UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
+_SYMBOLS = {"us": "µs", "instructions": "instr"}
+_MEASURED = {"ns", "us", "ms", "s", "MB/s"}
+_GAP = "  "
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+class Head(NamedTuple):
+    """What stands above a column or before a row: whose numbers they are, and of what."""
+
+    kind: str
+    label: str
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.kind})" if self.kind else self.label
+
+
+class Place(NamedTuple):
+    """A cell as text: its numbers, how many samples they are of, the marks of its footnotes."""
+
+    text: str
+    n: str = ""
+    marks: str = ""
+
+    @property
+    def value(self) -> str:
+        """The numbers with their marks."""
+        return f"{self.text} {self.marks}".rstrip()
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.n and f'({self.n})'} {self.marks}".replace("  ", " ").strip()
+
+
+class Grid(NamedTuple):
+    """A table as text."""
+
+    stub: str
+    heads: list[Head]
+    rows: list[tuple[Head, list[Place]]]
+
+
+def grid(reproduction: Reproduction, table: Table) -> Grid:
+    """The table with its systems as columns or rows, as the publication has it."""
+    systems = [_head(reproduction, system) for system in table.systems]
+    items = [Head("", f"{item.label} {_marks(item.notes)}".rstrip()) for item in table.items]
+    places = [[_place(item, cell) for cell in item.cells] for item in table.items]
+    if table.across:
+        return Grid(table.stub, systems, list(zip(items, places, strict=True)))
+    turned = [[row[number] for row in places] for number in range(len(systems))]
+    return Grid(table.stub, items, list(zip(systems, turned, strict=True)))
+
+
+def _head(reproduction: Reproduction, system: System) -> Head:
+    if system.column is None:
+        return Head(f"printed {reproduction.printed}", system.label)
+    return Head(kind_of(reproduction.columns[system.column]), system.label)
+
+
+def kind_of(column: Column) -> str:
+    """``here``, ``model``, and of an emulated board what it counts."""
+    return f"{column.kind}, {column.unit}" if column.unit != "ns" else column.kind
+
+
+def heading(table: Table) -> str:
+    """``Table 1: Maximum interrupt latency``."""
+    return table.title if table.id.endswith("prose") else f"{table.id}: {table.title}"
+
+
+def measure(table: Table) -> str:
+    """What the numbers of a table are, and in which unit."""
+    return ", ".join(filter(None, (_SYMBOLS.get(table.unit or "", table.unit), table.form)))
+
+
+def _marks(notes: Sequence[int]) -> str:
+    return " ".join(f"[{note}]" for note in notes)
+
+
+def _place(item: Item, cell: Cell) -> Place:
+    if cell.here is not None:
+        return _here(item, cell.here, _marks(cell.notes))
+    text = printed(cell.printed, item.unit) if cell.printed else EMPTY
+    return Place(text, marks=_marks(cell.notes))
+
+
+def printed(records: Sequence[Printed], unit: str | None) -> str:
+    """Published numbers, as they are printed: 6.0 stays 6.0."""
+    own = [_own(record, unit) for record in records]
+    return _joined([_as_printed(record) for record in records], own)
+
+
+def _as_printed(record: Printed) -> str:
+    """A published value; of one that is not there, what stands in its place, or why not."""
+    if record.value is not None:
+        return str(record.value)
+    for note in record.note.split("; "):
+        if note.startswith("printed as "):
+            return note.removeprefix("printed as ")
+        if note == "plot only":
+            return note
+    return record.quality
+
+
+def _own(record: Printed, unit: str | None) -> str:
+    if record.value is None or record.unit is None or record.unit in {unit, *_UNSAID}:
+        return ""
+    return _SYMBOLS.get(record.unit, record.unit)
+
+
+def _here(item: Item, found: Found, marks: str) -> Place:
+    if not found.values:
+        return Place(found.status, marks=marks)
+    units = [_unit(shown, item.unit) for shown in found.values]
+    n = f"n {count(found.n)}" if found.n else ""
+    return Place(_joined([_shown(shown) for shown in found.values], units), n, marks)
+
+
+def _unit(shown: Shown, unit: str | None) -> str:
+    if shown.unit is None or unit in {shown.unit, ""}:
+        return ""
+    return _SYMBOLS.get(shown.unit, shown.unit)
+
+
+def _shown(shown: Shown) -> str:
+    if shown.value is None:
+        return EMPTY
+    if isinstance(shown.value, str):
+        return shown.value or "none"
+    low = digits(shown.value, shown.unit)
+    most = low if shown.most is None else digits(shown.most, shown.unit)
+    return low if low == most else f"{low} to {most}"
+
+
+def digits(value: float, unit: str | None) -> str:
+    """Three significant digits; of what is measured, not counted, all three: ``4.00``."""
+    if unit not in _MEASURED or abs(value) >= 99.95 or value == 0:
+        return rounded(value)
+    return f"{value:#.3g}"
+
+
+def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
+    """``1 / 5 KB``: a unit that all share is told once."""
+    if len(set(units)) == 1:
+        return f"{' / '.join(texts)} {units[0]}".rstrip()
+    pairs = zip(texts, units, strict=True)
+    return " / ".join(f"{text} {unit}".rstrip() for text, unit in pairs)
+
+
+def said(reproduction: Reproduction, record: Printed) -> str:
+    """A statement of the publication, and what it is about."""
+    about = ", ".join((record.system, record.metric, record.condition))
+    text = record.value if record.value is not None else record.quality
+    note = f" ({record.note})" if record.note else ""
+    return f"printed {reproduction.printed}: {about}: {text}{note}"
+
+
+def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
+    """For each of today's systems: how much was measured for the table, how long, which load."""
+    for place, column in enumerate(reproduction.columns):
+        numbers = [n for n, system in enumerate(table.systems) if system.column == place]
+        cells = [item.cells[n].here for item in table.items for n in numbers]
+        found = [here for here in cells if here and here.values and here.bench]
+        if found:
+            yield f"{column.label}: {'; '.join(_observed(found))}"
+
+
+def _observed(found: Sequence[Found]) -> Iterator[str]:
+    numbers = [here.n for here in found if here.n]
+    if numbers:
+        yield f"n {_span(count(min(numbers)), count(max(numbers)))}"
+    spans = [here.section_s for here in found if here.section_s]
+    if spans:
+        low, most = min(span[0] for span in spans), max(span[1] for span in spans)
+        yield f"each measured for {_span(seconds(low), seconds(most))}"
+    loads = dict.fromkeys(here.load for here in found if here.load)
+    yield f"load {', '.join(loads)}" if loads else "no load told"
+    flags = Counter(flag for here in found for flag in here.flags if flag in BY_NAME)
+    if flags:
+        told = (f"{flag} in {n}" for flag, n in flags.items())
+        yield f"of {counted(len(found), 'result')} {', '.join(told)}"
+
+
+def _span(low: str, most: str) -> str:
+    return low if low == most else f"{low} to {most}"
+
+
+def about(column: Column) -> Iterator[str]:
+    """What a system of today is, and what must be known before its numbers."""
+    made = ", ".join(filter(None, (column.system, column.created, " ".join(column.suites))))
+    yield f"{made} ({', '.join(column.runs)})"
+    if column.model:
+        yield f"A simulation: {column.model}; no system was measured."
+    if column.unit != "ns":
+        yield f"{INSTRUCTIONS}."
+    yield from column.remarks
+    yield from (f"load {load}" for load in column.loads)
+
+
+class Gap(NamedTuple):
+    """Why a system of today has no number, and in which tables, with how many places of each."""
+
+    label: str
+    why: str
+    tables: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.why}: {self.tables}"
+
+
+def gaps(reproduction: Reproduction) -> list[Gap]:
+    """Everything that was looked for and has no number, by system and reason."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for table in reproduction.tables:
+        for item in table.items:
+            for system, cell in zip(table.systems, item.cells, strict=True):
+                here = cell.here
+                if here is None or here.status == "ok" or system.column is None:
+                    continue
+                if any(shown.value is not None for shown in here.values):
+                    continue
+                why = f"{here.status}, {here.reason or 'no reason was recorded'}"
+                if here.status == "not run":  # each place says which bench
+                    why = "not run, no run of it has these"
+                key = (reproduction.columns[system.column].label, why)
+                name = table.title if table.id.endswith("prose") else table.id
+                found.setdefault(key, Counter())[name] += 1
+    order = {column.label: place for place, column in enumerate(reproduction.columns)}
+    return [
+        Gap(label, why, ", ".join(f"{name} ({n})" if n > 1 else name for name, n in of.items()))
+        for (label, why), of in sorted(found.items(), key=lambda one: order[one[0][0]])
+    ]
+
+
+def flags(reproduction: Reproduction) -> list[tuple[str, str]]:
+    """The flags that occur, with their cause."""
+    cells = (cell for table in reproduction.tables for item in table.items for cell in item.cells)
+    names = {flag for cell in cells if cell.here for flag in cell.here.flags}
+    return [(flag.name, flag.cause) for flag in BY_NAME.values() if flag.name in names]
+
+
+def origin(reproduction: Reproduction) -> str:
+    """The publication, and what its numbers were measured on."""
+    return f"{reproduction.publication}. Measured on: {reproduction.platform}."
+
+
+# ---- terminal -----------------------------------------------------------------------------------
+
+
+def lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
+    """The reproduction on a terminal."""
+    yield from _wrapped(origin(reproduction), width, "bold")
+    for column in reproduction.columns:
+        yield Text(f"{column.label} ({kind_of(column)})", style="bold cyan")
+        for text in about(column):
+            yield from _wrapped(text, width, "dim", "  ")
+    for note in [MEANING, *reproduction.notes]:
+        yield from _wrapped(note, width, "dim")
+    for table in reproduction.tables:
+        yield Text()
+        yield from _table(reproduction, table, width)
+    without = gaps(reproduction)
+    if without:
+        yield Text()
+        yield from _wrapped(GAPS, width, "bold cyan")
+    for gap in without:
+        yield from _wrapped(str(gap), width, "dim")
+    told = flags(reproduction)
+    if told:
+        yield Text()
+    for name, cause in told:
+        yield from _wrapped(f"{name}: {cause}", width, "dim")
+
+
+def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Text]:
+    room = max(width, len(indent) + 20)
+    for line in textwrap.wrap(
+        text, room, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    ):
+        yield Text(line, style=style)
+
+
+def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Text]:
+    measured = measure(table)
+    told = f"{heading(table)} ({measured})" if measured else heading(table)
+    yield from _wrapped(told, width, "bold cyan")
+    for record in table.said:
+        yield from _wrapped(said(reproduction, record), width, "italic")
+    if table.items:
+        yield from _grid(grid(reproduction, table), width)
+    for text in observed(reproduction, table):
+        yield from _wrapped(text, width, "dim")
+    for text in table.notes:
+        yield from _wrapped(text, width, "dim")
+    for number, text in enumerate(table.footnotes, 1):
+        yield from _wrapped(f"[{number}] {text}", width, "dim")
+
+
+def _grid(made: Grid, width: int) -> Iterator[Text]:
+    """One line for a row; if that is too wide n stands beneath, and columns come in turns.
+
+    Where a cell is nearly as wide as the terminal, each has a line of its own.
+    """
+    lead = 2 if any(head.kind for head, _ in made.rows) else 1  # rows that are systems tell whose
+    for split in (False, True):
+        heads, rows = _heads(made, lead), list(_rows(made, lead, split))
+        columns = list(zip(*(cells for _, cells in rows), strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        for place, texts in enumerate(zip(*heads, strict=True)):
+            pieces = [piece for text in texts for piece in (text.split() if split else [text])]
+            widths[place] = max(widths[place], *map(len, ["", *pieces]))
+        turns = list(_turns(widths, lead, width))
+        if len(turns) == 1 or (split and turns):
+            for number, turn in enumerate(turns):
+                if number:
+                    yield Text()
+                own = [widths[place] for place in turn]
+                for style, cells in [*_folded(_only(heads, turn), own), *_rows_of(rows, turn)]:
+                    yield Text(_line(cells, own, lead), style=style)
+            return
+    yield from _stacked(made, width)
+
+
+def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
+    """The columns that fit beside the first ones, turn by turn; none if one does not."""
+    fixed = sum(widths[:lead]) + len(_GAP) * (lead - 1)
+    if fixed + len(_GAP) + max(widths[lead:], default=0) > width:
+        return
+    turn, used = list(range(lead)), fixed
+    for place in range(lead, len(widths)):
+        if used + len(_GAP) + widths[place] > width:
+            yield turn
+            turn, used = list(range(lead)), fixed
+        turn.append(place)
+        used += len(_GAP) + widths[place]
+    yield turn
+
+
+def _only(lines: Sequence[Sequence[str]], turn: Sequence[int]) -> list[list[str]]:
+    return [[line[place] for place in turn] for line in lines]
+
+
+def _rows_of(
+    rows: Sequence[tuple[str, list[str]]], turn: Sequence[int]
+) -> Iterator[tuple[str, list[str]]]:
+    """The cells of a turn; a line that is empty there is left out."""
+    for style, cells in rows:
+        own = [cells[place] for place in turn]
+        if any(own):
+            yield style, own
+
+
+def _heads(made: Grid, lead: int) -> list[list[str]]:
+    """Whose numbers stand below, and of what; the former only where columns are systems."""
+    kinds = ["", *[""] * (lead - 1), *(head.kind for head in made.heads)]
+    labels = [made.stub, *["from"] * (lead - 1), *(head.label for head in made.heads)]
+    return [kinds, labels] if any(kinds) else [labels]
+
+
+def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
+    """The lines below the heads: style and cells, not yet brought to one width."""
+    for head, places in made.rows:
+        before = [head.label, head.kind][:lead]
+        yield "", [*before, *(place.value if split else str(place) for place in places)]
+        if split and any(place.n for place in places):
+            yield "dim", [*[""] * lead, *(place.n for place in places)]
+
+
+def _folded(
+    heads: Sequence[Sequence[str]], widths: Sequence[int]
+) -> Iterator[tuple[str, list[str]]]:
+    """Heads in as many lines as their widths ask for, standing on the rows."""
+    for texts in heads:
+        pairs = zip(texts, widths, strict=True)
+        parts = [textwrap.wrap(text, max(width, 1), break_on_hyphens=False)
+                 for text, width in pairs]  # fmt: skip
+        high = max(map(len, parts))
+        for line in range(high):
+            cells = ["" if (at := line - high + len(p)) < 0 else p[at] for p in parts]
+            yield "dim" if texts is not heads[-1] else "bold", cells
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], lead: int) -> str:
+    return _GAP.join(
+        f"{cell:<{width}}" if place < lead else f"{cell:>{width}}"
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ).rstrip()
+
+
+def _stacked(made: Grid, width: int) -> Iterator[Text]:
+    for head, places in made.rows:
+        yield Text(str(head), style="bold")
+        for other, place in zip(made.heads, places, strict=True):
+            yield from _wrapped(f"{other}: {place}", width, "", "  ")
+
+
+# ---- Markdown -----------------------------------------------------------------------------------
+
+
+def markdown(reproduction: Reproduction) -> str:
+    """The reproduction as Markdown, with tables as GitHub and GitLab read them."""
+    return "\n".join(_markdown(reproduction)) + "\n"
+
+
+def _markdown(reproduction: Reproduction) -> Iterator[str]:
+    yield f"# {_safe(reproduction.title)}"
+    yield f"\n{_safe(origin(reproduction))}\n"
+    for column in reproduction.columns:
+        first, *rest = about(column)
+        yield f"- **{_safe(column.label)}** ({kind_of(column)}): {_safe(first)}"
+        yield from (f"  - {_safe(text)}" for text in rest)
+    yield from _bullets([MEANING, *reproduction.notes])
+    for table in reproduction.tables:
+        yield from _section(reproduction, table)
+    if without := gaps(reproduction):
+        yield f"\n## {GAPS}"
+        yield from _bullets(map(str, without))
+    yield from _bullets(f"{name}: {cause}" for name, cause in flags(reproduction))
+
+
+def _bullets(texts: Iterable[str]) -> Iterator[str]:
+    found = [f"- {_safe(text)}" for text in texts]
+    yield from (["", *found] if found else [])
+
+
+def _section(reproduction: Reproduction, table: Table) -> Iterator[str]:
+    yield f"\n## {_safe(heading(table))}\n"
+    if measured := measure(table):
+        yield f"{_safe(measured)}\n"
+    for record in table.said:
+        yield f"> {_safe(said(reproduction, record))}\n"
+    if table.items:
+        made = grid(reproduction, table)
+        yield _row([made.stub, *map(str, made.heads)])
+        yield _row(["---", *("---:" for _ in made.heads)])
+        yield from (_row([str(head), *map(str, places)]) for head, places in made.rows)
+    yield from _bullets([*observed(reproduction, table), *table.notes])
+    yield from _bullets(f"[{n}] {text}" for n, text in enumerate(table.footnotes, 1))
+
+
+def _row(cells: Sequence[str]) -> str:
+    plain = [cell if set(cell) <= set("-:") and len(cell) > 2 else _safe(cell) for cell in cells]
+    return f"| {' | '.join(plain)} |"
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown takes for nothing else."""
+    for mark in "\\`*_<>|[]":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")

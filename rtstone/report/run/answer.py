@@ -1,0 +1,182 @@
+"""The answer of a run: what it says of the system, in a sentence, and what that rests on.
+
+Words are plain, for the terminal; the page sets them (``typeset``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone import units
+from rtstone.assemble import flags
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import Result, Run
+from rtstone.report.parts import words
+from rtstone.report.run.findings import Finding, Grade, Subject, findings, largest, seen, split
+from rtstone.report.worstcase.estimated import Estimated, estimates, sentence
+from rtstone.targets import LOCAL
+from rtstone.units import count, counted, quantity
+
+# What a latency is like, by its first value that is not: ns.
+MAGNITUDES = (
+    (1e3, "below a microsecond"),
+    (1e4, "microseconds"),
+    (1e5, "tens of microseconds"),
+    (1e6, "hundreds of microseconds"),
+    (1e7, "milliseconds"),
+    (1e8, "tens of milliseconds"),
+    (1e9, "hundreds of milliseconds"),
+)
+LONGEST = "seconds"
+
+_BREAKDOWN = "breakdown utilisation"
+_RIGHTS = ("no_rt", "page_faults")  # flags of what more rights would mend
+
+# Flags of what came from outside the system that was measured, or cannot be believed.
+DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
+
+
+class Answer(NamedTuple):
+    """The verdict with its grade, what it rests on, findings, and estimates of worst cases."""
+
+    grade: Grade
+    verdict: str
+    basis: list[str]
+    worst: list[Finding]
+    others: list[Finding]
+    estimates: list[Estimated]
+
+
+def answer(run: Run) -> Answer:
+    """What a run says."""
+    wakeups = seen(run).wakeups
+    worst, others = split(findings(run))
+    estimated = estimates(run, [*worst, *others])
+    grade, verdict = _verdict(run, wakeups)
+    basis = [*_left_out(wakeups), *_worst_case(wakeups, estimated), *_loads(run), *_disturbed(run)]
+    return Answer(grade, verdict, basis, worst, others, estimated)
+
+
+def magnitude(ns: float) -> str:
+    """The class of a latency: ``tens of microseconds``."""
+    return next((name for end, name in MAGNITUDES if ns < end), LONGEST)
+
+
+def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
+    if not words.measured(run):
+        return "bad", "No verdict: nothing was measured."
+    if words.counted_units(run):
+        return "info", "No verdict in time: what stands here are counts of an emulated machine."
+    if words.emulated(run):
+        return "info", "No verdict: the emulator ran freely, so its times say nothing."
+    judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
+    if judged and (flag := spoilt(judged)):
+        return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
+    if not wakeups:
+        return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
+    return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def spoilt(results: Sequence[Result]) -> flags.Flag | None:
+    """Why none of these results allows a verdict; None if one does."""
+    found = [flags.spoilt(result.flags) for result in results]
+    return None if None in found else found[0]
+
+
+def _remedy(run: Run, flag: flags.Flag) -> str:
+    """What to do, as a command where there is one."""
+    if flag.name in _RIGHTS and run.target.name == LOCAL:
+        from rtstone.system.rights import granting
+        from rtstone.targets.local import Local
+
+        return f"This grants them: {granting(Path(Local().agent))}"
+    return f"{flag.advice[0].upper()}{flag.advice[1:]}."
+
+
+def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
+    where = "in the model, " if words.model(run) else ""
+    late = largest(wakeups, lambda r: r.missed)
+    if late and late.result.missed:
+        missed, due = late.result.missed, late.result.n + late.result.missed
+        return "bad", (
+            f"Not fit for {_period(late)}: {where}{count(missed)} of {count(due)} "
+            f"activations missed, under load {late.result.load}."
+        )
+    shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
+    n = sum(s.result.n for s in wakeups)
+    seen = f"{where}as far as was seen"
+    return "good", f"Fit for {_period(shortest)}, {seen}: none of {count(n)} activations missed."
+
+
+def _breakdown(run: Run) -> str | None:
+    """What Hartstone's experiments say of deadlines, None if none of them broke down."""
+    known = [
+        (figure.value, r.bench)
+        for r in run.results
+        if (figure := r.figures.get(_BREAKDOWN))
+        and figure.value is not None
+        and not flags.spoilt(r.flags)
+    ]
+    if not known:
+        return None
+    least, bench = min(known)
+    return (
+        f"Deadlines held up to {units.plain(least)} % of raw speed: "
+        f"the least of {counted(len(known), 'breakdown')}, {bench}."
+    )
+
+
+def _period_ns(subject: Subject) -> float | None:
+    period = subject.result.params.get("period")
+    return period if isinstance(period, int | float) else None
+
+
+def _period(subject: Subject) -> str:
+    ns = _period_ns(subject)
+    return "its period" if ns is None else f"a period of {units.trimmed(ns, 'ns')}"
+
+
+def _worst_case(wakeups: list[Subject], estimated: list[Estimated]) -> Iterator[str]:
+    """The observed worst case never goes without load, time and n."""
+    found = largest(wakeups, lambda r: r.max)
+    if found is None or found.result.max is None:
+        return
+    r, most = found.result, found.result.max
+    like = f", {magnitude(most)}" if r.unit == "ns" else ""
+    over = f" over {span}" if (span := words.observed(r)) else ""
+    yield (
+        f"Worst wake-up observed: {quantity(most, r.unit)}{like}; {found.title}, "
+        f"under load {r.load}{over}, n = {count(r.n)}. Longer observation can only raise it."
+    )
+    yield from (sentence(one) for one in estimated if one.subject == found)
+
+
+def _loads(run: Run) -> Iterator[str]:
+    loads = list(dict.fromkeys(r.load for r in words.measured(run)))
+    if loads == [NONE]:
+        yield "No load ran beside it: under load the worst case may be far larger."
+    elif loads:
+        yield f"Loads: {', '.join(loads)}."
+
+
+def _left_out(wakeups: list[Subject]) -> Iterator[str]:
+    """Wake-ups that the verdict does not rest on, though it rests on others."""
+    bad = [flag for s in wakeups if (flag := flags.spoilt(s.result.flags))]
+    if bad and len(bad) < len(wakeups):
+        yield f"Left out of the verdict: {len(bad)} of {len(wakeups)} cases, {bad[0].spoils}."
+
+
+def _disturbed(run: Run) -> Iterator[str]:
+    """What spoilt results from outside, by how many."""
+    measured = words.measured(run)
+    times = Counter(name for result in measured for name in set(result.flags))
+    told = [
+        f"{flags.BY_NAME[name].cause}, in {times[name]} of {counted(len(measured), 'result')}"
+        for name in DISTURBED
+        if times[name]
+    ]
+    if told:
+        yield f"Disturbed: {'; '.join(told)} ({', '.join(n for n in DISTURBED if times[n])})."

@@ -1,0 +1,221 @@
+"""What stands inside the detail of a result: data from which the page's script builds it.
+
+A table is a form (caption, names of columns and rows), which many results share, and its columns.
+A cell is text, or a list with the reason why there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rtstone.assemble import flags
+from rtstone.documents.run import Distribution, Result, Value
+from rtstone.report.parts.typeset import count, figure, quantity, seconds, words
+from rtstone.report.parts.words import LOAD_COLUMNS, STATISTICS, load_rate, parameter, reached
+from rtstone.report.run.page import Row
+from rtstone.report.run.shapes import correction, samples
+from rtstone.wire.records import Bench
+
+Cell = str | list[str]
+_ROWS = {**STATISTICS, "mean": "mean", "sd": "sd", "p90": "p90", "p9999": "p99.99"}
+_ORDER = ("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max")
+_FACTS = ("name", "value")
+
+
+class Forms:
+    """The forms of all tables of a page, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
+
+    def table(
+        self, caption: str, head: Sequence[str], names: Iterable[str], *columns: list[Cell]
+    ) -> list[Any]:
+        """A table: the number of its form, and its columns; ``names`` head its rows, if any."""
+        form = caption, tuple(head), tuple(names)
+        return [self._known.setdefault(form, len(self._known)), *columns]
+
+    def rows(self, caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Any]:
+        """A table given by its rows."""
+        columns: list[list[Cell]] = [[] for _ in head]
+        for row in rows:
+            for column, cell in zip(columns, row, strict=True):
+                column.append(cell)
+        return self.table(caption, head, (), *columns)
+
+    def facts(self, caption: str, pairs: Iterable[tuple[str, Cell]]) -> list[Any]:
+        """A table of names and values."""
+        known = dict(pairs)
+        return self.table(caption, _FACTS, known, list(known.values()))
+
+    @property
+    def data(self) -> list[list[Any]]:
+        """The forms in the order of their numbers."""
+        return [list(form) for form in self._known]
+
+
+def detail(
+    row: Row, bench: Bench | None, charts: Mapping[str, Any], forms: Forms
+) -> dict[str, Any]:
+    """The inside of a detail: sentences, kinds of charts, tables, flags."""
+    r = row.result
+    return {
+        "lead": " · ".join(_lead(row)),
+        "notes": list(_notes(r)),
+        "charts": list(charts),
+        "corrected": correction(r) is not None,
+        "drawn": " ".join(_of_drawing(r, charts)),
+        "windows": _windows(r, charts),
+        "blocks": _blocks(charts),
+        "tables": [
+            *_statistics(r, forms),
+            *_told(r, forms),
+            *_request(r, bench, forms),
+            *_course(r, forms),
+        ],
+        "flags": r.flags,
+    }
+
+
+def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
+    """Cause and advice of the flags that occur; one that is not known has neither."""
+    occurring = dict.fromkeys(name for r in results for name in r.flags)
+    known = {name: flags.BY_NAME.get(name) for name in occurring}
+    return {name: [flag.cause, flag.advice] if flag else ["", ""] for name, flag in known.items()}
+
+
+def why_no_max(r: Result) -> str:
+    """The reason why a result has no maximum."""
+    return "batched: no time of a single call" if r.batch > 1 else "not recorded"
+
+
+def _lead(row: Row) -> Iterable[str]:
+    r = row.result
+    yield f"Load {r.load}"
+    if r.n:
+        yield f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up"
+    if row.observed:
+        yield f"observed for {row.observed}"
+    if known := reached(r):
+        yield known
+    elif r.ended:
+        yield f"ended by {r.ended}"
+    if r.unit != "ns":
+        yield f"counted in {r.unit}, which is not time"
+
+
+def _notes(r: Result) -> Iterable[str]:
+    if r.batch > 1:
+        yield (
+            f"Batched: one sample is the mean of {count(r.batch)} calls, because one call is "
+            "shorter than the clock can resolve. There is no maximum of a single call."
+        )
+
+
+def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
+    """What a reader of the distribution must know."""
+    at_zero = sum(c for v, c in samples(r) if v <= 0)
+    if "percentiles" in charts:
+        yield "The curve is dotted where fewer than ten samples lie beyond."
+    if at_zero:
+        yield f"{count(at_zero)} samples at or below zero stand at the left edge."
+    if r.overflow:
+        yield f"{count(r.overflow)} samples too large for the histogram stand at the right edge."
+
+
+def _windows(r: Result, charts: Mapping[str, Any]) -> str:
+    """What a reader of the trace must know."""
+    if r.trace is None or "trace" not in charts:
+        return ""
+    rows, drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
+    each = f" of {seconds(r.trace.width_s)}" if r.unit == "ns" else ""
+    thinned = f", drawn as {count(drawn)}; extremes are kept" if rows > drawn else ""
+    return f"{count(rows)} windows{each}{thinned}."
+
+
+def _blocks(charts: Mapping[str, Any]) -> str:
+    """What a reader of the map must know."""
+    if "heat" not in charts:
+        return ""
+    block, each = (count(charts["heat"][name]) for name in ("block", "each"))
+    return (
+        f"Of every {block} successive samples the largest; each column holds {each} such blocks, "
+        "and the stronger a cell's colour, the more of them lie in its range. Samples below the "
+        "largest are not in it."
+    )
+
+
+def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
+    if r.n:
+        yield _distribution(r, forms)
+        yield forms.facts("Accounting", _accounting(r))
+    if r.figures:
+        yield forms.facts("Figures", ((name, figure(f)) for name, f in sorted(r.figures.items())))
+
+
+def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
+    """The tables of the result itself, and what its load did."""
+    for told in r.tables:
+        yield forms.rows(told.title, told.columns, told.rows)
+    if r.load_rates:
+        yield forms.rows(f"Load {r.load}", LOAD_COLUMNS, map(load_rate, r.load_rates))
+
+
+def _request(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]:
+    if r.params:
+        values = ((name, parameter(bench, name, value)) for name, value in r.params.items())
+        yield forms.facts("Parameters", values)
+
+
+def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
+    if r.worst:
+        at = "at (s)" if r.unit == "ns" else "at"
+        yield forms.table(
+            "Worst samples", ("value", "sample", at), (),
+            [quantity(w.value, r.unit) for w in r.worst],
+            [count(w.index) for w in r.worst],
+            [f"{w.at_s:.4f}" for w in r.worst],
+        )  # fmt: skip
+    if r.evidence:
+        values = ((name, _evidence(r, name, value)) for name, value in r.evidence.items())
+        yield forms.facts("Around the timed section", values)
+
+
+def _distribution(r: Result, forms: Forms) -> list[Any]:
+    def column(of: Result | Distribution, no_max: str) -> list[Cell]:
+        whys = {"max": no_max}
+        values = ((name, getattr(of, name)) for name in _ORDER)
+        return [
+            count(of.n),
+            *([whys.get(k, "not enough samples")] if v is None else quantity(v, r.unit)
+              for k, v in values),
+        ]  # fmt: skip
+
+    columns = {"observed": column(r, why_no_max(r))}
+    if more := correction(r):
+        columns["corrected"] = column(more, "not recorded")
+    intervals = {k: [quantity(end, r.unit) for end in ci] for k, ci in r.ci95.items() if ci}
+    columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in _ORDER)]
+    names = ["n", *(_ROWS[name] for name in _ORDER)]
+    return forms.table("Statistics", ("statistic", *columns), names, *columns.values())
+
+
+def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
+    for name, value in (("raw minimum", r.raw_min), ("raw maximum", r.raw_max)):
+        yield name, ["not recorded"] if value is None else quantity(value, r.unit)
+    yield "below the clock's overhead", count(r.negative)
+    yield "too large for the histogram", count(r.overflow)
+    if r.missed is not None:
+        yield "missed activations", count(r.missed)
+    yield "calls per sample", count(r.batch)
+    if r.blocks:
+        kept = f"{count(len(r.blocks.max))}, each of {count(r.blocks.samples)} samples"
+        yield "block maxima kept", kept
+
+
+def _evidence(r: Result, name: str, value: Value) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if r.unit == "ns" and name.endswith("_ns") and number:
+        return seconds(value / 1e9)  # type: ignore[operator]
+    return words(value)

@@ -1,0 +1,86 @@
+"""The checklist of the system, and what was tuned, for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.text import Text
+
+from rtstone.cpus import cpu_list
+from rtstone.system.check import GROUPS, VERDICTS, Line
+from rtstone.system.tune import Told
+
+# Told by sign and word, as colours may be missing.
+SIGNS = {"good": "+", "warn": "!", "bad": "X", "unknown": "?", "yours": "-"}
+STYLES = {"good": "green", "warn": "yellow", "bad": "bold red", "unknown": "cyan", "yours": "dim"}
+TITLE = 31  # columns of a title
+
+
+def checklist(lines: Sequence[Line], cpus: frozenset[int], width: int) -> Iterator[Text]:
+    """The counts and what is bad, then every line in its group."""
+    count = Counter(line.verdict for line in lines)
+    counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
+    where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
+    yield Text(f"{where}; {counts}", style="bold")
+    bad = [line for line in lines if line.verdict == "bad"]
+    yield from _part("bad: mend these first", bad, width, advised=True)
+    for group in GROUPS:
+        yield from _part(group, [line for line in lines if line.group == group], width)
+
+
+def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) -> Iterator[Text]:
+    lines = list(lines)
+    if lines:
+        yield Text(f"\n{title}", style="bold")
+    for line in lines:
+        yield from _line(line, width, advised or line.verdict != "bad")
+
+
+def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
+    """What was found and, below it, what to do; a bad line's advice stands at the top already."""
+    head = f"{SIGNS[line.verdict]} {line.verdict:<8}"
+    indent = " " * len(head)
+    title = line.title if not line.value else f"{line.title:<{TITLE}} "
+    rows = _wrapped(title + line.value, width - len(head), " " * (TITLE + 1))
+    yield Text.assemble((head, STYLES[line.verdict]), rows[0])
+    yield from (Text(indent + row) for row in rows[1:])
+    if advised and line.advice and line.group != "application":
+        for row in _wrapped(f"-> {line.advice}", width - len(indent), "   "):
+            yield Text(indent + row, style="dim")
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, 40), subsequent_indent=indent, break_on_hyphens=False
+    ) or [""]
+
+
+# What an outcome of tuning is worth, for its sign and colour.
+WORTH = {
+    "changed": "good", "enough": "good", "restored": "good", "old": "good", "holds": "good",
+    "adjusted": "warn", "refused": "warn", "lost": "warn", "left": "bad", "failed": "bad",
+    "gone": "yours", "impossible": "yours", "planned": "yours",
+}  # fmt: skip
+
+
+def tuned(told: Sequence[Told], width: int) -> Iterator[Text]:
+    """One line for each change: what it was, and is."""
+    if not told:
+        yield Text("nothing is tuned")
+    for one in told:
+        worth = WORTH[one.outcome]
+        head = f"{SIGNS[worth]} {one.outcome:<11}"
+        parts = [f"{one.setting:<16}", f"/{one.path}" if one.path else ""]
+        if one.old or one.new:
+            parts.append(f"{one.old or '-'} -> {one.new or '-'}")
+        text = " ".join(part for part in parts if part)
+        parting = "; " if one.path else " "
+        rows = _wrapped(
+            f"{text}{parting}{one.reason}" if one.reason else text,
+            width - len(head),
+            "  ",
+        )
+        yield Text.assemble((head, STYLES[worth]), rows[0])
+        yield from (Text(" " * len(head) + row) for row in rows[1:])

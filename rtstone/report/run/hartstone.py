@@ -1,0 +1,85 @@
+"""Golatowski's figures 2 and 3 from the table that a Hartstone experiment tells of its tests.
+
+Both begin with the last two tests before the first miss, so that the second tick is the highest
+utilisation that was reached without one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rtstone.documents.run import Result
+
+TASKS = 7  # as many as can be told apart; further ones are like one of these
+CLEAN = 2  # tests shown before the first miss
+
+
+class _Told(NamedTuple):
+    """A task in a test; times in ns."""
+
+    test: int
+    parameter: str
+    utilisation: float
+    task: str
+    met: int
+    missed: int
+    skipped: int
+    late: float
+
+    @classmethod
+    def read(cls, row: dict[str, str]) -> _Told:
+        missed = int(row["missed"])
+        late = float(row["average late us"]) * missed * 1000
+        return cls(int(row["test"]), row["parameter"], float(row["utilisation %"]), row["task"],
+                   int(row["met"]), missed, int(row["skipped"]), late)  # fmt: skip
+
+    @property
+    def share(self) -> float:
+        """Deadlines missed and skipped, in % of all."""
+        due = self.met + self.missed + self.skipped
+        return round(100 * (self.missed + self.skipped) / due, 2) if due else 0.0
+
+
+def curves(r: Result) -> dict[str, dict[str, Any]]:
+    """Chart data by kind; none if the result is of another bench, or nothing was missed.
+
+    ``deadlines``: missed and skipped per task in % of all (Golatowski, figure 2); ``lateness``:
+    summed over all tasks, in ns (figure 3).  Both over the utilisation (below) and the parameter
+    that the experiment varies (above).
+    """
+    told = _from_first_miss(_read(r))
+    if not told:
+        return {}
+    at = {one.test: one.utilisation for one in told}
+    late = dict.fromkeys(at, 0.0)
+    shares: dict[str, dict[int, float]] = {}
+    for one in told:
+        late[one.test] += one.late
+        shares.setdefault(one.task, {})[one.test] = one.share
+    missed = [
+        {"name": f"task {name}", "points": [[at[test], of.get(test)] for test in at]}
+        for name, of in list(shares.items())[:TASKS]
+    ]
+    above = list({one.test: [one.utilisation, one.parameter] for one in told}.values())
+    common = {"over": "utilisation %", "above": above, "log": False, "most": None}
+    lateness = [{"name": "all tasks", "points": [[at[test], late[test]] for test in at]}]
+    return {
+        "deadlines": {**common, "unit": "%", "series": missed},
+        "lateness": {**common, "unit": "ns", "series": lateness},
+    }
+
+
+def _read(r: Result) -> list[_Told]:
+    """The rows of the table of tests; none if they are not what the bench tells."""
+    tests = next((t for t in r.tables if t.title == "tests"), None)
+    if not r.bench.startswith("hart.") or tests is None:
+        return []
+    try:
+        return [_Told.read(dict(zip(tests.columns, row, strict=True))) for row in tests.rows]
+    except (KeyError, ValueError):
+        return []
+
+
+def _from_first_miss(told: list[_Told]) -> list[_Told]:
+    missed = [one.test for one in told if one.missed + one.skipped]
+    return [one for one in told if missed and one.test >= missed[0] - CLEAN]

@@ -1,0 +1,78 @@
+"""What the page shows of a run, as the templates read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rtstone.documents.run import Result, Run, Slope
+from rtstone.report.parts import words
+from rtstone.report.parts.typeset import typeset
+from rtstone.report.run.answer import Answer
+from rtstone.report.run.loads import ByLoad
+from rtstone.report.run.merit import Merit
+from rtstone.report.run.shapes import Axis
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result as the table of results and the head of its detail show it."""
+
+    key: str
+    result: Result
+    label: str
+    spark: str
+    axis: Axis | None
+
+    @property
+    def title(self) -> str:
+        """The bench with what tells this result from others of it."""
+        return f"{self.result.bench} {self.label}".strip()
+
+    @property
+    def observed(self) -> str | None:
+        """How long was measured."""
+        span = words.observed(self.result)
+        return None if span is None else typeset(span)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Results whose ids begin alike."""
+
+    name: str
+    title: str
+    rows: list[Row]
+    axes: list[Axis]
+    ranges: list[str]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A slope, its words and its chart."""
+
+    slope: Slope
+    words: words.Growth
+    chart: str
+
+
+@dataclass
+class Page:
+    """One run."""
+
+    key: str
+    run: Run
+    title: str
+    facts: list[tuple[str, str]]
+    answer: Answer
+    by_load: ByLoad | None = None
+    brief: bool = False  # without its results one by one
+    merits: list[Merit] = field(default_factory=list)
+    families: list[Family] = field(default_factory=list)
+    growths: list[Growth] = field(default_factory=list)
+    charts: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def link(self, evidence: int | str) -> str:
+        """Where on the page the evidence of a finding stands."""
+        return f"#{self.key}-{evidence}"

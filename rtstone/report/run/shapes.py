@@ -1,0 +1,271 @@
+"""The shapes of distributions: the data that the charts draw, and the small pictures in the table.
+
+Everything here is only drawn: numbers have four significant digits, rows are flattened.  The
+figures of a result are never taken from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rtstone.documents.run import Blocks, Distribution, Result, Trace
+from rtstone.report.parts.typeset import NARROW, split
+from rtstone.report.parts.words import STATISTICS
+from rtstone.report.run import hartstone
+
+# What a page may hold so that it stays light; the extremes survive any thinning.
+COLUMNS = 160  # of a histogram
+CURVE_STEPS = 20  # points of a percentile curve per decade
+TRACE_ROWS = 5000  # of all traces of a page together
+TRACE_LEAST, TRACE_MOST = 50, 400  # of one trace
+HEAT_LEAST = 100  # block maxima of which a map can show anything
+HEAT_COLUMNS, HEAT_ROWS = 48, 20  # of a map, at most
+HEAT_SHARE = 8  # blocks that a column of a map holds, at least
+SPARK_HEIGHT, SPARK_BINS = 26, 66
+_EDGE, _STEP = 4, 3  # of a small picture: free at each side, width of a column
+SPARK_WIDTH = SPARK_BINS * _STEP + 2 * _EDGE
+FINEST = math.log10(1 + 1 / 64)  # width of a column, in decades: twice the recorder's own
+WIDEST_DECADES = 9.0
+
+
+def short(value: float) -> float | int:
+    """Four significant digits: more than a screen can show, and half the bytes."""
+    number = float(f"{value:.4g}")
+    return int(number) if number == int(number) else number
+
+
+# ---------------------------------------------------------------------------- distributions
+
+
+def floor_of(values: Iterable[float]) -> float:
+    """Where a logarithmic axis ends below: values at or below zero are drawn there."""
+    known = list(values)
+    positive = [v for v in known if v > 0]
+    if not positive:
+        return 0.1
+    least = min(positive) / 2
+    if len(positive) < len(known):
+        least = min(least, 0.5)
+    return max(least, max(positive) / 10**WIDEST_DECADES)
+
+
+def exponent(value: float, floor: float) -> float:
+    """The place of a value on a logarithmic axis that ends at ``floor``."""
+    return math.log10(max(value, floor))
+
+
+def samples(of: Result | Distribution) -> list[tuple[float, int]]:
+    """The histogram in rising order; what was too large for it stands at the maximum."""
+    pairs = sorted((v, c) for v, c in of.histogram if c > 0)
+    rest = of.n - sum(c for _, c in pairs)
+    top = _top(of)
+    if rest > 0 and top is not None and (pairs or (isinstance(of, Result) and of.overflow)):
+        pairs.append((top, rest))
+    return pairs
+
+
+def _top(of: Result | Distribution) -> float | None:
+    """The largest sample.  Of a batched result it is a mean, no maximum."""
+    if of.max is not None or not isinstance(of, Result):
+        return of.max
+    if of.raw_max is None or of.raw_min is None or of.min is None:
+        return max((v for v, _ in of.histogram), default=None)
+    return of.min + (of.raw_max - of.raw_min) / of.batch
+
+
+def correction(result: Result) -> Distribution | None:
+    """The corrected distribution, where it differs: where activations were omitted."""
+    more = result.corrected
+    return more if more and more.n != result.n and more.histogram else None
+
+
+def columns(
+    pairs: list[tuple[float, int]], start: float, width: float, floor: float
+) -> list[tuple[int, int]]:
+    """Counts per column of a logarithmic grid, as pairs of index and count."""
+    found: dict[int, int] = defaultdict(int)
+    for value, n in pairs:
+        found[math.floor((exponent(value, floor) - start) / width + 1e-9)] += n
+    return sorted(found.items())
+
+
+def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    """Rows one behind the other: half the brackets."""
+    return [item for row in rows for item in row]
+
+
+def curve(pairs: list[tuple[float, int]]) -> list[float]:
+    """Percentiles from the minimum to the maximum.
+
+    At the one at i, one sample in 10 ** (i / CURVE_STEPS) is larger; the last is the maximum.
+    """
+    total = sum(c for _, c in pairs)
+    steps = [i / CURVE_STEPS for i in range(math.ceil(math.log10(total) * CURVE_STEPS))]
+    values: list[float] = []
+    running, at = 0, iter(pairs)
+    value = pairs[0][0]
+    for step in steps:
+        below = total * (1 - 10**-step)
+        while running <= below and (following := next(at, None)):  # sums of floats may miss the end
+            value, n = following
+            running += n
+        values.append(short(value))
+    return [*values, short(pairs[-1][0])]
+
+
+def thin(trace: Trace, most: int) -> list[list[float]]:
+    """Rows (window, min, mean, max), at most ``most``; no extreme and no sample is left out."""
+    each = math.ceil(len(trace.rows) / most)
+    merged = []
+    for i in range(0, len(trace.rows), each):
+        part = trace.rows[i : i + each]
+        n = sum(r[1] for r in part)
+        mean = sum(r[1] * r[3] for r in part) / n if n else part[0][3]
+        values = min(r[2] for r in part), mean, max(r[4] for r in part)
+        merged.append([round(part[0][0] / trace.width_s), *(short(v) for v in values)])
+    return merged
+
+
+def trace_budget(results: Iterable[Result], budget: int = TRACE_ROWS) -> int:
+    """How many rows a trace may have so that all together keep to the budget."""
+    lengths = [len(r.trace.rows) for r in results if r.trace]
+    rows = TRACE_MOST
+    while rows > TRACE_LEAST and sum(min(n, rows) for n in lengths) > budget:
+        rows //= 2
+    return rows
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The logarithmic axis that the small distributions of a family share."""
+
+    low: float
+    high: float
+    floor: float
+    unit: str
+
+    def x(self, value: float) -> float:
+        """Where a value stands, in the coordinates of the little picture."""
+        share = (exponent(value, self.floor) - self.low) / (self.high - self.low)
+        return round(_EDGE + share * SPARK_BINS * _STEP, 1)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Whole decades: place and text."""
+        decades = list(range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1))
+        every = max(1, math.ceil((self.high - self.low) * 0.22))
+        return [
+            (round(self.x(10.0**d) / SPARK_WIDTH * 100, 1), tick_text(10.0**d, self.unit))
+            for d in decades[::every]
+        ]
+
+
+def tick_text(value: float, unit: str) -> str:
+    """A power of ten with its unit: ``10 µs``."""
+    digits, name = split(value, unit)
+    return f"{float(digits):g}{NARROW}{name.removesuffix('instr').strip()}".strip()
+
+
+def axis_of(results: Iterable[Result], unit: str) -> Axis | None:
+    """The axis for all distributions of one unit."""
+    values = [v for r in results if r.unit == unit for v, c in samples(r) if c]
+    if not values:
+        return None
+    floor = floor_of(values)
+    low, high = (exponent(v, floor) for v in (min(values), max(values)))
+    short_by = max(0.0, 1.0 - (high - low)) / 2
+    return Axis(low - short_by - 0.02, high + short_by + 0.02, floor, unit)
+
+
+def spark_path(result: Result, axis: Axis) -> str:
+    """The outline of a distribution, counts logarithmic, as an SVG path."""
+    pairs = samples(result)
+    if not pairs:
+        return ""
+    width = (axis.high - axis.low) / SPARK_BINS
+    bins = columns(pairs, axis.low, width, axis.floor)
+    most = math.log1p(max(c for _, c in bins))
+    ground = SPARK_HEIGHT - 1
+    path, last = "", None
+    for i, n in bins:
+        if i - 1 != last:
+            path += f"{'' if last is None else f'V{ground}z'}M{_EDGE + i * _STEP} {ground}"
+        height = max(1, round((SPARK_HEIGHT - 3) * math.log1p(n) / most))
+        path += f"V{ground - height}h{_STEP}"
+        last = i
+    return f"{path}V{ground}z"
+
+
+def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
+    """Chart data of one result, by kind."""
+    pairs = samples(r)
+    found: dict[str, dict[str, Any]] = {}
+    if pairs:
+        both = [("observed", pairs)]
+        if corrected := correction(r):
+            both.insert(0, ("corrected", samples(corrected)))
+        floor = floor_of(v for _, p in both for v, _ in p)
+        found["histogram"] = _histogram(r, both, floor)
+        if r.n > 1:
+            found["percentiles"] = _percentiles(both, floor)
+    if r.trace and len(r.trace.rows) > 1:
+        rows = thin(r.trace, trace_rows)
+        floor = floor_of(v for row in rows for v in row[1:])
+        width = r.trace.width_s
+        found["trace"] = {"width": width, "floor": short(floor), "rows": flat(rows)}
+        found["trace"]["worst"] = flat((short(w.at_s), short(w.value)) for w in r.worst)
+    if r.blocks and len(r.blocks.max) >= HEAT_LEAST:
+        found["heat"] = _heat(r.blocks)
+    found |= hartstone.curves(r)
+    return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in found.items()}
+
+
+_Both = list[tuple[str, list[tuple[float, int]]]]
+
+
+def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
+    values = [v for _, pairs in both for v, _ in pairs]
+    start = exponent(min(values), floor)
+    width = max((exponent(max(values), floor) - start) / COLUMNS, FINEST)
+    start -= width / 2
+    marks = {name: getattr(r, member) for member, name in STATISTICS.items() if member != "min"}
+    return {
+        "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
+        "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in both],
+        "marks": [[name, short(value)] for name, value in marks.items() if value is not None],
+    }
+
+
+def _heat(blocks: Blocks) -> dict[str, Any]:
+    """How many block maxima fell into each range of values, stretch by stretch of the samples.
+
+    A map of the samples themselves cannot be drawn: a document has no distribution for a time.
+    """
+    each = max(HEAT_SHARE, math.ceil(len(blocks.max) / HEAT_COLUMNS))
+    floor = floor_of(blocks.max)
+    start = exponent(min(blocks.max), floor)
+    width = max((exponent(max(blocks.max), floor) - start) / HEAT_ROWS, FINEST)
+    start -= width / 2
+    cells = [
+        (column, row, n)
+        for column, at in enumerate(range(0, len(blocks.max), each))
+        for row, n in columns([(v, 1) for v in blocks.max[at : at + each]], start, width, floor)
+    ]
+    return {
+        "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
+        "block": blocks.samples,
+        "each": each,
+        "blocks": len(blocks.max),
+        "cells": flat(cells),
+    }
+
+
+def _percentiles(both: _Both, floor: float) -> dict[str, Any]:
+    return {
+        "floor": short(floor),
+        "steps": CURVE_STEPS,
+        "series": [[name, sum(n for _, n in pairs), curve(pairs)] for name, pairs in both],
+    }

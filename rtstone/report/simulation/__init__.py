@@ -1,0 +1,1 @@
+"""A simulation for the reader."""

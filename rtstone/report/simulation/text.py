@@ -1,0 +1,249 @@
+"""A simulation for the reader: tables for the terminal, and one offline page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from rtstone import units
+from rtstone.documents.simulation import Breakdown, Cost, Experiment, Hartstone, Point, Simulation
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+def title(simulation: Simulation) -> str:
+    """What was simulated, in a line."""
+    r = simulation.request
+    policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
+    sets = units.counted(r.sets, "task set")
+    return f"{policies}, {sets} a point, {_list(r.tasks)} tasks, utilisation {_span(r.utilisation)}"
+
+
+def facts(simulation: Simulation) -> list[tuple[str, str]]:
+    """What was asked, in the order of reading."""
+    r = simulation.request
+    served = r.server
+    if r.server_budget_ns is not None:
+        budget, period = (
+            units.trimmed(t, "ns") for t in (r.server_budget_ns, r.server_period_ns or 0)
+        )
+        served += f", {budget} of every {period}"
+    return [
+        ("Sets", f"{units.count(r.sets)} a point, seed {r.seed}"),
+        ("Simulated time", f"{units.trimmed(r.time_ns, 'ns')} a set"),
+        ("Execution times", r.execution),
+        ("Deadlines", r.deadlines),
+        ("Aperiodic requests", f"{r.aperiodic_load:.0%} of the processor, {served}"),
+        ("Resources", "none" if r.protocol is None else f"protocol {r.protocol}"),
+        ("Quantum of rr and llf", units.trimmed(r.quantum_ns, "ns")),
+        *cost_facts(r.costs),
+    ]
+
+
+def cost_facts(cost: Cost) -> list[tuple[str, str]]:
+    """What switches and ticks cost, and who says so."""
+    switch = units.trimmed(cost.switch_ns, "ns") if cost.switch_ns else "free"
+    tick = "none"
+    if cost.tick_ns:
+        tick = f"{units.trimmed(cost.tick_cost_ns, 'ns')} every {units.trimmed(cost.tick_ns, 'ns')}"
+    measured = [("Costs measured by", f"{cost.from_run}; {'; '.join(cost.sources)}")]
+    return [("Switch", switch), ("Tick", tick), *(measured if cost.from_run else [])]
+
+
+def _list(numbers: list[int]) -> str:
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _span(numbers: list[float]) -> str:
+    return f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 as a percentage that is 0 or 100 only if it is so."""
+    if share is None:
+        return "-"
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if not 0.0001 <= share <= 0.9999:
+        return "<0.01%" if share < 0.5 else ">99.99%"
+    return f"{share * 100:.2f}%"
+
+
+# ---- terminal -----------------------------------------------------------------------------------
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=None, title=title, title_justify="left", title_style="bold",
+                  header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)  # fmt: skip
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def lines(simulation: Simulation) -> Iterator[Table | Text]:
+    """The simulation on a terminal."""
+    for name, value in facts(simulation):
+        yield Text(f"{name}: {value}", style="dim")
+    for n in simulation.request.tasks:
+        points = [p for p in simulation.points if p.tasks == n]
+        breakdowns = [b for b in simulation.breakdown if b.tasks == n]
+        yield Text()
+        yield _shares(n, points, simulation.request.policies)
+        yield Text()
+        yield _summary(points, breakdowns)
+
+
+def _shares(n: int, points: list[Point], policies: list[str]) -> Table:
+    rows = []
+    for utilisation in dict.fromkeys(p.utilisation for p in points):
+        here = {p.policy: p for p in points if p.utilisation == utilisation}
+        cells = [
+            f"{percent(here[policy].schedulable)} {percent(here[policy].miss_ratio):>7}"
+            for policy in policies
+        ]
+        rows.append([f"{utilisation:g}", *cells])
+    title = f"{n} tasks: share of sets without a miss, and miss ratio of the jobs"
+    return _table(title, ["utilisation", *policies], rows)
+
+
+def _summary(points: list[Point], breakdowns: list[Breakdown]) -> Table:
+    """The other metrics where the processor is nearly full, and the breakdown utilisations."""
+    utilisations = [p.utilisation for p in points]
+    at = max((u for u in utilisations if u <= 0.9), default=min(utilisations))
+    rows = []
+    for b in breakdowns:
+        p = next(p for p in points if p.policy == b.policy and p.utilisation == at)
+        times = (p.lateness_mean_ns, p.lateness_max_ns, p.response_mean_ns)
+        ratios = (p.preemptions_per_job, p.value_ratio)
+        rows.append([
+            b.policy,
+            f"{b.mean:.3f} ({b.min:.3f} to {b.max:.3f})",
+            *("-" if t is None else units.quantity(t, "ns") for t in times),
+            *("-" if r is None else f"{r:.3f}" for r in ratios),
+        ])  # fmt: skip
+    columns = ["policy", "breakdown utilisation", "mean lateness", "max lateness",
+               "mean response", "preemptions/job", "value ratio"]  # fmt: skip
+    return _table(f"Breakdown utilisation; and at utilisation {at:g}", columns, rows)
+
+
+def hartstone_lines(document: Hartstone) -> Iterator[Table | Text]:
+    """Simulated Hartstone on a terminal, beside what was measured."""
+    for name, value in cost_facts(document.costs):
+        yield Text(f"{name}: {value}", style="dim")
+    costs = bool(document.costs.switch_ns or document.costs.tick_cost_ns)
+    beside = any(e.measured is not None for e in document.experiments)
+    columns = ["experiment", "set", "policy", "server", "raw KWIPS", "tests",
+               *(["without costs", "with costs"] if costs else ["simulated"]), "first miss",
+               *(["measured", "gap: the OS"] if beside else [])]  # fmt: skip
+    rows = [_hartstone_row(e, costs=costs, beside=beside) for e in document.experiments]
+    yield _table("Hartstone: utilisation of the last test without a miss, in %", columns, rows)
+    for text in document.left_out:
+        yield Text(text, style="dim")
+    if beside:
+        yield Text(
+            f"gap: simulated{' with costs' if costs else ''} less measured, in points of "
+            "utilisation; it is known to a step, from the breakdown to the first miss",
+            style="dim",
+        )
+    else:
+        yield Text("nothing measured beside it: run hart.* and name the run with --costs-from")
+
+
+def _hartstone_row(e: Experiment, *, costs: bool, beside: bool) -> list[str]:
+    least = e.first_miss is None
+    found = [_percent(e.breakdown_free, least=least)] if costs else []
+    found += [_percent(e.breakdown, least=least), "-" if least else f"{e.first_miss:.1f}"]
+    if beside:
+        never = e.measured_first_miss is None
+        found += ["not measured" if e.measured is None else _percent(e.measured, least=never)]
+        found += ["-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"]
+    return [
+        e.experiment, e.set, e.policy, e.form or "-", units.count(e.raw_kwips),
+        f"{len(e.tests)} x {units.trimmed(e.duration_ns, 'ns')}", *found,
+    ]  # fmt: skip
+
+
+def _percent(breakdown: float | None, *, least: bool) -> str:
+    if breakdown is None:
+        return "none"
+    return f"{'at least ' if least else ''}{breakdown:.1f}"
+
+
+# ---- page ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A chart: of what, in which unit; ``most`` ends its axis, ``log`` makes it logarithmic."""
+
+    key: str
+    title: str
+    unit: str
+    value: Callable[[Point], float | None]
+    most: float | None = None
+    log: bool = False
+
+
+def _hundred(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+METRICS = (
+    Metric("schedulable", "Sets without a miss", "%", lambda p: _hundred(p.schedulable), 100),
+    Metric("misses", "Miss ratio of the jobs", "%", lambda p: _hundred(p.miss_ratio), 100),
+    Metric("response", "Mean response to aperiodic requests", "ns",
+           lambda p: p.response_mean_ns, log=True),
+    Metric("preemptions", "Preemptions per job", "", lambda p: p.preemptions_per_job),
+)  # fmt: skip
+
+
+def _chart(metric: Metric, points: list[Point], policies: list[str]) -> dict[str, Any]:
+    series = [
+        {"name": policy, "points": [[p.utilisation, metric.value(p)] for p in points
+                                    if p.policy == policy]}
+        for policy in policies
+    ]  # fmt: skip
+    return {"kind": "curves", "over": "utilisation", "unit": metric.unit, "log": metric.log,
+            "most": metric.most, "series": series}  # fmt: skip
+
+
+def compose(simulation: Simulation) -> str:
+    """The page as text.  Raises MissingBundleError."""
+    from rtstone.report.run import html
+
+    policies = simulation.request.policies
+    charts: dict[str, Any] = {}
+    groups = []
+    for n in simulation.request.tasks:
+        points = [p for p in simulation.points if p.tasks == n]
+        named = {metric: f"n{n}-{metric.key}" for metric in METRICS}
+        charts |= {key: _chart(metric, points, policies) for metric, key in named.items()}
+        groups.append({
+            "key": f"n{n}",
+            "title": f"{n} tasks",
+            "policies": policies,
+            "charts": [{"id": key, "title": metric.title} for metric, key in named.items()],
+            "breakdown": [b for b in simulation.breakdown if b.tasks == n],
+        })  # fmt: skip
+    return html.framed(
+        "simulation.html",
+        {"charts": charts, "details": {}, "forms": {}, "flags": {}},
+        title=f"Simulated scheduling: {title(simulation)}",
+        facts=facts(simulation),
+        groups=groups,
+    )
+
+
+def render(simulation: Simulation, path: Path) -> int:
+    """Writes the page; its size in bytes."""
+    from rtstone.report.parts.output import write
+
+    return write(compose(simulation), path)

@@ -1,0 +1,1 @@
+"""Worst cases and guarantees for the reader."""

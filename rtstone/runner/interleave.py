@@ -1,0 +1,123 @@
+"""Two targets measured in turn, A B B A A B B A, so that a drift of the machine hits both alike.
+
+Whole passes of the suite alternate: a linear drift within each four runs cancels, and what changes
+between one pass and the next is the noise that the comparison has to know.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run, Turn
+from rtstone.documents.run import Target as Place
+from rtstone.errors import Inconclusive, RtstoneError, UsageError
+from rtstone.interrupt import Interrupt
+from rtstone.runner.measure import Listener, measure, measured_cpus
+from rtstone.store.rundir import RunDirectory
+from rtstone.targets import find
+from rtstone.targets.base import Target
+
+PAIRS = 6  # with fewer no verdict is possible over a suite of 40 cases: docs/comparing.md
+
+
+class Side(NamedTuple):
+    """One of the two: its target, and what is asked of it each time."""
+
+    target: Target
+    plan: Plan
+
+
+class Next(NamedTuple):
+    """The run that is about to start, and how long all will still take, if that is known."""
+
+    number: int  # from 1
+    of: int
+    turn: Turn
+    target: str
+    left_s: float | None
+
+
+class Taken(NamedTuple):
+    """The runs there are, in their order, and what went wrong, if anything."""
+
+    runs: list[Run]
+    error: RtstoneError | None
+
+
+def order(session: str, pairs: int) -> list[Turn]:
+    """The turns: every second pair the other way round."""
+    sides: tuple[Literal["A", "B"], Literal["A", "B"]] = ("A", "B")
+    return [
+        Turn(session=session, side=side, pair=pair)
+        for pair in range(1, pairs + 1)
+        for side in (sides if pair % 2 else sides[::-1])
+    ]
+
+
+def check(sides: Sequence[Side]) -> None:
+    """Raises UsageError if what these targets count is not the same."""
+    for name in ("instructions_per_s", "icount"):
+        told = [side.plan.target.detail.get(name) is not None for side in sides]
+        if told[0] != told[1]:
+            raise UsageError(
+                f"instructions and time cannot be compared: {sides[0].target.name}, "
+                f"{sides[1].target.name}; name targets of one kind"
+            )
+
+
+def measure_pairs(
+    session: str,
+    sides: tuple[Side, Side],
+    pairs: int,
+    *,
+    interrupt: Interrupt,
+    listener: Callable[[], Listener],
+    tell: Callable[[Next], None],
+) -> Taken:
+    """Measures both in turn.  Every run is stored as any other; what is there is kept.
+
+    It ends early when interrupted, or when a target or the store fails; not when a case does.
+    """
+    runs: list[Run] = []
+    doubt: RtstoneError | None = None
+    begin = time.monotonic()
+    turns = order(session, pairs)
+    for number, turn in enumerate(turns, 1):
+        side = _varied(sides[turn.side == "B"], turn.pair)
+        left = (time.monotonic() - begin) / len(runs) * (len(turns) - len(runs)) if runs else None
+        tell(Next(number, len(turns), turn, side.target.name, left))
+        plan = structs.replace(
+            side.plan,
+            run_id=f"{session}-{number:03}{turn.side}",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            surroundings=side.target.host_conditions(),
+            turn=turn,
+        )
+        run, error = measure(
+            plan, side.target, cpus=measured_cpus(plan, side.target),
+            directory=RunDirectory(plan), listener=listener(), interrupt=interrupt,
+        )  # fmt: skip
+        runs.append(run)
+        doubt = doubt or error
+        if error and not isinstance(error, Inconclusive):
+            return Taken(runs, error)
+    return Taken(runs, doubt)
+
+
+def _varied(side: Side, pair: int) -> Side:
+    """With a seed for each pair, where the target draws random numbers and none was asked for.
+
+    The same seed again would only repeat the same numbers.
+    """
+    name = side.target.name
+    if side.plan.target.detail.get("seed") is None or "+seed=" in name:
+        return side
+    target = find(f"{name}+seed={pair}")
+    place = Place(name=target.name, detail=dict(target.detail()))
+    return Side(target, structs.replace(side.plan, target=place))

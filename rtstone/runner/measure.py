@@ -1,0 +1,419 @@
+"""Carry out a plan: the one place where target, wire, documents and store meet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rtstone.assemble.assembly import Assembly
+from rtstone.assemble.derived import DERIVED
+from rtstone.assemble.identity import difference
+from rtstone.cpus import cpu_list
+from rtstone.documents.plan import Case, LoadSpec, Plan
+from rtstone.documents.run import Result, Run
+from rtstone.errors import (
+    Inconclusive,
+    Interrupted,
+    RtstoneError,
+    StoreError,
+    TargetError,
+    UsageError,
+)
+from rtstone.inputs.parameters import Catalogue
+from rtstone.interrupt import Interrupt
+from rtstone.store.rundir import RunDirectory
+from rtstone.targets.base import Link, Options, Target
+from rtstone.wire import commands, records
+from rtstone.wire.reader import MARK, Reader, Record
+
+POLL_S = 0.25  # how soon a wish to stop is seen
+PATIENCE_S = 120.0  # silence beyond what the cases may take, after which the agent is given up
+UNTOLD_S = 7200.0  # what a case may take that has no limit, until it tells of its progress
+HEARTBEAT_MS = 30_000  # how often it is asked to, if nobody wants to know more often
+LIST_S = 10.0  # an agent has listed its benches by then
+NOISE = 16 << 20  # bytes of console noise that are kept
+NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
+
+
+class Listener:
+    """Observe the course of a run; this one ignores it."""
+
+    progress_ms = 0  # how often it wants to hear of the case that runs; 0: it does not care
+
+    def started(self, plan: Plan) -> None:
+        """The agent is about to be started."""
+
+    def load_starting(self, load: str) -> None:
+        """The load of the next cases is being started, which takes its time."""
+
+    def case_started(self, case: Case) -> None:
+        """A case has begun."""
+
+    def progress(self, case: Case, record: records.Progress, unit: str) -> None:
+        """Where a case stands."""
+
+    def round_ended(self, case: Case, results: list[Result]) -> None:
+        """A round of a case has ended, another one follows; these are its results so far."""
+
+    def case_ended(self, case: Case, results: list[Result]) -> None:
+        """A case has ended, with these results."""
+
+    def ended(self) -> None:
+        """The agent has ended, or was given up."""
+
+
+class Outcome(NamedTuple):
+    """The document, and what the run's exit code has to tell of."""
+
+    run: Run
+    error: RtstoneError | None
+
+
+def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
+    """What the target's agent offers, and what is derived from it.
+
+    Raises TargetError, Interrupted.
+    """
+    found: list[records.Body] = []
+    with target.start(Options(catalogue=True)) as link:
+        reader, begin = Reader(), time.monotonic()
+        while (line := link.read(POLL_S)) != b"":
+            if interrupt.requested:
+                raise Interrupted("interrupted before the run began")
+            if time.monotonic() - begin > LIST_S:
+                raise TargetError(
+                    f"the agent does not end its list of benches, {target.agent}; it was ended"
+                )
+            events = reader.feed(line or b"")
+            found += [event.body for event in events if isinstance(event, Record)]
+    if not found and not reader.damaged:
+        raise TargetError(
+            f"{target.agent} is no rtstone agent, no record is in its output; see RTSTONE_AGENT"
+        )
+    benches = {body.id: body for body in found if isinstance(body, records.Bench)}
+    loads = {body.id: body for body in found if isinstance(body, records.Load)}
+    if not benches or reader.damaged or any(defect.costs for defect in reader.defects):
+        raise TargetError(f"the agent's list of benches is damaged, on target '{target.name}'")
+    return Catalogue(
+        benches | {name: entry.bench for name, entry in DERIVED.items()}, loads, target.apart()
+    )
+
+
+def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
+    """The CPUs that the plan measures on, None if the target cannot tell.  Raises UsageError."""
+    here = target.cpus()
+    if not here:
+        return None
+    measured = plan.cpus(frozenset({max(here)}))
+    if absent := measured - here:
+        verb = "is" if len(absent) == 1 else "are"
+        raise UsageError(
+            f"CPU {cpu_list(absent)} {verb} not there, on target '{target.name}'; "
+            f"it has {cpu_list(here)}"
+        )
+    return measured
+
+
+def measure(
+    plan: Plan,
+    target: Target,
+    *,
+    cpus: frozenset[int] | None,
+    directory: RunDirectory,
+    listener: Listener,
+    interrupt: Interrupt,
+    earlier: Assembly | None = None,
+) -> Outcome:
+    """Runs all cases of the plan, keeps what comes, and returns the document in any event.
+
+    ``earlier``: what there is of an interrupted run of the plan; only the other cases are run.
+    Such a run stays as it was, and the error is raised, if its agent does not start, or is not what
+    the run began on (UsageError).
+    """
+    error: RtstoneError | None = None
+    assembly = Assembly(plan, earlier)
+    begin = time.monotonic()
+    tell = GuardedListener(listener)
+    tell(lambda to: to.started(plan))
+    try:
+        if not interrupt.requested:
+            script = tuple(_script(plan, assembly.left)) if target.scripted else ()
+            options = Options(keep_idle=plan.keep_idle, cpus=cpus, script=script)
+            with target.start(options) as link:
+                AgentSession(
+                    plan=plan,
+                    link=link,
+                    target=target,
+                    assembly=assembly,
+                    directory=directory,
+                    tell=tell,
+                    interrupt=interrupt,
+                ).run()
+    except StoreError as lost:
+        error = _kept(lost, plan, assembly)
+    except RtstoneError as failed:
+        error = failed
+    except BaseException as fault:  # of this program: what was measured is kept all the same
+        tell(lambda to: to.ended())
+        if not directory.begun:
+            directory.close()
+            raise
+        with suppress(StoreError):
+            directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
+        raise
+    if interrupt.requested and not isinstance(error, StoreError):
+        error = Interrupted("interrupted")
+    tell(lambda to: to.ended())
+    if error and not directory.begun:
+        directory.close()
+        raise error
+    whole = error is None or assembly.complete == len(plan.cases)
+    if error and whole:
+        assembly.remarks.append(str(error))
+    run = assembly.run(None if whole else str(error), time.monotonic() - begin)
+    try:
+        directory.finish(run)
+    except StoreError as lost:
+        error = error or _kept(lost, plan, assembly)
+    return Outcome(run, error or _inconclusive(run))
+
+
+def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:
+    """The error with what there is in spite of it."""
+    return StoreError(f"{lost}; {assembly.complete} of {len(plan.cases)} cases are kept")
+
+
+def _inconclusive(run: Run) -> Inconclusive | None:
+    bad = [result for result in run.results if result.status in {"failed", "incomplete"}]
+    if not bad:
+        return Inconclusive(str(run.reason)) if run.status == "incomplete" else None
+    first = f"{bad[0].bench}: {bad[0].reason or bad[0].status}"
+    if len(bad) == 1:
+        return Inconclusive(f"1 of {len(run.results)} results is not valid, {first}")
+    return Inconclusive(
+        f"{len(bad)} of {len(run.results)} results are not valid, the first is {first}"
+    )
+
+
+def not_the_same(differs: str) -> UsageError:
+    """The refusal to go on with a run on something else than it was begun on."""
+    return UsageError(f"this is not what the run began on: {differs}; put it back, or run anew")
+
+
+class GuardedListener:
+    """Pass events to a listener until that fails: with nobody left to read, the run goes on."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    @property
+    def progress_ms(self) -> int:
+        """How often the listener wants to hear of a case, as ``Listener.progress_ms``."""
+        return self._listener.progress_ms
+
+    def __call__(self, what: Callable[[Listener], None]) -> None:
+        """Tell the listener, or drop it if what it writes to is gone."""
+        try:
+            what(self._listener)
+        except OSError:
+            self._listener = Listener()
+
+
+def _script(plan: Plan, cases: list[Case]) -> Iterator[str]:
+    """The commands of these cases, and the end."""
+    load = LoadSpec()
+    for case in cases:
+        yield from _lines(plan, case, load)
+        load = plan.call(case)
+    yield commands.BYE
+
+
+def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
+    """The commands of a case after one beside which ``load`` ran."""
+    call = plan.call(case)
+    if call != load:
+        yield commands.load(call.name, call.params)
+    yield commands.case(case.id, case.bench, case.params)
+
+
+@dataclass(kw_only=True)
+class AgentSession:
+    """Sends commands, takes lines.
+
+    A command is sent only when the case before has ended and its results are stored, so that the
+    host is quiet while the agent measures; but damage on the wire must not let both wait forever.
+    A scripted target has all of them already.
+    """
+
+    plan: Plan
+    link: Link
+    target: Target
+    assembly: Assembly
+    directory: RunDirectory
+    tell: GuardedListener
+    interrupt: Interrupt
+    sent: int = 0
+    load: LoadSpec = field(default_factory=LoadSpec)  # what was sent for last
+    lead_s: float = 0.0  # what the case sent last may take longer because its load starts first
+    noise: int = 0
+    heard: float = field(default_factory=time.monotonic)
+    began: int = 0  # the case that told last that it has begun
+    progressing: int = 0  # the case that told last of its progress
+
+    def __post_init__(self) -> None:
+        self.left = self.assembly.due
+        self.cases = {case.id: case for case in self.left}
+
+    def run(self) -> None:
+        """Until the agent's orderly end.  Raises TargetError, StoreError."""
+        if self.target.scripted:
+            self.sent = len(self.left) + 1
+            for case in self.left[:1]:
+                self._expect_load(case)
+        else:
+            self.link.send(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
+        self._send_upto(1)
+        while (line := self.link.read(POLL_S)) != b"":
+            if self.interrupt.requested:
+                self.link.stop()
+            if line:
+                self._store(line)
+                for body in self.assembly.feed(line):
+                    self.heard = time.monotonic()
+                    self._take(body)
+            self._keep_going()
+        if not self.directory.begun and not self.interrupt.requested:
+            self._go_on()
+        bye = self.assembly.bye
+        ran = bye.cases if bye and bye.cases is not None else self._ended()
+        if not self.interrupt.requested and ran < len(self.cases):
+            raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
+
+    def _store(self, line: bytes) -> None:
+        if MARK not in line:
+            before, self.noise = self.noise, self.noise + len(line)
+            if self.noise > NOISE:
+                if before <= NOISE:
+                    self.assembly.remarks.append(f"console noise beyond {NOISE} bytes is not kept")
+                return
+        self.directory.append(line)
+
+    def _take(self, body: records.Body) -> None:
+        match body:
+            case records.Hello(version) if version != records.VERSION:
+                raise TargetError(
+                    f"the agent speaks wire {version}, this is for {records.VERSION}; "
+                    "`make agent` builds the right one"
+                )
+            case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
+                self._go_on()
+        match body:
+            case records.Case(id) if id in self.cases:
+                self.began = id
+                case = self.assembly.case_of(id)
+                self.tell(lambda to: to.case_started(case))
+            case records.Progress(id) if id in self.cases:
+                self.progressing = id
+                unit = self.assembly.clock.unit if self.assembly.clock else "ns"
+                case = self.assembly.case_of(id)
+                self.tell(lambda to: to.progress(case, body, unit))
+            case records.End(id) if id in self.cases:
+                self.directory.sync()
+                self._end(id)
+                if self.target.scripted and (following := self._current()):
+                    self._expect_load(following)
+
+    def _end(self, wire_id: int) -> None:
+        """What was one case on the wire has ended: the case itself, or one of its rounds.
+
+        A next round comes at once, unless the next case was sent for lack of an answer.
+        """
+        case = self.assembly.case_of(wire_id)
+        results = self.assembly.case_results(case)
+        more = self.assembly.following(wire_id)
+        if more is None or self.interrupt.requested or self.sent != self._ended():
+            self.tell(lambda to: to.case_ended(case, results))
+            return
+        self.left.insert(self.sent, more)
+        self.cases[more.id] = more
+        self.tell(lambda to: to.round_ended(case, results))
+
+    def _go_on(self) -> None:
+        """Goes on with an interrupted run, if this is what it was measured on.
+
+        Raises UsageError if it is not, TargetError if that cannot be told.
+        """
+        if lost := self.assembly.lost():
+            raise TargetError(
+                "whether this is what the run began on cannot be told, for records of the agent "
+                f"were lost: {', '.join(lost)}; try again"
+            )
+        now = self.assembly.heads
+        then = self.assembly.earlier.known if self.assembly.earlier else now
+        if differs := difference(then.as_far_as(now), now.as_far_as(then)):
+            raise not_the_same(differs)
+        self.directory.begin()
+
+    def _ended(self) -> int:
+        """How many of the cases that are to be run have ended."""
+        return sum(case.id <= self.assembly.ended for case in self.left)
+
+    def _keep_going(self) -> None:
+        """Sends what is due; gives up an agent that has been silent for too long."""
+        silent = time.monotonic() - self.heard - self.lead_s
+        cases = self._on_their_way()
+        if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
+            words = self.link.last_words()
+            raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
+        damaged = self.assembly.reader.damaged and self.plan.until is None
+        due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
+        lost = damaged or silent > NUDGE_S + due  # to run ahead leaves no place for a next round
+        self._send_upto(self._ended() + (2 if lost else 1))
+
+    def _on_their_way(self) -> list[Case]:
+        """The cases that were sent and have not ended: one, or two after damage."""
+        ended = self._ended()
+        return self.left[ended : ended + 1 if self.target.scripted else self.sent]
+
+    def _limit_s(self, case: Case) -> float | None:
+        limit = self.plan.limit_s(case)
+        return None if limit is None else limit * self.target.pace
+
+    def _longest_s(self, case: Case) -> float:
+        """How long there may be silence while it runs.
+
+        Some cases have no limit, and an agent that has no CPU of its own does not tell of progress.
+        """
+        limit = self._limit_s(case)
+        if limit is not None:
+            return limit
+        waited_for = case.id == self.began or self.assembly.reader.damaged
+        return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
+
+    def _current(self) -> Case | None:
+        """The case that runs, or whose load is being started."""
+        number = self._ended() if self.target.scripted else self.sent - 1
+        return self.left[number] if 0 <= number < len(self.left) else None
+
+    def _send_upto(self, last: int) -> None:
+        """Sends the commands of so many cases; behind the last case stands `bye`."""
+        while self.sent < min(last, len(self.left) + 1) and not self.interrupt.requested:
+            self.sent += 1
+            if self.sent > len(self.left):
+                self.link.send(commands.BYE)
+                return
+            case = self.left[self.sent - 1]
+            for line in _lines(self.plan, case, self.load):
+                self.link.send(line)
+            self._expect_load(case)
+
+    def _expect_load(self, case: Case) -> None:
+        """The agent changes the load, if the case is not to run beside the one that runs."""
+        call = self.plan.call(case)
+        self.lead_s = 0.0 if call == self.load else self.target.load_s
+        if call != self.load:
+            self.load = call
+            self.tell(lambda to: to.load_starting(case.load))

@@ -1,0 +1,95 @@
+"""Build a plan from a request: names, a target and parameters become cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone import printable
+from rtstone.assemble.derived import ENVIRONMENT
+from rtstone.documents.plan import NONE, Plan, Until, run_id
+from rtstone.documents.run import Target as Place
+from rtstone.errors import TargetError, UsageError
+from rtstone.inputs import suite, until
+from rtstone.inputs.capabilities import merge_catalogues
+from rtstone.inputs.parameters import Catalogue
+from rtstone.interrupt import Interrupt
+from rtstone.runner.measure import catalogue
+from rtstone.targets import LOCAL, find
+from rtstone.targets.base import Target
+
+
+class RunRequest(NamedTuple):
+    """What is to be measured, as a person or a program writes it.
+
+    ``names`` of suites, suite files and benches; ``command`` is for the record.
+    """
+
+    names: Sequence[str]
+    target: str
+    asked: suite.Asked
+    command: list[str]
+    keep_idle: bool = False
+    until: str | None = None
+
+
+def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
+    """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
+    target = find(wish.target)
+    place = Place(name=wish.target, detail=dict(target.detail()))
+    offered = catalogue(target, interrupt)
+    known = _known(target, offered, interrupt)
+    created = datetime.now(UTC)
+    limit = _until(wish, target)
+    suites = [name for name in wish.names if name not in known.benches]
+    wanted = suite.select(list(wish.names), known.benches)
+    cases, absent, made, calls, scale_s = suite.expand(wanted, wish.asked, offered, known)
+    tables = {**known.benches, **offered.benches}
+    plan = Plan(
+        run_id=run_id(created, Path(wish.names[0]).name.removesuffix(".toml")),
+        created=created.isoformat(timespec="seconds"),
+        command=wish.command,
+        suite=" ".join(suites) or None,
+        target=place,
+        keep_idle=wish.keep_idle,
+        cases=cases,
+        absent=absent,
+        derived=made,
+        benches={case.bench: tables[case.bench] for case in [*cases, *absent, *made]},
+        calls=calls,
+        loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
+        scale_s=scale_s,
+        environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
+        surroundings=target.host_conditions(),
+        until=limit,
+    )
+    return target, printable.document(plan)
+
+
+def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
+    """What there is here or on this machine, which has the most."""
+    if target.name == LOCAL:
+        return offered
+    try:
+        return merge_catalogues(offered, catalogue(find(LOCAL), interrupt))
+    except TargetError:
+        return offered
+
+
+def _until(wish: RunRequest, target: Target) -> Until | None:
+    """Raises UsageError where it cannot be done, or another option says when a case ends."""
+    if wish.until is None:
+        return None
+    if target.scripted:
+        raise UsageError(
+            f"--until decides after each round, but target '{target.name}' gets all commands at "
+            "its start; give -p samples=N"
+        )
+    found = until.parse(wish.until)
+    if (time := wish.asked.time) is not None:
+        raise UsageError(
+            f"--time and --until both end a case; write --until {wish.until},time={time}"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Comparison of systems: what differs, by how much, and how certain that is."""

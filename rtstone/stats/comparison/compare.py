@@ -1,0 +1,336 @@
+"""Runs side by side: the same cases of several systems as rows of one table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.assemble.pool import pooled, section_s
+from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
+from rtstone.documents.run import Result, Run, Status, Value
+from rtstone.errors import UsageError
+from rtstone.stats.comparison.conditions import (
+    circumstances,
+    differing,
+    free,
+    incompatibility,
+    mixed,
+    unit,
+    value,
+)
+from rtstone.stats.comparison.judge import Content, Judge
+from rtstone.stats.comparison.systems import System, session, systems
+from rtstone.wire.records import Bench
+
+# Parameters that make no other case of a case, but must be the same for its numbers to be.
+CIRCUMSTANCES: dict[str, Grade] = {
+    "samples": "care", "time": "care", "warmup": "care", "prio": "note", "cpus": "note",
+}  # fmt: skip
+_IGNORED = {"raw"}  # whether samples were kept as well
+_GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
+
+
+class _Key(NamedTuple):
+    """What makes a row; ``params`` are (name, value) in the order of the bench."""
+
+    bench: str
+    params: tuple[tuple[str, Value], ...]
+    series: str
+    figure: str | None
+    load: str
+    unit: str
+
+
+class _Place(NamedTuple):
+    """A result, and where it is from."""
+
+    column: int
+    run: int  # of the column
+    result: Result
+
+
+def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
+    """The comparison of two systems or more, with verdicts.
+
+    Runs of one system may be given as a list.  ``floor``: runs of one system that tell how far
+    single runs scatter.  Raises UsageError if it cannot be made.
+    """
+    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
+    _check([*runs, *floor])
+    found = systems(named)
+    if len(found) == 1:
+        raise UsageError(_alone(found[0]))
+    if why := incompatibility(found):
+        raise UsageError(why)
+    for system in found:
+        if len(system.runs) > 1 and not session(system.runs) and (why := mixed(system.runs)):
+            raise UsageError(f"not one system, {system.label}: {why}; name its runs apart")
+    table = _Table(found)
+    if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
+        raise UsageError(f"no bench in common, in {_list(found)}; measure the same suite on each")
+    equal, differences = circumstances(found)
+    effects, rules = Judge(found, floor).verdicts(table.contents(floor))
+    return Comparison(
+        columns=[system.column() for system in found],
+        units=list(dict.fromkeys(told for run in runs if (told := unit(run)))),
+        equal=equal,
+        differences=differences + table.differences,
+        remarks=_remarks(found),
+        rows=[structs.replace(r, effects=effects.get(n, [])) for n, r in enumerate(table.rows)],
+        rules=rules,
+        benches=[bench for bench in table.benches.values() if bench.id in table.order],
+    )
+
+
+def _check(runs: Sequence[Run]) -> None:
+    if len(runs) < 2:
+        raise UsageError("one run has nothing to compare with; name two or more")
+    for place, run in enumerate(runs):
+        if run.run_id in (other.run_id for other in runs[:place]):
+            raise UsageError(f"run named twice, {run.run_id}; name two that differ")
+
+
+def _alone(system: System) -> str:
+    runs = len(system.runs)
+    if session(system.runs):
+        return f"no pair of runs in the session, {session(system.runs)}; measure it again"
+    return (
+        f"only one system, {system.label}, in {runs} runs that differ in the seed; "
+        "name a run of another"
+    )
+
+
+def _list(found: Iterable[System]) -> str:
+    return ", ".join(system.label for system in found)
+
+
+def _remarks(found: Sequence[System]) -> list[str]:
+    remarks = []
+    if loose := [system.label for system in found if free(system.first)]:
+        remarks.append(
+            f"{', '.join(loose)}: the emulator ran freely (icount off), so these are times of the "
+            "host, which never repeat; not comparable"
+        )
+    for system in found:
+        for reason in system.column().reasons:
+            remarks.append(f"{system.label} is incomplete: {reason}")
+    return remarks
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+class _Table:
+    """The rows, and the parameters in which results of one row differ."""
+
+    def __init__(self, found: Sequence[System]) -> None:
+        self._systems = found
+        runs = [run for system in found for run in system.runs]
+        self.benches: dict[str, Bench] = {}
+        for run in reversed(runs):  # so that the first one's are kept
+            self.benches |= {bench.id: bench for bench in run.benches}
+        places = [
+            _Place(column, number, result)
+            for column, system in enumerate(found)
+            for number, run in enumerate(system.runs)
+            for result in run.results
+        ]
+        self._telling = _telling(places)
+        told = [place for place in places if place.result.n or place.result.figures]
+        blank = [p for p in places if p.result.status != "ok" and p not in told]
+        self._rows: dict[_Key, list[_Place]] = defaultdict(list)
+        for place in told:
+            for key in self._keys(place.result):
+                self._rows[key].append(place)
+        # One that names more of its parameters says more closely what it is about.
+        for place in sorted(blank, key=lambda place: -len(place.result.params)):
+            self._cover(place)
+        self.order = list(dict.fromkeys(place.result.bench for place in places))
+        self.differences = self._differences()
+        self._order = self._sorted(places)
+        self.rows = [self._row(key) for key in self._order]
+
+    def contents(self, floor: Sequence[Run]) -> list[Content]:
+        """What the rows are made from, in their order: results by column and run."""
+        beside: dict[_Key, dict[int, list[Result]]] = defaultdict(lambda: defaultdict(list))
+        for number, run in enumerate(floor):
+            for result in run.results:
+                for key in self._keys(result):
+                    beside[key][number].append(result)
+        return [
+            Content(row, self._by_run(key), [beside[key][n] for n in range(len(floor))])
+            for key, row in zip(self._order, self.rows, strict=True)
+        ]
+
+    def _by_run(self, key: _Key) -> list[list[list[Result]]]:
+        found: list[list[list[Result]]] = [[[] for _ in system.runs] for system in self._systems]
+        for place in self._rows[key]:
+            found[place.column][place.run].append(place.result)
+        return found
+
+    def _keys(self, result: Result) -> Iterator[_Key]:
+        """Its row; one row for each figure if it has no samples."""
+        params = tuple(self._params(result).items())
+        if result.n:
+            yield _Key(result.bench, params, result.series, None, result.load, result.unit)
+            return
+        for name, figure in result.figures.items():
+            yield _Key(result.bench, params, result.series, name, result.load, figure.unit)
+
+    def _params(self, result: Result) -> dict[str, Value]:
+        """What makes its case.  A bench that knows no such parameter does what the default says.
+
+        Of what a target cannot do only the parameters to blame are known.
+        """
+        table = self.benches.get(result.bench)
+        told = dict(result.params)
+        if table and result.status != "unsupported":
+            for param in table.params:
+                told.setdefault(param.name, param.default)
+        makes = self._telling[result.bench]
+        names = [param.name for param in table.params if param.name in told] if table else []
+        return {
+            name: told[name]
+            for name in dict.fromkeys([*names, *sorted(told)])
+            if name not in _IGNORED and (name not in CIRCUMSTANCES or name in makes)
+        }
+
+    def _cover(self, place: _Place) -> None:
+        """A result that has nothing to show stands in every row that it may have been part of.
+
+        It may know but a part of its parameters, and nothing of its series.
+        """
+        result, params = place.result, self._params(place.result)
+        covered = [
+            key
+            for key, others in self._rows.items()
+            if (key.bench, key.load) == (result.bench, result.load)
+            and all(dict(key.params).get(name, v) == v for name, v in params.items())
+            and not any((other.column, other.run) == (place.column, place.run) for other in others)
+        ]
+        bare = _Key(result.bench, tuple(params.items()), "", None, result.load, result.unit)
+        for key in covered or [bare]:
+            self._rows[key].append(place)
+
+    def _sorted(self, places: Sequence[_Place]) -> list[_Key]:
+        """By bench, case and load, each as they first occur."""
+        loads = list(dict.fromkeys(place.result.load for place in places))
+        cases = list(dict.fromkeys(key[:4] for key in self._rows))
+
+        def rank(key: _Key) -> tuple[int, int, int]:
+            return self.order.index(key.bench), cases.index(key[:4]), loads.index(key.load)
+
+        return sorted(self._rows, key=rank)
+
+    def _row(self, key: _Key) -> Row:
+        cells: list[Cell | None] = []
+        for column, system in enumerate(self._systems):
+            here = sorted(
+                (place for place in self._rows[key] if place.column == column),
+                key=lambda place: place.run,
+            )
+            cells.append(_cell(key, system, here) if here else None)
+        return Row(
+            bench=key.bench, params=dict(key.params), series=key.series, figure=key.figure,
+            load=key.load, unit=key.unit, cells=cells,
+        )  # fmt: skip
+
+    def _differences(self) -> list[Difference]:
+        """The same difference in several benches is told once."""
+        found: dict[tuple[str, str], Difference] = {}
+        for key, places in self._rows.items():
+            for name, grade in CIRCUMSTANCES.items():
+                difference = self._difference(key, places, name, grade)
+                if difference:
+                    same = found.setdefault((name, str(difference.values)), difference)
+                    benches = dict.fromkeys([*same.benches, key.bench])
+                    found[name, str(difference.values)] = structs.replace(
+                        same, benches=list(benches)
+                    )
+        return list(found.values())
+
+    def _difference(
+        self, key: _Key, places: Sequence[_Place], name: str, grade: Grade
+    ) -> Difference | None:
+        table = self.benches.get(key.bench)
+        param = table.param(name) if table else None
+        seen: dict[int, dict[str, None]] = defaultdict(dict)
+        for place in places:
+            if name in place.result.params and (place.result.n or place.result.figures):
+                seen[place.column][value(param, place.result.params[name])] = None
+        values = [(self._systems[c].label, " and ".join(told)) for c, told in seen.items()]
+        return differing(name, grade, values, key.bench)
+
+
+def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
+    """The circumstances that a single run varies, by bench: there they make the case."""
+    found: dict[str, set[str]] = defaultdict(set)
+    seen: dict[tuple[object, ...], Result] = {}
+    for column, run, result in places:
+        rest = {k: v for k, v in result.params.items() if k not in CIRCUMSTANCES}
+        key = (column, run, result.bench, result.load, result.series, str(sorted(rest.items())))
+        other = seen.setdefault(key, result)
+        found[result.bench] |= {
+            name for name in CIRCUMSTANCES if other.params.get(name) != result.params.get(name)
+        }
+    return found
+
+
+# ---- cells --------------------------------------------------------------------------------------
+
+
+def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
+    results = [place.result for place in places]
+    missing = len(system.runs) - len({place.run for place in places})
+    status = max((result.status for result in results), key=_GRAVITY.index)
+    reasons = dict.fromkeys(_reason(system, place) for place in places)
+    texts = [reason for reason in reasons if reason]
+    if missing:
+        status = max(status, "incomplete", key=_GRAVITY.index)
+        texts.append(f"not part of {missing} of {len(system.runs)} runs")
+    cell = Cell(
+        status=status,
+        reason="; ".join(texts) or None,
+        flags=list(dict.fromkeys(flag for result in results for flag in result.flags)),
+    )
+    return _with_figure(cell, key.figure, results) if key.figure else _with_samples(cell, results)
+
+
+def _reason(system: System, place: _Place) -> str | None:
+    if place.result.status == "ok":
+        return None
+    why = place.result.reason or "no reason was recorded"
+    if len(system.runs) == 1 or place.result.status == "unsupported":
+        return why
+    return f"{system.told(place.run)}: {why}"
+
+
+def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
+    counted = [result for result in results if result.n]
+    if not counted:
+        return cell
+    whole = pooled(counted)
+    return structs.replace(
+        cell,
+        runs=len(counted),
+        n=whole.n,
+        min=whole.min,
+        mean=whole.mean,
+        p50=whole.p50,
+        p99=whole.p99,
+        p999=whole.p999,
+        max=whole.max,
+        batched=any(result.batch > 1 for result in counted),
+        section_s=section_s(counted),
+    )
+
+
+def _with_figure(cell: Cell, name: str, results: Sequence[Result]) -> Cell:
+    values = [r.figures[name].value for r in results if name in r.figures]
+    known = [v for v in values if v is not None]
+    return structs.replace(
+        cell, runs=len(known), min=min(known, default=None), max=max(known, default=None)
+    )

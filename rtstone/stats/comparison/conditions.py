@@ -1,0 +1,278 @@
+"""The rule of equal conditions: same machine, same source, same optimisation, same parameters.
+
+What may not stand in one table at all is refused; what else differs is named, with its values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from rtstone.documents.comparison import Difference, Grade, Holds
+from rtstone.documents.imported import tool
+from rtstone.documents.run import Run, Value
+from rtstone.inputs.parameters import quantity
+from rtstone.stats.comparison.systems import System, called
+from rtstone.wire.records import Loaded, Param
+
+TIME = "ns"
+_OPTIMISATION = re.compile(r"-O\S*|-flto\S*")
+
+
+def unit(run: Run) -> str | None:
+    """What the run's times count; None if it measured nothing."""
+    if run.clock:
+        return run.clock.unit
+    return next((result.unit for result in run.results if result.n), None)
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+def incompatibility(systems: Sequence[System]) -> str | None:
+    """Why these cannot be compared at all, None if they can."""
+    if parts := _parted(systems, lambda run: _COUNTED.get(unit(run) or "")):
+        return f"instructions and time cannot be compared: {parts}; name runs of one kind"
+    if parts := _parted(systems, lambda run: _FREE if free(run) else _OTHERWISE):
+        return (
+            f"an emulator that runs freely cannot be compared with anything else: {parts}; "
+            "run all of them without --icount off"
+        )
+    return None
+
+
+def mixed(runs: Sequence[Run]) -> str | None:
+    """Why these are not runs of one system, None if they are."""
+    apart = [System(run.run_id, [run]) for run in runs]
+    if why := incompatibility(apart):
+        return why
+    for what, of in (("target", called), ("kernel", _condition("kernel.release"))):
+        if differing(what, "care", [(run.run_id, _words(of(run))) for run in runs]):
+            return f"{what} is not the same"
+    for difference in circumstances(apart)[1]:
+        if difference.grade == "care" and difference.aspect != SEEDS:
+            return f"{difference.aspect} is not the same"
+    return None
+
+
+def counted(run: Run) -> bool:
+    """True if nothing but the system itself is in its numbers: instructions, or a model."""
+    return not free(run) and (unit(run) == "instructions" or _nature(run) == _MODEL)
+
+
+SEEDS = "seeds"
+_MODEL = "a model"
+_COUNTED = {"ns": "measured time", "instructions": "counted instructions"}
+_FREE, _OTHERWISE = "ran freely (icount off)", "did not"
+
+
+def free(run: Run) -> bool:
+    """True for an emulator that was not bound to the number of instructions."""
+    return run.target.detail.get("icount") is False
+
+
+def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str | None:
+    """The kinds with those that are of it, None if there are not several."""
+    kinds = _by_value((system.label, of(system.first)) for system in systems)
+    kinds.pop(None, None)
+    if len(kinds) < 2:
+        return None
+    return ", ".join(f"{' and '.join(labels)} {kind}" for kind, labels in kinds.items())
+
+
+# ---- what differs -------------------------------------------------------------------------------
+
+
+class Aspect(NamedTuple):
+    """A circumstance of a run, and how much it matters that it is the same."""
+
+    name: str
+    grade: Grade
+    of: Callable[[Run], Value]
+
+
+def _detail(name: str) -> Callable[[Run], Value]:
+    return lambda run: run.target.detail.get(name)
+
+
+def _qemu(run: Run) -> str | None:
+    told = run.target.detail.get("qemu")
+    return told.removeprefix("QEMU emulator version ") if isinstance(told, str) else None
+
+
+def _condition(name: str) -> Callable[[Run], Value]:
+    return lambda run: run.conditions.get(name)
+
+
+def _agent(name: str) -> Callable[[Run], Value]:
+    return lambda run: getattr(run.agent, name) if run.agent else None
+
+
+def _source(run: Run) -> Value:
+    """What every port has of it.  An agent that does not tell it stands for all of its source."""
+    return _agent("common")(run) or _agent("source")(run)
+
+
+def _optimisation(run: Run) -> str | None:
+    return None if run.agent is None else " ".join(_OPTIMISATION.findall(run.agent.flags)) or "none"
+
+
+def _other_flags(run: Run) -> str | None:
+    if run.agent is None:
+        return None
+    return " ".join(_OPTIMISATION.sub("", run.agent.flags).split()) or "none"
+
+
+def _rights(run: Run) -> str | None:
+    """What the measuring task was allowed: a system that knows no such rights grants them.
+
+    Of other tools it is not known, unless they tell it.
+    """
+    evidence = [result.evidence for result in run.results]
+    if tool(run) and not any("sched" in e for e in evidence):
+        return None
+    lacking = ["real-time scheduling"] if any(e.get("sched") == "other" for e in evidence) else []
+    lacking += ["locked memory"] if any(e.get("locked") is False for e in evidence) else []
+    return f"without {' and '.join(lacking)}" if lacking else "real-time"
+
+
+def _nature(run: Run) -> str:
+    """What the numbers come from."""
+    if run.target.detail.get("model") or run.conditions.get("model"):
+        return _MODEL
+    return "an emulated machine" if emulated(run) else "a machine"
+
+
+def emulated(run: Run) -> bool:
+    """True for a run of the lab."""
+    return run.target.detail.get("board") is not None
+
+
+_EVERYWHERE = [
+    Aspect("numbers come from", "care", _nature),
+    Aspect("architecture", "care", _agent("arch")),
+    Aspect("agent source", "care", _source),
+    Aspect("compiler", "care", _agent("compiler")),
+    Aspect("optimisation", "care", _optimisation),
+    Aspect("other compiler flags", "note", _other_flags),
+    Aspect("rights", "care", _rights),
+]
+_IN_THE_LAB = [
+    Aspect("board", "care", _detail("board")),
+    Aspect("shift", "care", _detail("shift")),
+    Aspect("QEMU", "care", _qemu),
+]
+_IN_TIME = [
+    Aspect("CPU", "care", _condition("cpu.model")),
+    Aspect("machine", "care", _condition("machine.product")),
+    Aspect("virtual machine", "care", _condition("machine.virtual")),
+    Aspect("clock", "care", lambda run: run.clock.source if run.clock else None),
+    Aspect("governor", "note", _condition("cpu.governor")),
+]
+
+
+def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Difference]]:
+    """What all of them share, and what they do not.  What none of them tells is neither."""
+    lab = any(emulated(system.first) for system in systems)
+    equal: dict[str, str] = {}
+    found: list[Difference] = []
+    for aspect in [*(_IN_THE_LAB if lab else _IN_TIME), *_EVERYWHERE]:
+        values = [(system.label, _words(aspect.of(system.first))) for system in systems]
+        told = [value for _, value in values if value is not None]
+        if difference := differing(aspect.name, aspect.grade, values):
+            found.append(difference)
+        elif told:
+            equal[aspect.name] = told[0]
+    # A system without random numbers has no seed, and is no other sample for that.
+    seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
+    if difference := differing(SEEDS, "care", seeds):
+        found.append(difference)
+    return equal, found + _ports(systems) + _loads(systems)
+
+
+def differing(
+    aspect: str, grade: Grade, values: Iterable[tuple[str, str | None]], bench: str | None = None
+) -> Difference | None:
+    """The difference in an aspect, by label of column; None if there is none."""
+    holders = _by_value(values)
+    if len(holders) < 2:
+        return None
+    return Difference(
+        aspect=aspect,
+        grade=grade,
+        values=[Holds(value=v or "unknown", columns=labels) for v, labels in holders.items()],
+        benches=[] if bench is None else [bench],
+    )
+
+
+def _by_value(pairs: Iterable[tuple[str, str | None]]) -> dict[str | None, list[str]]:
+    found: dict[str | None, list[str]] = {}
+    for label, value in pairs:
+        found.setdefault(value, []).append(label)
+    return found
+
+
+def _words(value: Value) -> str | None:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return None if value in (None, "", []) else str(value)
+
+
+def _ports(systems: Sequence[System]) -> list[Difference]:
+    """Ports of one name that are not the same.  That others differ is in the nature of a port."""
+    agents = [(system.label, agent) for system in systems if (agent := system.first.agent)]
+    found = [
+        differing(
+            f"port {name}", "care", [(label, a.source) for label, a in agents if a.port == name]
+        )
+        for name in dict.fromkeys(agent.port for _, agent in agents)
+        if len({agent.common for _, agent in agents if agent.port == name} - {None}) == 1
+    ]
+    return [difference for difference in found if difference]
+
+
+# ---- loads --------------------------------------------------------------------------------------
+
+
+def _loads(systems: Sequence[System]) -> list[Difference]:
+    """Loads of one name that are not the same: their parameters, and what they are made of."""
+    names = dict.fromkeys(loaded.load for s in systems for run in s.runs for loaded in run.loads)
+    found = []
+    for name in names:
+        started = [(system.label, _started(system, name)) for system in systems]
+        there = [(label, loads) for label, loads in started if loads]
+        params = dict.fromkeys(
+            param for _, loads in there for load in loads for param in load.params
+        )
+        aspects = [("parts", _parts), *((param, _setting(param)) for param in params)]
+        found += [
+            differing(
+                f"load {name}, {what}", "care", [(label, of(loads)) for label, loads in there]
+            )
+            for what, of in aspects
+        ]
+    return [difference for difference in found if difference]
+
+
+def _started(system: System, name: str) -> list[Loaded]:
+    loads = [loaded for run in system.runs for loaded in run.loads]
+    return [loaded for loaded in loads if loaded.load == name and loaded.status == "ok"]
+
+
+def _parts(loads: Sequence[Loaded]) -> str:
+    return ", ".join(dict.fromkeys(part.name for load in loads for part in load.components))
+
+
+def _setting(param: str) -> Callable[[Sequence[Loaded]], str]:
+    """The values of a parameter, all of them if the load was started in several ways."""
+    return lambda loads: ", ".join(
+        dict.fromkeys(value(None, load.params.get(param)) for load in loads)
+    )
+
+
+def value(param: Param | None, given: Value) -> str:
+    """A parameter's value as a person writes it."""
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    return quantity(param, given) if param and given is not None else str(given)

@@ -1,0 +1,317 @@
+"""One effect: how far two sides lie apart, how certain that is, and the verdict.
+
+A side is the values of one statistic, one for each run.  All is done on logarithms, so that what
+comes out is a ratio; where a value is not above zero, on the values themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, hypot, inf, log, log1p, sqrt
+from statistics import fmean, variance
+from typing import NamedTuple
+
+from rtstone.assemble.interval import t_quantile
+from rtstone.documents.comparison import Basis, Verdict
+
+LEVEL = 0.05  # of comparisons of equal systems, at most so many find a difference anywhere
+KEPT = 0.2  # of the level is kept back: Student's t is exact only where runs scatter normally
+MARGIN = 0.02  # ratios within 1 ± so much are no difference
+WIDEST = 0.10  # beyond it no noise floor widens the margin: "no difference" would say too little
+EPISODE = 2.0  # a single run may lie so many times as far off as any other was seen to
+UNKNOWN = 3.0  # noise makes at most a ratio of 1 + this of a median, where it is not known
+
+_EDGE = 0.01  # of the margin: a verdict that hangs on less is not to be had by more samples
+_NEAR = 1.02  # how closely a number of samples is told
+
+Interval = tuple[float, float]
+
+
+class Noise(NamedTuple):
+    """How far runs of one system scatter (a variance), and how well that is known.
+
+    ``runs``: of how many runs besides those compared.  ``width``: what the furthest of them lie
+    apart.
+    """
+
+    variance: float
+    df: int
+    runs: int
+    width: float
+
+
+class Sides(NamedTuple):
+    """What is known of one effect, in the scale it is judged in (logarithms if ``ratio``).
+
+    ``first``, ``other``: a value for each run, None where a run has none; if ``paired`` the values
+    of one place belong together.  ``resolution``: what neighbouring values lie apart.  ``tail``: of
+    a part that one episode decides.  ``within``: the interval of other less first at a level, from
+    the samples of single runs.  ``envelope``: what runs of one system were seen to lie apart in any
+    case of the comparison.  ``counted``: no bad second of a machine decides its tail.
+    """
+
+    first: Sequence[float | None]
+    other: Sequence[float | None]
+    ratio: bool
+    paired: bool = False
+    tail: bool = False
+    exact: tuple[bool, bool] = (False, False)
+    resolution: float = 0.0
+    noise: Noise | None = None
+    within: Callable[[float], Interval | None] | None = None
+    envelope: float = 0.0
+    counted: bool = False
+
+
+class Judged(NamedTuple):
+    """A difference (of logarithms, if of a ratio), its interval, and what follows.
+
+    ``more``: times as many samples as there are would give a verdict; None: samples alone do not.
+    """
+
+    centre: float
+    interval: Interval | None
+    floor: float | None
+    verdict: Verdict
+    basis: Basis
+    runs: int
+    more: float | None = None
+    reason: str | None = None
+
+
+class _Estimate(NamedTuple):
+    """A difference with the scatter it has over runs."""
+
+    basis: Basis
+    centre: float
+    se: float
+    df: float
+    once: float  # standard deviation of the difference of one run and one other
+    runs: int  # both sides together
+    witnesses: int  # runs that would all have to lie as they do by chance
+
+
+def width(sides: Sides) -> float:
+    """What runs of one system lie apart in this case, beyond the resolution."""
+    sets = [values for values in (there(sides.first), there(sides.other)) if len(values) > 1]
+    widest = [max(values) - min(values) for values in sets]
+    return max(0.0, *widest, sides.noise.width if sides.noise else 0.0) - sides.resolution
+
+
+def scale(values: Sequence[float | None]) -> bool:
+    """True if they have ratios."""
+    return all(value is None or value > 0 for value in values)
+
+
+def there(values: Sequence[float | None]) -> list[float]:
+    """The values that there are."""
+    return [value for value in values if value is not None]
+
+
+def judge(sides: Sides, alpha: float, better: int) -> Judged:
+    """The verdict at a level that allows for all other effects.
+
+    ``better``: +1 if the larger is, -1 if the smaller is.  Each side has at least one value.
+    """
+    if all(sides.exact):
+        return _exact(sides, better)
+    estimate = _over_runs(sides)
+    if estimate is None:
+        return _unknown(sides, alpha, better)
+    half = t_quantile(1 - alpha, estimate.df) * estimate.se
+    interval = (estimate.centre - half, estimate.centre + half)
+    if estimate.basis == "single":
+        interval = _widened(sides, estimate, interval, alpha)
+    once = t_quantile(1 - LEVEL, estimate.df) * estimate.once
+    floor = max(once, sides.resolution, sides.envelope if estimate.basis == "single" else 0.0)
+    verdict = _verdict(sides, estimate.centre, interval, floor, better)
+    judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
+    few = _few(estimate, alpha)
+    if verdict in ("better", "worse") and few and not _beyond(interval, _unknown_floor(sides)):
+        return _short_of_runs(judged, few)
+    return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
+
+
+# ---- from runs to an estimate -------------------------------------------------------------------
+
+
+def _over_runs(sides: Sides) -> _Estimate | None:
+    """From pairs, else from several runs, else from the noise of other runs."""
+    first, other = there(sides.first), there(sides.other)
+    if sides.paired:
+        apart = [
+            b - a
+            for a, b in zip(sides.first, sides.other, strict=True)
+            if a is not None and b is not None
+        ]
+        if len(apart) > 1:
+            n, square = len(apart), variance(apart)
+            return _Estimate(
+                "pairs", fmean(apart), sqrt(square / n), n - 1, sqrt(square), 2 * n, 2 * n
+            )
+    if sides.noise is None and all(
+        len(values) > 1 or exact for values, exact in zip((first, other), sides.exact, strict=True)
+    ):
+        return _welch(first, other)
+    return _with_noise(sides, first, other)
+
+
+def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
+    """Sides that scatter each in its own way.  A single value is of a system that does not."""
+    squares = [variance(values) if len(values) > 1 else 0.0 for values in (first, other)]
+    parts = [s / len(v) for s, v in zip(squares, (first, other), strict=True)]
+    degrees = [
+        part**2 / (len(values) - 1)
+        for part, values in zip(parts, (first, other), strict=True)
+        if part
+    ]
+    fewest = min(len(values) - 1 for values in (first, other) if len(values) > 1)
+    df = max(sum(parts) ** 2 / sum(degrees), fewest) if degrees else fewest
+    runs = len(first) + len(other)
+    return _Estimate(
+        "runs", fmean(other) - fmean(first), sqrt(sum(parts)), df, sqrt(sum(squares)), runs, runs
+    )
+
+
+def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) -> _Estimate | None:
+    """Both sides scatter like the other runs that are named, and like each other."""
+    noise = sides.noise or Noise(0.0, 0, 0, 0.0)
+    sets = [values for values in (first, other) if len(values) > 1]
+    df = noise.df + sum(len(values) - 1 for values in sets)
+    if not df:
+        return None
+    total = noise.variance * noise.df + sum((len(v) - 1) * variance(v) for v in sets)
+    square = total / df
+    runs = len(first) + len(other)
+    centre = fmean(other) - fmean(first)
+    se = sqrt(square * (1 / len(first) + 1 / len(other)))
+    # Two single runs lie apart by chance in half of all cases: they are one witness.
+    witnesses = runs + noise.runs - (1 if noise.runs else 0)
+    return _Estimate("single", centre, se, df, sqrt(2 * square), runs, witnesses)
+
+
+def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float) -> Interval:
+    """With what a single run adds.
+
+    Noise comes in episodes that hit one run in one case, by far more than its usual scatter: so the
+    interval is at least twice as wide as the furthest that was seen in any case.  And where the
+    runs are shorter than the others, it holds the uncertainty of the samples.
+    """
+    half = max(interval[1] - estimate.centre, EPISODE * sides.envelope)
+    interval = estimate.centre - half, estimate.centre + half
+    told = sides.within(1 - alpha) if sides.within else None
+    if told is None:
+        return interval
+    low, high = (
+        hypot(end - estimate.centre, own - estimate.centre)
+        for end, own in zip(interval, told, strict=True)
+    )
+    return estimate.centre - low, estimate.centre + high
+
+
+# ---- verdicts -----------------------------------------------------------------------------------
+
+
+def _exact(sides: Sides, better: int) -> Judged:
+    """Numbers that the systems repeat to the last one."""
+    centre = fmean(there(sides.other)) - fmean(there(sides.first))
+    verdict = _side(centre, better) if centre else "no difference"
+    runs = len(there(sides.first)) + len(there(sides.other))
+    return Judged(centre, (centre, centre), 0.0, verdict, "exact", runs)
+
+
+def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
+    """Single runs, and nothing tells how runs scatter."""
+    centre = fmean(there(sides.other)) - fmean(there(sides.first))
+    interval = sides.within(1 - alpha) if sides.within else None
+    floor = _unknown_floor(sides)
+    judged = Judged(centre, interval, None, "inconclusive", "single", 2)
+    if interval is None:
+        return judged._replace(reason="too few independent samples for an interval")
+    if _beyond(interval, floor):
+        return judged._replace(verdict=_side(centre, better))
+    return judged._replace(reason="noise floor unknown")
+
+
+def _unknown_floor(sides: Sides) -> float:
+    chance = sides.tail and not sides.counted
+    return inf if chance or not sides.ratio else log1p(UNKNOWN)
+
+
+def _beyond(interval: Interval, floor: float) -> bool:
+    return interval[0] > floor or interval[1] < -floor
+
+
+def _side(centre: float, better: int) -> Verdict:
+    return "better" if centre * better > 0 else "worse"
+
+
+def margin(sides: Sides, floor: float) -> float:
+    """Within it either way is no difference: 2%, or the noise floor up to 10%."""
+    size = 1.0 if sides.ratio else max(map(abs, [*there(sides.first), *there(sides.other)]))
+    least, most = (log1p(m) if sides.ratio else m * size for m in (MARGIN, WIDEST))
+    return max(least, min(floor, most))
+
+
+def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, better: int) -> Verdict:
+    """The interval holds the noise of runs; what is smaller than the resolution is not seen."""
+    if _beyond(interval, sides.resolution):
+        return _side(centre, better)
+    within = margin(sides, floor)
+    if sides.resolution <= within and -within <= interval[0] and interval[1] <= within:
+        return "no difference"
+    return "inconclusive"
+
+
+def _few(estimate: _Estimate, alpha: float) -> int:
+    """How many runs are missing until chance cannot have put every run where it is.
+
+    A system may have two states that a run falls into at its start, as likely one as the other (the
+    layout of its memory, say).  Each side in one of them has the chance 2 / 2^runs, and no scatter.
+    """
+    whole = alpha / (1 - KEPT)  # this chance is exact
+    return max(0, ceil(log(2 / whole, 2)) - estimate.witnesses)
+
+
+def _short_of_runs(judged: Judged, few: int) -> Judged:
+    if judged.basis == "single":
+        why = f"{few} more runs are needed to know the noise floor"
+        return judged._replace(verdict="inconclusive", reason=why)
+    more = 1 + few / judged.runs
+    return judged._replace(verdict="inconclusive", more=more, reason=_wanted(judged, more))
+
+
+def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> Judged:
+    """How much is missing to the nearer of the two verdicts, by the law of the square root."""
+    within = margin(sides, judged.floor or 0)
+    if sides.resolution > within:
+        return judged._replace(reason="too few ticks of the clock")
+    if judged.basis == "single":
+        return judged._replace(reason="within what single runs scatter")
+    away = abs(judged.centre)
+    target = max(within - away, away - sides.resolution)
+    if target <= _EDGE * within:
+        return judged._replace(reason="at the edge of the margin")
+    more = max(_times(estimate, alpha, target), 1 + _few(estimate, alpha) / judged.runs)
+    return judged._replace(more=more, reason=_wanted(judged, more))
+
+
+def _times(estimate: _Estimate, alpha: float, half: float) -> float:
+    """With how many times as many runs the interval is so narrow; t falls as runs are added."""
+
+    def wide(more: float) -> float:
+        return t_quantile(1 - alpha, estimate.df * more) * estimate.se / sqrt(more)
+
+    low, high = 1.0, max((wide(1.0) / half) ** 2, 1.0)
+    while high > low * _NEAR:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if wide(middle) > half else (low, middle)
+    return high
+
+
+def _wanted(judged: Judged, more: float) -> str:
+    """What to measure more of."""
+    each = max(1, ceil(judged.runs * (more - 1) / 2))
+    noun = "pair" if judged.basis == "pairs" else "run"
+    side = "" if judged.basis == "pairs" else " a side"
+    return f"about {each} more {noun}{'s' * (each != 1)}{side}"

@@ -1,0 +1,191 @@
+"""From systems and the rows of their comparison to the cases that are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.comparison import Cell, Effect, Row, Rules
+from rtstone.documents.run import Run
+from rtstone.errors import UsageError
+from rtstone.stats.comparison.conditions import counted, mixed
+from rtstone.stats.comparison.direction import direction
+from rtstone.stats.comparison.effects import UNKNOWN
+from rtstone.stats.comparison.systems import System, session
+from rtstone.stats.comparison.verdicts import Case, Runs, Side, judged
+
+_FEWEST = 2  # runs that scatter
+
+
+class Content(NamedTuple):
+    """A row, its results by column and run, and those of the runs beside."""
+
+    row: Row
+    columns: Sequence[Runs]
+    floor: Runs
+
+
+class Judge:
+    """Knows what the verdicts of a comparison are made from."""
+
+    def __init__(self, systems: Sequence[System], floor: Sequence[Run]) -> None:
+        """Raises UsageError if ``floor`` tells nothing."""
+        self._systems = systems
+        self._floor = floor
+        runs = [run for system in systems for run in system.runs]
+        sides = [{run.turn.side for run in s.runs if run.turn} for s in systems]
+        self._session = session(runs) if sides == [{"A"}, {"B"}] else None
+        self._numbers = sorted({run.turn.pair for run in runs if run.turn and self._session})
+        self._check()
+
+    def verdicts(self, contents: Sequence[Content]) -> tuple[dict[int, list[Effect]], Rules]:
+        """The effects by the number of their row, and what they rest on."""
+        cases = [
+            case for number, content in enumerate(contents) for case in self._cases(number, content)
+        ]
+        effects, rules = judged(cases, self._pairs())
+        bases = dict.fromkeys(e.basis for told in effects.values() for e in told if e.basis)
+        floor = "; ".join(filter(None, (self._words(str(basis)) for basis in bases)))
+        return effects, structs.replace(rules, floor=floor, remarks=list(self._remarks()))
+
+    # ---- cases ----------------------------------------------------------------------------------
+
+    def _cases(self, number: int, content: Content) -> Iterator[Case]:
+        row = content.row
+        better = direction(row.figure, row.unit)
+        there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
+        if better is None or not there:
+            return
+        (base, first), *others = there  # where the first has none the next stands for it
+        for column, cell in others:
+            yield Case(
+                number, self._systems[column].label, row.figure, better,
+                self._side(content, base, first), self._side(content, column, cell),
+                bool(self._session), _usable(content.floor),
+                self._systems[base].label if base else None,
+            )  # fmt: skip
+
+    def _side(self, content: Content, column: int, cell: Cell) -> Side:
+        system = self._systems[column]
+        runs = _usable(content.columns[column])
+        if self._session:
+            place = {run.turn.pair: n for n, run in enumerate(system.runs) if run.turn}
+            runs = [runs[place[n]] if n in place else [] for n in self._numbers]
+        why = None if any(runs) else cell.status
+        return side(system, runs, system.label, why)
+
+    def _pairs(self) -> list[tuple[int, int, tuple[str, str]]]:
+        """Number, place and run ids of each pair that has both sides."""
+        if not self._session:
+            return []
+        ids = [{r.turn.pair: r.run_id for r in system.runs if r.turn} for system in self._systems]
+        first, other = ids
+        return [
+            (number, place, (first[number], other[number]))
+            for place, number in enumerate(self._numbers)
+            if number in first and number in other
+        ]
+
+    # ---- the noise floor ------------------------------------------------------------------------
+
+    def _single_seeds(self) -> bool:
+        """True for runs that repeat exactly, but only with their seed."""
+        seeded = [system for system in self._systems if system.seeds]
+        single = all(len(system.runs) == 1 for system in self._systems)
+        return bool(seeded) and single and counted(self._systems[0].first)
+
+    def _check(self) -> None:
+        if not self._floor:
+            return
+        if len(self._floor) < _FEWEST:
+            raise UsageError("one run does not scatter, in --floor; name two or more of one system")
+        if why := mixed(self._floor):
+            raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
+        if all(len(system.runs) > 1 for system in self._systems):
+            raise UsageError(
+                "there are several runs on each side, which tell their own noise; leave out --floor"
+            )
+        if counted(self._floor[0]) != counted(self._systems[0].first):
+            raise UsageError(
+                "the runs do not measure what the others do, in --floor; name runs of one of them"
+            )
+
+    def _words(self, basis: str) -> str:
+        """Where the noise floor of these effects is from."""
+        if basis == "pairs":
+            return f"from {len(self._pairs())} pairs of runs taken in turn"
+        if basis == "runs":
+            return "from the scatter of the runs of each side"
+        if basis == "exact":
+            return "none, what is counted repeats" + (" for a seed" if self._single_seeds() else "")
+        if self._floor:
+            return (
+                f"from {len(self._floor)} runs beside: {', '.join(r.run_id for r in self._floor)}"
+            )
+        if several := [s.label for s in self._systems if len(s.runs) > 1]:
+            return f"from the scatter of the runs of {' and '.join(several)}"
+        return (
+            "unknown: intervals hold the samples of single runs alone, and only medians beyond a "
+            f"ratio of {1 + UNKNOWN:g} are called different"
+        )
+
+    def _remarks(self) -> Iterator[str]:
+        """What can make these verdicts wrong."""
+        if self._single_seeds():
+            yield (
+                "of one seed each: a difference is real for these seeds, and another seed is "
+                "another sample; name runs of several seeds (+seed=2, +seed=3) for the system"
+            )
+        if self._session or counted(self._systems[0].first):
+            return
+        runs = self._systems[0].runs
+        for system in self._systems[1:]:
+            names = self._systems[0].label, system.label
+            if len(runs) > 1 and len(system.runs) > 1 and _apart(runs, system.runs):
+                yield (
+                    f"all runs of {names[0]} were taken before or after those of {names[1]}: a "
+                    "drift of the machine looks like a difference; `rtstone compare --run` takes "
+                    "them in turn"
+                )
+            elif self._floor and _span([*runs, *system.runs]) > _span(self._floor):
+                yield (
+                    f"{names[0]} and {names[1]} were run further apart in time than the runs of "
+                    "--floor, which may scatter less for that"
+                )
+
+
+def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side:
+    """One side of a case: what a system did, run by run.  ``why`` it has nothing to show."""
+    first = system.first
+    repeats = counted(first) and not system.seeds
+    lack = f"{why} on {label}" if why else None
+    return Side(_usable(runs), _tick(first), counted(first), repeats, lack)
+
+
+def _measured(cell: Cell) -> bool:
+    return bool(cell.n or cell.runs)
+
+
+def _usable(runs: Runs) -> Runs:
+    return [[r for r in results if r.status == "ok" and (r.n or r.figures)] for results in runs]
+
+
+def _tick(run: Run) -> float:
+    """What neighbouring readings of the clock lie apart; 0 where nothing is between them."""
+    if run.clock is None or counted(run):
+        return 0.0
+    return max(1e9 / run.clock.hz, run.clock.resolution_ns)
+
+
+def _apart(first: Sequence[Run], other: Sequence[Run]) -> bool:
+    """True if all of one were taken before all of the other.  Ids tell runs of one second apart."""
+    a, b = (sorted((run.created, run.run_id) for run in runs) for runs in (first, other))
+    return a[-1] < b[0] or b[-1] < a[0]
+
+
+def _span(runs: Sequence[Run]) -> float:
+    times = [datetime.fromisoformat(run.created) for run in runs]
+    return (max(times) - min(times)).total_seconds()

@@ -1,0 +1,145 @@
+"""The systems of a comparison: runs, and which of them are taken together.
+
+They are those that a person put together, those of one side of a session that measured in turn, and
+those that differ in nothing but the seed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtstone.documents.comparison import Column
+from rtstone.documents.run import Run
+
+SEED, SYSTEM = "seed", "system"  # of a target's detail
+
+
+class System(NamedTuple):
+    """One column: its label, and its runs."""
+
+    label: str
+    runs: list[Run]
+
+    @property
+    def first(self) -> Run:
+        """The run that tells the circumstances, which are the same for all."""
+        return self.runs[0]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds in the order of the runs."""
+        return [seed for run in self.runs if (seed := _seed(run)) is not None]
+
+    def told(self, number: int) -> str:
+        """Which of its runs that is, in words."""
+        seed = _seed(self.runs[number])
+        return self.runs[number].run_id if seed is None else f"seed {seed}"
+
+    def column(self) -> Column:
+        """What the document says of it."""
+        reasons = [
+            f"{run.run_id}: {run.reason or 'no reason was recorded'}"
+            for run in self.runs
+            if run.status != "complete"
+        ]
+        return Column(
+            label=self.label,
+            target=self.first.target.name,
+            runs=[run.run_id for run in self.runs],
+            seeds=self.seeds,
+            status="incomplete" if reasons else "complete",
+            reasons=reasons,
+        )
+
+
+def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
+    """The runs by system, in the order in which they are named; lists are one system each."""
+    single = [run for run in named if isinstance(run, Run)]
+    if len(single) == len(named):
+        groups = [side for side in _sides(single) if side] or _seeds(single)
+    else:
+        groups = [[runs] if isinstance(runs, Run) else list(runs) for runs in named]
+    return [System(*pair) for pair in zip(_labels(groups), groups, strict=True)]
+
+
+def session(runs: Sequence[Run]) -> str | None:
+    """The session that took all of these in turn, None if there is none."""
+    sessions = {run.turn.session if run.turn else None for run in runs}
+    return sessions.pop() if len(sessions) == 1 else None
+
+
+def in_pairs(runs: Sequence[Run]) -> list[Run]:
+    """Those of a session that stand in a pair of which both sides measured anything."""
+    there = [run for run in runs if any(r.n or r.figures for r in run.results)]
+    sides = [{r.turn.pair for r in there if r.turn and r.turn.side == side} for side in "AB"]
+    both = set.intersection(*sides)
+    return [run for run in there if run.turn and run.turn.pair in both]
+
+
+def _sides(runs: Sequence[Run]) -> list[list[Run]]:
+    """Those of a session by side, as they were taken; none, if they are not of one."""
+    if not session(runs):
+        return []
+    ordered = sorted(in_pairs(runs), key=lambda run: run.run_id)
+    return [[r for r in ordered if r.turn and r.turn.side == side] for side in "AB"]
+
+
+def _seeds(runs: Sequence[Run]) -> list[list[Run]]:
+    groups: list[list[Run]] = []
+    for run in runs:
+        home = next((group for group in groups if _joins(run, group)), None)
+        if home is None:
+            groups.append([run])
+        else:
+            home.append(run)
+    return groups
+
+
+def _seed(run: Run) -> int | None:
+    seed = run.target.detail.get(SEED)
+    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
+
+
+def _joins(run: Run, group: Sequence[Run]) -> bool:
+    """True if nothing but the seed tells it from each of them.  A seed counts once."""
+    first, seeds = group[0], [_seed(other) for other in group]
+    return None not in (_seed(run), *seeds) and _seed(run) not in seeds and _same(run, first)
+
+
+def _same(one: Run, other: Run) -> bool:
+    def made(run: Run) -> tuple[object, ...]:
+        detail = {name: v for name, v in run.target.detail.items() if name != SEED}
+        target = None if SYSTEM in detail else run.target.name  # it may hold the seed
+        return target, detail, run.agent, run.clock and run.clock.unit
+
+    return made(one) == made(other)
+
+
+def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
+    """A name for each; where it would be that of another, with what tells them apart."""
+    firsts = [group[0] for group in groups]
+    boards, kernels = ([run.target.detail.get(n) for run in firsts] for n in ("board", "kernel"))
+    sides = [run.turn.side if run.turn else None for run in firsts]
+    tails = [run.run_id.rpartition("-")[2] for run in firsts]
+    numbers = [str(number) for number in range(1, len(firsts) + 1)]
+    labels = [called(run) for run in firsts]
+    for more in (boards, kernels, sides, tails, numbers):
+        told: dict[str, set[object]] = defaultdict(set)
+        for label, word in zip(labels, more, strict=True):
+            told[label].add(word)
+        labels = [
+            f"{label} ({word})" if len(told[label]) > 1 and word else label
+            for label, word in zip(labels, more, strict=True)
+        ]
+    return labels
+
+
+def called(run: Run) -> str:
+    """What a person calls the system that a run measured."""
+    system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
+    if not isinstance(system, str):
+        return run.target.name
+    told = isinstance(preempt, str) and preempt not in system
+    return f"{system} {preempt}" if told else system

@@ -1,0 +1,396 @@
+"""The verdicts of a comparison: each row, each column against the first, median and tail apart.
+
+All effects of a comparison are judged together (Bonferroni): of comparisons of equal systems at
+most 5% call anything different, however the rows hang together.  docs/comparing.md argues it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from math import exp, expm1, log
+from statistics import variance
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
+from rtstone.documents.run import Result
+from rtstone.stats.comparison.effects import (
+    KEPT,
+    LEVEL,
+    MARGIN,
+    Interval,
+    Judged,
+    Noise,
+    Sides,
+    judge,
+    scale,
+    there,
+    width,
+)
+
+MEDIAN, TAILS = "p50", ("p999", "p99")  # of the tail the first that all runs have
+MAXIMUM = "max"
+VALUE = "value"  # of a figure
+CORRECTION = "Bonferroni"
+_BUCKET = 1 / 128  # the width of a bucket of the recorder
+_EXACT_TICKS = 256  # up to here a bucket is one tick
+_FEWER = 0.8  # a run with fewer samples than so much of another's is less certain than that
+_ENOUGH = 10  # samples beyond a percentile, without which it is not given
+_MOST = 700.0  # logarithm of what a number may be
+_BEYOND = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
+
+Runs = Sequence[Sequence[Result]]  # the usable results of a case, run by run; a run may have none
+
+
+class Side(NamedTuple):
+    """One column in one case.
+
+    ``tick``: of its clock, in the unit of the row, 0 if values are exact.  ``repeats``: the system
+    does the same again whatever one asks, so that a second run says nothing new.
+    """
+
+    runs: Runs
+    tick: float
+    counted: bool  # nothing but the system itself is in the numbers: instructions, or a model
+    repeats: bool
+    why: str | None = None  # there is nothing usable, though something was measured
+
+
+class Case(NamedTuple):
+    """One row, one column against the first."""
+
+    row: int
+    column: str
+    figure: str | None
+    better: int
+    first: Side
+    other: Side
+    paired: bool
+    noise: Runs  # of runs beside, that only tell how runs scatter
+    against: str | None = None  # the column it is compared with, if not the first
+
+
+class _Effect(NamedTuple):
+    """An effect before its verdict; ``sides`` is None if there is nothing to judge."""
+
+    case: Case
+    part: Part
+    statistic: str
+    sides: Sides | None
+    samples: int  # of the side that has fewer
+    reason: str | None = None
+    missing: int | None = None
+
+
+def judged(
+    cases: Sequence[Case], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
+) -> tuple[dict[int, list[Effect]], Rules]:
+    """The effects by row, and what they rest on.  ``pairs``: number, place among the
+    runs of a side, and run ids of each.
+    """
+    found = [effect for case in cases for effect in _effects(case)]
+    found = _enveloped(found)
+    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in found)
+    alpha = (1 - KEPT) * LEVEL / max(tried, 1)
+    effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
+    for effect in found:
+        effects[effect.case.row].append(_judged(effect, alpha))
+    rules = Rules(
+        level=LEVEL,
+        effects=tried,
+        correction=CORRECTION,
+        margin=MARGIN,
+        floor="",
+        tally=tally(e.verdict for told in effects.values() for e in told),
+        pairs=[_alone(pair, found, alpha) for pair in pairs],
+    )
+    return effects, rules
+
+
+def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
+    """With what runs of one system were seen to lie apart in any case, by part and scale."""
+    widest: dict[tuple[Part, bool], float] = {}
+    for effect in found:
+        if effect.sides:
+            key = effect.part, effect.sides.ratio
+            widest[key] = max(widest.get(key, 0.0), width(effect.sides))
+    return [
+        e._replace(sides=e.sides._replace(envelope=widest[e.part, e.sides.ratio])) if e.sides else e
+        for e in found
+    ]
+
+
+def tally(verdicts: Iterable[Verdict]) -> Tally:
+    """How many there are of each."""
+    number = Counter(verdicts)
+    return Tally(
+        better=number["better"],
+        worse=number["worse"],
+        no_difference=number["no difference"],
+        inconclusive=number["inconclusive"],
+    )
+
+
+def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
+    """What one pair would have told, with the noise of all the others."""
+    number, here, ids = pair
+    alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
+    verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
+    return Pair(number=number, runs=ids, tally=tally(verdicts))
+
+
+def _one(effect: _Effect, here: int) -> _Effect | None:
+    """Of an effect over pairs the one of a single pair; None if it is not whole."""
+    sides = effect.sides
+    if sides is None or not sides.paired:
+        return None
+    first, other = sides.first[here], sides.other[here]
+    if first is None or other is None:
+        return None
+    rest = [
+        there([value for place, value in enumerate(values) if place != here])
+        for values in (sides.first, sides.other)
+    ]
+    single = sides._replace(
+        first=[first], other=[other], paired=False, noise=_scatter(rest), within=None
+    )
+    return effect._replace(sides=single)
+
+
+# ---- what there is to judge ---------------------------------------------------------------------
+
+
+def _effects(case: Case) -> list[_Effect]:
+    """Median and tail, or the value of a figure."""
+    if why := case.first.why or case.other.why:
+        return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
+    if case.figure is not None:
+        return _figure(case, case.figure)
+    found = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
+    if case.first.counted and case.other.counted and not case.noise:
+        return [*found, *_maximum(case)]
+    return found
+
+
+def _maximum(case: Case) -> list[_Effect]:
+    """Nothing where several operations make a sample.  Only what repeats has a largest sample that
+    is more than chance.
+    """
+    runs = [results for side in (case.first, case.other) for results in side.runs if results]
+    if any(_value(MAXIMUM, results) is None for results in runs):
+        return []
+    sides = _sides(case, partial(_value, MAXIMUM), "maximum", MAXIMUM)
+    return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
+
+
+def _figure(case: Case, name: str) -> list[_Effect]:
+    """Single numbers without samples: only over several runs, or where they repeat."""
+
+    def value(results: Sequence[Result]) -> float | None:
+        found = [r.figures[name].value for r in results if name in r.figures]
+        return found[0] if found else None
+
+    sides = _sides(case, value, "median", VALUE)
+    return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
+
+
+def _part(case: Case, part: Part, statistics: Sequence[str]) -> _Effect:
+    """The first statistic that every run has."""
+    runs = [results for side in (case.first, case.other) for results in side.runs if results]
+    samples = min(sum(r.n for results in side.runs for r in results)
+                  for side in (case.first, case.other))  # fmt: skip
+    if part == "tail" and len({r.batch for results in runs for r in results}) > 1:
+        why = "timed in batches of different sizes, which have no tail in common"
+        return _Effect(case, part, statistics[-1], None, samples, why)
+    for statistic in statistics:
+        if all(_value(statistic, results) is not None for results in runs):
+            sides = _sides(case, partial(_value, statistic), part, statistic)
+            return _Effect(case, part, statistic, sides, samples)
+    least = min(sum(r.n for r in results) for results in runs)
+    needed = round(_ENOUGH / _BEYOND[statistics[-1]])
+    short = max(needed - least, 0) or None
+    why = f"no {statistics[-1]} of {least} samples"
+    return _Effect(case, part, statistics[-1], None, samples, why, short)
+
+
+def _value(statistic: str, results: Sequence[Result]) -> float | None:
+    """Of a run, which may have had the case more than once."""
+    value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
+    return value
+
+
+def _sides(
+    case: Case,
+    value: Callable[[Sequence[Result]], float | None],
+    part: Part,
+    statistic: str,
+) -> Sides | None:
+    """The values of both sides, as logarithms if all have one.  None if a side has none."""
+    first, other, noise = (
+        [value(results) if results else None for results in runs]
+        for runs in (case.first.runs, case.other.runs, case.noise)
+    )
+    if not there(first) or not there(other):
+        return None
+    exact = _exact(case, statistic)
+    if case.figure is not None and not all(exact) and min(len(there(first)), len(there(other))) < 2:
+        return None
+    ratio = scale([*first, *other, *noise])
+    resolution = _resolution(case, [*there(first), *there(other)], ratio)
+    if ratio:
+        first, other, noise = (
+            [None if v is None else log(v) for v in values] for values in (first, other, noise)
+        )
+    return Sides(
+        first, other, ratio, case.paired, part != "median", exact, resolution,
+        _scatter([there(noise)]), _within(case, statistic, ratio),
+        counted=case.first.counted and case.other.counted,
+    )  # fmt: skip
+
+
+def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
+    """The variance within several sets of runs, each of one system."""
+    enough = [values for values in sets if len(values) > 1]
+    df = sum(len(values) - 1 for values in enough)
+    if not df:
+        return None
+    total = sum((len(values) - 1) * variance(values) for values in enough)
+    widest = max(max(values) - min(values) for values in enough)
+    return Noise(total / df, df, sum(map(len, enough)), widest)
+
+
+def _exact(case: Case, statistic: str) -> tuple[bool, bool]:
+    """Which sides another run would only repeat: of one seed each, both."""
+    first, other = case.first, case.other
+    if not (first.counted and other.counted):
+        return False, False
+    if not _several(case) and not any(case.noise):
+        return True, True
+    if statistic != VALUE and _histogram(first) == _histogram(other):
+        return True, True
+    return _settled(first), _settled(other)
+
+
+def _several(case: Case) -> bool:
+    """True if a side has several runs of the case."""
+    return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
+
+
+def _settled(side: Side) -> bool:
+    results = [result for results in side.runs for result in results]
+    values = {value for r in results for value in (r.min, r.max)}
+    return side.repeats or (len(values) == 1 and None not in values)
+
+
+def _histogram(side: Side) -> Counter[float]:
+    counts: Counter[float] = Counter()
+    for results in side.runs:
+        for result in results:
+            for value, count in result.histogram:
+                counts[value] += count
+    return counts
+
+
+def _resolution(case: Case, values: Sequence[float], ratio: bool) -> float:
+    """What two neighbouring values lie apart: a tick of the clock, or a bucket."""
+    ticks = [
+        side.tick / max(r.batch for r in results)
+        for side in (case.first, case.other)
+        for results in side.runs
+        if results
+    ]
+    tick = max(ticks)
+    if case.figure is not None or (case.first.counted and case.other.counted):
+        return 0.0
+    if not ratio:
+        return tick
+    least = min(values)
+    return log(1 + (tick / least if least < _EXACT_TICKS * tick else _BUCKET))
+
+
+# ---- the samples of a single run ----------------------------------------------------------------
+
+
+def _within(case: Case, statistic: str, ratio: bool) -> Callable[[float], Interval | None] | None:
+    """The interval of other less first from the samples themselves, at a level.
+
+    None where the scatter of runs holds it already: it is that of runs as long as these.
+    """
+    sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
+    several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
+    if statistic in (VALUE, MAXIMUM) or several or not _shorter(sets, case):
+        return None
+
+    def interval(level: float) -> Interval | None:
+        from rtstone.assemble.estimates import estimate
+
+        found = [estimate(results, statistic, level) for results in sets]
+        first, other = found
+        if first is None or other is None:
+            return None
+        return _mover(first[:3], other[:3], ratio)
+
+    return interval
+
+
+def _shorter(sets: Sequence[Sequence[Result]], case: Case) -> bool:
+    others = [sum(r.n for r in results) for results in case.noise if results]
+    least = min(sum(r.n for r in results) for results in sets)
+    return not others or least < _FEWER * min(others)
+
+
+def _mover(
+    first: tuple[float, float, float], other: tuple[float, float, float], ratio: bool
+) -> Interval | None:
+    """From (value, low, high) of both sides: the method of variance estimates recovery.
+
+    Donner and Zou, Closed-form confidence intervals for functions of the normal mean and standard
+    deviation, Statistical Methods in Medical Research 21 (2012), section 2.
+    """
+    if ratio:
+        if first[1] <= 0 or other[1] <= 0:
+            return None
+        first, other = ((log(value), log(low), log(high)) for value, low, high in (first, other))
+    (a, a_low, a_high), (b, b_low, b_high) = first, other
+    apart = b - a
+    return (
+        apart - ((b - b_low) ** 2 + (a_high - a) ** 2) ** 0.5,
+        apart + ((b_high - b) ** 2 + (a - a_low) ** 2) ** 0.5,
+    )
+
+
+# ---- what the document says of it ---------------------------------------------------------------
+
+
+def _judged(effect: _Effect, alpha: float) -> Effect:
+    told = Effect(
+        part=effect.part, statistic=effect.statistic, column=effect.case.column,
+        against=effect.case.against,
+        verdict="inconclusive", reason=effect.reason, missing=effect.missing,
+    )  # fmt: skip
+    if effect.sides is None:
+        return told
+    found = judge(effect.sides, alpha, effect.case.better)
+    missing = None if found.more is None else round(effect.samples * (found.more - 1)) or None
+    told = structs.replace(
+        told, verdict=found.verdict, missing=missing, reason=found.reason, basis=found.basis,
+        runs=found.runs,
+    )  # fmt: skip
+    return (_ratio if effect.sides.ratio else _difference)(told, found)
+
+
+def _ratio(effect: Effect, found: Judged) -> Effect:
+    ends = None
+    # Of two or three runs an interval may reach beyond all numbers: then it tells nothing.
+    if found.interval and max(map(abs, found.interval)) < _MOST:
+        ends = exp(found.interval[0]), exp(found.interval[1])
+    floor = None if found.floor is None or found.floor > _MOST else expm1(found.floor)
+    return structs.replace(effect, ratio=exp(found.centre), ci95=ends, floor=floor)
+
+
+def _difference(effect: Effect, found: Judged) -> Effect:
+    return structs.replace(effect, difference=found.centre, difference_ci95=found.interval)

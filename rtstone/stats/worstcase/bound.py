@@ -1,0 +1,407 @@
+"""The worst-case bound: a tail is chosen, fitted, checked, and followed to where it gets rare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil, log, log2
+from typing import NamedTuple
+
+import numpy as np
+
+from rtstone.assemble.pool import section_s
+from rtstone.documents.run import Blocks, Result
+from rtstone.documents.worstcase import Check, WorstCase
+from rtstone.stats.worstcase.blocks import few, joined, merged
+from rtstone.stats.worstcase.critical import EXTREME as MAXIMA
+from rtstone.stats.worstcase.critical import GIVEN_1, PARETO, critical
+from rtstone.stats.worstcase.extremes import (
+    EXCESSES,
+    LEAST_BLOCKS,
+    LEAST_VALUES,
+    SHAPE,
+    TAIL,
+    document,
+)
+from rtstone.stats.worstcase.stationarity import ABOVE, EXTREME, follow, stationarity
+from rtstone.stats.worstcase.tails import (
+    Bins,
+    Fit,
+    Floats,
+    Limit,
+    anderson_darling,
+    depth,
+    excess_limit,
+    fit_excesses,
+    fit_maxima,
+    gev_pit,
+    gpd_pit,
+    maxima_limit,
+    return_level,
+)
+
+_HOUR_S = 3600
+_DEVIANCE = 3.0  # one-sided 95%: 2.71 for endless data, a little more for as much as there is
+_TOP = 16  # largest samples that are looked at one by one
+_GAP = 0.005 / _TOP
+_AMPLE = 1.25  # times as many as are needed on average: then chance leaves enough of them
+_BINS = 64  # that a tail is fitted in
+_FEWER = 40  # that maxima are: they have a parameter more
+_MANY = 256  # maxima, at most, that are fitted
+_COARSE = "the histogram is too coarse for so short a tail"
+
+
+class _Tail(NamedTuple):
+    """What lies above a threshold, fitted."""
+
+    threshold: float
+    excesses: Bins
+    fit: Fit
+    square: float  # of Anderson and Darling
+
+    @property
+    def n(self) -> int:
+        return self.excesses.n
+
+
+def _intervals(results: Sequence[Result]) -> Bins:
+    """All samples.  A value is known to its bucket, 1/128 wide, or to a step of the clock."""
+    counts: dict[float, int] = {}
+    for result in results:
+        for value, count in result.histogram:
+            counts[value] = counts.get(value, 0) + count
+    values = np.array(sorted(counts))
+    half = np.maximum(np.abs(values) / 256, _step(results) / 2)
+    return _around(values, half, np.array([float(counts[value]) for value in values.tolist()]))
+
+
+def _step(results: Sequence[Result]) -> float:
+    """What the clock advances by: the least that two values of a result differ by."""
+    return max(
+        min((b - a for (a, _), (b, _) in pairwise(result.histogram)), default=0.0)
+        for result in results
+    )
+
+
+def _around(values: Floats, half: Floats, counts: Floats) -> Bins:
+    """Values as intervals that do not overlap."""
+    between = (values[1:] + values[:-1]) / 2
+    low = np.maximum(values - half, np.r_[-np.inf, between])
+    high = np.minimum(values + half, np.r_[between, np.inf])
+    return Bins(low, high, counts)
+
+
+def _maxima(blocks: Blocks, step: float) -> Bins:
+    """Maxima of blocks are exact but for the clock."""
+    values, count = np.unique(np.array(blocks.max), return_counts=True)
+    return _around(values, np.full(len(values), max(step, 1e-4) / 2), count.astype(float))
+
+
+def _tail(bins: Bins, wanted: int) -> _Tail | None:
+    """About so many of the largest samples; None if ties make it far too few or too many."""
+    upto = np.cumsum(bins.counts[::-1])
+    place = int(np.searchsorted(upto, wanted))
+    if place and upto[place] > 1.5 * wanted:
+        place -= 1
+    first = len(upto) - 1 - place
+    if not 0.5 * wanted <= upto[place] <= 2 * wanted or place + 1 < LEAST_VALUES:
+        return None
+    start = float(bins.low[first])
+    excesses = Bins(bins.low[first:] - start, bins.high[first:] - start, bins.counts[first:])
+    fit = fit_excesses(excesses.coarse(_BINS))
+    return _Tail(start, excesses, fit, anderson_darling(gpd_pit(excesses, fit)))
+
+
+# ---- do large samples come alone ----------------------------------------------------------------
+
+
+def _cluster(tail: _Tail, blocks: Blocks, n: int) -> tuple[float, float]:
+    """How sure it is that large samples come in clusters (standard normal), and their mean size.
+
+    From the blocks without any: of k samples thrown at random into K blocks, K exp(-k/K) get none
+    and the number varies as in the occupancy problem (Feller); clusters leave more of them empty.
+    """
+    number = len(blocks.max)
+    each = tail.n * blocks.samples / n
+    empty = np.exp(-each)
+    seen = int(np.sum(np.array(blocks.max) < tail.threshold))
+    spread = np.sqrt(max(number * empty * (1 - (1 + each) * empty), 1e-12))
+    size = each / -np.log(seen / number) if 0 < seen < number else 1.0
+    return float((seen - number * empty) / spread), float(max(size, 1.0))
+
+
+# ---- is the largest of the same kind ------------------------------------------------------------
+
+
+def _apart(survival: Floats) -> int:
+    """How many of the largest stand apart from the rest, 0 if none.
+
+    ``survival``: of the largest, falling in size, under a distribution fitted to the others.  The
+    probability that j of them leave so wide a gap below them is (S(x_j) / S(x_j+1))**j.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = (survival[:-1] / survival[1:]) ** np.arange(1, len(survival))
+    alone = np.flatnonzero(np.nan_to_num(chance) < _GAP)
+    return int(alone[-1]) + 1 if len(alone) else 0
+
+
+def _censored(bins: Bins, top: int) -> Bins:
+    """The largest values as no more than larger than the others."""
+    rank = np.cumsum(bins.counts[::-1])[::-1]
+    first = min(int(np.sum(rank > top)), len(rank) - 1)
+    return Bins(
+        bins.low[: first + 1],
+        np.r_[bins.high[:first], np.inf],
+        np.r_[bins.counts[:first], bins.counts[first:].sum()],
+    )
+
+
+def _largest(bins: Bins, top: int) -> Floats:
+    """The largest values, falling, one more than ``top``."""
+    middle = (bins.low + bins.high) / 2
+    count = np.minimum(bins.counts[::-1], top + 1).astype(int)
+    return np.repeat(middle[::-1], count)[: top + 1]
+
+
+def _no_gap(apart: int, top: float, below: float) -> Check:
+    if not apart:
+        detail = f"the {_TOP} largest are as large as the others let expect"
+        return Check(name="no gap", passed=True, detail=detail)
+    which = "the largest sample stands" if apart == 1 else f"the {apart} largest stand"
+    detail = (
+        f"{which} apart (up to {top / 1e3:.4g} us, the others below {below / 1e3:.4g} us): "
+        "something rare, of which there is too little to tell how bad it gets"
+    )
+    return Check(name="no gap", passed=False, detail=detail)
+
+
+# ---- the estimate --------------------------------------------------------------------------------
+
+
+class Estimate:
+    """The estimate from samples that are enough and of the right kind."""
+
+    def __init__(self, results: Sequence[Result], exceedance: float, checks: list[Check]) -> None:
+        """``checks``: those that were made before, all passed."""
+        self._results = results
+        self._exceedance = exceedance
+        self._checks = checks
+        self._more_s: list[float | None] = []
+        self._samples = _intervals(results)
+        self._blocks = joined(results)
+        self._n = self._samples.n
+        self._measured = section_s(results) or 0.0
+
+    def outcome(self) -> WorstCase:
+        """The document."""
+        self._add(stationarity(self._results, self._blocks), None)
+        tails = self._tails()
+        why = self._clustered(tails) if tails else _COARSE
+        limit = self._by_maxima(why) if why else self._by_peaks(tails)
+        if limit is None:
+            return self._none()
+        self._shape(limit)
+        if not all(check.passed for check in self._checks):
+            return self._none()
+        return document(
+            self._results, self._exceedance, self._checks,
+            bound=limit.level, method="block maxima" if why else "pot",
+        )  # fmt: skip
+
+    def _add(self, check: Check, more_s: float | None) -> None:
+        """A check, and how much longer to measure if it fails."""
+        self._checks.append(check)
+        if not check.passed:
+            self._more_s.append(more_s)
+
+    def _none(self) -> WorstCase:
+        known = [more for more in self._more_s if more is not None]
+        hopeless = len(known) < len(self._more_s)
+        more_s = None if hopeless else max(known)
+        return document(self._results, self._exceedance, self._checks, more_s=more_s)
+
+    # ---- thresholds ----------------------------------------------------------------------------
+
+    def _tails(self) -> list[_Tail]:
+        """Fitted tails, lowest threshold first, and a last one that only checks the one before.
+
+        None if buckets, or the steps of the clock, are too wide to tell the form of them all.
+        """
+        wanted = [k for k in EXCESSES if k <= TAIL * self._n] + [EXCESSES[-1] // 2]
+        tails = [_tail(self._samples, k) for k in wanted]
+        fitted = [tail for tail in tails if tail]
+        return fitted if len(fitted) == len(tails) else []
+
+    def _chosen(self, tails: list[_Tail]) -> int | None:
+        """The lowest threshold whose fit is not rejected at 10%, nor any higher one at 1%."""
+        limits = [critical(PARETO, tail.fit.shape) for tail in tails]
+        tenths, hundredths = ([limit[at] for limit in limits] for at in (0, 1))
+        for place, tail in enumerate(tails[:-1]):
+            above = zip(tails[place:-1], hundredths[place:], strict=False)
+            if tail.square < tenths[place] and all(one.square < limit for one, limit in above):
+                return place
+        return None
+
+    def _clustered(self, tails: list[_Tail]) -> str | None:
+        """In words, that large samples come in clusters; None if they come alone."""
+        for tail in (tails[0], tails[-2]):
+            sure, size = _cluster(tail, self._blocks, self._n)
+            if sure > EXTREME:
+                return f"large samples come in clusters of about {size:.1f}"
+        if follow(np.array(self._blocks.max)) > EXTREME:
+            return "large samples come in clusters longer than a block"
+        return None
+
+    # ---- peaks over threshold ------------------------------------------------------------------
+
+    def _by_peaks(self, tails: list[_Tail]) -> Limit | None:
+        detail = "large samples come one by one, not in clusters"
+        self._add(Check(name="independence", passed=True, detail=detail), None)
+        place = self._chosen(tails)
+        self._add(_goodness_of_peaks(tails[:-1], place), 3 * self._measured)
+        self._gap_of_peaks(tails[-2 if place is None else place])
+        if place is None:
+            return None
+        tail = tails[place]
+        self._add(self._stable_peaks(tail, tails[place + 1]), 3 * self._measured)
+        self._add(self._agreeing(tail), None)
+        per_hour = tail.n / self._measured * _HOUR_S
+        limit = excess_limit(tail.excesses.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
+        return limit._replace(level=tail.threshold + limit.level)
+
+    def _gap_of_peaks(self, tail: _Tail) -> None:
+        rest = _censored(tail.excesses, _TOP)
+        fit = fit_excesses(rest.coarse(_BINS), least_shape=0.0)
+        largest = _largest(tail.excesses, _TOP)
+        apart = _apart(np.exp(-depth(largest, fit.log_scale, fit.shape)))
+        more_s = self._until(EXCESSES[-1], apart)
+        top, below = (float(largest[at]) + tail.threshold for at in (0, apart))
+        self._add(_no_gap(apart, top, below), more_s)
+
+    def _stable_peaks(self, tail: _Tail, above: _Tail) -> Check:
+        """The shape above the next higher threshold; of nested samples variances subtract."""
+        unit = max(1 + tail.fit.shape, 0.2) * (1 / above.n - 1 / tail.n) ** 0.5
+        moved = (above.fit.shape - tail.fit.shape) / unit
+        detail = f"shape {tail.fit.shape:.2f}, and {above.fit.shape:.2f} above a higher threshold"
+        return Check(name="stability", passed=abs(moved) < EXTREME, detail=detail)
+
+    def _agreeing(self, tail: _Tail) -> Check:
+        """The maxima of blocks are as the peaks predict."""
+        each = tail.n * self._blocks.samples / self._n
+        times = 1 << max(0, ceil(log2(4 / each)))  # so that next to none is below the threshold
+        blocks = merged(self._blocks, times)
+        per_block = log(each * times)
+        start = float(return_level(per_block, tail.fit.log_scale, tail.fit.shape)) + tail.threshold
+        predicted = Fit(start, tail.fit.log_scale + tail.fit.shape * per_block, tail.fit.shape, 0.0)
+        shares = gev_pit(_maxima(blocks, _step(self._results)), predicted)
+        passed = anderson_darling(shares) <= GIVEN_1
+        are = "are" if passed else "are not"
+        detail = f"the maxima of {len(blocks.max)} blocks {are} as the samples above predict"
+        return Check(name="agreement", passed=passed, detail=detail)
+
+    # ---- block maxima --------------------------------------------------------------------------
+
+    def _by_maxima(self, why: str) -> Limit | None:
+        """From the smallest blocks whose maxima come one by one and follow one law."""
+        blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
+        while len(blocks.max) >= LEAST_BLOCKS:
+            bins = _maxima(blocks, _step(self._results))
+            fit = fit_maxima(bins.coarse(_FEWER))
+            found = _trouble(blocks, bins, fit)
+            if found is None:
+                self._good_maxima(why, blocks, bins, fit)
+                per_hour = len(blocks.max) / self._measured * _HOUR_S
+                return maxima_limit(bins.coarse(_FEWER), per_hour / self._exceedance, _DEVIANCE)
+            blocks, trouble = merged(blocks, 2), found
+        detail = f"{why}; the maxima of few large blocks {trouble.detail}"
+        self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
+        return None
+
+    def _good_maxima(self, why: str, blocks: Blocks, bins: Bins, fit: Fit) -> None:
+        """The checks that follow a fit which was not rejected."""
+        detail = f"{why}; the maxima of blocks of {blocks.samples} samples come one by one"
+        self._add(Check(name="independence", passed=True, detail=detail), None)
+        detail = (
+            f"{len(blocks.max)} maxima follow a generalised extreme-value distribution of shape "
+            f"{fit.shape:.2f}"
+        )
+        self._add(Check(name="goodness of fit", passed=True, detail=detail), None)
+        self._gap_of_maxima(bins)
+        self._add(self._stable_maxima(blocks, fit), 3 * self._measured)
+
+    def _gap_of_maxima(self, bins: Bins) -> None:
+        top = min(_TOP, bins.n // 8)
+        fit = fit_maxima(_censored(bins, top).coarse(_FEWER), least_shape=0.0)
+        largest = _largest(bins, top)
+        deep = depth(largest - fit.location, fit.log_scale, fit.shape)
+        apart = _apart(-np.expm1(-np.exp(-deep)))
+        more_s = self._until(LEAST_BLOCKS, apart)
+        self._add(_no_gap(apart, float(largest[0]), float(largest[apart])), more_s)
+
+    def _stable_maxima(self, blocks: Blocks, fit: Fit) -> Check:
+        """Pairs and quadruples of blocks have the maxima that the fit predicts."""
+        squares = []
+        for times in (2, 4):
+            larger = _maxima(merged(blocks, times), _step(self._results))
+            squares.append(anderson_darling(gev_pit(larger, _of_larger(fit, times))))
+        passed = max(squares) <= GIVEN_1
+        are = "are" if passed else "are not"
+        detail = f"the maxima of pairs and quadruples of blocks {are} as the fit predicts"
+        return Check(name="stability", passed=passed, detail=detail)
+
+    def _until(self, needed: int, seen: int) -> float | None:
+        """How much longer until something rare was seen as often as a fit needs."""
+        return self._measured * (_AMPLE * needed / seen - 1) if seen else None
+
+    # ---- what can be said of it ----------------------------------------------------------------
+
+    def _shape(self, limit: Limit) -> None:
+        """A tail so heavy that its variance is infinite has no worst case worth the name."""
+        if limit.shape < SHAPE and np.isfinite(limit.level):
+            detail = f"the shape is below {limit.shape:.2f}"
+            self._add(Check(name="shape", passed=True, detail=detail), None)
+            return
+        detail = (
+            f"the tail may be so heavy that single samples decide everything (shape "
+            f"{limit.likely:.2f}, and not certainly below {SHAPE})"
+        )
+        more_s = None
+        if limit.likely < SHAPE and limit.shape < np.inf:  # what is not certain falls as 1/sqrt(n)
+            wider = (limit.shape - limit.likely) / (SHAPE - limit.likely)
+            more_s = self._measured * (wider**2 - 1)
+        self._add(Check(name="shape", passed=False, detail=detail), more_s)
+
+
+def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
+    """What speaks against a fit of maxima, the end of a sentence; None if nothing does."""
+    if len(bins.counts) < LEAST_VALUES:
+        words = f"have fewer than {LEAST_VALUES} values: the clock's steps hide their form"
+        return Check(name="resolution", passed=False, detail=words)
+    if follow(np.array(blocks.max)) > ABOVE:
+        return Check(name="independence", passed=False, detail="follow one another too")
+    if anderson_darling(gev_pit(bins, fit)) > critical(MAXIMA, fit.shape)[0]:
+        return Check(name="goodness of fit", passed=False, detail="follow no one law")
+    return None
+
+
+def _of_larger(fit: Fit, times: float) -> Fit:
+    """The distribution of the maxima of so many maxima."""
+    step = float(return_level(log(times), fit.log_scale, fit.shape))
+    return fit._replace(
+        location=fit.location + step, log_scale=fit.log_scale + fit.shape * log(times)
+    )
+
+
+def _goodness_of_peaks(tails: list[_Tail], place: int | None) -> Check:
+    if place is None:
+        detail = (
+            f"above no threshold do the samples follow one law, down to the largest {tails[-1].n}: "
+            "what makes the largest is not what makes the others"
+        )
+        return Check(name="goodness of fit", passed=False, detail=detail)
+    tail = tails[place]
+    detail = (
+        f"the {tail.n} samples above {tail.threshold / 1e3:.4g} us follow a generalised Pareto "
+        f"distribution of shape {tail.fit.shape:.2f}"
+    )
+    return Check(name="goodness of fit", passed=True, detail=detail)

@@ -1,0 +1,80 @@
+"""Critical values of the goodness of fit, where the parameters were fitted to the same data.
+
+The distribution of A squared then depends on the shape, hardly on the number of values, and has no
+closed form (Choulakian and Stephens, Technometrics 43, 2001).  ``python -m rtstone.stats.critical``
+simulates the tables below anew, with the estimator that they serve; it takes some minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rtstone.stats.worstcase.tails import (
+    Bins,
+    Fit,
+    Floats,
+    anderson_darling,
+    fit_excesses,
+    fit_maxima,
+    gev_pit,
+    gpd_pit,
+    return_level,
+)
+
+LEVELS = (0.10, 0.01)  # of significance
+SHAPES = (-0.6, -0.3, 0.0, 0.3, 0.6)
+SEED, SETS, VALUES = 123, 4000, 256
+
+# A squared that is exceeded with the probability LEVELS, for each of SHAPES.
+EXCESSES = ((0.999, 1.824), (0.892, 1.61), (0.799, 1.444), (0.713, 1.274), (0.666, 1.136))
+MAXIMA = ((0.579, 0.95), (0.531, 0.863), (0.505, 0.782), (0.494, 0.768), (0.5, 0.765))
+
+# The same where nothing was fitted (Anderson and Darling 1954): the 1% point.
+GIVEN_1 = 3.878
+
+
+class Family(NamedTuple):
+    """One of the two distributions: how it is drawn from and fitted, and its table."""
+
+    draw: Callable[[np.random.Generator, int, float], Floats]
+    fit: Callable[[Bins], Fit]
+    shares: Callable[[Bins, Fit], Floats]
+    table: tuple[tuple[float, float], ...]
+
+
+def _excesses(random: np.random.Generator, values: int, shape: float) -> Floats:
+    return np.sort(return_level(random.exponential(size=values), 0.0, shape))
+
+
+def _maxima(random: np.random.Generator, values: int, shape: float) -> Floats:
+    return np.sort(return_level(-np.log(random.exponential(size=values)), 0.0, shape))
+
+
+PARETO = Family(_excesses, fit_excesses, gpd_pit, EXCESSES)
+EXTREME = Family(_maxima, fit_maxima, gev_pit, MAXIMA)
+
+
+def critical(family: Family, shape: float) -> tuple[float, float]:
+    """A squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
+    columns = zip(*family.table, strict=True)
+    tenth, hundredth = (float(np.interp(shape, SHAPES, column)) for column in columns)
+    return tenth, hundredth
+
+
+def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ...]:
+    """A row of a family's table, by drawing and fitting ``sets`` times."""
+    random = np.random.default_rng(SEED)
+    found = []
+    for _ in range(sets):
+        values = family.draw(random, VALUES, shape)
+        bins = Bins(values - 1e-9, values + 1e-9, np.ones(VALUES))
+        found.append(anderson_darling(family.shares(bins, family.fit(bins.coarse(64)))))
+    return tuple(round(float(v), 3) for v in np.quantile(found, [1 - level for level in LEVELS]))
+
+
+if __name__ == "__main__":
+    for name, family in {"EXCESSES": PARETO, "MAXIMA": EXTREME}.items():
+        print(f"{name} = {tuple(simulated(family, shape) for shape in SHAPES)}")

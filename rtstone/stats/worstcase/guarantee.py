@@ -1,0 +1,270 @@
+"""The guarantee statement (Dankwardt, part 2; benchmarks 7.2): what may be promised of a latency.
+
+The source knew no vendor willing to give one and sketched its shape.  It is made from runs of one
+system; what stands against it is told, and nothing is promised then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+from rtstone.assemble.flags import BY_NAME
+from rtstone.assemble.pool import section_s
+from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
+from rtstone.errors import UsageError, unknown
+from rtstone.stats.comparison.conditions import circumstances, differing, emulated
+from rtstone.stats.comparison.systems import System
+from rtstone.stats.worstcase.extremes import CONFIDENCE, PER_HOUR, worst_case
+from rtstone.wire.records import Loaded
+
+# From a device's request, the timer's, to the application: what the statement is about.
+REQUEST = ("dk.periodic", "int.latency.user")
+
+_MEASURING = {"samples", "time", "warmup", "raw"}  # parameters that make no other case of a case
+_KERNEL = (
+    "kernel.release", "kernel.version", "kernel.realtime", "kernel.preempt_dynamic",
+    "kernel.cmdline", "tune",
+)  # fmt: skip
+_HARDWARE = (
+    "machine.vendor", "machine.product", "machine.bios", "machine.virtual", "cpu.model",
+    "cpu.microcode", "cpu.cores", "cpu.online", "cpu.isolated", "cpu.smt", "cpu.governor",
+    "memory.total",
+)  # fmt: skip
+_COMPARED = {"machine.product", "machine.virtual", "cpu.model", "cpu.governor"}  # by conditions.py
+# What a task has to have that the statement is about, by the flag of a result that lacked it.
+_DISQUALIFIED = ("no_rt", "no_mlock", "throttled", "other_run", "shared_cpu", "no_spare_cpu")
+
+EXCLUDED = [
+    "time that is spent inside drivers of third parties, and in firmware (SMI)",
+    "loads, devices, kernels and settings other than those named here",
+    "the application's own computing, and the tasks and interrupts that it puts above itself",
+    "hardware that fails, and what a hypervisor takes, if there is one",
+]
+VIOLATION = (
+    "A latency beyond the bound, on a system as described and under the loads named, more often "
+    "than stated, counts as a defect: of the system, or of this statement."
+)
+UNPROVEN = [
+    "Measurement alone does not prove the bound. The longest path has to be shown to be bounded, "
+    "and to have been exercised.",
+    "The bound follows the samples beyond where they were seen. What did not happen in the hours "
+    "tested has left no trace in it.",
+]
+
+
+def worst_cases(run: Run) -> WorstCases:
+    """The estimates of all results of a run that have samples."""
+    cases = [_estimated([result]) for result in run.results if result.n]
+    return WorstCases(run_id=run.run_id, cases=cases)
+
+
+def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
+    """The statement.  Raises UsageError for runs that do not belong together, or without a case.
+
+    ``bench``: that it is to be about, else from a device's request to the application.
+    """
+    _alike(runs)
+    groups = list(_cases(runs, bench).values())
+    cases = [_estimated(group) for group in groups]
+    first = runs[0]
+    reasons = [*_against(first), *_lacking(groups), *_without_bound(cases)]
+    bounds = [case.worst_case.bound for case in cases if case.worst_case.bound is not None]
+    return Guarantee(
+        verdict="inconclusive" if reasons else "bound",
+        reasons=reasons,
+        bound=None if reasons else max(bounds),
+        unit=cases[0].worst_case.unit,
+        exceedance_per_hour=PER_HOUR,
+        confidence=CONFIDENCE,
+        runs=[run.run_id for run in runs],
+        target=first.target.name,
+        nature=nature(first),
+        system=first.agent.os if first.agent else None,
+        agent=first.agent,
+        kernel=_facts(first, _KERNEL),
+        hardware=_facts(first, _HARDWARE),
+        drivers=_text(first.conditions.get("drivers")),
+        modules=_text(first.conditions.get("modules")),
+        application=_application(groups),
+        loads=_tested(runs, groups),
+        cases=cases,
+        excluded=EXCLUDED,
+        violation=VIOLATION,
+        unproven=UNPROVEN,
+    )
+
+
+def nature(run: Run) -> Nature:
+    """What the numbers come from."""
+    if run.target.detail.get("model") or run.conditions.get("model"):
+        return "model"
+    return "emulated" if emulated(run) else "machine"
+
+
+# ---- runs that belong together ------------------------------------------------------------------
+
+
+def _alike(runs: Sequence[Run]) -> None:
+    """One system: same kernel, hardware, drivers, agent and loads.  Raises UsageError."""
+    names = [run.run_id for run in runs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"run named twice, {twice}; name each once")
+    systems = [System(run.run_id, [run]) for run in runs]
+    found = circumstances(systems)[1]
+    for name in ("target", *_KERNEL, *_HARDWARE, "drivers", "modules"):
+        if name in _COMPARED:
+            continue
+        values = [(run.run_id, _told(run, name)) for run in runs]
+        if difference := differing(name, "care", values):
+            found.append(difference)
+    if found:
+        parts = [
+            f"{one.aspect} ({', '.join(f'{held.columns[0]} {held.value}' for held in one.values)})"
+            for one in found
+        ]
+        raise UsageError(
+            f"the runs are not of one system, they differ in {'; '.join(parts)}; name runs that "
+            "differ in nothing but the load"
+        )
+
+
+def _told(run: Run, name: str) -> str | None:
+    value = run.target.name if name == "target" else run.conditions.get(name)
+    return None if value is None else str(value)
+
+
+# ---- cases --------------------------------------------------------------------------------------
+
+
+def _cases(runs: Sequence[Run], bench: str | None) -> dict[object, list[Result]]:
+    """The results of each case, over all runs.  What the target cannot do makes none."""
+    known = dict.fromkeys(result.bench for run in runs for result in run.results)
+    if bench is not None and bench not in known:
+        raise unknown("bench", bench, known, "in these runs")
+    groups: dict[object, list[Result]] = defaultdict(list)
+    for run in runs:
+        for result in run.results:
+            wanted = result.bench in REQUEST if bench is None else result.bench == bench
+            if wanted and result.status != "unsupported":
+                params = tuple((k, str(v)) for k, v in _params(result).items())
+                groups[result.bench, params, result.series, result.load].append(result)
+    if not groups:
+        what = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
+        raise UsageError(
+            f"no result of {what}, in {', '.join(run.run_id for run in runs)}; "
+            "measure dk.periodic, or name another bench with --bench"
+        )
+    return groups
+
+
+def _params(result: Result) -> dict[str, Value]:
+    return {name: v for name, v in result.params.items() if name not in _MEASURING}
+
+
+def _estimated(results: Sequence[Result]) -> Estimated:
+    first = results[0]
+    missed = [result.missed for result in results if result.missed is not None]
+    return Estimated(
+        bench=first.bench,
+        params=_params(first),
+        series=first.series,
+        load=first.load,
+        missed=sum(missed) if missed else None,
+        worst_case=worst_case(results),
+    )
+
+
+# ---- what stands against it ---------------------------------------------------------------------
+
+
+def _against(run: Run) -> list[str]:
+    """What no number can make good."""
+    return {
+        "machine": [],
+        "emulated": [
+            "an emulated machine was measured: it shows what a system does, not how long that "
+            "takes on hardware"
+        ],
+        "model": [
+            "a model was measured: its worst case is what it was given, not that of the system it "
+            "is made after"
+        ],
+    }[nature(run)]
+
+
+def _lacking(groups: Iterable[Sequence[Result]]) -> list[str]:
+    flags = {flag for group in groups for result in group for flag in result.flags}
+    return [BY_NAME[name].cause for name in _DISQUALIFIED if name in flags]
+
+
+def _without_bound(cases: Sequence[Estimated]) -> list[str]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        if case.worst_case.reason:
+            found[case.worst_case.reason].append(f"{case.bench} under load {case.load}")
+    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in found.items()]
+
+
+# ---- what it is about ---------------------------------------------------------------------------
+
+
+def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
+    """Those conditions that are known."""
+    return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
+
+
+def _text(value: Value) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
+    """What the application has to do, as the measuring task did."""
+    results = [result for group in groups for result in group]
+    policies = _each(results, lambda r: _policy(r.evidence))
+    found = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
+    if cpus := _each(results, lambda r: _listed(r.evidence.get("cpus"))):
+        found.append(f"it is bound to CPU {' or '.join(cpus)}")
+    found += [
+        "its memory is locked and was touched before, so that it takes no page fault",
+        "in its time-critical section it calls nothing that allocates, prints or waits",
+        "its own driver, if it has one, is well behaved: it masks no interrupts for long",
+    ]
+    return found
+
+
+def _each(results: Iterable[Result], of: Callable[[Result], str | None]) -> list[str]:
+    return list(dict.fromkeys(told for result in results if (told := of(result))))
+
+
+def _policy(evidence: dict[str, Value]) -> str | None:
+    policy, prio = evidence.get("sched"), evidence.get("prio")
+    if not isinstance(policy, str):
+        return "the highest priority"
+    return f"SCHED_{policy.upper()}" + (f" at priority {prio}" if policy in {"fifo", "rr"} else "")
+
+
+def _listed(value: Value) -> str | None:
+    return ", ".join(map(str, value)) if isinstance(value, list) and value else None
+
+
+def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tested]:
+    """The catalogue of loads, with the hours under each."""
+    under: dict[str, list[Result]] = defaultdict(list)
+    for group in groups:
+        for result in group:
+            under[result.load].append(result)
+    started = {loaded.load: loaded for run in runs for loaded in run.loads}
+    return [_load(name, started.get(name), results) for name, results in under.items()]
+
+
+def _load(name: str, started: Loaded | None, results: Sequence[Result]) -> Tested:
+    measured = section_s(results)
+    return Tested(
+        load=name,
+        settings=dict(started.params) if started else {},
+        parts=[part.name for part in started.components] if started else [],
+        hours=None if measured is None else round(measured / 3600, 6),
+        n=sum(result.n for result in results),
+    )

@@ -1,0 +1,156 @@
+"""Numbers and units: how they are written, and quantities that know what they count."""
+
+from __future__ import annotations
+
+import math
+
+from rtstone.errors import UsageError
+
+# Units of a result's values, largest first; the charts get the same table.
+UNITS: dict[str, list[tuple[str, float]]] = {
+    "ns": [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1)],
+    "instructions": [("G instr", 1e9), ("M instr", 1e6), ("k instr", 1e3), ("instr", 1)],
+}
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def count(n: float) -> str:
+    """A whole number with its digits in groups of three."""
+    return f"{n:,.0f}".replace(",", " ")
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 result``, ``2 results``."""
+    return f"{count(n)} {noun}" + ("" if n == 1 else "s")
+
+
+def plain(value: float) -> str:
+    """A number of no particular kind, short, without loss for whole numbers."""
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
+        return count(value) if abs(value) < 1e15 else f"{value:.6g}"
+    large = 1e4 <= abs(value) < 1e15
+    return count(float(f"{value:.4g}")) if large else f"{value:.4g}"
+
+
+def rounded(value: float) -> str:
+    """Three significant digits, written out: ``1.25``, ``77 000``."""
+    return f"{value:.3g}" if abs(value) < 999.5 else count(float(f"{value:.3g}"))
+
+
+def split(value: float, unit: str) -> tuple[str, str]:
+    """Three significant digits of a value and the unit that suits it."""
+    if not math.isfinite(value):
+        return str(value), unit
+    size = float(f"{abs(value):.3g}")  # rounded first: 999.9 ns is 1.00 µs
+    scale = UNITS.get(unit, [(unit, 1)])
+    name, factor = next((step for step in scale if size >= step[1]), scale[-1])
+    digits = size / factor
+    if digits == 0:
+        return "0", name
+    places = max(0, 2 - math.floor(math.log10(digits)))
+    text = f"{digits:.{places}f}" if 1e-4 <= digits < 1e6 else f"{digits:.3g}"
+    return ("-" if value < 0 else "") + text, name
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A value with its unit: ``1.20 µs``."""
+    return "unknown" if value is None else " ".join(split(value, unit))
+
+
+def trimmed(value: float, unit: str) -> str:
+    """The same without zeros that only tell the precision: ``1.2 µs``."""
+    digits, name = split(value, unit)
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
+
+
+def seconds(value: float) -> str:
+    """A span of time as a person says it."""
+    if value < 120:
+        return quantity(value * 1e9, "ns")
+    hours, rest = divmod(round(value), 3600)
+    minutes, left = divmod(rest, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left, "s")]
+    return " ".join(f"{n} {unit}" for n, unit in parts if n)
+
+
+# ---- quantities ---------------------------------------------------------------------------------
+
+
+class Quantity(float):
+    """A number in a unit: "ns" or "instructions", say.  Arithmetic makes plain numbers of it.
+
+    Compared with another quantity it raises UsageError if that has another unit.
+    """
+
+    unit: str
+
+    def __new__(cls, value: float, unit: str = "ns") -> Quantity:
+        """A value of that unit."""
+        self = super().__new__(cls, value)
+        self.unit = unit
+        return self
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.unit
+
+    def __repr__(self) -> str:
+        return quantity(float(self), self.unit)
+
+    __str__ = __repr__
+    __hash__ = float.__hash__
+
+    def __lt__(self, other: float) -> bool:
+        return float(self) < self._like(other)
+
+    def __le__(self, other: float) -> bool:
+        return float(self) <= self._like(other)
+
+    def __gt__(self, other: float) -> bool:
+        return float(self) > self._like(other)
+
+    def __ge__(self, other: float) -> bool:
+        return float(self) >= self._like(other)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, int | float):
+            return NotImplemented
+        return float(self) == self._like(other)
+
+    def __ne__(self, other: object) -> bool:  # float has one of its own
+        if not isinstance(other, int | float):
+            return NotImplemented
+        return float(self) != self._like(other)
+
+    @property
+    def written(self) -> str:
+        """As a parameter is written: all digits, without what arithmetic left behind the last."""
+        return f"{float(self):.15g}{self.unit}"
+
+    def _like(self, other: float) -> float:
+        if isinstance(other, Quantity) and other.unit != self.unit:
+            raise UsageError(
+                f"{self.unit} and {other.unit} cannot be compared: {self} and {other}; "
+                "write a limit of the same kind"
+            )
+        return float(other)
+
+
+def ns(value: float) -> Quantity:
+    """So many nanoseconds."""
+    return Quantity(value)
+
+
+def us(value: float) -> Quantity:
+    """So many microseconds."""
+    return Quantity(value * 1e3)
+
+
+def ms(value: float) -> Quantity:
+    """So many milliseconds."""
+    return Quantity(value * 1e6)
+
+
+def s(value: float) -> Quantity:
+    """So many seconds."""
+    return Quantity(value * 1e9)
