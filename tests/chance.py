@@ -50,7 +50,7 @@ class Sequential:
         return f"<{self.verdict}: {told}>"
 
 
-def tested(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequential]:
+def followed(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequential]:
     """The tests of one rate against others, by trials that are taken until all are decided."""
     tests = [Sequential(fine, rate) for rate in wrong]
     for event in trials:
@@ -63,6 +63,6 @@ def tested(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequentia
 
 def is_fine(trials: Iterable[bool], fine: float, *wrong: float) -> bool:
     """Whether none of the wrong rates is found; shows what was if it is not so, or undecided."""
-    tests = tested(trials, fine, *wrong)
+    tests = followed(trials, fine, *wrong)
     print(*tests)
     return all(test.verdict == "fine" for test in tests)
