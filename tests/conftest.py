@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import signal
@@ -104,10 +105,13 @@ def busy(hogs: int) -> Iterator[None]:
             other.wait()
 
 
+HOMES = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home for runs that is this test's own."""
-    path = tmp_path / "home"
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for runs that is this test's own; it is made when something is stored in it."""
+    path = tmp_path_factory.getbasetemp() / f"home-{next(HOMES)}"
     monkeypatch.setenv("RTSTONE_HOME", str(path))
     return path
 
