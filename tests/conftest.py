@@ -141,7 +141,7 @@ def fake_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """Likewise; an agent that is not to keep anybody waiting plays its part in memory.
 
-    One that hangs there does not hand over what it has when it is stopped.
+    One that hangs there is killed when it is stopped, and hands over nothing.
     """
     process = local._Agent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections import deque
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.fake_agent import Ended, FakeAgent, noted
 
 
 class _Hung(Exception):  # noqa: N818
-    """The agent says nothing more; to be asked to stop, it would have to be a process."""
+    """The agent says nothing more."""
 
 
 class _Agent(FakeAgent):
@@ -72,9 +73,10 @@ class Played(Link):
         return b""
 
     def stop(self) -> None:
+        """Ends it at once; one that hangs is killed, without the time it would be given."""
         if self._ended is None and not self._hung:
             self._do(self._agent.end)
-            self._ended = self._ended or Ended(0)
+        self._ended = self._ended or Ended(-signal.SIGKILL if self._hung else 0)
 
     def close(self) -> None:
         if not self._closed:
