@@ -83,13 +83,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Keeps other tests from the machine while one measures on it, whatever process runs them."""
+    """Keeps other tests from the machine while one measures on it, whatever process runs them.
+
+    Who is next holds a second lock: a worker with one such test after the other would have the
+    first again before one that waits has woken up.
+    """
     if request.node.get_closest_marker(MACHINE) is None:
         yield
         return
-    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}.lock"
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}"
+    with path.with_suffix(".lock").open("w") as lock:
+        with path.with_suffix(".next").open("w") as following:
+            fcntl.flock(following, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
