@@ -8,7 +8,7 @@ CHARTS := rtstone/report/assets/charts.js
 ENGINE := rtstone/_engine/engine.so
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
-PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 

@@ -6,16 +6,19 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from rtstone.cli.main import _status
 from rtstone.documents.plan import Case, Plan
@@ -57,28 +60,41 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Share tests out among the workers of pytest-xdist.
+class ByNeed(LoadFileScheduling):
+    """Shares tests out among the workers of pytest-xdist.
 
     A worker takes a whole module, so that its fixtures are made once, or all modules that have the
-    mark ``machine``, which would only wait for each other.  What takes longest begins first.
+    mark ``machine``, which would only wait for each other.  (Its own groups are lost on pytest 9.)
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:
+    return ByNeed(config, log)
+
+
+@cache
+def _group(module: str) -> str:
+    """Of a module, by its text: who shares tests out imports none."""
+    text = (FAKE.parents[1] / module).read_text(encoding="utf-8")
+    alone = re.search(r"^pytestmark = (\[\n\s*)?pytest\.mark\.machine\b", text, re.MULTILINE)
+    return MACHINE if alone else module
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
 
     def place(item: pytest.Item) -> int:
         marks = (n for n, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name))
         return next(marks, len(LONGEST_FIRST))
 
-    def group(item: pytest.Item) -> str:
-        module = item.getparent(pytest.Module)
-        assert module
-        return MACHINE if any(m.name == MACHINE for m in module.own_markers) else module.nodeid
-
     places: dict[str, int] = {}
     for item in items:
-        places[group(item)] = min(place(item), places.get(group(item), place(item)))
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    items.sort(key=lambda item: places[group(item)])
+        group = _group(item.nodeid.partition("::")[0])
+        places[group] = min(place(item), places.get(group, place(item)))
+    items.sort(key=lambda item: places[_group(item.nodeid.partition("::")[0])])
 
 
 @pytest.fixture(autouse=True)
