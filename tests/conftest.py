@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from rtstone.cli.main import _status
 from rtstone.documents.plan import Case, Plan
@@ -60,7 +60,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class ByNeed(LoadFileScheduling):
+class ByNeed(LoadFileScheduling):  # type: ignore[misc]
     """Shares tests out among the workers of pytest-xdist.
 
     A worker takes a whole module, so that its fixtures are made once, or all modules that have the
