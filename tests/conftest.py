@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from rtstone.cli.main import _status
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
+from rtstone.targets import local
 from rtstone.wire.records import Bench, Param
+from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
+MACHINE = "machine"
+LONGEST_FIRST = (MACHINE, "lab", "simulation")  # marks; what has none comes last
 
 
 class Done(NamedTuple):
@@ -44,6 +55,66 @@ Fake = Callable[..., Path]
 Cli = Callable[..., Done]
 
 
+def pytest_configure() -> None:
+    # What a shell starts in the background ignores Ctrl-C, and so would all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class ByNeed(LoadFileScheduling):  # type: ignore[misc]
+    """Shares tests out among the workers of pytest-xdist.
+
+    A worker takes a whole module, so that its fixtures are made once, or all modules that have the
+    mark ``machine``, which would only wait for each other.  (Its own groups are lost on pytest 9.)
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:
+    return ByNeed(config, log)
+
+
+@cache
+def _group(module: str) -> str:
+    """Of a module, by its text: who shares tests out imports none."""
+    text = (FAKE.parents[1] / module).read_text(encoding="utf-8")
+    alone = re.search(r"^pytestmark = (\[\n\s*)?pytest\.mark\.machine\b", text, re.MULTILINE)
+    return MACHINE if alone else module
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+
+    def place(item: pytest.Item) -> int:
+        marks = (n for n, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name))
+        return next(marks, len(LONGEST_FIRST))
+
+    places: dict[str, int] = {}
+    for item in items:
+        group = _group(item.nodeid.partition("::")[0])
+        places[group] = min(place(item), places.get(group, place(item)))
+    items.sort(key=lambda item: places[_group(item.nodeid.partition("::")[0])])
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keeps other tests from the machine while one measures on it, whatever process runs them.
+
+    Who is next holds a second lock: a worker with one such test after the other would have the
+    first again before one that waits has woken up.
+    """
+    if request.node.get_closest_marker(MACHINE) is None:
+        yield
+        return
+    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}"
+    with path.with_suffix(".lock").open("w") as lock:
+        with path.with_suffix(".next").open("w") as following:
+            fcntl.flock(following, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @contextmanager
 def busy(hogs: int) -> Iterator[None]:
     """Leaves this machine no idle CPU."""
@@ -56,16 +127,19 @@ def busy(hogs: int) -> Iterator[None]:
             other.wait()
 
 
+HOMES = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home for runs that is this test's own."""
-    path = tmp_path / "home"
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for runs that is this test's own; it is made when something is stored in it."""
+    path = tmp_path_factory.getbasetemp() / f"home-{next(HOMES)}"
     monkeypatch.setenv("RTSTONE_HOME", str(path))
     return path
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+def fake_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """Makes the local target start the fake agent; call it again for another scenario.
 
     Returns the file that traces the agent's starts.
@@ -80,6 +154,23 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     def scenario(**members: Any) -> Path:
         monkeypatch.setenv("FAKE_AGENT", json.dumps({"trace": str(trace), **members}))
         return trace
+
+    scenario()
+    return scenario
+
+
+@pytest.fixture
+def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Likewise; an agent that is not to keep anybody waiting plays its part in memory.
+
+    One that hangs there is killed when it is stopped, and hands over nothing.
+    """
+    process = local._Agent
+
+    def scenario(**members: Any) -> Path:
+        waits = members.get("fate") == "deaf" or {"pause", "flood"} & members.keys()
+        monkeypatch.setattr(local, "_Agent", process if waits else Played)
+        return fake_process(**members)
 
     scenario()
     return scenario

@@ -1,5 +1,6 @@
 """An agent that measures nothing: it speaks the wire (docs/wire.md) after a scenario.
 
+It is a program or, where no time passes in the scenario, plays in memory (tests/played.py).
 FAKE_AGENT holds the scenario, a JSON object:
     trace     file that gets a line for each start: its options
     at        the case at which the fate below strikes; before its result, after its `case`
@@ -24,47 +25,17 @@ import signal
 import sys
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-scenario: dict[str, Any] = json.loads(os.environ.get("FAKE_AGENT", "{}"))
 
+class Ended(Exception):  # noqa: N818  it is no error
+    """The agent is to end as its scenario says: by ``status``, -9 if it is killed."""
 
-class State:
-    seq = 0
-    held = b""
-    stopped = False
-    wire: dict[str, str] = {}  # noqa: RUF012
-    progress = False  # it was asked for
-    load = "none"
-
-
-def write(data: bytes) -> None:
-    while data:
-        data = data[os.write(1, data) :]
-
-
-def put(**body: Any) -> None:
-    covered = f"{State.seq} {json.dumps(body)}".encode()
-    line = b"#rts %s %08x\n" % (covered, zlib.crc32(covered))
-    match State.wire.get(str(State.seq)):
-        case "damage":
-            line = line[:12] + b"?" + line[13:]
-        case "lose":
-            line = b""
-        case "double":
-            line *= 2
-        case "late":
-            State.held, line = line, b""
-        case "noise":
-            line = b"[  1.5] usb 1-1: new device\n[  1.6] random: " + line
-        case "cut":
-            line = line[: len(line) // 2]
-    write(line)
-    if State.held and line:
-        write(State.held)
-        State.held = b""
-    State.seq += 1
+    def __init__(self, status: int, words: str = "") -> None:
+        super().__init__(status)
+        self.status, self.words = status, words
 
 
 def param(name: str, kind: str, default: Any, **rest: Any) -> dict[str, Any]:
@@ -99,155 +70,228 @@ LOADS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def hello() -> None:
-    put(
-        t="hello", wire=scenario.get("wire_version", 1), agent="0",
-        source=scenario.get("source", "00ff00ff00ff00ff"),
-        port="fake", os="Fake 1.0", arch="none", compiler="none", flags="-O2", caps=["heap"],
-    )  # fmt: skip
+class FakeAgent:
+    """One start of it: commands in by ``take``, bytes out by ``out``."""
 
+    def __init__(self, scenario: dict[str, Any], out: Callable[[bytes], None]) -> None:
+        self.scenario, self.out = scenario, out
+        self.wire: dict[str, str] = {}
+        self.seq = self.cases = 0
+        self.held = b""
+        self.stopped = self.over = False
+        self.progresses = False  # it was asked to
+        self.beside = "none"  # the load
 
-def catalogue() -> None:
-    hello()
-    for name, (params, over) in BENCHES.items():
-        put(
-            t="bench", id=name, title=f"Title of {name}", source="nobody", help="it waits",
-            needs=[], slope_over=over, params=params + COMMON,
+    def put(self, **body: Any) -> None:
+        covered = f"{self.seq} {json.dumps(body)}".encode()
+        line = b"#rts %s %08x\n" % (covered, zlib.crc32(covered))
+        match self.wire.get(str(self.seq)):
+            case "damage":
+                line = line[:12] + b"?" + line[13:]
+            case "lose":
+                line = b""
+            case "double":
+                line *= 2
+            case "late":
+                self.held, line = line, b""
+            case "noise":
+                line = b"[  1.5] usb 1-1: new device\n[  1.6] random: " + line
+            case "cut":
+                line = line[: len(line) // 2]
+        self.out(line)
+        if self.held and line:
+            self.out(self.held)
+            self.held = b""
+        self.seq += 1
+
+    def hello(self) -> None:
+        self.put(
+            t="hello", wire=self.scenario.get("wire_version", 1), agent="0",
+            source=self.scenario.get("source", "00ff00ff00ff00ff"),
+            port="fake", os="Fake 1.0", arch="none", compiler="none", flags="-O2", caps=["heap"],
         )  # fmt: skip
-    for name, params in LOADS.items():
-        put(t="load", id=name, title=f"Title of {name}", source="nobody", params=params)
-    put(t="bye", cases=0)
 
+    def catalogue(self) -> None:
+        self.hello()
+        for name, (params, over) in BENCHES.items():
+            self.put(
+                t="bench", id=name, title=f"Title of {name}", source="nobody", help="it waits",
+                needs=[], slope_over=over, params=params + COMMON,
+            )  # fmt: skip
+        for name, params in LOADS.items():
+            self.put(t="load", id=name, title=f"Title of {name}", source="nobody", params=params)
+        self.put(t="bye", cases=0)
 
-def load(words: list[str]) -> None:
-    State.load = words[0]
-    if words[0] != "none":
-        parts = [{"name": "disk", "unit": "ms", "wanted": 100.0}]
-        put(t="loaded", load=words[0], status="ok", reason=None, params={}, components=parts)
+    def load(self, words: list[str]) -> None:
+        self.beside = words[0]
+        if words[0] != "none":
+            parts = [{"name": "disk", "unit": "ms", "wanted": 100.0}]
+            self.put(
+                t="loaded", load=words[0], status="ok", reason=None, params={}, components=parts
+            )
 
+    def result(self, number: int, bench: str, params: dict[str, Any]) -> None:
+        """1000 samples 100, 101, … 199, ten times over, 20 ticks of 1 ns being overhead."""
+        base = 100 + 2 * int(params.get("ballast", 0))
+        periodic = bench == "dk.periodic"
+        values = range(base, base + 100)
+        body = {
+            "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 1000,
+            "warmup": 2, "sum": 10 * sum(values), "min": base, "max": base + 99, "negative": 0,
+            "overflow": 0, "bits": 7, "hist": [[v, 10] for v in values],
+            "worst": [[base + 99, 7, 55]],
+            "trace": {"ticks": 10**9, "rows": [[0, 1000, base, 10 * sum(values), base + 99]]},
+            "blocks": {"samples": 500, "max": [base + 99, base + 99]},
+            "missed": self.scenario.get("missed", 0) if periodic else None, "omitted": None,
+            "figures": [["granule", 1.0, "ns"]] if bench == "null" else [], "ended": "samples",
+        }  # fmt: skip
+        self.put(t="result", **body | self.scenario.get("extra", {}))
 
-def result(number: int, bench: str, params: dict[str, Any]) -> None:
-    """1000 samples 100, 101, … 199, ten times over, 20 ticks of 1 ns being overhead."""
-    base = 100 + 2 * int(params.get("ballast", 0))
-    periodic = bench == "dk.periodic"
-    values = range(base, base + 100)
-    body = {
-        "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 1000,
-        "warmup": 2, "sum": 10 * sum(values), "min": base, "max": base + 99, "negative": 0,
-        "overflow": 0, "bits": 7, "hist": [[v, 10] for v in values], "worst": [[base + 99, 7, 55]],
-        "trace": {"ticks": 10**9, "rows": [[0, 1000, base, 10 * sum(values), base + 99]]},
-        "blocks": {"samples": 500, "max": [base + 99, base + 99]},
-        "missed": scenario.get("missed", 0) if periodic else None, "omitted": None,
-        "figures": [["granule", 1.0, "ns"]] if bench == "null" else [], "ended": "samples",
-    }  # fmt: skip
-    put(t="result", **body | scenario.get("extra", {}))
+    def hang(self) -> None:
+        while not self.stopped or self.scenario["fate"] == "deaf":
+            time.sleep(0.01)
 
+    def strike(self) -> str:
+        """The fate of the scenario; returns the end that the case comes to, if it comes to one."""
+        match self.scenario.get("fate"):
+            case "kill":
+                raise Ended(-signal.SIGKILL)
+            case "exit":
+                raise Ended(0)
+            case "fail":
+                raise Ended(3, "the clock\nhas stopped\n")
+            case "hang" | "deaf":
+                self.hang()
+        return "stopped"
 
-def strike() -> str:
-    """The fate of the scenario; returns the end that the case comes to, if it comes to one."""
-    match scenario.get("fate"):
-        case "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "exit":
-            sys.exit(0)
-        case "fail":
-            sys.stderr.write("the clock\nhas stopped\n")
-            sys.exit(3)
-        case "hang" | "deaf":
-            while not State.stopped or scenario["fate"] == "deaf":
-                time.sleep(0.01)
-    return "stopped"
+    def progress(self, number: int) -> None:
+        self.put(
+            t="progress", id=number, n=10, min=100, p50=110, p99=120, max=130, hz=10**9,
+            overhead=20, batch=1, done=500,
+        )  # fmt: skip
 
+    def pause(self, number: int, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            if self.progresses:
+                self.progress(number)
 
-def progress(number: int) -> None:
-    put(
-        t="progress", id=number, n=10, min=100, p50=110, p99=120, max=130, hz=10**9, overhead=20,
-        batch=1, done=500,
-    )  # fmt: skip
+    def flood(self) -> None:
+        for number in (
+            itertools.count()
+            if self.scenario.get("flood") == "endless"
+            else range(self.scenario.get("flood", 0))
+        ):
+            self.put(t="log", level="warn", text=f"{number} {'x' * 200}")
 
+    def case(self, words: list[str]) -> None:
+        number, bench, pairs = int(words[0]), words[1], words[2:]
+        if "refuses" in self.scenario:
+            self.put(t="end", id=number, status="failed", reason=self.scenario["refuses"])
+            return
+        params = {p["name"]: p["default"] for p in BENCHES[bench][0] + COMMON}
+        given = dict(pair.split("=") for pair in pairs)
+        for name, value in given.items():
+            params[name] = int(value) if value.isdigit() else value
+        self.put(t="case", id=number, bench=bench, params=params)
+        if not self.scenario.get("quiet"):
+            self.progress(number)
+        self.flood()
+        reason = (
+            self.strike() if self.scenario.get("at") == number and "fate" in self.scenario else None
+        )
+        if self.scenario.get("at") == number:
+            self.pause(number, self.scenario.get("pause", 0))
+        self.result(number, bench, params)
+        evidence = {
+            "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0,
+            "tasks": 1, "sched": self.scenario.get("sched", "fifo"),
+            "locked": self.scenario.get("locked", True), "others": self.scenario.get("others", 0),
+        }  # fmt: skip
+        rate = {
+            "component": "disk",
+            "unit": "ms",
+            "wanted": 100.0,
+            "achieved": 99.0,
+            "window_s": 1.0,
+        }
+        rates = None if self.beside == "none" else [rate | self.scenario.get("rates", {})]
+        status = "failed" if reason else "ok"
+        self.put(t="end", id=number, status=status, reason=reason, evidence=evidence, load=rates)
 
-def pause(number: int, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        time.sleep(0.05)
-        if State.progress:
-            progress(number)
+    def begin(self) -> None:
+        self.put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
+        told = {
+            "cpu.model": "Imaginary",
+            "kernel.release": "1.0",
+            **self.scenario.get("conditions", {}),
+        }
+        self.put(t="conditions", values=told)
 
+    def start(self) -> None:
+        self.wire = self.scenario.get("wire", {})
+        self.hello()
+        if "refuses" not in self.scenario:
+            self.begin()
 
-def flood() -> None:
-    for number in (
-        itertools.count() if scenario.get("flood") == "endless" else range(scenario.get("flood", 0))
-    ):
-        put(t="log", level="warn", text=f"{number} {'x' * 200}")
-
-
-def case(words: list[str]) -> None:
-    number, bench, pairs = int(words[0]), words[1], words[2:]
-    if "refuses" in scenario:
-        put(t="end", id=number, status="failed", reason=scenario["refuses"])
-        return
-    params = {p["name"]: p["default"] for p in BENCHES[bench][0] + COMMON}
-    given = dict(pair.split("=") for pair in pairs)
-    for name, value in given.items():
-        params[name] = int(value) if value.isdigit() else value
-    put(t="case", id=number, bench=bench, params=params)
-    if not scenario.get("quiet"):
-        progress(number)
-    flood()
-    reason = strike() if scenario.get("at") == number and "fate" in scenario else None
-    if scenario.get("at") == number:
-        pause(number, scenario.get("pause", 0))
-    result(number, bench, params)
-    evidence = {
-        "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0, "tasks": 1,
-        "sched": scenario.get("sched", "fifo"), "locked": scenario.get("locked", True),
-        "others": scenario.get("others", 0),
-    }  # fmt: skip
-    rate = {"component": "disk", "unit": "ms", "wanted": 100.0, "achieved": 99.0, "window_s": 1.0}
-    rates = None if State.load == "none" else [rate | scenario.get("rates", {})]
-    status = "failed" if reason else "ok"
-    put(t="end", id=number, status=status, reason=reason, evidence=evidence, load=rates)
-
-
-def begin() -> None:
-    put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
-    told = {"cpu.model": "Imaginary", "kernel.release": "1.0", **scenario.get("conditions", {})}
-    put(t="conditions", values=told)
-
-
-def serve() -> None:
-    State.wire = scenario.get("wire", {})
-    hello()
-    if "refuses" not in scenario:
-        begin()
-    cases = 0
-    while not State.stopped and (line := sys.stdin.readline()):
+    def take(self, line: str) -> None:
         words = line.split()
-        if words[0] == "bye":
-            break
-        if words[0] == "progress":
-            State.progress = words[1] != "0"
-        if words[0] == "load":
-            load(words[1:])
-        if words[0] == "case":
-            case(words[1:])
-            cases += 1
-    if scenario.get("fate") == "late":
-        os.kill(os.getpid(), signal.SIGKILL)
-    put(t="bye", cases=cases)
+        match words[0]:
+            case "bye":
+                self.over = True
+            case "progress":
+                self.progresses = words[1] != "0"
+            case "load":
+                self.load(words[1:])
+            case "case":
+                self.case(words[1:])
+                self.cases += 1
+
+    def end(self) -> None:
+        if self.scenario.get("fate") == "late":
+            raise Ended(-signal.SIGKILL)
+        self.put(t="bye", cases=self.cases)
 
 
-def on_term(number: int, frame: object) -> None:
-    State.stopped = True
+def noted(scenario: dict[str, Any], *options: str) -> None:
+    """The trace gets the line of a start."""
+    if "trace" in scenario:
+        with Path(scenario["trace"]).open("a") as file:
+            file.write(" ".join(options) + "\n")
 
 
-signal.signal(signal.SIGTERM, on_term)
-if "trace" in scenario:
-    with Path(scenario["trace"]).open("a") as file:
-        file.write(" ".join(sys.argv[1:]) + "\n")
-if "--sweep" in sys.argv:
-    pass
-elif "--list" in sys.argv:
-    catalogue()
-else:
-    serve()
+def write(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def main() -> None:
+    scenario: dict[str, Any] = json.loads(os.environ.get("FAKE_AGENT", "{}"))
+    agent = FakeAgent(scenario, write)
+
+    def on_term(number: int, frame: object) -> None:
+        agent.stopped = True
+
+    signal.signal(signal.SIGTERM, on_term)
+    noted(scenario, *sys.argv[1:])
+    if "--sweep" in sys.argv:
+        return
+    try:
+        if "--list" in sys.argv:
+            agent.catalogue()
+            return
+        agent.start()
+        while not (agent.stopped or agent.over) and (line := sys.stdin.readline()):
+            agent.take(line)
+        agent.end()
+    except Ended as ended:
+        sys.stderr.write(ended.words)
+        sys.stderr.flush()
+        if ended.status < 0:
+            os.kill(os.getpid(), -ended.status)
+        sys.exit(ended.status)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,8 @@ import pytest
 
 from tests.agent.speak import STUB, case, figures, may_realtime
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.agent.speak import talk
 
+pytestmark = pytest.mark.machine
+
 
 @pytest.mark.parametrize(("args", "source"), [((), ""), (("--clock=vdso",), "vdso")])
 def test_every_stamp_is_of_the_clock_that_the_agent_names(

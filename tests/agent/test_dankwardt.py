@@ -16,6 +16,8 @@ import pytest
 from tests.agent.speak import AGENT, STUB, case, figures, records, result, talk
 from tests.agent.test_posix import as_root, copy, realtime, send, start, under_way, unprivileged
 
+pytestmark = pytest.mark.machine
+
 __all__ = ["copy"]  # a fixture
 
 MS = 1_000_000

@@ -21,6 +21,8 @@ from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import BUILD, Json, records
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.lab
+
 BOARDS = ["freertos-a64", "freertos-m3"]
 TESTS = ["port_test.elf", "bad_cases.elf"]
 

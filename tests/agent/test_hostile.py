@@ -15,6 +15,8 @@ from tests.agent.speak import AGENT, records
 from tests.agent.test_loads import Agent, text
 from tests.agent.test_posix import as_root, copy, gone, keeper_of, nobody
 
+pytestmark = pytest.mark.machine
+
 __all__ = ["copy"]  # a fixture
 
 SHM = Path("/dev/shm")
@@ -53,14 +55,16 @@ def tree(path: Path) -> set[str]:
     return {str(p.relative_to(path)) for p in path.rglob("*")}
 
 
-def start(command: str, directory: str | Path, **options: Any) -> subprocess.Popen[bytes]:
-    """An agent that is to run a load, with that TMPDIR."""
+def start(
+    command: str, directory: str | Path, case: str = "case 1 null samples=10\n", **options: Any
+) -> subprocess.Popen[bytes]:
+    """An agent that is to run a load, and a case beside it, with that TMPDIR."""
     agent = subprocess.Popen(
         [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(directory)}, **options,
     )  # fmt: skip
     assert agent.stdin
-    agent.stdin.write(f"load {command}\ncase 1 null samples=10\nbye\n".encode())
+    agent.stdin.write(f"load {command}\n{case}bye\n".encode())
     agent.stdin.flush()
     return agent
 
@@ -96,7 +100,8 @@ def test_a_long_directory_is_used_as_it_is_or_refused(lengths: range, tmp_path: 
     base.mkdir()
     directories = [of_length(base, length) for length in lengths]
     before = tree(base)
-    agents = [start("command run=touch%20left;sleep%2060", path) for path in directories]
+    load = "command run=touch%20left;sleep%2060"
+    agents = [start(load, path, case="") for path in directories]
     ends = [loaded(agent) for agent in agents]
     assert tree(base) == before
     assert [status for status, _ in ends] == ["ok"] * len(ends), ends

@@ -7,7 +7,11 @@ import subprocess
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.agent.speak import AGENT, case, records, result
+
+pytestmark = pytest.mark.machine
 
 TRACE = """\
 # tracer: timerlat

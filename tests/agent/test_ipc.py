@@ -15,6 +15,8 @@ import pytest
 from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
 from tests.agent.test_posix import SHM, copy, gone, group_of, nobody, soon  # noqa: F401  # a fixture
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
 MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]

@@ -24,6 +24,8 @@ import pytest
 from tests.agent.speak import AGENT, STUB, Json, may_realtime, records, talk
 from tests.agent.test_posix import as_root, copy, gone, nobody, soon
 
+pytestmark = pytest.mark.machine
+
 __all__ = ["copy"]  # a fixture
 
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a second CPU")
 

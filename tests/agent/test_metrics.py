@@ -28,6 +28,8 @@ from tests.agent.test_posix import (
     unprivileged,
 )
 
+pytestmark = pytest.mark.machine
+
 GROUPS = {
     "signal exchange", "synchronous I/O", "asynchronous I/O", "semaphores",
     "mutexes and condition variables", "access to locked memory", "shared memory", "scheduling",

@@ -7,6 +7,8 @@ import pytest
 from rtstone.assemble.histogram import bounds
 from tests.agent.speak import STUB, case, figures, may_realtime, result
 
+pytestmark = pytest.mark.machine
+
 MS = 1_000_000
 realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 

@@ -13,6 +13,8 @@ import pytest
 from tests.agent.speak import case, figures
 from tests.agent.test_posix import as_root, copy, unprivileged
 
+pytestmark = pytest.mark.machine
+
 __all__ = ["copy"]  # a fixture
 
 PROFILES = ("51", "52", "53", "54")

@@ -259,6 +259,7 @@ def test_the_section_holds_the_samples_and_no_span_is_longer_than_they_need(
     assert end["evidence"]["section_ns"] == pytest.approx(taken * MS, rel=0.03)
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize(
     ("params", "device"), [("source=hpet", "/dev/hpet"), ("source=rtc", "/dev/rtc0")]
 )
@@ -270,6 +271,7 @@ def test_a_source_that_is_not_there_says_so(params: str, device: str) -> None:
     assert device in end["reason"]
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("bench", ["int.latency.phase", "dk.irqsoff", "dk.irq_latency"])
 def test_a_timer_of_the_system_is_told_to_be_dependent(bench: str) -> None:
     found = result(f"{bench} source=timerfd rate=4096 span=1024 quiet=64 samples=900 warmup=0")

@@ -21,6 +21,8 @@ import pytest
 
 from tests.agent.speak import AGENT, case, figures, may_realtime, records, result, talk
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 SHM = Path("/dev/shm")
 

@@ -13,6 +13,8 @@ import pytest
 from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
 from tests.agent.test_posix import gone, group_of
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 EARLY = "children that ran before the call returned"
 BEFORE = "victims that ran before they were terminated"

@@ -6,7 +6,10 @@ import pytest
 
 from tests.agent.speak import case, figures, may_realtime, result
 
-pytestmark = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling"),
+]
 
 
 @pytest.mark.parametrize("entity", ["thread", "process"])

@@ -6,6 +6,8 @@ import pytest
 
 from tests.agent.speak import STUB, case, figures, may_realtime, result
 
+pytestmark = pytest.mark.machine
+
 realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 
 

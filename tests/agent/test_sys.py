@@ -16,6 +16,8 @@ from tests.agent.speak import AGENT, case, figures, result, talk
 from tests.agent.test_metrics import limited
 from tests.agent.test_posix import start
 
+pytestmark = pytest.mark.machine
+
 N, WARMUP = 50, 10
 BENCHES = [
     "sys.getpid", "sys.read file=zero", "sys.read file=null", "sys.read file=pipe",

@@ -135,6 +135,7 @@ def test_the_same_target_twice_is_told_apart_by_side(cli: Cli, tmp_path: Path) -
     assert "Noise floor from 2 pairs" in page
 
 
+@pytest.mark.machine
 def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
     for _ in range(4):
         assert cli("run", "clk.overhead", "-p", "samples=1000").status == 0

@@ -329,6 +329,7 @@ def test_nothing_else_can_be_asked_for(fake: Fake, cli: Cli, more: list[str]) ->
     assert "goes on with what was asked before" in done.says
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_real_run_that_is_ended_from_outside(
     cli: Cli, home: Path, number: signal.Signals

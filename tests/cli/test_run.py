@@ -127,7 +127,7 @@ def test_a_run_is_named_after_its_suite_or_bench(fake: Fake, cli: Cli, tmp_path:
 
 
 def test_the_host_keeps_off_every_cpu_that_a_case_names(
-    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    fake_process: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_to: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
@@ -418,6 +418,7 @@ def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     fake(wire={"6": "lose"})
     monkeypatch.setattr(session, "NUDGE_S", 0.05)
     monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "HEARTBEAT_MS", 50)  # cases without a limit, too
     assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
 
 
@@ -558,9 +559,9 @@ def test_an_interrupt_at_any_moment(  # noqa: PLR0917
 
 
 def test_a_case_that_is_stopped_keeps_what_it_has(
-    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    fake_process: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(at=1, fate="hang")
+    fake_process(at=1, fate="hang")
     hook(monkeypatch, Listener, "case_started", signal.SIGHUP)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # however slow this machine is
     monkeypatch.setattr(session, "POLL_S", 0.02)
@@ -578,9 +579,9 @@ def test_a_hangup_that_is_ignored_stays_ignored(fake: Fake, cli: Cli) -> None:
 
 @pytest.mark.parametrize("fate", ["hang", "deaf"])
 def test_an_interrupt_while_the_agent_hangs(
-    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, fate: str
+    fake_process: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, fate: str
 ) -> None:
-    trace = fake(at=2, fate=fate)
+    trace = fake_process(at=2, fate=fate)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     before = RunDirectory.append
@@ -599,8 +600,8 @@ def test_an_interrupt_while_the_agent_hangs(
     assert swept == (fate == "deaf")
 
 
-def test_ctrl_c_from_outside(fake: Fake, home: Path) -> None:
-    fake(at=1, fate="hang")
+def test_ctrl_c_from_outside(fake_process: Fake, home: Path) -> None:
+    fake_process(at=1, fate="hang")
     command = [sys.executable, "-c", "from rtstone.cli.main import main; main()", "run", "null"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while not any(b"progress" in log.read_bytes() for log in home.glob("runs/*/wire.log")):

@@ -194,8 +194,8 @@ def test_the_rounds_had_are_kept_and_gone_on_with(
     assert load(path).results == run.results
 
 
-def test_an_interrupt_keeps_the_rounds_had(cli: Cli, fake: Fake) -> None:
-    fake(at=1_000_003, fate="hang")
+def test_an_interrupt_keeps_the_rounds_had(cli: Cli, fake_process: Fake) -> None:
+    fake_process(at=1_000_003, fate="hang")
 
     def interrupt() -> None:
         while not any(b'"id": 1000003' in log.read_bytes() for log in runs().glob("*/wire.log")):

@@ -154,6 +154,7 @@ def test_there_is_one_version(environment: Path) -> None:
     assert document["agent"]["version"] == __version__
 
 
+@pytest.mark.machine
 def test_installed_it_measures_and_reports(account: Account, environment: Path) -> None:
     before = installed(environment)
     for arguments, statuses in (
@@ -175,6 +176,7 @@ def test_installed_it_measures_and_reports(account: Account, environment: Path) 
     assert installed(environment) == before
 
 
+@pytest.mark.machine
 def test_a_result_of_an_installation_is_a_result(account: Account) -> None:
     document = json.loads(account.run("run", "dk.periodic", "--time", "1", "--json").stdout)
     (result,) = document["results"]

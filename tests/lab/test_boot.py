@@ -15,6 +15,8 @@ from rtstone.lab import images, kernels, ready, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.wire.reader import Noise, Reader
 
+pytestmark = pytest.mark.lab
+
 SYSTEM = systems.find("linux-6.1")
 LIMIT_S = 120
 SCRIPT = b"""\

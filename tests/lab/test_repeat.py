@@ -16,6 +16,8 @@ from rtstone.lab.systems import SYSTEMS
 from rtstone.targets.qemu import Qemu
 from tests.conftest import Cli, busy
 
+pytestmark = pytest.mark.lab
+
 IDENTITY = {"run_id", "created", "duration_s"}  # the members in which documents differ
 QUICK = {"freertos-a64", "freertos-m3", "linux-6.1"}
 NAMES = [listed.argument for listed in Qemu.listed()[:-1]]

@@ -58,6 +58,7 @@ def test_who_stops_asking_leaves_no_worker() -> None:
     assert not any(worker.is_alive() for worker in workers)
 
 
+@pytest.mark.machine  # it looks for what is in /dev/shm
 @pytest.mark.parametrize("after_s", [0.0, 0.1, 0.3, 1.0])
 def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     """At any time after its first worker has started."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.histogram import Histogram, Ranks, spread
+from rtstone.assemble.histogram import Histogram, Ranks, bounds, spread
 from rtstone.documents.run import Batches, Distribution, Result, Trace
 from rtstone.statistics import LINES, PERCENTILES
 from tests.agent.test_recorder import LIBRARY
@@ -73,7 +73,7 @@ def measured(own: np.ndarray, stalls_s: np.ndarray) -> tuple[Result, np.ndarray]
         case=1, bench="dk.periodic", params={"period": PERIOD}, load="none", status="ok",
         missed=hidden.n, batches=_batches(), trace=_trace(due // SECOND),
         evidence={"section_ns": due * PERIOD},
-        corrected=_distribution(seen.plus(hidden)), flags=["missed"] if hidden.n else [],
+        corrected=_distribution(_Arrays(*seen.plus(hidden))), flags=["missed"] if hidden.n else [],
         **structs.asdict(_distribution(seen)),
     )  # fmt: skip
     return result, _late(ticks.astype(float), stalls.astype(float))
@@ -90,11 +90,28 @@ def _late(own: np.ndarray, stalls: np.ndarray) -> np.ndarray:
     return late
 
 
+class _Arrays(Histogram):
+    """A histogram that is quick to list."""
+
+    def points(self) -> list[tuple[float, int]]:
+        used = [index for index, _ in self.buckets]
+        values = MIDDLES[used].clip(self.min or 0, self.max or 0).tolist()
+        return list(zip(values, (count for _, count in self.buckets), strict=True))
+
+
+def _middle(index: int) -> float:
+    low, width = bounds(index, 7)
+    return low + (width - 1) / 2
+
+
+MIDDLES = np.array([_middle(index) for index in range(LIBRARY.recorder_buckets())])
+
+
 def _histogram(counts: np.ndarray, moments: np.ndarray) -> Histogram:
     n, total, least, most = map(int, moments)
     (used,) = np.nonzero(counts[:-1])
-    buckets = [(int(i), int(counts[i])) for i in used]
-    return Histogram(n, total, least if n else None, most if n else None, 7, buckets)
+    buckets = list(zip(used.tolist(), counts[used].tolist(), strict=True))
+    return _Arrays(n, total, least if n else None, most if n else None, 7, buckets)
 
 
 def _distribution(histogram: Histogram) -> Distribution:

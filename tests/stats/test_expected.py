@@ -25,6 +25,8 @@ from tests.stats.lab import result as lab_result
 from tests.stats.periodic import lasting, measured
 from tests.stats.test_gate import run
 
+pytestmark = pytest.mark.simulation
+
 CASES, N, FROM, GATES = 8, 5000, 5, 40
 
 

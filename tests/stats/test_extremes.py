@@ -23,6 +23,8 @@ from rtstone.stats.worstcase.critical import EXTREME, PARETO, critical, simulate
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from tests.stats.recorded import recorded
 
+pytestmark = pytest.mark.simulation
+
 Draw = Callable[[Generator, int], NDArray[np.float64]]
 
 N, SECTION_S = 60_000, 600.0

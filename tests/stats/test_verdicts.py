@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -9,10 +9,14 @@ import pytest
 from rtstone.documents.comparison import Comparison, Effect
 from rtstone.documents.run import Run
 from rtstone.stats.comparison.compare import compare
+from tests.chance import Sequential, is_fine
 from tests.stats.runs import Samples, session
 
+pytestmark = pytest.mark.simulation
+
 PAIRS, CASES, N = 6, 8, 1000
-COMPARISONS = 400
+COMPARISONS = 400  # at most; mostly 63 are enough
+SELDOM = 0.01, 0.1  # a difference that is large enough is missed so often, and not so often
 Rng = np.random.Generator
 
 # ---- systems ------------------------------------------------------------------------------------
@@ -88,17 +92,22 @@ def verdicts(comparison: Comparison, part: str, case: int = 0) -> str:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_identical_systems_are_called_different_in_one_of_twenty_comparisons(system: str) -> None:
-    """Of whole comparisons of 16 effects each, whichever way they are made."""
+    """Of whole comparisons of 16 effects each, whichever way they are made: in fact in fewer.
+
+    One in a hundred is fine, one in twelve is noticed, each with an error of 1% (tests/chance.py).
+    """
     rng = np.random.default_rng(6)
-    alarms = dict.fromkeys(WAYS, 0)
+    alarms = {way: Sequential(fine=0.01, wrong=0.08) for way in WAYS}
     for _ in range(COMPARISONS):
         runs = session(SYSTEMS[system](rng, 2 * PAIRS))
-        for way, compared in WAYS.items():
-            rules = compared(runs).rules
+        for way, test in alarms.items():
+            rules = WAYS[way](runs).rules
             assert rules
             assert rules.tally.inconclusive or rules.tally.no_difference
-            alarms[way] += rules.tally.different > 0
-    assert max(alarms.values()) <= 0.05 * COMPARISONS, alarms
+            test.take(rules.tally.different > 0)
+        if all(test.decided for test in alarms.values()):
+            break
+    assert {test.verdict for test in alarms.values()} == {"fine"}, alarms
 
 
 # ---- systems that differ ------------------------------------------------------------------------
@@ -113,25 +122,32 @@ def shifted(samples: Samples, factor: float, case: int = 0) -> Samples:
     return changed
 
 
+def missed(found: Iterator[str]) -> Iterator[bool]:
+    """Of comparisons with a system that is slower whether they do not say so."""
+    for verdict in found:
+        assert verdict != "better"
+        yield verdict != "worse"
+
+
 @pytest.mark.parametrize("sd", [0.1, 0.2])
 def test_three_percent_are_found_in_ten_pairs_of_a_thousand_samples(sd: float) -> None:
     rng = np.random.default_rng(3)
-    found = [
+    found = (
         verdicts(paired(session(shifted(latencies(rng, 20, 2, sd=sd), 1.03))), "median")
-        for _ in range(100)
-    ]
-    assert found.count("worse") >= 95
-    assert "better" not in found
+        for _ in range(200)
+    )
+    assert is_fine(missed(found), *SELDOM)
 
 
 def test_three_percent_are_found_in_single_runs_with_a_known_floor() -> None:
     rng = np.random.default_rng(4)
-    found = []
-    for _ in range(60):
-        first, other = _sides(session(shifted(latencies(rng, 16, 1, n=10_000), 1.03)))
-        comparison = compare([first[0], other[0]], floor=first[1:])
-        found.append(verdicts(comparison, "median"))
-    assert found.count("worse") >= 57
+
+    def found() -> Iterator[str]:
+        for _ in range(200):
+            first, other = _sides(session(shifted(latencies(rng, 16, 1, n=10_000), 1.03)))
+            yield verdicts(compare([first[0], other[0]], floor=first[1:]), "median")
+
+    assert is_fine(missed(found()), *SELDOM)
 
 
 def test_the_smaller_is_better_and_the_first_column_is_what_it_is_compared_with() -> None:

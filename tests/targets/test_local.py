@@ -17,6 +17,12 @@ from rtstone.targets.base import Link, Options
 from tests.conftest import Fake
 
 
+@pytest.fixture
+def fake(fake_process: Fake) -> Fake:
+    """Processes are what this is about."""
+    return fake_process
+
+
 def lines(link: Link) -> list[bytes]:
     found = []
     while (line := link.read(5)) != b"":
