@@ -13,7 +13,8 @@ FAKE_AGENT holds the scenario, a JSON object:
     rates     members of the rates of a load's one part
     conditions  more of them, or others
     refuses   why it refuses all cases, before it measures anything
-    sched, locked, missed, others, wire_version, source, extra (members of every result)
+    sched, locked, missed, others, wire_version, source, listed_source,
+    extra (members of every result)
 """
 
 from __future__ import annotations
@@ -104,15 +105,16 @@ class FakeAgent:
             self.held = b""
         self.seq += 1
 
-    def hello(self) -> None:
+    def hello(self, listed: bool = False) -> None:
+        source = self.scenario.get("source", "00ff00ff00ff00ff")
         self.put(
             t="hello", wire=self.scenario.get("wire_version", 1), agent="0",
-            source=self.scenario.get("source", "00ff00ff00ff00ff"),
+            source=self.scenario.get("listed_source", source) if listed else source,
             port="fake", os="Fake 1.0", arch="none", compiler="none", flags="-O2", caps=["heap"],
         )  # fmt: skip
 
     def catalogue(self) -> None:
-        self.hello()
+        self.hello(listed=True)
         for name, (params, over) in BENCHES.items():
             self.put(
                 t="bench", id=name, title=f"Title of {name}", source="nobody", help="it waits",

@@ -86,7 +86,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     conditions that the agent cannot tell.  ``turn``: its place in a comparison that measures.
     ``until``: each case is run in rounds, which are cases of their own on the wire.  ``arrival``:
     its number in the order in which the store took up its runs, as clocks may go back; 0: it is
-    older than these numbers.
+    older than these numbers.  ``listed_by``: the hash of the source of the agent that told what
+    can be run, which need not be the one that runs it.
     """
 
     schema: str = SCHEMA
@@ -108,6 +109,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     turn: Turn | None = None
     until: Until | None = None
     arrival: int = 0
+    listed_by: str | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}

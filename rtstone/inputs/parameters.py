@@ -18,11 +18,13 @@ class Catalogue(NamedTuple):
     """What can be run: tables by id.
 
     ``apart``: why benches whose ids begin so are not here, where more is known than that.
+    ``source``: the hash of the agent's source that listed them.
     """
 
     benches: dict[str, Bench]
     loads: dict[str, Load]
     apart: Mapping[str, str] = {}
+    source: str | None = None
 
 
 _SCALES = {"duration": DURATION, "size": SIZE, "int": WHOLE}

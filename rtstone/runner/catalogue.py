@@ -41,6 +41,6 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
     loads = {body.id: body for body in found if isinstance(body, records.Load)}
     if not benches or reader.damaged or any(defect.costs for defect in reader.defects):
         raise TargetError(f"the agent's list of benches is damaged, on target '{target.name}'")
-    return Catalogue(
-        benches | {name: entry.bench for name, entry in DERIVED.items()}, loads, target.apart()
-    )
+    derived = {name: entry.bench for name, entry in DERIVED.items()}
+    source = next((body.source for body in found if isinstance(body, records.Hello)), None)
+    return Catalogue(benches | derived, loads, target.apart(), source)

@@ -64,6 +64,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
         environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
         surroundings=target.host_conditions(),
         until=limit,
+        listed_by=offered.source,
     )
     return target, printable.document(plan)
 

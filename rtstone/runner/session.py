@@ -116,6 +116,11 @@ class AgentSession:
                     f"the agent speaks wire {version}, this is for {records.VERSION}; "
                     "`make agent` builds the right one"
                 )
+            case records.Hello(source=source) if self._is_foreign(source):
+                raise TargetError(
+                    f"the agent that runs is of source {source}, the one that told what it can do "
+                    f"of {self.plan.listed_by}; `make agent` and `rtstone lab build` make both anew"
+                )
             case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
                 self._go_on()
         match body:
@@ -133,6 +138,10 @@ class AgentSession:
                 self._end(id)
                 if self.target.scripted and (following := self._current()):
                     self._expect_load(following)
+
+    def _is_foreign(self, source: str) -> bool:
+        """Return whether what runs is not what was offered; to go on has rules of its own."""
+        return self.assembly.earlier is None and self.plan.listed_by not in {None, source}
 
     def _end(self, wire_id: int) -> None:
         """What was one case on the wire has ended: the case itself, or one of its rounds.

@@ -306,6 +306,14 @@ def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
     assert "speaks wire 2" in done.says
 
 
+def test_an_agent_that_is_not_the_one_that_was_asked(fake: Fake, cli: Cli) -> None:
+    fake(listed_source="1122334455667788")
+    done = cli("run", "null", "--json")
+    assert done.status == 4
+    assert "of source 00ff00ff00ff00ff, the one that told what it can do of 11223344" in done.says
+    assert statuses(done.document) == ["incomplete"]
+
+
 def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(at=2, fate="hang")
     monkeypatch.setattr(session, "PATIENCE_S", 0.2)
