@@ -39,6 +39,6 @@ void rtos_load_ended(void);
  */
 
 /* The tasks of the load that runs; how many there are. */
-unsigned rtos_workers(rts_task **tasks);
+unsigned rtos_workers(rts_task **worker);
 
 #endif
