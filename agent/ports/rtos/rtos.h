@@ -32,7 +32,7 @@ void rtos_case_starts(void);
 void rtos_case_ends(rts_job *job);
 
 /* Before the workers of a load are killed, and after. */
-void rtos_load_ends(rts_task *tasks, unsigned n);
+void rtos_load_ends(rts_task *worker, unsigned n);
 void rtos_load_ended(void);
 
 /* ---- of ports/rtos -----------------------------------------------------------------------------
