@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,17 +101,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
     """Keeps other tests from the machine while one measures on it, whatever process runs them.
 
+    A test with the mark ``sole`` looks for whatever else runs, so that all others have to wait.
+    """
+    marks = request.node.get_closest_marker
+    with ExitStack() as held:
+        held.enter_context(_locked("all", fcntl.LOCK_EX if marks("sole") else fcntl.LOCK_SH))
+        if marks(MACHINE) is not None:
+            held.enter_context(_locked("machine", fcntl.LOCK_EX))
+        yield
+
+
+@contextmanager
+def _locked(name: str, kind: int) -> Iterator[None]:
+    """Holds a lock of all test processes of this user.
+
     Who is next holds a second lock: a worker with one such test after the other would have the
     first again before one that waits has woken up.
     """
-    if request.node.get_closest_marker(MACHINE) is None:
-        yield
-        return
-    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}"
+    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}-{name}"
     with path.with_suffix(".lock").open("w") as lock:
         with path.with_suffix(".next").open("w") as following:
             fcntl.flock(following, fcntl.LOCK_EX)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, kind)
         yield
 
 

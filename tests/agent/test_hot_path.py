@@ -15,7 +15,7 @@ from rtstone.resources import BUILT
 from tests.agent.speak import AGENT, BUILD
 
 # The procedures, and the file each comes from.
-PROCEDURES = {"run_try_free": "sem", "run_yield": "switch", "read_pairs": "clock"}
+PROCEDURES = {"run_try_free": "sem", "run_yield": "ctx", "read_pairs": "clk"}
 
 
 class Machine(NamedTuple):

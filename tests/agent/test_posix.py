@@ -457,6 +457,7 @@ def others_seen(command: str = MEANWHILE) -> int | None:
     return seen
 
 
+@pytest.mark.sole
 def test_another_agent_at_work_is_seen() -> None:
     alone = others_seen()
     assert alone is not None
@@ -466,6 +467,7 @@ def test_another_agent_at_work_is_seen() -> None:
         assert others_seen() == alone
 
 
+@pytest.mark.sole
 @as_root
 def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> None:
     def seen_by_nobody() -> int | None:
@@ -483,6 +485,7 @@ def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> Non
         assert seen_by_nobody() == alone + 1
 
 
+@pytest.mark.sole
 @as_root
 @pytest.mark.parametrize("whose", ["own", "a dead process's", "root's"])
 def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
