@@ -27,11 +27,11 @@ bool freertos_is_worker(TaskHandle_t task)
 }
 
 /* A worker may sleep until its next period; one that waits for another does not end. */
-void rtos_load_ends(rts_task *tasks, unsigned n)
+void rtos_load_ends(rts_task *worker, unsigned n)
 {
     rts_tick end = rts_time() + RTS_TIME_HZ / 4;
     for (unsigned i = 0; i < n && rts_time() < end;) {
-        if (tasks[i].ended)
+        if (worker[i].ended)
             i++;
         else
             rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
