@@ -5,12 +5,10 @@ from __future__ import annotations
 import fcntl
 import itertools
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -29,6 +27,7 @@ from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
+LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where nobody else can plant anything
 LONGEST_FIRST = (MACHINE, "lab", "simulation")  # marks; what has none comes last
 
 
@@ -113,12 +112,13 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @contextmanager
 def _locked(name: str, kind: int) -> Iterator[None]:
-    """Holds a lock of all test processes of this user.
+    """Holds a lock of all test processes of this checkout.
 
     Who is next holds a second lock: a worker with one such test after the other would have the
     first again before one that waits has woken up.
     """
-    path = Path(tempfile.gettempdir()) / f"rtstone-tests-{os.getuid()}-{name}"
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    path = LOCKS / name
     with path.with_suffix(".lock").open("w") as lock:
         with path.with_suffix(".next").open("w") as following:
             fcntl.flock(following, fcntl.LOCK_EX)
