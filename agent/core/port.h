@@ -462,6 +462,7 @@ typedef struct rts_evidence {
 /* One case, as a port sees it. */
 typedef struct rts_job {
     uint64_t id;
+    void (*run)(struct rts_job *job); /* for the measuring task to call */
     uint64_t patience_ns;     /* without progress for so long it is hung; a bench may change it */
     volatile bool stop_asked; /* the host wants it to end early: the port sets it */
     int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
@@ -473,12 +474,19 @@ typedef struct rts_job {
     rts_evidence evidence;  /* which the port fills in */
 } rts_job;
 
+/* As the body of the measuring task, whose argument is the job. */
+static inline void rts_job_run(void *job)
+{
+    rts_job *j = job;
+    j->run(j);
+}
+
 /*
- * Runs run(job) as the measuring task of a case, on its CPU and at its priority, kept apart from
+ * Runs a job as the measuring task of a case, on its CPU and at its priority, kept apart from
  * the agent as well as the system can.  Returns 0 when it came back or could not be created, else
  * why not, in `why` (say, "killed by signal 11" or "hung").  Sends progress meanwhile.
  */
-int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size);
+int rts_port_isolate(rts_job *job, char *why, size_t size);
 
 /* For the port to call: a number that changes as long as the case makes progress... */
 uint64_t rts_job_heartbeat(const rts_job *job);
@@ -536,6 +544,13 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus);
 
 /* For the port to call, as the body of a task. */
 void rts_worker_run(void *worker);
+
+/* That task, where the port does not place it. */
+static inline rts_task_attr rts_worker_attr(rts_worker *w)
+{
+    return (rts_task_attr){
+        .run = rts_worker_run, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+}
 
 /* Says why a worker ends on its own account (printf); the first reason stays. */
 void rts_worker_failed(rts_worker *w, const char *format, ...)

@@ -148,10 +148,11 @@ static void run_measured(rts_case *c)
 {
     char why[96];
     rts_port_throttling(&c->busy_ns, &c->rest_ns);
+    c->job.run = measure;
     c->job.cpus = &c->common.cpus;
     c->job.prio = (int)c->common.prio;
     c->job.config = (rts_config)c->common.config;
-    int lost = rts_port_isolate(&c->job, measure, why, sizeof why);
+    int lost = rts_port_isolate(&c->job, why, sizeof why);
     if (c->job.error) {
         rts_print(why, sizeof why, "cannot create the measuring task on CPU %d",
                   rts_cpuset_first(&c->common.cpus));

@@ -48,12 +48,13 @@ static int isolate(char *why, size_t size)
 {
     memset(shared, 0, sizeof *shared);
     agent = getpid();
+    shared->job.run = run;
     shared->job.cpu = rts_port_default_cpu();
     shared->job.prio = 50;
     shared->job.patience_ns = 20 * RTS_TIME_HZ;
     shared->job.cpus = &shared->cpus;
     rts_cpuset_add(&shared->cpus, (unsigned)shared->job.cpu);
-    return rts_port_isolate(&shared->job, run, why, size);
+    return rts_port_isolate(&shared->job, why, size);
 }
 
 static void test_it_waits_for_its_watchdog(void)

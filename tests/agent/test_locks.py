@@ -91,9 +91,11 @@ def test_the_server_of_interrupts_runs_only_between_the_blocks(rate: int) -> Non
     counted = figures(results[0])
     assert counted["served within H's block"] == 0
     # every request of the two stages with interrupts was served, those of H's blocks after them;
-    # a stage may begin and end within a period
-    assert counted["interrupts served"] >= 2 * (10 * rate * 5 // 1000 - 1)
-    assert counted["shortest without interrupts"] > 0
+    # a stage may begin and end within a period, and a block is shorter than it should be where
+    # its calibration was disturbed
+    shortest = counted["shortest without interrupts"]
+    assert shortest > 0
+    assert counted["interrupts served"] >= 2 * (10 * shortest * rate // 10**9 - 1)
     assert results[0]["tables"][0]["rows"][0][1] == "timerfd"
 
 

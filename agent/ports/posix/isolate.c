@@ -57,7 +57,6 @@ bool posix_lock_memory(void)
 
 typedef struct measured {
     rts_job *job;
-    void (*run)(rts_job *job);
     sigset_t mask; /* signals that the measuring task blocks */
 } measured;
 
@@ -73,7 +72,7 @@ static void measuring_task(void *arg)
     const measured *m = arg;
     pthread_sigmask(SIG_SETMASK, &m->mask, NULL);
     touch_stack();
-    m->run(m->job);
+    rts_job_run(m->job);
 }
 
 /*
@@ -87,9 +86,9 @@ static void own_shm(void)
         (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 }
 
-static void run_child(rts_job *job, void (*run)(rts_job *job))
+static void run_child(rts_job *job)
 {
-    measured m = {.job = job, .run = run};
+    measured m = {.job = job};
     sigset_t all;
     rts_task task = {0};
     rts_task_attr attr = {.run = measuring_task,
@@ -224,7 +223,7 @@ static bool explain(int status, const watch *w, char *why, size_t size)
  * Starts the child, which does nothing until a byte comes through *go: what is real-time may keep
  * the agent from the CPU, and so from starting the watchdog.  -1: errno.
  */
-static pid_t start_child(rts_job *job, void (*run)(rts_job *job), int *go)
+static pid_t start_child(rts_job *job, int *go)
 {
     char byte;
     int ends[2];
@@ -239,7 +238,7 @@ static pid_t start_child(rts_job *job, void (*run)(rts_job *job), int *go)
         bool may = read(ends[0], &byte, 1) == 1 && getppid() == parent;
         close(ends[0]);
         if (may)
-            run_child(job, run);
+            run_child(job);
         _exit(0);
     }
     close(ends[0]);
@@ -251,13 +250,13 @@ static pid_t start_child(rts_job *job, void (*run)(rts_job *job), int *go)
     return child;
 }
 
-int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
+int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
     pthread_t thread;
     int go;
     job->evidence.shared = !posix_leave_cpus(job);
     posix_others_start();
-    watch w = {.job = job, .child = start_child(job, run, &go)};
+    watch w = {.job = job, .child = start_child(job, &go)};
     if (w.child < 0) {
         snprintf(why, size, "no process for it: %s", strerror(errno));
         return -1;

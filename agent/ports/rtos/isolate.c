@@ -6,17 +6,6 @@
 #include "rtos.h"
 #include "text.h"
 
-typedef struct measured {
-    rts_job *job;
-    void (*run)(rts_job *job);
-} measured;
-
-static void measuring_task(void *arg)
-{
-    const measured *m = arg;
-    m->run(m->job);
-}
-
 /* True once the measuring task has ended; false: there is no progress any more. */
 static bool await(rts_job *job, rts_task *task)
 {
@@ -39,12 +28,11 @@ static bool await(rts_job *job, rts_task *task)
     }
 }
 
-int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
+int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
-    measured m = {job, run};
     rts_task task, *others = rtos_newest_task();
-    rts_task_attr attr = {.run = measuring_task,
-                          .arg = &m,
+    rts_task_attr attr = {.run = rts_job_run,
+                          .arg = job,
                           .prio = job->prio,
                           .policy = RTS_FIFO,
                           .stack = RTOS_MEASURING_STACK};

@@ -14,11 +14,7 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
     if (!tasks)
         return RTS_E_NO_MEMORY;
     for (unsigned i = 0; i < n; i++) {
-        rts_worker *w = &worker[i];
-        rts_task_attr attr = {.run = rts_worker_run,
-                              .arg = w,
-                              .prio = w->prio,
-                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        rts_task_attr attr = rts_worker_attr(&worker[i]);
         int err = rts_task_create(&tasks[i], &attr);
         if (err)
             return err;

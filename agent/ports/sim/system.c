@@ -81,17 +81,6 @@ bool rts_port_is_limit(int error)
 
 /* ---- one case ------------------------------------------------------------------------------ */
 
-typedef struct measured {
-    rts_job *job;
-    void (*run)(rts_job *job);
-} measured;
-
-static void measuring_task(void *arg)
-{
-    const measured *m = arg;
-    m->run(m->job);
-}
-
 #define PATIENCE 100 /* times that of real systems: a slow model takes long, but not here */
 
 /* A case without progress for so long is hung. */
@@ -134,11 +123,10 @@ static uint64_t round_of(const rts_job *job)
     return job->id < RTS_ROUNDS ? 0 : job->id % RTS_ROUNDS - 1;
 }
 
-int rts_port_isolate(rts_job *job, void (*run)(rts_job *job), char *why, size_t size)
+int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
-    measured m = {job, run};
     rts_task task;
-    rts_task_attr attr = {.run = measuring_task, .arg = &m, .prio = job->prio, .policy = RTS_FIFO};
+    rts_task_attr attr = {.run = rts_job_run, .arg = job, .prio = job->prio, .policy = RTS_FIFO};
     sim_restart(round_of(job));
     job->evidence.prio = job->prio;
     job->evidence.sched = "fifo";
@@ -189,11 +177,7 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
     (void)cpus;
     sim_restart(0);
     for (unsigned i = 0; i < n; i++) {
-        rts_worker *w = &worker[i];
-        rts_task_attr attr = {.run = rts_worker_run,
-                              .arg = w,
-                              .prio = w->prio,
-                              .policy = w->prio ? RTS_FIFO : RTS_OTHER};
+        rts_task_attr attr = rts_worker_attr(&worker[i]);
         int err = rts_task_create(&tasks[i], &attr);
         if (err)
             return err;
