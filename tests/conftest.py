@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,8 +106,13 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
     with ExitStack() as held:
         held.enter_context(_locked("all", fcntl.LOCK_EX if marks("sole") else fcntl.LOCK_SH))
         if marks(MACHINE) is not None:
-            held.enter_context(_locked("machine", fcntl.LOCK_EX))
+            held.enter_context(machine())
         yield
+
+
+def machine() -> AbstractContextManager[None]:
+    """Keeps other tests from measuring on this machine."""
+    return _locked(MACHINE, fcntl.LOCK_EX)
 
 
 @contextmanager
