@@ -257,8 +257,9 @@ class Ordered:
     def __init__(
         self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
     ) -> None:
-        self.values = [value for value, _ in points]
-        self.upto = list(accumulate(count for _, count in points))
+        values, counts = zip(*points, strict=True) if points else ((), ())
+        self.values: list[float] = list(values)
+        self.upto: list[int] = list(accumulate(counts))
         self._top = top
         self.n = (self.upto[-1] if self.upto else 0) + overflow
 
