@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -59,7 +58,7 @@ def test_who_stops_asking_leaves_no_worker() -> None:
 
 
 @pytest.mark.machine  # it looks for what is in /dev/shm
-@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 1.0])
 def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     """At any time after its first worker has started."""
     before = objects()
@@ -84,9 +83,5 @@ def objects() -> set[Path]:
 
 def family(parent: int) -> list[Path]:
     """Its children, which may have none of their own."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"PPid:\t{parent}\n" in (process / "status").read_text():
-                found.append(process)
-    return found
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [Path("/proc", child) for child in children.split()]
