@@ -230,7 +230,8 @@ typedef enum rts_work {
  */
 static inline void rts_worked(rts_work kind, uint64_t amount);
 
-/* How much of an amount a processor has to do: where rts_worked() moves the clock, one is enough. */
+/* How much of an amount a processor has to do: where rts_worked() moves the clock, one is enough.
+ */
 static inline uint64_t rts_work_to_do(uint64_t amount)
 {
 #ifdef RTS_WORKED

@@ -336,8 +336,8 @@ void rts_job_progress(const rts_job *job)
     rts_wire_uint(w, "id", c->job.id);
     rts_wire_uint(w, "n", n);
     rts_wire_uint(w, "min", r->hist.min);
-    rts_wire_uint(w, "p50", rts_hist_percentile(&r->hist, 500));
-    rts_wire_uint(w, "p99", rts_hist_percentile(&r->hist, 990));
+    rts_wire_uint(w, "p50", rts_rec_percentile(r, 500));
+    rts_wire_uint(w, "p99", rts_rec_percentile(r, 990));
     rts_wire_uint(w, "max", r->hist.max);
     rts_wire_uint(w, "hz", s->hz);
     rts_wire_uint(w, "overhead", s->overhead);
