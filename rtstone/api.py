@@ -21,7 +21,7 @@ from rtstone.assemble.omitted import whole
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.errors import (
     Inconclusive,
     Interrupted,
@@ -46,7 +46,6 @@ from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.rundir import load as load_run
-from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
 
 __all__ = [

@@ -241,6 +241,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
+LOCAL = "local"  # the name of the target that is this machine
+
+
     """Where it ran."""
 
     name: str
