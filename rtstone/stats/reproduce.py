@@ -30,10 +30,10 @@ from rtstone.published import layout
 from rtstone.published.layout import Here, Layout, Show
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
+from rtstone.units import CLOCK
 from rtstone.wire.records import Bench
 
 _GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
-_TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _PLAIN = "transcribed"  # the quality of a number that nothing has to be said of
 
 _ONLY = layout.Axis(label="")  # the variant of a table that names none
@@ -425,8 +425,8 @@ def _converted(values: Sequence[float | None], unit: str, wanted: str | None) ->
     """The least and the most of some values in the unit of the table, where it is of their kind."""
     known = [value for value in values if value is not None]
     unit = unit.removesuffix(" per hop")
-    if unit in _TIMES and wanted in _TIMES:
-        known = [value * _TIMES[unit] / _TIMES[wanted] for value in known]
+    if unit in CLOCK and wanted in CLOCK:
+        known = [value * CLOCK[unit] / CLOCK[wanted] for value in known]
         unit = wanted
     if not known:
         return Shown(value=None, unit=unit)

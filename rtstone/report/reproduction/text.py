@@ -27,7 +27,7 @@ from rtstone.documents.reproduction import (
 from rtstone.report.parts.console import folded
 from rtstone.report.parts.markdown import escaping, items
 from rtstone.report.parts.markdown import table as markdown_table
-from rtstone.units import count, counted, rounded, seconds
+from rtstone.units import CLOCK, SYMBOLS, count, counted, rounded, seconds
 
 EMPTY = "-"
 MEANING = (
@@ -37,8 +37,7 @@ MEANING = (
 GAPS = "Without a number today, and why"
 INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
 _UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
-_SYMBOLS = {"us": "µs", "instructions": "instr"}
-_MEASURED = {"ns", "us", "ms", "s", "MB/s"}
+_MEASURED = {*CLOCK, "MB/s"}
 _GAP = "  "
 
 # ---- words --------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def heading(table: Table) -> str:
 
 def measure(table: Table) -> str:
     """Return what the numbers of a table are, and in which unit."""
-    return ", ".join(filter(None, (_SYMBOLS.get(table.unit or "", table.unit), table.form)))
+    return ", ".join(filter(None, (SYMBOLS.get(table.unit or "", table.unit), table.form)))
 
 
 def _marks(notes: Sequence[int]) -> str:
@@ -142,7 +141,7 @@ def _as_printed(record: Printed) -> str:
 def _own(record: Printed, unit: str | None) -> str:
     if record.value is None or record.unit is None or record.unit in {unit, *_UNSAID}:
         return ""
-    return _SYMBOLS.get(record.unit, record.unit)
+    return SYMBOLS.get(record.unit, record.unit)
 
 
 def _here(item: Item, found: Found, marks: str) -> Place:
@@ -156,7 +155,7 @@ def _here(item: Item, found: Found, marks: str) -> Place:
 def _unit(shown: Shown, unit: str | None) -> str:
     if shown.unit is None or unit in {shown.unit, ""}:
         return ""
-    return _SYMBOLS.get(shown.unit, shown.unit)
+    return SYMBOLS.get(shown.unit, shown.unit)
 
 
 def _shown(shown: Shown) -> str:
