@@ -359,7 +359,7 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     )
 
 
-def _measures(show: layout.Statistic | Show) -> bool:
+def _measures(show: str | Show) -> bool:
     return isinstance(show, str) or bool(show.figure)
 
 
@@ -388,9 +388,7 @@ def _not_run(wanted: Here, today: _Today) -> str:
     return f"{runs} has {wanted.bench}{series} with these parameters{under}"
 
 
-def _shown(
-    show: layout.Statistic | Show, results: Sequence[Result], today: _Today, unit: str | None
-) -> Shown:
+def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
     if isinstance(show, str):
         return _statistic(show, [result for result in results if result.n], unit)
     if show.figure:
