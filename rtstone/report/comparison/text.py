@@ -258,7 +258,11 @@ def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
 
 
 class _Grid:
-    """The widths of a table in which the systems stand beside each other."""
+    """The widths of a table in which the systems stand beside each other.
+
+    Not a table of rich, which has no cells across columns: a system's name stands above its three
+    numbers, a text in their place, and a case above its loads.
+    """
 
     GAP = "  "  # between columns; a system's is one wider
 

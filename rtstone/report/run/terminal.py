@@ -182,6 +182,7 @@ def _figures(of: Result | Distribution, unit: str) -> list[str]:
 def _needs(lines: list[_Line], others: int, gap: int) -> int:
     """Return the width of a terminal in which no number of a table is cut short.
 
+    Rich does not tell: the least width that it knows is that of words, and `1.20 µs` are two.
     ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
     """
     rows = [_NUMBERS, *(line.figures for line in lines if len(line.figures) == len(_NUMBERS))]
