@@ -34,6 +34,8 @@ SCHEMA = "rtstone.run/1"
 
 Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
+GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # rising
+NO_REASON = "no reason was recorded"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):

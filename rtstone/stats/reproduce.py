@@ -22,7 +22,7 @@ from rtstone.documents.reproduction import (
     System,
     Table,
 )
-from rtstone.documents.run import Figure, Result, Run, Status, Value
+from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs.loads import name_of
@@ -33,7 +33,6 @@ from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.units import CLOCK
 from rtstone.wire.records import Bench
 
-_GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
 _PLAIN = "transcribed"  # the quality of a number that nothing has to be said of
 
 _ONLY = layout.Axis(label="")  # the variant of a table that names none
@@ -146,7 +145,7 @@ def _loads(runs: Sequence[Run]) -> Iterator[str]:
 def _remarks(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         if run.status != "complete":
-            yield f"the run is incomplete: {run.reason or 'no reason was recorded'}"
+            yield f"the run is incomplete: {run.reason or NO_REASON}"
         if run.conditions.get("rights.realtime") is False:
             yield "ran without real-time scheduling"
         yield from run.notes
@@ -265,7 +264,7 @@ class _Table:
         if found.load and wanted.load and found.load != wanted.load:
             notes.append(self._note(f"{today.column.label}: under load {found.load}"))
         if found.status != "ok":
-            why = found.reason or "no reason was recorded"
+            why = found.reason or NO_REASON
             notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
         return Cell(here=found, notes=notes)
 
@@ -344,7 +343,7 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
     if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
         return Found(status="ok", values=values)
-    worst = max(results, key=lambda result: _GRAVITY.index(result.status))
+    worst = max(results, key=lambda result: GRAVITY.index(result.status))
     spans = [span for result in telling if (span := result.section_s) is not None]
     return Found(
         status=worst.status,
@@ -364,7 +363,7 @@ def _measures(show: str | Show) -> bool:
 
 
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
-    """Return a system has other series of a bench than another; or the case was not run at all."""
+    """Say why nothing is there: the system has other series, or did not run the case."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
     if why := _left_out(wanted.series, others):
         return "unsupported", why

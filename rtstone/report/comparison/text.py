@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.documents.imported import PLACE
+from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
 from rtstone.report.parts.console import packed
 from rtstone.report.parts.words import Named, telling, usual
@@ -120,7 +121,7 @@ class Remarks:
 
 
 def _key(cell: Cell) -> tuple[str, str]:
-    return cell.status, cell.reason or "no reason was recorded"
+    return cell.status, cell.reason or NO_REASON
 
 
 def shared(values: Iterable[str | None]) -> str:

@@ -26,6 +26,7 @@ from rtstone.documents.reproduction import (
     System,
     Table,
 )
+from rtstone.documents.run import NO_REASON
 from rtstone.report.parts.console import folded, plain_table
 from rtstone.report.parts.markdown import escaping, items
 from rtstone.report.parts.markdown import table as markdown_table
@@ -257,7 +258,7 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
                     continue
                 if any(shown.value is not None for shown in here.values):
                     continue
-                why = f"{here.status}, {here.reason or 'no reason was recorded'}"
+                why = f"{here.status}, {here.reason or NO_REASON}"
                 if here.status == "not run":  # each place says which bench
                     why = "not run, no run of it has these"
                 key = (reproduction.columns[system.column].label, why)

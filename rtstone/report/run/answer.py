@@ -163,7 +163,7 @@ def _period(subject: Subject) -> str:
 
 
 def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
-    """Yield the observed worst case never goes without load, time and n."""
+    """Yield the observed worst case with its load, time and n, and the estimated one."""
     r = found.result
     like = f", {magnitude(r.max)}" if r.unit == "ns" and r.max is not None else ""
     over = f" over {span}" if (span := words.observed(r)) else ""
