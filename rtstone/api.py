@@ -21,7 +21,7 @@ from rtstone.assemble.omitted import whole
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.errors import (
     Inconclusive,
     Interrupted,
@@ -40,13 +40,12 @@ from rtstone.runner.exclusive import alone
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import start
-from rtstone.statistics import least_n
+from rtstone.statistics import ESTIMATED, least_n
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.rundir import load as load_run
-from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
 
 __all__ = [
@@ -59,6 +58,18 @@ Given = str | float | bool | Quantity
 Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or where to find it
 
 
+class _Statistic:
+    """A statistic as an attribute, which has its name."""
+
+    def __set_name__(self, owner: type[Measured], name: str) -> None:
+        self._name = name
+
+    def __get__(self, measured: Measured | None, owner: type[Measured]) -> Quantity:
+        if measured is None:  # asked of the class, for its help
+            return self  # type: ignore[return-value]
+        return measured._value(self._name)
+
+
 class Measured:
     """What was measured: one distribution, or several ``cases`` or ``series`` to take one of.
 
@@ -67,6 +78,17 @@ class Measured:
     that n does not allow, Unfit for a result that was not measured as it should be (see
     ``accept``).
     """
+
+    # As rtstone.statistics has them, with the samples that a percentile needs.
+    min = _Statistic()
+    mean = _Statistic()
+    sd = _Statistic()
+    p50 = _Statistic()
+    p90 = _Statistic()
+    p99 = _Statistic()
+    p999 = _Statistic()
+    p9999 = _Statistic()
+    max = _Statistic()  # of this run: no bound
 
     def __init__(
         self, document: Run, path: Path, results: Sequence[Result], accepted: frozenset[str]
@@ -129,51 +151,6 @@ class Measured:
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
 
     @property
-    def min(self) -> Quantity:
-        """The smallest sample."""
-        return self._value("min")
-
-    @property
-    def mean(self) -> Quantity:
-        """The mean of all samples."""
-        return self._value("mean")
-
-    @property
-    def sd(self) -> Quantity:
-        """The standard deviation."""
-        return self._value("sd")
-
-    @property
-    def p50(self) -> Quantity:
-        """The median."""
-        return self._value("p50")
-
-    @property
-    def p90(self) -> Quantity:
-        """The 90th percentile, for which 100 samples are needed."""
-        return self._value("p90")
-
-    @property
-    def p99(self) -> Quantity:
-        """The 99th percentile, for which 1000 samples are needed."""
-        return self._value("p99")
-
-    @property
-    def p999(self) -> Quantity:
-        """The 99.9th percentile, for which 10 000 samples are needed."""
-        return self._value("p999")
-
-    @property
-    def p9999(self) -> Quantity:
-        """The 99.99th percentile, for which 100 000 samples are needed."""
-        return self._value("p9999")
-
-    @property
-    def max(self) -> Quantity:
-        """The largest sample of this run: no bound."""
-        return self._value("max")
-
-    @property
     def n(self) -> int:
         """Samples."""
         return self.result.n
@@ -209,6 +186,8 @@ class Measured:
 
     def interval(self, statistic: str) -> tuple[Quantity, Quantity]:
         """Return the 95% interval of the mean or of a percentile.  Raises as the statistic does."""
+        if statistic not in ESTIMATED:
+            raise unknown("statistic", statistic, ESTIMATED, "of those with an interval")
         self._value(statistic)
         found: Estimate | None = estimate_whole([self.result], statistic)
         if found is None:

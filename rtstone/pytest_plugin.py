@@ -159,14 +159,11 @@ def pytest_runtest_makereport(
         if report.failed:
             from rtstone.report.run.excerpt import excerpt
             from rtstone.stats.evaluate import evaluate_run
+            from rtstone.store.places import run_name
 
-            results = list(measured.results)
-            report.sections.append(
-                (
-                    f"rtstone {measured!r}",
-                    excerpt(evaluate_run(measured.run), results, measured.path),
-                )
-            )
+            path, evaluated = measured.path, evaluate_run(measured.run)
+            told_of = excerpt(evaluated, measured.results, path, run_name(path))
+            report.sections.append((f"rtstone {measured!r}", told_of))
     return report
 
 

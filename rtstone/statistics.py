@@ -48,6 +48,9 @@ LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
 # Of means of several operations these are no percentiles of operations.
 EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
 ESTIMATED = ("mean", *PERCENTILES)  # each with an interval
+MEDIAN = "p50"
+# Columns above the median, the highest first: a comparison of tails takes what all runs have.
+TAILS = tuple(s.name for s in reversed(TABLE) if s.column and (s.share or 0) > PERCENTILES[MEDIAN])
 DRAFTED = tuple(s.name for s in reversed(TABLE) if s.share is not None and s.repeats)
 
 _BY_NAME = {s.name: s for s in TABLE}

@@ -17,7 +17,8 @@ TIMES = CLOCK | {"min": 60 * 10**9, "h": 3600 * 10**9}
 INSTRUCTIONS = {"instr": 1, "k instr": 10**3, "M instr": 10**6, "G instr": 10**9}
 SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
-SYMBOLS = {"us": "µs"}  # as a unit is shown, where that is not as it is written
+# As a unit is shown, where that is not as it is written.
+SYMBOLS = {"us": "µs", "instructions": "instr"}
 _SPELT = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
 
 
@@ -32,8 +33,10 @@ def _steps(units: Mapping[str, int]) -> list[tuple[str, float]]:
     return shown[::-1]
 
 
-# Units of a result's values, largest first; the charts get the same table.
-UNITS = {"ns": _steps(CLOCK), "instructions": _steps(INSTRUCTIONS)}
+# What a result's values are written in, by their unit.
+WRITTEN = {"ns": CLOCK, "instructions": INSTRUCTIONS}
+# What they are shown in, largest first; the charts get the same table.
+UNITS = {unit: _steps(units) for unit, units in WRITTEN.items()}
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 

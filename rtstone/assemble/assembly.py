@@ -172,7 +172,7 @@ class Assembly:
         return _STATUS.get(end.status, "failed"), end.reason
 
     def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
-        """Say why a case is, None if it is whole."""
+        """Say why a case is incomplete, None if it is whole."""
         seen = self.received.cases[case.id]
         if damage:
             return f"wire: {damage}"

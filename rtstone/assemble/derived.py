@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from rtstone.assemble import rhealstone
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key
 from rtstone.documents.run import Figure, Result, Status, Value, Worst
 from rtstone.statistics import NAMES
 from rtstone.wire.records import Bench, TextTable
 
 ENVIRONMENT = "env.check"
+_TELLING = {"period", "entity", "config"}  # parameters that name a case by themselves
 
 if TYPE_CHECKING:
     from rtstone.documents.plan import Case, Plan
@@ -145,18 +148,44 @@ def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
         return _not_to_be_had(
             blank, "a run of one system under one load has nothing to compare; name several --load"
         )
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[CaseKey, dict[str, Result]] = {}
     for r in measured:
         if r.n and r.status == "ok":
-            params = {k: v for k, v in r.params.items() if k in ("period", "entity", "config")}
-            name = " ".join([r.bench, *(f"{k}={v}" for k, v in params.items()), r.series]).strip()
-            rows.setdefault(name, {})[r.load] = f"{r.mean} / {r.max} {r.unit}"
+            key = case_key(r.bench, r.params, r.series, ignoring=ANOTHER_RUN)
+            rows.setdefault(key, {})[r.load] = r
+    cells = [
+        [f"{of.mean} / {of.max} {of.unit}" if (of := found.get(load)) else "-" for load in loads]
+        for found in rows.values()
+    ]
+    names = _row_names([next(iter(found.values())) for found in rows.values()])
     table = TextTable(
         "mean / maximum by load",
         ["bench", *loads],
-        [[name, *(cells.get(load, "-") for load in loads)] for name, cells in rows.items()],
+        [[name, *row] for name, row in zip(names, cells, strict=True)],
     )
     return [structs.replace(blank, tables=[table])]
+
+
+def _row_names(cases: list[Result]) -> list[str]:
+    """Name each case by some parameters, and by those in which it differs from others so named."""
+
+    def named(r: Result, names: Collection[str]) -> str:
+        params = (f"{name}={value}" for name, value in r.params.items() if name in names)
+        return " ".join([r.bench, *params, r.series]).strip()
+
+    alike: dict[str, list[Result]] = defaultdict(list)
+    for r in cases:
+        alike[named(r, _TELLING)].append(r)
+
+    def differs(r: Result, name: str) -> bool:
+        others = alike[named(r, _TELLING)]
+        return any(other.params.get(name) != r.params[name] for other in others)
+
+    made = {*_TELLING, *ANOTHER_RUN}  # the latter make no other case
+    return [
+        named(r, _TELLING.union(name for name in r.params if name not in made and differs(r, name)))
+        for r in cases
+    ]
 
 
 # ---- the rest -----------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ def command(cpus: str | None, json: bool) -> int:
         checks = [line._asdict() for line in found]
         print_document({"schema": "rtstone.doctor/1", "cpus": sorted(measured), "checks": checks})
     else:
+        from rtstone.cli.system_lines import checklist
         from rtstone.report.parts.console import console
-        from rtstone.report.run.environment import checklist
 
         out = console(sys.stdout)
         out.print(*checklist(found, measured, out.width), sep="\n")

@@ -14,12 +14,13 @@ from rtstone.wire.records import Table
 
 
 def _offered() -> Catalogue:
+    from rtstone.documents.run import LOCAL
     from rtstone.interrupt import Interrupt
     from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:
-        return catalogue(find("local"), interrupt)
+        return catalogue(find(LOCAL), interrupt)
 
 
 def _bench_rows() -> list[dict[str, Any]]:

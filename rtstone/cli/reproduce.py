@@ -13,13 +13,13 @@ from msgspec import structs
 from rtstone.cli import run as running
 from rtstone.cli.run import Request, assignments
 from rtstone.documents.plan import NONE
+from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
 from rtstone.inputs import suite
 from rtstone.inputs.loads import name_of
 from rtstone.interrupt import Interrupt
 from rtstone.store.index import find
 from rtstone.store.rundir import load
-from rtstone.targets import LOCAL
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run

@@ -13,7 +13,7 @@ import msgspec
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import run_id
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.inputs import suite
@@ -23,8 +23,8 @@ from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
+from rtstone.store.places import run_name
 from rtstone.store.rundir import RunDirectory
-from rtstone.targets import LOCAL
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -161,7 +161,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
         "--until": request.until, "--keep-idle": request.keep_idle,
-        "--target": request.target != "local",
+        "--target": request.target != LOCAL,
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume goes on with what was asked before; leave out {given[0]}")
@@ -186,19 +186,20 @@ def listener_for(json: bool) -> Listener:
     """What tells a person of the course of a run, on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
+    from rtstone.cli.course import Display, Lines
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import Display, Lines
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import summary
+    from rtstone.report.run.terminal import stored, summary
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    out.print(*summary(evaluate_run(run), out.width, path), sep="\n")
+    place = stored(path, run_name(path)) if path else ()
+    out.print(*summary(evaluate_run(run), out.width), *place, sep="\n")
 
 
 def told(error: RtstoneError | None) -> int:

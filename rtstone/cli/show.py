@@ -8,6 +8,7 @@ import click
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
+from rtstone.store.places import run_name
 from rtstone.store.rundir import load
 
 
@@ -30,12 +31,13 @@ def command(run: str, worst_case: bool, json: bool) -> None:
         print_document(document)
     else:
         from rtstone.report.parts.console import console
-        from rtstone.report.run.terminal import conditions, summary
+        from rtstone.report.run.terminal import conditions, stored, summary
         from rtstone.stats.evaluate import evaluate_run
 
         out = console(sys.stdout)
-        parts = summary(evaluate_run(document), out.width, path)
-        out.print(conditions(document), "", *parts, sep="\n")
+        parts = summary(evaluate_run(document), out.width)
+        place = stored(path, run_name(path))
+        out.print(conditions(document), "", *parts, *place, sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:

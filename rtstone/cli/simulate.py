@@ -13,15 +13,26 @@ from rtstone.errors import UsageError
 from rtstone.printable import shown
 
 if TYPE_CHECKING:
+    from rtstone.documents.run import Run
     from rtstone.documents.simulation import Simulation
     from rtstone.simulate.study import Progress, Study
+
+
+def _stored_run(context: click.Context, parameter: click.Parameter, name: str | None) -> Run | None:
+    if name is None:
+        return None
+    from rtstone.store.index import find
+    from rtstone.store.rundir import load
+
+    return load(find(name))
+
 
 _COSTS = (
     click.option("--switch-cost", metavar="T", help="What it costs to switch tasks; default 0."),
     click.option("--tick", metavar="T", help="Period of the clock interrupt; default none."),
     click.option("--tick-cost", metavar="T", help="What each of them costs; default 0."),
     click.option(
-        "--costs-from", metavar="RUN",
+        "--costs-from", metavar="RUN", callback=_stored_run,
         help="Costs that a run has measured: a switch from ctx.ballast, sched.yield.pair or "
         "rheal.ts, a tick from CONFIG_HZ and det.bintime. What is given besides goes before.",
     ),

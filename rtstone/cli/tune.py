@@ -95,8 +95,8 @@ def _print(told: list[Told], json: bool, **more: Any) -> None:
         changes = [one._asdict() for one in told]
         print_document({"schema": "rtstone.tune/1", **more, "changes": changes})
         return
+    from rtstone.cli.system_lines import tuned
     from rtstone.report.parts.console import console
-    from rtstone.report.run.environment import tuned
 
     out = console(sys.stdout)
     if more.get("since"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.statistics import NAMES
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,
@@ -33,6 +34,8 @@ SCHEMA = "rtstone.run/1"
 
 Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
+GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # rising
+NO_REASON = "no reason was recorded"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,6 +243,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     common: str | None = None
 
 
+LOCAL = "local"  # the name of the target that is this machine
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Where it ran."""
 
@@ -288,10 +294,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return _frame([_row(result) for result in self.results])
 
 
-_COLUMNS = (
-    "bench", "load", "series", "status", "reason", "unit", "n", "min", "mean", "sd",
-    "p50", "p90", "p99", "p999", "p9999", "max", "missed",
-)  # fmt: skip
+_COLUMNS = ("bench", "load", "series", "status", "reason", "unit", "n", *NAMES, "missed")
 
 
 def _row(result: Result) -> dict[str, Value]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rtstone import printable
 from rtstone.assemble.derived import ENVIRONMENT
 from rtstone.documents.plan import NONE, Plan, Until, run_id
+from rtstone.documents.run import LOCAL
 from rtstone.documents.run import Target as Place
 from rtstone.errors import TargetError, UsageError
 from rtstone.inputs import suite, until
@@ -17,7 +18,7 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
 from rtstone.runner.catalogue import catalogue
-from rtstone.targets import LOCAL, find
+from rtstone.targets import find
 from rtstone.targets.base import Target
 
 

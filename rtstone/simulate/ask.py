@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from rtstone.documents.run import Run
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs.parameters import duration
@@ -78,7 +79,7 @@ def server(text: str) -> tuple[str, int, int]:
 
 
 def costs(
-    run: str | None,
+    run: Run | None,
     switch: str | None,
     tick: str | None,
     tick_cost: str | None,
@@ -106,16 +107,14 @@ def costs(
     return cost
 
 
-def _measured(run: str | None, given: dict[str, int], needed: bool) -> Cost:
+def _measured(run: Run | None, given: dict[str, int], needed: bool) -> Cost:
     from msgspec.structs import replace
 
     if run is None:
         return replace(Cost(), **given)
     from rtstone.simulate.costs import of_run
-    from rtstone.store.index import find
-    from rtstone.store.rundir import load
 
-    cost = of_run(load(find(run)), switch_known="switch_ns" in given, switch_needed=needed)
+    cost = of_run(run, switch_known="switch_ns" in given, switch_needed=needed)
     words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in given]
     kept = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in given]
     return replace(cost, **given, sources=[*kept, *words])

@@ -98,7 +98,7 @@ def hartstone(
     policies: tuple[str, ...],
     form: str | None,
     raw: int | None,
-    costs_from: str | None,
+    costs_from: Run | None,
     switch_cost: str | None,
     tick: str | None,
     tick_cost: str | None,
@@ -111,7 +111,7 @@ def hartstone(
         form,
         raw,
     )
-    beside = None if costs_from is None else measured(_run(costs_from))
+    beside = None if costs_from is None else measured(costs_from)
     wanted = list(asks(choice, beside))
     cost = ask.costs(costs_from, switch_cost, tick, tick_cost, needed=False)
     return Hartstone(
@@ -123,10 +123,3 @@ def hartstone(
             for one, of in wanted
         ],
     )
-
-
-def _run(name: str) -> Run:
-    from rtstone.store.index import find
-    from rtstone.store.rundir import load
-
-    return load(find(name))

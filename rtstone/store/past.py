@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries
 from rtstone.store.places import runs
@@ -14,7 +14,7 @@ from rtstone.store.rundir import load
 def last_run() -> Run | None:
     """Return the last run of this machine that is kept and has a result, None if there is none."""
     for entry in reversed(entries()):
-        if entry.target == "local" and entry.ok:
+        if entry.target == LOCAL and entry.ok:
             with suppress(UsageError):  # it may be another version's, or gone meanwhile
                 return load(runs() / entry.run_id)
     return None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import IO
 
 import msgspec
+
+from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 NEW = ".new"  # behind the name of a file that is not yet whole
@@ -29,6 +32,12 @@ def home() -> Path:
 def runs() -> Path:
     """Return the directory of run directories, each named by its run id."""
     return home() / "runs"
+
+
+def run_name(path: Path) -> str:
+    """Return how a run is named on a command line: by its id where all runs are, else its path."""
+    among_all = path.absolute().parent == runs().absolute()
+    return path.name if among_all else shlex.quote(shown(str(path)))
 
 
 def holds_run(path: Path) -> bool:

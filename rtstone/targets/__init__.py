@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Literal, NamedTuple
 
 from rtstone import plugins
+from rtstone.documents.run import LOCAL
 from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
 
@@ -23,8 +24,6 @@ class Kind(NamedTuple):
         found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
         return found
 
-
-LOCAL = "local"
 
 TARGETS = {
     LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),

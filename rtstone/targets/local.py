@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rtstone import resources
 from rtstone.cpus import usable_cpus
+from rtstone.documents.run import LOCAL
 from rtstone.targets.base import Link, Options, Target
 from rtstone.targets.process import Process, digest
 from rtstone.wire.records import TextTable
@@ -21,7 +22,7 @@ SWEEP_S = 5.0  # an agent has removed by then what a dead one left
 class Local(Target):
     """The agent of RTSTONE_AGENT, else the one that `make agent` built into this package."""
 
-    name = "local"
+    name = LOCAL
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)

@@ -136,6 +136,22 @@ def test_compare_needs_several_loads(plan: Plan) -> None:
     ]
 
 
+def test_compare_has_a_row_for_every_case(plan: Plan) -> None:
+    plan = msgspec.structs.replace(plan, derived=[Case(9, "dk.compare", {})])
+    made = [
+        trip(load=load, mean=mean, params={**trip().params, "size": size, "time": time})
+        for load, time in (("none", 0), ("heavy", 9))
+        for size, mean in ((64, 100.0), (128, 200.0))
+    ]
+    (found,) = derived.results(plan, made)
+    (table,) = found.tables
+    name = "sync.test2 entity=thread config=bound"
+    assert [row[0] for row in table.rows] == [f"{name} size=64", f"{name} size=128"]
+    assert [[cell.split()[0] for cell in row[1:]] for row in table.rows] == [
+        ["100.0", "100.0"], ["200.0", "200.0"],
+    ]  # fmt: skip
+
+
 def test_the_checklist_is_that_of_the_run(plan: Plan) -> None:
     plan = msgspec.structs.replace(plan, derived=[Case(9, "env.check", {})])
     (found,) = derived.results(plan, [])

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from rtstone.assemble.received import WARNINGS
+from rtstone.cli.course import Lines
 from rtstone.documents.plan import run_id
 from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
-from rtstone.report.run.terminal import Lines
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
 from rtstone.store import rundir

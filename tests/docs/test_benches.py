@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from rtstone.cli.benchpages import declared, pages, write
 from rtstone.inputs.suite import Suite, Wanted
-from rtstone.report.benchpages import declared, pages, write
 from rtstone.wire.records import Bench, Param
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "benches"

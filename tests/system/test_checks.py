@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from rtstone.cli.system_lines import checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.report.run.environment import checklist
 from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked

@@ -1,6 +1,6 @@
 """The pages of docs/benches, one per bench, from the tables that the agent declares.
 
-`make docs` writes them; a test holds that they are what the tables say.
+No command of rtstone: `make docs` writes them; a test holds that they are what the tables say.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rtstone.inputs.parameters import Benches, Catalogue, allowed, quantity
+from rtstone.documents.run import LOCAL
+from rtstone.inputs.parameters import Benches, allowed, quantity
 from rtstone.inputs.suite import Suite, load, shipped
+from rtstone.interrupt import Interrupt
+from rtstone.runner.catalogue import catalogue
+from rtstone.targets import find
 from rtstone.wire.records import Bench, Param
 
 INDEX = "README.md"
@@ -21,7 +25,7 @@ _GENERATED = "<!-- From the bench's table: `make docs` writes this page. -->"
 
 
 def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
-    """Name of a file, and its text."""
+    """Return the text of each page by the name of its file."""
     parts: dict[str, list[str]] = defaultdict(list)
     for suite in suites:
         for bench in dict.fromkeys(case.bench for case in suite.cases):
@@ -85,7 +89,7 @@ def _cell(text: str) -> str:
 
 
 def write(found: Mapping[str, str], folder: Path) -> None:
-    """Makes the folder hold these pages and no others."""
+    """Make the folder hold these pages and no others."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.md"):
         if old.name not in found:
@@ -95,13 +99,9 @@ def write(found: Mapping[str, str], folder: Path) -> None:
 
 
 def declared() -> tuple[Benches, list[Suite]]:
-    """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
-    from rtstone.interrupt import Interrupt
-    from rtstone.runner.catalogue import catalogue
-    from rtstone.targets import find
-
+    """Return the benches of the agent for Linux, which has all, and the suites of rtstone."""
     with Interrupt() as interrupt:
-        offered: Catalogue = catalogue(find("local"), interrupt)
+        offered = catalogue(find(LOCAL), interrupt)
     return offered.benches, [load(path) for path in shipped().values()]
 
 
