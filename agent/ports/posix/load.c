@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -15,6 +14,8 @@
 #define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only then */
 #define LOOK_TICKS (RTS_TIME_HZ / 100)
 #define LOWEST_NICE 19
+
+pid_t posix_load_group;
 
 static rts_worker *workers;
 static unsigned n_workers;
@@ -53,17 +54,14 @@ static void default_signals(void)
 
 static bool take_place(rts_worker *w)
 {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (rts_cpuset_has(where, cpu))
-            CPU_SET(cpu, &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus)) {
-        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(errno));
+    int err = posix_bind(where);
+    if (err) {
+        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(-err));
         return false;
     }
-    if (rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER)) {
-        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(errno));
+    err = rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER);
+    if (err) {
+        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(-err));
         return false;
     }
     if (w->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
@@ -75,7 +73,7 @@ static bool take_place(rts_worker *w)
 
 static void work(rts_worker *w, pid_t agent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    posix_die_with_parent(SIGKILL);
     if (getppid() != agent)
         _exit(1);
     setpgid(0, posix_load_group);
@@ -140,23 +138,13 @@ bool rts_port_load_alive(unsigned i)
     return false;
 }
 
-/* CPU time of a process and all that descend from it, those included that it has waited for. */
-static int64_t family_cpu_ns(pid_t root)
-{
-    uint64_t clocks = 0;
-    unsigned n = posix_find_family(root, 0);
-    for (unsigned i = 0; i < n; i++)
-        clocks += posix_family[i].cpu_clocks;
-    return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 int64_t rts_port_load_cpu_ns(unsigned i)
 {
     clockid_t clock;
     struct timespec used;
     int64_t ns = -1;
     if (process[i].pid && workers[i].program)
-        ns = family_cpu_ns(process[i].pid);
+        ns = posix_family_cpu_ns(process[i].pid);
     else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0 &&
              clock_gettime(clock, &used) == 0)
         ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;

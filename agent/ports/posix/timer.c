@@ -8,10 +8,6 @@ enum { BY_SIGNAL, BY_SIGWAITINFO, BY_SLEEP };
 
 #define LEAD_NS 10000000 /* until the first expiration */
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 static rts_tick realtime(void)
 {
     struct timespec now;
@@ -37,9 +33,9 @@ static void on_expiry(int signal, siginfo_t *info, void *context)
 /* To this task alone: the other threads of the process would take it as well. */
 static int arm(rts_timer *t)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
+    struct sigevent event = {.sigev_signo = SIGRTMIN};
     struct itimerspec when;
-    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    posix_to_this_thread(&event);
     t->first = realtime() + LEAD_NS;
     when.it_value.tv_sec = (time_t)(t->first / RTS_TIME_HZ);
     when.it_value.tv_nsec = (long)(t->first % RTS_TIME_HZ);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "posix.h"
+#include "linux.h"
 
 #define MOST 64        /* that are told from one another */
 #define YOUNGER_S 2    /* by which clocks that are not the same may differ */
@@ -64,7 +64,7 @@ static bool start_of(pid_t pid, double *start)
     return true;
 }
 
-static bool is_agent(const posix_lock *lock)
+static bool is_agent(const linux_lock *lock)
 {
     double start;
     return start_of(lock->pid, &start) && start <= (double)lock->made.tv_sec + YOUNGER_S &&
@@ -72,11 +72,11 @@ static bool is_agent(const posix_lock *lock)
 }
 
 /* True if it cannot be found out whether there is an agent that has the file. */
-static bool may_be_hidden(const posix_lock *lock)
+static bool may_be_hidden(const linux_lock *lock)
 {
     char line[64];
     if (lock->user == geteuid()) /* of another process number space, say */
-        return posix_is_held(lock->number);
+        return linux_is_held(lock->number);
     return !posix_read_line("/proc/1/stat", line, sizeof line); /* others' are not shown: hidepid */
 }
 
@@ -85,16 +85,16 @@ static uint64_t family_ns(pid_t root)
 {
     clockid_t clock;
     uint64_t ns = 0;
-    unsigned n = posix_find_family(root, 0);
+    unsigned n = linux_find_family(root, 0);
     for (unsigned i = 0; i < n; i++)
-        ns += clock_getcpuclockid(posix_family[i].pid, &clock) ? 0 : posix_clock_ns(clock);
+        ns += clock_getcpuclockid(linux_family[i].pid, &clock) ? 0 : posix_clock_ns(clock);
     return ns;
 }
 
 static void look(agents *a)
 {
-    posix_lock lock[MOST];
-    int found = posix_other_locks(lock, MOST);
+    linux_lock lock[MOST];
+    int found = linux_other_locks(lock, MOST);
     *a = (agents){.unknown = found < 0 || found > MOST};
     for (int i = 0; i < found && i < MOST; i++) {
         if (is_agent(&lock[i]))

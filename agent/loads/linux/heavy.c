@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #include "../bursts.h"
-#include "files.h"
+#include "../posix/files.h"
+#include "search.h"
 #include "whetstone.h"
 
 typedef struct heavy_params {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
