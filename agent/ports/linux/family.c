@@ -10,14 +10,13 @@
 
 linux_process linux_family[PROCESSES];
 
-/* Numbers of /proc/PID/stat behind the state; the last four are CPU time. */
-enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13 };
+/* Numbers of /proc/PID/stat behind the state; CPU time is four of them. */
+enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13, START = 18 };
 
-/* False: it is gone. */
-static bool read_process(pid_t pid, linux_process *p)
+bool linux_read_process(pid_t pid, linux_process *p)
 {
     char path[32], line[512];
-    long long number[CHILDREN_SYSTEM + 1];
+    long long number[START + 1];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (posix_read_file(path, line, sizeof line) < 0)
         return false;
@@ -26,12 +25,13 @@ static bool read_process(pid_t pid, linux_process *p)
         return false;
     p->state = rest[2];
     rest += 3;
-    for (int i = PARENT; i <= CHILDREN_SYSTEM; i++)
+    for (int i = PARENT; i <= START; i++)
         if (!posix_number(&rest, &number[i]))
             return false;
     p->pid = pid;
     p->parent = (pid_t)number[PARENT];
     p->group = (pid_t)number[GROUP];
+    p->start_clocks = (unsigned long long)number[START];
     p->cpu_clocks = 0;
     for (int i = USER; i <= CHILDREN_SYSTEM; i++)
         p->cpu_clocks += (unsigned long)number[i];
@@ -44,7 +44,7 @@ static unsigned read_all(void)
     DIR *dir = opendir("/proc");
     for (struct dirent *e; dir && n < PROCESSES && (e = readdir(dir));) {
         pid_t pid = atoi(e->d_name);
-        if (pid > 0 && read_process(pid, &linux_family[n]))
+        if (pid > 0 && linux_read_process(pid, &linux_family[n]))
             n++;
     }
     if (dir)

@@ -34,8 +34,12 @@ bool linux_is_held(long number); /* one of this user's */
 typedef struct linux_process {
     pid_t pid, parent, group;
     char state;
-    unsigned long cpu_clocks; /* of it and its ended children, in clock ticks of sysconf() */
+    unsigned long cpu_clocks;        /* of it and its ended children, in clock ticks of sysconf() */
+    unsigned long long start_clocks; /* after the system's */
 } linux_process;
+
+/* False: it is gone. */
+bool linux_read_process(pid_t pid, linux_process *p);
 
 /*
  * The process `root` (0: none), the members of `group` (0: none) and all that descend from them;

@@ -11,9 +11,8 @@
 
 #include "linux.h"
 
-#define MOST 64        /* that are told from one another */
-#define YOUNGER_S 2    /* by which clocks that are not the same may differ */
-#define START_FIELD 18 /* of the numbers of /proc/PID/stat behind the state */
+#define MOST 64     /* that are told from one another */
+#define YOUNGER_S 2 /* by which clocks that are not the same may differ */
 
 typedef struct agent {
     long number;
@@ -46,21 +45,14 @@ static bool is_of_user(pid_t pid, uid_t user)
 /* When a process has started, in s of the clock of files; false: there is none. */
 static bool start_of(pid_t pid, double *start)
 {
-    char path[32], line[1024];
-    long long number = 0;
+    linux_process p;
     struct timespec now, up;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const char *rest = posix_read_file(path, line, sizeof line) > 0 ? strrchr(line, ')') : NULL;
-    if (!rest || strlen(rest) < sizeof ") S")
+    if (!linux_read_process(pid, &p))
         return false;
-    rest += 3;
-    for (int i = 0; i <= START_FIELD; i++)
-        if (!posix_number(&rest, &number))
-            return false;
     clock_gettime(CLOCK_REALTIME, &now);
     clock_gettime(CLOCK_BOOTTIME, &up);
     *start = (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9 +
-             (double)number / (double)sysconf(_SC_CLK_TCK);
+             (double)p.start_clocks / (double)sysconf(_SC_CLK_TCK);
     return true;
 }
 

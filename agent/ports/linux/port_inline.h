@@ -12,7 +12,7 @@ static inline rts_tick rts_time_syscall(void)
 {
     struct timespec now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+    return posix_ns(now);
 }
 
 /* ---- children (child.c) ------------------------------------------------------------------- */

@@ -72,6 +72,10 @@ static bool tsc_is_invariant(void)
     return posix_counter_is_stable();
 }
 
+#ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that nothing steers */
+#define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
+#endif
+
 /* A pair of readings of both clocks at as nearly the same time as can be had: the tightest of 100.
  */
 static void read_both(rts_tick *count, rts_tick *ns)
@@ -86,7 +90,7 @@ static void read_both(rts_tick *count, rts_tick *ns)
             continue;
         tightest = after - before;
         *count = before + (after - before) / 2;
-        *ns = (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+        *ns = posix_ns(now);
     }
 }
 
@@ -118,7 +122,7 @@ uint64_t rts_port_time_resolution_ns(void)
 {
     struct timespec step;
     clock_getres(CLOCK_MONOTONIC, &step);
-    return (uint64_t)step.tv_sec * RTS_TIME_HZ + (uint64_t)step.tv_nsec;
+    return posix_ns(step);
 }
 
 int rts_port_clock_init(rts_clock *clock)

@@ -97,9 +97,7 @@ static void *watchdog(void *arg)
     uint64_t last = rts_job_heartbeat(w->job);
     rts_tick since = rts_time();
     for (;;) {
-        rts_tick wake = rts_time() + RTS_TIME_HZ;
-        struct timespec until = {.tv_sec = (time_t)(wake / RTS_TIME_HZ),
-                                 .tv_nsec = (long)(wake % RTS_TIME_HZ)};
+        const struct timespec until = posix_timespec(rts_time() + RTS_TIME_HZ);
         if (!sem_clockwait(&w->over, CLOCK_MONOTONIC, &until))
             return NULL;
         uint64_t beat = rts_job_heartbeat(w->job);
@@ -172,16 +170,9 @@ static bool explain(int status, const watch *w, char *why, size_t size)
     if (w->hung)
         snprintf(why, size, "it made no progress for %u s",
                  (unsigned)(w->job->patience_ns / RTS_TIME_HZ));
-    else if (status < 0)
-        snprintf(why, size, "its process was lost: %s", strerror(errno));
-    else if (WIFSIGNALED(status))
-        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status))
-        snprintf(why, size, "exit status %d", WEXITSTATUS(status));
-    else
-        return false;
-    return true;
+    else if (status)
+        posix_how_ended(status, why, size);
+    return w->hung || status;
 }
 
 /*

@@ -119,6 +119,7 @@ static bool any_left(void)
 bool rts_port_load_alive(unsigned i)
 {
     rts_worker *w = &workers[i];
+    char why[RTS_REASON];
     int status;
     if (!process[i].pid)
         return false;
@@ -126,13 +127,8 @@ bool rts_port_load_alive(unsigned i)
     if (!pid || (pid < 0 && errno == EINTR))
         return true;
     process[i].pid = 0;
-    if (pid < 0)
-        rts_worker_failed(w, "its process was lost: %s", strerror(errno));
-    else if (WIFSIGNALED(status))
-        rts_worker_failed(w, "killed by signal %d (%s)", WTERMSIG(status),
-                          strsignal(WTERMSIG(status)));
-    else
-        rts_worker_failed(w, "exit status %d", WEXITSTATUS(status));
+    posix_how_ended(pid < 0 ? -1 : status, why, sizeof why);
+    rts_worker_failed(w, "%s", why);
     if (!any_left())
         posix_load_group = 0; /* from now on it may be somebody else's */
     return false;
@@ -141,13 +137,11 @@ bool rts_port_load_alive(unsigned i)
 int64_t rts_port_load_cpu_ns(unsigned i)
 {
     clockid_t clock;
-    struct timespec used;
     int64_t ns = -1;
     if (process[i].pid && workers[i].program)
         ns = posix_family_cpu_ns(process[i].pid);
-    else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0 &&
-             clock_gettime(clock, &used) == 0)
-        ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0)
+        ns = (int64_t)posix_clock_ns(clock);
     if (ns > process[i].cpu_ns) /* one that has ended keeps what it had */
         process[i].cpu_ns = ns;
     return process[i].cpu_ns;

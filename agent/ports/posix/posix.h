@@ -52,6 +52,9 @@ void posix_set_signals(void);
 /* True if a child ended, or a signal came, within the time. */
 bool posix_await_child(int timeout_ms);
 
+/* Says how a child ended, by its status as of waitpid(); -1: it was lost, and errno says why. */
+void posix_how_ended(int status, char *why, size_t size);
+
 /* The process group of the load that runs; 0: none. */
 extern pid_t posix_load_group;
 

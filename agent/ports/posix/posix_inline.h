@@ -15,11 +15,23 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A time in the ns that rts_time() counts, and back. */
+static inline rts_tick posix_ns(struct timespec time)
+{
+    return (rts_tick)time.tv_sec * RTS_TIME_HZ + (rts_tick)time.tv_nsec;
+}
+
+static inline struct timespec posix_timespec(rts_tick ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / RTS_TIME_HZ),
+                             .tv_nsec = (long)(ns % RTS_TIME_HZ)};
+}
+
 static inline rts_tick rts_time(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+    return posix_ns(now);
 }
 
 /*
@@ -70,7 +82,7 @@ static inline uint64_t rts_cpu_time(void)
 {
     struct timespec used;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+    return posix_ns(used);
 }
 
 static inline void rts_yield(void)
@@ -80,16 +92,14 @@ static inline void rts_yield(void)
 
 static inline void rts_sleep_until(rts_tick time)
 {
-    struct timespec until = {.tv_sec = (time_t)(time / RTS_TIME_HZ),
-                             .tv_nsec = (long)(time % RTS_TIME_HZ)};
+    const struct timespec until = posix_timespec(time);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;
 }
 
 static inline int rts_sleep_for(rts_tick duration)
 {
-    const struct timespec request = {.tv_sec = (time_t)(duration / RTS_TIME_HZ),
-                                     .tv_nsec = (long)(duration % RTS_TIME_HZ)};
+    const struct timespec request = posix_timespec(duration);
     return nanosleep(&request, NULL) ? -errno : 0;
 }
 

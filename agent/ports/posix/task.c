@@ -116,6 +116,17 @@ int rts_task_join(rts_task *task)
     return status ? -ECHILD : 0;
 }
 
+void posix_how_ended(int status, char *why, size_t size)
+{
+    if (status < 0)
+        snprintf(why, size, "its process was lost: %s", strerror(errno));
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, size, "exit status %d", WEXITSTATUS(status));
+}
+
 int rts_task_set_own_prio(int prio, rts_policy policy)
 {
     struct sched_param param = posix_param(prio, policy);
@@ -130,7 +141,7 @@ uint64_t posix_clock_ns(clockid_t clock)
     struct timespec used;
     if (clock_gettime(clock, &used))
         return 0;
-    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+    return posix_ns(used);
 }
 
 uint64_t rts_task_cpu_time(const rts_task *task)
