@@ -509,14 +509,8 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k, c
         rts_wire_null(w, "cpu_ms");
     else
         rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);
-    if (k->periodic)
-        rts_wire_uint(w, "missed", to->missed - from->missed);
-    else
-        rts_wire_null(w, "missed");
-    if (k->program)
-        rts_wire_uint(w, "runs", to->runs - from->runs);
-    else
-        rts_wire_null(w, "runs");
+    rts_wire_known(w, "missed", k->periodic ? (int64_t)(to->missed - from->missed) : -1);
+    rts_wire_known(w, "runs", k->program ? (int64_t)(to->runs - from->runs) : -1);
     rts_wire_close(w, '}');
 }
 

@@ -133,7 +133,7 @@ class System:
 
     @cached_property
     def measured(self) -> frozenset[int]:
-        """The CPUs that are measured: those named, else the agent's choice; see posix/system.c."""
+        """The CPUs that are measured: those named, else the agent's choice; see linux/cpus.c."""
         if self._named is not None:
             return self._chosen(self._named)
         allowed = listed(self.status.get("Cpus_allowed_list")) or self.online

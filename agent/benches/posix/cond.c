@@ -212,7 +212,7 @@ static int run_timed_wait(rts_case *c)
     pthread_mutex_lock(&mutex);
     for (rts_rec_start(r, rts_time()); r->running;) {
         rts_tick due = rts_time() + (rts_tick)p->delay;
-        struct timespec until = timespec_of(due);
+        struct timespec until = posix_timespec(due);
         int err = pthread_cond_timedwait(&cond, &mutex, &until);
         rts_tick now = rts_time();
         if (err == ETIMEDOUT)

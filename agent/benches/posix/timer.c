@@ -195,7 +195,7 @@ static int run_expiry(rts_case *c)
         return cannot_create(c, errno);
     for (rts_rec_start(r, rts_time()); r->running;) {
         rts_tick due = rts_time() + (rts_tick)p->delay;
-        struct itimerspec once = {.it_value = timespec_of(due)};
+        struct itimerspec once = {.it_value = posix_timespec(due)};
         timer_settime(timer, TIMER_ABSTIME, &once, NULL);
         while (sigwaitinfo(&set, &info) < 0)
             ;

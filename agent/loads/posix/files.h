@@ -30,13 +30,4 @@ int rts_load_scratch(rts_worker *w, const char *dir);
 /* Writes one block at *at, which moves on and wraps at `size`; false: the worker has failed. */
 bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size);
 
-/*
- * Reads all files in and below `dir`, up to `most` bytes of each, and looks for a text in their
- * names and contents, again and again; counts files.
- */
-void rts_load_search(rts_worker *w, const char *dir, size_t most);
-
-/* The same in /proc. */
-void rts_load_read_proc(rts_worker *w);
-
 #endif

@@ -11,7 +11,7 @@
 #include <sys/shm.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -215,7 +215,7 @@ static inline int fork_and_exec(char *const argv[])
 
 static int run_forkexec(rts_case *c)
 {
-    char name[] = POSIX_CHILD_PROGRAM;
+    char name[] = LINUX_CHILD_PROGRAM;
     char *const argv[] = {name, NULL};
     uint64_t programs = 0;
     RTS_SAMPLES(c) {
@@ -255,7 +255,7 @@ static int run_sem(rts_case *c)
 {
     key_t key = posix_object_key(c->slot);
     int err = 0;
-    posix_remove_system_v(posix_owner());
+    posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_sem(key));
         if (err)
@@ -268,7 +268,7 @@ static int run_shm(rts_case *c)
 {
     key_t key = posix_object_key(c->slot);
     int err = 0;
-    posix_remove_system_v(posix_owner());
+    posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_shm(key));
         if (err)

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #include "../bursts.h"
-#include "files.h"
+#include "../posix/files.h"
+#include "search.h"
 #include "whetstone.h"
 
 typedef struct heavy_params {
@@ -140,8 +141,7 @@ static bool add_timer(int epoll, unsigned phase)
     struct epoll_event event = {.events = EPOLLIN};
     rts_tick first = rts_time();
     first += TIMER_PERIOD_NS - first % TIMER_PERIOD_NS + phase * (TIMER_PERIOD_NS / TIMERS);
-    when.it_value.tv_sec = (time_t)(first / RTS_TIME_HZ);
-    when.it_value.tv_nsec = (long)(first % RTS_TIME_HZ);
+    when.it_value = posix_timespec(first);
     event.data.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     return event.data.fd >= 0 &&
            timerfd_settime(event.data.fd, TFD_TIMER_ABSTIME, &when, NULL) == 0 &&

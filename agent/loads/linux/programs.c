@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "linux.h"
 #include "load.h"
-#include "posix.h"
 
 #define LINE (RTS_PARAM_BYTES + 64)
 #define TIDY_TICKS (3 * RTS_TIME_HZ) /* for a program, between SIGTERM and SIGKILL */
@@ -179,7 +179,7 @@ static void end_descendants(void)
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
         rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
-    } while (posix_find_family(getpid(), 0) > 1 && rts_time() < end);
+    } while (linux_find_family(getpid(), 0) > 1 && rts_time() < end);
 }
 
 /* Mounts what belongs to the process numbers in here; `own_tmp`: an empty /tmp as well. */

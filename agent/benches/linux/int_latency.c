@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
@@ -27,12 +27,6 @@ static const rts_param user_param[] = {
                  "time between two expirations"),
     RTS_PARAMS_END,
 };
-
-static struct timespec timespec_of(rts_tick ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / RTS_TIME_HZ),
-                             .tv_nsec = (long)(ns % RTS_TIME_HZ)};
-}
 
 /* Expirations that came together are served late by the first of them; the rest are missed. */
 static void take_expirations(rts_rec *rec, rts_hist *omitted, int fd, rts_tick due, rts_tick period)
@@ -61,8 +55,8 @@ static int run_user(rts_case *c)
     if ((uint64_t)p->period * 3 > c->job.patience_ns)
         c->job.patience_ns = (uint64_t)p->period * 3;
     rts_tick first = rts_time() + LEAD_NS;
-    struct itimerspec when = {.it_interval = timespec_of((rts_tick)p->period),
-                              .it_value = timespec_of(first)};
+    struct itimerspec when = {.it_interval = posix_timespec((rts_tick)p->period),
+                              .it_value = posix_timespec(first)};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL)) {
         close(fd);
         return rts_port_failed(c, "cannot set the timer", -errno);

@@ -8,13 +8,13 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../posix/files.h"
 #include "calls.h"
-#include "files.h"
-#include "posix.h"
+#include "linux.h"
+#include "search.h"
 
 /* Of all loads in this file; each has those that it needs. */
 typedef struct call_params {
@@ -37,17 +37,15 @@ static uint64_t size_of(const rts_worker *w)
 
 /* ---- memory and processes ---------------------------------------------------------------- */
 
-/* A region of small pages is what takes long; a huge page is cleared and freed at once. */
-static void want_small_pages(void)
-{
-    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-}
-
-/* The large address space that a load needs in its own process; NULL: the worker has failed. */
+/*
+ * The large address space that a load needs in its own process; NULL: the worker has failed.  Of
+ * small pages, here and below, for they are what takes long: a huge one is cleared and freed at
+ * once.
+ */
 static void *get_large(rts_worker *w)
 {
-    want_small_pages();
-    void *memory = posix_call_map(size_of(w));
+    linux_small_pages();
+    void *memory = linux_call_map(size_of(w));
     if (!memory)
         rts_worker_failed(w, "no memory for %llu bytes: %s", (unsigned long long)size_of(w),
                           strerror(errno));
@@ -56,9 +54,9 @@ static void *get_large(rts_worker *w)
 
 static void run_unmap(rts_worker *w)
 {
-    want_small_pages();
+    linux_small_pages();
     while (rts_load_goes_on(w)) {
-        int err = posix_call_unmap(size_of(w));
+        int err = linux_call_unmap(size_of(w));
         if (err) {
             rts_worker_failed(w, "mmap and munmap of %llu bytes: %s",
                               (unsigned long long)size_of(w), strerror(-err));
@@ -70,13 +68,13 @@ static void run_unmap(rts_worker *w)
 
 static int grow(size_t size)
 {
-    return posix_call_map(size) ? 0 : -errno;
+    return linux_call_map(size) ? 0 : -errno;
 }
 
 static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
 {
     while (rts_load_goes_on(w)) {
-        int err = posix_call_fork(work, size_of(w));
+        int err = linux_call_fork(work, size_of(w));
         if (err) {
             rts_worker_failed(w, "a process of %llu bytes: %s", (unsigned long long)size_of(w),
                               strerror(-err));
@@ -89,7 +87,7 @@ static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
 /* The child gets pages of its own: its end frees them, that of a copy would only count them. */
 static void run_exit(rts_worker *w)
 {
-    want_small_pages();
+    linux_small_pages();
     fork_again_and_again(w, grow);
 }
 

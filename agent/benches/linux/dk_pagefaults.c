@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define AREA (64u << 10) /* bytes of heap, of stack and of mapped memory that are used */
 #define AREAS 3
@@ -75,7 +74,7 @@ static int prepare(rts_case *c, setup *s)
 {
     munlockall(); /* also what the agent locked: each step is to be seen */
     c->job.evidence.locked = false;
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a fault per page, not one for many */
+    linux_small_pages();
     if (s->lock)
         touch_all(s);
     s->scheduled = rts_task_set_own_prio((int)c->common.prio, RTS_FIFO);
