@@ -1,4 +1,4 @@
-"""How a publication's tables and figures are laid out, and what fills their places today.
+"""Layouts of a publication's tables and figures, and the results to fill in.
 
 One TOML file for each source.  ``printed`` picks numbers of published.json by their members, those
 of a table, a column and an item taken together; ``here`` picks results of a run and what to show of
@@ -46,7 +46,7 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to look for in a run; an empty member leaves it to the next wider place."""
+    """A selection of results of a run; an empty member is inherited from the next wider one."""
 
     bench: str = ""
     params: dict[str, str | bool] = {}
@@ -55,7 +55,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     show: list[Statistic | Show] = []
 
     def within(self, wider: Here) -> Here:
-        """This, with what only the wider place says."""
+        """Return this selection, completed by the wider one."""
         return Here(
             bench=self.bench or wider.bench,
             params={**wider.params, **self.params},
@@ -148,7 +148,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that a publication has to be laid out.
+    """The layout of a publication.
 
     ``suites`` are run for it; ``printed`` is the year that its numbers are printed of.
     """
