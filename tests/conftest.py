@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import itertools
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +71,11 @@ class ByNeed(LoadFileScheduling):  # type: ignore[misc]
         return _group(nodeid.partition("::")[0])
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are CPUs: what measures on this machine sleeps most of the time."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:
     return ByNeed(config, log)
 
@@ -106,8 +112,13 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
     with ExitStack() as held:
         held.enter_context(_locked("all", fcntl.LOCK_EX if marks("sole") else fcntl.LOCK_SH))
         if marks(MACHINE) is not None:
-            held.enter_context(_locked("machine", fcntl.LOCK_EX))
+            held.enter_context(machine())
         yield
+
+
+def machine() -> AbstractContextManager[None]:
+    """Keeps other tests from measuring on this machine."""
+    return _locked(MACHINE, fcntl.LOCK_EX)
 
 
 @contextmanager

@@ -230,6 +230,16 @@ typedef enum rts_work {
  */
 static inline void rts_worked(rts_work kind, uint64_t amount);
 
+/* How much of an amount a processor has to do: where rts_worked() moves the clock, one is enough. */
+static inline uint64_t rts_work_to_do(uint64_t amount)
+{
+#ifdef RTS_WORKED
+    return amount != 0;
+#else
+    return amount;
+#endif
+}
+
 /* ---- periodic timers --------------------------------------------------------------------- */
 
 /* The port lists its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */

@@ -8,8 +8,8 @@
 RTS_SHARED void rts_additions(uint64_t n);
 RTS_SHARED void rts_additions(uint64_t n)
 {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
+    uint64_t sum = 0, end = rts_work_to_do(n);
+    for (uint64_t i = 0; i < end; i++) {
         sum += i;
         __asm__ volatile("" : "+r"(sum));
     }

@@ -149,7 +149,7 @@ def test_a_model_that_says_nothing_of_heavy_load_does_not_have_it(cli: Cli) -> N
 def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
     """What the target lacks is no component of it."""
     asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
-    done = cli(*asked, "-p", "samples=20", "--json")
+    done = cli(*asked, "-p", "samples=20", "-p", "loops=100", "--json")
     assert done.status == 0
     assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
         "ok"

@@ -63,7 +63,7 @@ def shortened(words: list[str]) -> list[str]:
     if name == "run" and "--until" in words:  # which --time cannot stand beside
         name = "run --until"
     added = SHORTER.get(name, [])
-    if words[:1] in (["run"], ["reproduce"]) and not {"--target", "--cpus"} & set(words):
+    if added and words[:1] in (["run"], ["reproduce"]) and not {"--target", "--cpus"} & set(words):
         added = [*added, "--target", "sim"]
     return [*words, *added]
 
