@@ -230,7 +230,7 @@ typedef enum rts_work {
  */
 static inline void rts_worked(rts_work kind, uint64_t amount);
 
-/* How much of an amount a processor has to do: where rts_worked() moves the clock, one is enough. */
+/* Returns how much of an amount to really do: 1 where rts_worked() advances the clock. */
 static inline uint64_t rts_work_to_do(uint64_t amount)
 {
 #ifdef RTS_WORKED
