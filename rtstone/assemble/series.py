@@ -1,4 +1,4 @@
-"""From one series of the agent to its statistics: percentiles, intervals, histogram, flags."""
+"""Compute the result of one series: percentiles, intervals, histogram, flags."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _batches(batches: wire.Batches, net: Net) -> Batches:
 
 
 def _raw(ticks: int | None, net: Net) -> float | None:
-    """As the clock gave it: overhead and batch still in it."""
+    """Return the raw value of the clock: overhead and batch included."""
     return None if ticks is None else round(net.gross(ticks), 4)
 
 

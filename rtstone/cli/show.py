@@ -14,12 +14,14 @@ from rtstone.store.rundir import load
 
 @click.command("show")
 @click.argument("run", metavar="RUN")
-@click.option("--worst-case", is_flag=True, help="Instead: how bad each case can get.")
-@click.option("--json", is_flag=True, help="Print the document.")
+@click.option(
+    "--worst-case", is_flag=True, help="Show the worst-case estimate of each case instead."
+)
+@click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(run: str, worst_case: bool, json: bool) -> None:
-    """One run: its summary and conditions.
+    """Show one run: its summary and conditions.
 
-    RUN is a directory, a run id or the start of one, last, last~1.
+    RUN is a directory, a run id or the beginning of one, last, or last~1.
     """
     path = find(run)
     document = load(path)

@@ -1,4 +1,4 @@
-"""What a Linux guest boots from: an initial file system with the agent and its script.
+"""Build the initramfs of a Linux guest, with the agent and its script.
 
 The bytes follow from what goes in, and from nothing else: neither time nor owner nor the order in
 which a directory is read.

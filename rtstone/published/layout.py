@@ -1,4 +1,4 @@
-"""How a publication's tables and figures are laid out, and what fills their places today.
+"""Layouts of a publication's tables and figures, and the results to fill in.
 
 One TOML file for each source.  ``printed`` picks numbers of published.json by their members, those
 of a table, a column and an item taken together; ``here`` picks results of a run and what to show of
@@ -45,7 +45,7 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to look for in a run; an empty member leaves it to the next wider place.
+    """A selection of results of a run; an empty member is inherited from the next wider one.
 
     A name in ``show`` is a statistic of all samples of the results.
     """
@@ -57,7 +57,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     show: list[str | Show] = []
 
     def within(self, wider: Here) -> Here:
-        """This, with what only the wider place says."""
+        """Return this selection, completed by the wider one."""
         return Here(
             bench=self.bench or wider.bench,
             params={**wider.params, **self.params},
@@ -150,7 +150,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that a publication has to be laid out.
+    """The layout of a publication.
 
     ``suites`` are run for it; ``printed`` is the year that its numbers are printed of.
     """

@@ -1,4 +1,4 @@
-"""What a person asks of a simulation, from text.  All raise UsageError."""
+"""Parse the options of a simulation.  All functions raise UsageError."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def costs(
     *,
     needed: bool = True,
 ) -> Cost:
-    """Costs as given, else as measured by a run, which ``needed`` to, else none."""
+    """Return the costs as given, else as measured by a run, else none."""
     given = {
         name: duration(text, f"in {option}")
         for name, option, text in (
@@ -121,5 +121,5 @@ def _measured(run: Run | None, given: dict[str, int], needed: bool) -> Cost:
 
 
 def workers(given: int | None) -> int:
-    """Return how many processes: as given, else one for every CPU this one may use."""
+    """Return the number of processes: as given, else one per usable CPU."""
     return given or len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""From what is asked to the documents of a simulation."""
+"""Turn requests into simulation documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_TIME = 600 * 10**9  # of a set
 
 
 def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
-    """Return the study that a command line asks for, and its document without an answer."""
+    """Return the study for these options, and its document without results."""
     policies = ask.policies(options["policies"])
     kind, budget, period = ask.server(options["server"])
     cost = ask.costs(
@@ -103,7 +103,7 @@ def hartstone(
     tick: str | None,
     tick_cost: str | None,
 ) -> Hartstone:
-    """Simulates the experiments, beside what the run of the costs has measured of them."""
+    """Simulate the experiments, beside those measured by the run that the costs come from."""
     choice = Choice(
         tuple(name.upper().removeprefix("HART.") for name in experiments),
         tasks,

@@ -1,4 +1,4 @@
-"""The last run of this machine, which tells what was measured of it before."""
+"""Find the last run of this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtstone.store.rundir import load
 
 
 def last_run() -> Run | None:
-    """Return the last run of this machine that is kept and has a result, None if there is none."""
+    """Return the last stored run of this machine that has a result, None if there is none."""
     for entry in reversed(entries()):
         if entry.target == LOCAL and entry.ok:
             with suppress(UsageError):  # it may be another version's, or gone meanwhile

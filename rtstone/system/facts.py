@@ -1,4 +1,4 @@
-"""What this system says of itself, read below a root: a scratch tree stands for another system."""
+"""Facts about this system, read below a root, so that tests can use a scratch tree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
 
 class System:
-    """A system; unreadable is None, never a guess.
+    """A system; unreadable facts are None, never guessed.
 
     ``probes`` are the functional ones by name, for a tree that is not this machine none.
     ``run`` gives the last run that was kept of it, if there is one.

@@ -94,7 +94,7 @@ def test_ctx_sync_takes_the_calls_of_the_same_load_and_configuration(plan: Plan)
         ([calls(load="heavy"), trip()], "sync.test1 did not run beside it"),
         ([calls(status="failed", reason="killed"), trip()], "sync.test1 is failed: killed"),
         ([calls(), trip(status="incomplete", reason="load heavy: x")], "sync.test2 is incomplete"),
-        ([calls(mean=None), trip()], "sync.test1 is ok: it has no samples"),
+        ([calls(mean=None), trip()], "sync.test1 is ok: no samples"),
     ],
 )
 def test_ctx_sync_says_what_it_lacks(plan: Plan, measured: list[Result], told: str) -> None:

@@ -22,11 +22,11 @@ def test_a_page_has_all_that_is_declared() -> None:
     assert page.startswith("# a.b: A title\n")
     for line in (
         "What it does.",
-        "* After: Source, 3",
+        "* Source: Source, 3",
         "* Needs: priorities",
         "* In suites: `some`",
         "    rtstone run a.b",
-        "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; bare: s) | of a \\| wait |",
+        "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; no unit: s) | of a \\| wait |",
     ):
         assert line in page.splitlines(), line
 

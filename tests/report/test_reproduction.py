@@ -234,7 +234,7 @@ def test_time_load_flags_and_remarks_are_told(form: str) -> None:
     assert "local: n 1 234; each measured for 2.50 s; load none; of 1 result cut_short in 1" in text
     assert "all printed numbers: unit not printed in the extracted table" in text
     assert "cut_short" in text
-    assert "the time was up before" in text
+    assert "the time limit ended it before" in text
 
 
 def test_a_simulation_and_instructions_are_never_called_here() -> None:

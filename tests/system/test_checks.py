@@ -221,7 +221,7 @@ def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
         ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "boot/config-6.12": ""},
          ("warn", "full")),
         ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": ""},
-         ("unknown", "the kernel's configuration is not told")),
+         ("unknown", "the kernel's configuration is not available")),
     ],
 )  # fmt: skip
 def test_preemption(tmp_path: Path, files: dict[str, str], finding: tuple[str, str]) -> None:

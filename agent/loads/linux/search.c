@@ -98,11 +98,11 @@ void rts_load_read_proc(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "proc",
-     .title = RTS_SAY("The /proc tree is read"),
+     .title = RTS_SAY("Read the /proc tree"),
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
-     .help = RTS_SAY(
-         "Reads all files of /proc but kmsg, kcore and those of bus/pci, up to 256 KiB of each, "
-         "again and again; a file that would block is passed over. Counted are files."),
+     .help =
+         RTS_SAY("Repeatedly reads all files of /proc except kmsg, kcore and those of bus/pci, up "
+                 "to 256 KiB of each; a file that would block is skipped. Counted are files."),
      .needs = RTS_CAP_FILES,
      .component = RTS_PARTS(
          {.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc})},

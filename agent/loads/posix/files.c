@@ -91,11 +91,12 @@ typedef struct file_params {
 enum { CACHE_DROP, CACHE_KEEP };
 
 static const rts_param file_param[] = {
-    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
-             "size of the file; less where that would take more than half of the room on the disk"),
+    RTS_SIZE(
+        file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
+        "size of the file; reduced if it would take more than half of the free space on the disk"),
     RTS_CHOICE(file_params, cache, "drop|keep", CACHE_DROP,
-               "what the system keeps of the file in memory is dropped after each pass, so that "
-               "the disk is used; or kept, for files larger than the memory"),
+               "drop the file from the page cache after each pass, so that the disk is used; or "
+               "keep it, for files larger than memory"),
     RTS_LOAD_DIR(file_params),
     RTS_PARAMS_END,
 };
@@ -212,7 +213,7 @@ typedef struct driver_params {
 
 static const rts_param driver_param[] = {
     RTS_TEXT(driver_params, device,
-             "block device or file to read: a slow one, such as a USB stick or an SD card"),
+             "block device or file to read; a slow one, such as a USB stick or an SD card"),
     RTS_PARAMS_END,
 };
 
@@ -276,11 +277,10 @@ static void scan_device(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "driver",
-     .title = RTS_SAY("A slow block device is read from end to end"),
-     .source = RTS_SAY("Gutsalov; today a read scan of a USB stick or SD card instead of a floppy"),
-     .help = RTS_SAY(
-         "Reads the device in blocks of 64 KiB from the first to the last, as badblocks does, "
-         "past the page cache, and again. Measuring starts 5 s later."),
+     .title = RTS_SAY("Read a slow block device from end to end"),
+     .source = RTS_SAY("Gutsalov; a read scan of a USB stick or SD card instead of a floppy disk"),
+     .help = RTS_SAY("Reads the device repeatedly in blocks of 64 KiB from the first to the last, "
+                     "as badblocks does, bypassing the page cache. Measuring starts 5 s later."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
      .ramp_up_ns = UINT64_C(5000000000),
@@ -288,33 +288,30 @@ static const rts_load loads[] = {
      .component =
          RTS_PARTS({.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device})},
     {.id = "copy",
-     .title = RTS_SAY("A disk file is copied"),
+     .title = RTS_SAY("Copy a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Copies one file to another in blocks of 64 KiB and brings the copy to the disk, again "
-         "and again. Neither file has a name, so nothing is left of them."),
+     .help = RTS_SAY("Repeatedly copies one file to another in blocks of 64 KiB and flushes the "
+                     "copy to disk. Both files are unnamed, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_copy,
      .component =
          RTS_PARTS({.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file})},
     {.id = "read",
-     .title = RTS_SAY("A disk file is read"),
+     .title = RTS_SAY("Read a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Reads one file in blocks of 64 KiB, again and again. It has no name, so nothing is "
-         "left of it."),
+     .help = RTS_SAY("Repeatedly reads one file in blocks of 64 KiB. The file is unnamed, so "
+                     "nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
      .component =
          RTS_PARTS({.name = "read", .title = "reading", .unit = "bytes", .run = read_file})},
     {.id = "write",
-     .title = RTS_SAY("A disk file is written"),
+     .title = RTS_SAY("Write a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Writes one file in blocks of 64 KiB and brings it to the disk, again and again. It "
-         "has no name, so nothing is left of it."),
+     .help = RTS_SAY("Repeatedly writes one file in blocks of 64 KiB and flushes it to disk. The "
+                     "file is unnamed, so nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,

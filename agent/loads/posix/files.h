@@ -12,7 +12,7 @@
     RTS_TEXT(S, dir,                                                                               \
              "directory on the disk that is used; default $TMPDIR, or /var/tmp, or /tmp where "    \
              "there is none"),                                                                     \
-        RTS_BOOL(S, ram, 0, "the directory may lie in memory, for a system that has no disk")
+        RTS_BOOL(S, ram, 0, "allow a directory in memory, for systems without a disk")
 
 /* True if files can be made in `dir` and lie on a disk, or may lie in `ram`; else it is refused. */
 bool rts_load_has_disk(rts_running *l, const char *dir, bool ram);
