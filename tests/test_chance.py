@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log
 
 import numpy as np
@@ -12,12 +13,18 @@ from tests.chance import ERROR, Sequential, followed, is_fine
 RUNS = 2000
 
 
+def trials(rng: np.random.Generator, rate: float) -> Iterator[bool]:
+    """Without end."""
+    while True:
+        yield from (rng.random(64) < rate).tolist()
+
+
 def decisions(rate: float, fine: float, wrong: float) -> list[Sequential]:
     """Of as many tests, on trials of that rate."""
     rng = np.random.default_rng(7)
     found = []
     for _ in range(RUNS):
-        (test,) = followed((rng.random() < rate for _ in range(100_000)), fine, wrong)
+        (test,) = followed(trials(rng, rate), fine, wrong)
         found.append(test)
     return found
 
@@ -31,8 +38,8 @@ def test_errors_are_as_stated_and_few_trials_suffice(fine: float, wrong: float) 
         assert errors <= RUNS * ERROR / (1 - ERROR) + 3 * (RUNS * ERROR) ** 0.5
         step = rate * log(wrong / fine) + (1 - rate) * log((1 - wrong) / (1 - fine))
         expected = (1 - 2 * ERROR) * log((1 - ERROR) / ERROR) / abs(step)
-        trials = np.mean([test.trials for test in found])
-        assert 0.95 * expected <= trials <= 1.3 * expected  # a step may end beyond the limit
+        taken = np.mean([test.trials for test in found])
+        assert 0.95 * expected <= taken <= 1.3 * expected  # a step may end beyond the limit
 
 
 def test_a_rate_beyond_the_wrong_one_is_noticed_more_surely() -> None:

@@ -7,10 +7,10 @@ runs is rtstone.assemble.estimates.  docs/estimates.md says what is done and whe
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import exp, inf, lgamma, log, log1p, pi, sqrt, tan
+from math import exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -34,6 +34,17 @@ class Variance(NamedTuple):
 
     value: float
     freedom: float = inf
+
+
+def sample_variance(values: Iterable[float]) -> float:
+    """Variance of two values or more about their mean, 0 of those that are all alike.
+
+    It is that of the library, ``statistics.variance``, but for the last digit, and far sooner.
+    """
+    seen = list(values)
+    apart = [value - seen[0] for value in seen]  # exact for what lies close together
+    mean = fsum(apart) / len(apart)
+    return fsum((value - mean) ** 2 for value in apart) / (len(apart) - 1)
 
 
 class Part(NamedTuple):
@@ -257,8 +268,9 @@ class Ordered:
     def __init__(
         self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
     ) -> None:
-        self.values = [value for value, _ in points]
-        self.upto = list(accumulate(count for _, count in points))
+        values, counts = zip(*points, strict=True) if points else ((), ())
+        self.values: list[float] = list(values)
+        self.upto: list[int] = list(accumulate(counts))
         self._top = top
         self.n = (self.upto[-1] if self.upto else 0) + overflow
 
@@ -324,9 +336,10 @@ def _outside(t: float, freedom: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta function (DLMF 8.17.22), from its far end."""
-    value = 1.0
+    value, both = 1.0, a + b
     for m in range(16 + int(2 * sqrt(max(a, b))), -1, -1):
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        even = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2))
+        place = a + 2 * m
+        odd = -(a + m) * (both + m) * x / (place * (place + 1))
+        even = (m + 1) * (b - m - 1) * x / ((place + 1) * (place + 2))
         value = 1 + odd / (1 + even / value)
     return value

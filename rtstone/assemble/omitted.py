@@ -9,9 +9,9 @@ the trace whether they came in bursts.  docs/estimates.md says how well that wor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, sqrt
+from math import sqrt
 from statistics import NormalDist, fmean
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -28,6 +28,12 @@ from rtstone.assemble.interval import (
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result
 from rtstone.statistics import PERCENTILES, WHOLE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
 _WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another
@@ -59,83 +65,103 @@ def whole(result: Result) -> Result:
 
 
 class Events(NamedTuple):
-    """The independent events of a result: samples with what they hid, as (value, count, size)."""
+    """The independent events of a result: samples with what they hid, counted by value."""
 
     result: Result
-    points: list[tuple[float, int, int]]
+    values: Array  # rising
+    counts: Array
+    sizes: Array  # activations of each
     period: float
     bursts: Variance  # of a stall's weight: 1 if they come alone
 
     @property
     def n(self) -> int:
         """The number of activations, observed and omitted."""
-        return sum(count * size for _, count, size in self.points)
+        return int((self.counts * self.sizes).sum())
 
     @property
     def stalls(self) -> int:
         """The number of samples that hid others."""
-        return sum(count for _, count, size in self.points if size > 1)
+        return int(self.counts[self.sizes > 1].sum())
 
-    def above(self, line: float, value: float, size: int) -> int:
-        """Return how many activations of an event are later than a line."""
-        return min(size, ceil((value - line) / self.period)) if value > line else 0
+    def above(self, line: float) -> Array:
+        """Return how many activations of each event are later than a line."""
+        import numpy as np
 
-    def total(self, value: float, size: int) -> float:
-        """Return the total lateness of the activations of an event."""
-        return size * value - self.period * size * (size - 1) / 2
+        late: Array = np.ceil((self.values - line) / self.period).clip(0, self.sizes)
+        return late
+
+    def total(self) -> Array:
+        """Return the total lateness of the activations of each event."""
+        return self.sizes * self.values - self.period * self.sizes * (self.sizes - 1) / 2
 
 
 def events(result: Result) -> Events | None:
     """Return the events of a result, None if its omissions do not follow from its samples."""
+    import numpy as np
+
     there = result.corrected
     if there is None or not result.missed or result.overflow:
         return None
     if there.mean is None or result.mean is None or there.n - result.n != result.missed:
         return None
     hidden = there.mean * there.n - result.mean * result.n
-    period = _period(result.histogram, hidden)
+    values, counts = _columns(result)
+    period = _period(values, counts, hidden)
     if period is None:
         return None
-    points = [(value, count, max(1, ceil(value / period))) for value, count in result.histogram]
-    found = Events(result, points, period, _bursts(result, points))
+    sizes = np.ceil(values / period).clip(1)
+    bursts = _bursts(result, _added(counts * (sizes - 1) ** 2))
+    found = Events(result, values, counts, sizes, period, bursts)
     # The edges of buckets may add one to a stall, or take it away.
     if abs(found.n - there.n) > _ALIKE * result.missed + found.stalls:
         return None
     return found
 
 
-def _period(points: Sequence[tuple[float, int]], hidden: float) -> float | None:
+def _columns(result: Result) -> tuple[Array, Array]:
+    """Return the values of the histogram, which rise, and their counts."""
+    import numpy as np
+
+    points = sorted(result.histogram)
+    return np.array([p[0] for p in points], float), np.array([p[1] for p in points], float)
+
+
+def _period(values: Array, counts: Array, hidden: float) -> float | None:
     """Return the period for which these samples hide this total lateness, in any unit.
 
     A sample late by L hides L - P, L - 2P, ... above zero: their sum falls steadily with P.
     """
-    if not points or hidden <= 0:
+    import numpy as np
+
+    if not len(values) or hidden <= 0:
         return None
-    falling = sorted(points, reverse=True)
+    falling, numbers = values[::-1], counts[::-1]
 
     def sum_with(period: float) -> float:
-        total = 0.0
-        for value, count in falling:
-            if value <= period:
-                break
-            hid = ceil(value / period) - 1
-            total += count * (hid * value - period * hid * (hid + 1) / 2)
-        return total
+        late = len(values) - int(np.searchsorted(values, period, side="right"))
+        seen = falling[:late]
+        hid = np.ceil(seen / period) - 1
+        return _added(numbers[:late] * (hid * seen - period * hid * (hid + 1) / 2))
 
-    low, high = 0.0, falling[0][0]
+    low, high = 0.0, float(falling[0])
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if sum_with(middle) > hidden else (low, middle)
     return high
 
 
-def _bursts(result: Result, points: Sequence[tuple[float, int, int]]) -> Variance:
+def _added(terms: Array) -> float:
+    """Return the sum, added up in this order: the same with every numpy."""
+    return float(terms.cumsum()[-1]) if len(terms) else 0.0
+
+
+def _bursts(result: Result, squares: float) -> Variance:
     """Return the variance of omitted activations over time, relative to independent stalls.
 
     Each window of the trace has room for equally many activations: those that it lacks were
-    omitted.  The last one is not whole.
+    omitted.  The last one is not whole.  ``squares``: sum of the squared omissions of the stalls.
     """
-    squares = sum(count * (size - 1) ** 2 for _, count, size in points)
     trace = result.trace
     if trace is None or not trace.rows or trace.width_s <= 0:
         return Variance(1.0)
@@ -209,17 +235,21 @@ def _weight(part: Events) -> float:
     The tail above a percentile has to have room for several of these as a whole: else stalls that
     are but a little longer, and seldom, would move it by far more than the others tell.
     """
-    sizes = [(count, size) for _, count, size in part.points if size > 1]
-    squares = sum(count * size**2 for count, size in sizes)
-    return part.bursts.value * squares / sum(count * size for count, size in sizes) if sizes else 1
+    stalls = part.sizes > 1
+    counts, sizes = part.counts[stalls], part.sizes[stalls]
+    if not len(sizes):
+        return 1.0
+    return part.bursts.value * _added(counts * sizes**2) / _added(counts * sizes)
 
 
 def _alone(result: Result) -> Events | None:
     """Return the events of a result without omissions: each sample is one."""
+    import numpy as np
+
     if result.overflow:
         return None
-    points = [(value, count, 1) for value, count in result.histogram]
-    return Events(result, points, 1.0, Variance(1.0))
+    values, counts = _columns(result)
+    return Events(result, values, counts, np.ones(len(values)), 1.0, Variance(1.0))
 
 
 def _moments(statistic: str, part: Events, line: float) -> _Moments:
@@ -228,25 +258,21 @@ def _moments(statistic: str, part: Events, line: float) -> _Moments:
     What depends on what came before counts as fewer and larger events: samples as the batches tell,
     stalls as the trace does.
     """
-    if statistic == "mean":
-        weights = [part.total(value, size) for value, _, size in part.points]
-    else:
-        weights = [float(part.above(line, value, size)) for value, _, size in part.points]
-    n = part.n
-    value = sum(w * p[1] for w, p in zip(weights, part.points, strict=True)) / n
+    import numpy as np
+
+    weights = part.total() if statistic == "mean" else part.above(line)
+    n, stalls = part.n, part.sizes > 1
+    value = _added(weights * part.counts) / n
     serially = factor(statistic, part.result)
-    second = third = fourth = 0.0
-    squared = {1: 0.0, 2: 0.0}
-    for weight, (_, count, size) in zip(weights, part.points, strict=True):
-        off = weight - value * size
-        times = part.bursts.value if size > 1 else serially.value
-        second += count * off**2 * times
-        third += count * off**3 * times**2
-        fourth += count * off**4 * times**3
-        squared[min(size, 2)] += count * off**2 * times
+    off = weights - value * part.sizes
+    times = np.where(stalls, part.bursts.value, serially.value)
+    squares = part.counts * (off * off) * times
+    second = _added(squares)
+    third = _added(squares * off * times)
+    fourth = _added(squares * (off * off) * (times * times))
     number = second * second / fourth if fourth else 1.0
-    kinds = zip((squared[1], squared[2]), (serially, part.bursts), strict=True)
-    unknown = sum(square**2 / variance.freedom for square, variance in kinds)
+    kinds = ((squares[~stalls], serially), (squares[stalls], part.bursts))
+    unknown = sum(_added(some) ** 2 / variance.freedom for some, variance in kinds)
     # The variance of a sum of squares is that of fourth powers: twice as many degrees as events.
     freedom = second**2 / (unknown + second**2 / (2 * number)) if second else 1.0
     return _Moments(value if statistic == "mean" else 1 - value, n, second, third, number, freedom)
@@ -319,6 +345,6 @@ def _stalls(result: Result) -> float:
     found = events(result)
     if found is None or not found.stalls:
         return 1.0
-    hid = [(count, size - 1) for _, count, size in found.points if size > 1]
-    total, squares = sum(c * m for c, m in hid), sum(c * m * m for c, m in hid)
+    hid = found.sizes - 1
+    total, squares = _added(found.counts * hid), _added(found.counts * hid * hid)
     return max(total**2 / squares / found.bursts.value, 1.0)

@@ -34,11 +34,17 @@ def sources() -> dict[str, Source]:
     return _document().sources
 
 
+@cache
+def _records(source: str | None) -> list[Printed]:
+    """Return those of a publication, or all."""
+    return [r for r in _document().records if source in (None, r.source)]
+
+
 def find(**wanted: str) -> list[Printed]:
     """Return all numbers whose members have these values, in the order of the publications."""
     return [
         record
-        for record in _document().records
+        for record in _records(wanted.get("source"))
         if all(getattr(record, name) == value for name, value in wanted.items())
     ]
 

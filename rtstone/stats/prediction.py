@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import exp, inf, log, sqrt
-from statistics import fmean, variance
+from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.interval import Part, Variance, combined, t_quantile
+from rtstone.assemble.interval import Part, Variance, combined, sample_variance, t_quantile
 from rtstone.assemble.omitted import Missed
 from rtstone.stats.comparison.effects import LEVEL, UNKNOWN
 
@@ -39,7 +39,7 @@ class Rules:
         squares: dict[str, list[float]] = defaultdict(list)
         for kind, values in numbers:
             if min(values) > 0 and len(values) > 1:
-                squares[kind].append(variance(map(log, values)))
+                squares[kind].append(sample_variance(map(log, values)))
         self._common = {kind: fmean(found) for kind, found in squares.items() if len(found) > 1}
 
     def factor(self, seen: Observed) -> float:
@@ -47,7 +47,7 @@ class Rules:
         k = len(seen.values)
         if k < 2 or min(seen.values) <= 0:
             return inf
-        square, freedom = variance(map(log, seen.values)), k - 1
+        square, freedom = sample_variance(map(log, seen.values)), k - 1
         if seen.kind in self._common:
             square, freedom = (square + self._common[seen.kind]) / 2, 2 * freedom
         half = t_quantile(self._level, freedom) * sqrt(square * (1 + 1 / k))
@@ -56,7 +56,7 @@ class Rules:
     def above(self, values: Sequence[float]) -> float:
         """Return an upper limit of the next of values that may be below zero, each for itself."""
         k = len(values)
-        half = t_quantile(self._level, k - 1) * sqrt(variance(values) * (1 + 1 / k))
+        half = t_quantile(self._level, k - 1) * sqrt(sample_variance(values) * (1 + 1 / k))
         return fmean(values) + half
 
     def rate(self, runs: Sequence[Missed]) -> float:

@@ -37,7 +37,7 @@ def constant(run: Simulated) -> dict[str, bool]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_tables_1_to_3(cli: Cli, model: str) -> None:
-    run = simulate(cli, model, "gutsalov", "--time", "20")
+    run = simulate(cli, model, "gutsalov", "--time", "10")
     system = title(model)
     assert not differing(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -96,14 +97,19 @@ def agree(found: Outcome, oracle: Oracle, ts: TaskSet) -> None:
     assert totals.idle + totals.overhead + totals.executed == ts.end
 
 
+WAYS = list(itertools.product(POLICIES, PROTOCOLS, SERVERS))
+
+
+def drawn(policy: str, protocol: str, server: str) -> Iterator[tuple[TaskSet, Rules]]:
+    rng = np.random.default_rng([7, WAYS.index((policy, protocol, server))])
+    for _ in range(SETS):
+        yield tasks(rng), rules(rng, policy, protocol, server)
+
+
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_agrees_with_the_oracle(policy: str, protocol: str, server: str) -> None:
-    names = list(itertools.product(POLICIES, PROTOCOLS, SERVERS))
-    rng = np.random.default_rng([7, names.index((policy, protocol, server))])
-    for _ in range(SETS):
-        ts = tasks(rng)
-        how = rules(rng, policy, protocol, server)
+    for ts, how in drawn(policy, protocol, server):
         found = simulate(ts, how, completions=True)
         agree(found, Oracle(ts, how).run(), ts)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -59,10 +58,10 @@ def test_who_stops_asking_leaves_no_worker() -> None:
 
 
 @pytest.mark.machine  # it looks for what is in /dev/shm
-@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 1.0])
 def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     """At any time after its first worker has started."""
-    before = set(Path("/dev/shm").iterdir())
+    before = objects()
     command = [sys.executable, "-c", SIMULATES, "simulate", "--workers", "2", "--sets", "100000"]
     with subprocess.Popen(command, stdout=-3, stderr=-3) as process:
         while len(family(process.pid)) < 2:  # the first is what spawning keeps for itself
@@ -74,14 +73,15 @@ def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     while any(worker.exists() for worker in workers):
         assert time.monotonic() < end, f"of {workers} some are left"
         time.sleep(0.05)
-    assert set(Path("/dev/shm").iterdir()) <= before
+    assert objects() <= before
+
+
+def objects() -> set[Path]:
+    """Shared memory and semaphores that have a name; a folder is a test's."""
+    return {path for path in Path("/dev/shm").iterdir() if not path.is_dir()}
 
 
 def family(parent: int) -> list[Path]:
     """Its children, which may have none of their own."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"PPid:\t{parent}\n" in (process / "status").read_text():
-                found.append(process)
-    return found
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [Path("/proc", child) for child in children.split()]

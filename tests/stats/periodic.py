@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from msgspec import structs
@@ -62,7 +63,7 @@ def measured(own: np.ndarray, stalls_s: np.ndarray) -> tuple[Result, np.ndarray]
     stalls = (_joined(stalls_s) * 1e9).round().astype(np.uint64)
     size = LIBRARY.recorder_buckets() + 1
     counts, moments = np.zeros(2 * size, np.uint64), np.zeros(8, np.uint64)
-    ticks = own.astype(np.uint64)
+    ticks = own.astype(np.uint64, copy=False)
     LIBRARY.recorder_periodic(
         *(x.ctypes.data_as(ctypes.c_void_p) if isinstance(x, np.ndarray) else ctypes.c_uint64(x)
           for x in (ticks, due, np.ascontiguousarray(stalls), len(stalls), counts, moments))
@@ -91,9 +92,13 @@ def _late(own: np.ndarray, stalls: np.ndarray) -> np.ndarray:
 
 
 class _Arrays(Histogram):
-    """A histogram that is quick to list."""
+    """A histogram that is quick to list, and listed once."""
 
     def points(self) -> list[tuple[float, int]]:
+        return self._points
+
+    @cached_property
+    def _points(self) -> list[tuple[float, int]]:
         used = [index for index, _ in self.buckets]
         values = MIDDLES[used].clip(self.min or 0, self.max or 0).tolist()
         return list(zip(values, (count for _, count in self.buckets), strict=True))

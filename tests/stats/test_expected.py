@@ -11,6 +11,7 @@ from msgspec import structs
 
 from rtstone.assemble.estimates import batches
 from rtstone.assemble.omitted import Missed
+from rtstone.assemble.pool import percentiles
 from rtstone.documents.check import Gate
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
@@ -19,8 +20,7 @@ from rtstone.report.check.budget import budget_text
 from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
 from rtstone.stats.prediction import Observed, Rules
-from tests.report.synthetic import statistics
-from tests.stats.lab import counts, lab
+from tests.stats.lab import lab
 from tests.stats.lab import result as lab_result
 from tests.stats.periodic import lasting, measured
 from tests.stats.test_gate import run
@@ -51,11 +51,15 @@ def _case(rng: np.random.Generator, case: int, drift: float, tail: float) -> Res
     values = np.where(disturbed, 2 * values, values)
     values = np.where(values > np.quantile(values, 0.9), tail * values, values)
     values = np.exp2(np.round(128 * np.log2(values)) / 128)  # as coarse as the recorder's buckets
-    return Result(
+    distinct, counts = np.unique(values, return_counts=True)
+    histogram = list(zip(distinct.tolist(), counts.tolist(), strict=True))
+    result = Result(
         case=case, bench=f"case.{case}", params={}, load="none", status="ok",
         batches=batches(values), evidence={"section_ns": 10**9},
-        **(statistics(values.tolist()) | {"histogram": counts(values.tolist())}),
+        n=N, min=histogram[0][0], mean=float(values.mean()), sd=float(values.std()),
+        max=histogram[-1][0], histogram=histogram,
     )  # fmt: skip
+    return structs.replace(result, **percentiles(histogram, N, 0, None))
 
 
 def _periodic(rng: np.random.Generator, drift: float, more: float) -> Result:

@@ -92,10 +92,10 @@ def test_bounds_hold_at_their_stated_rate(name: str) -> None:
     assert all(one.method == "pot" or name in {"uniform", "beta"} for one in found[:3] if one.bound)
 
 
-@pytest.mark.parametrize("stalls", [1, 2, 3, 4, 5, 20])
+@pytest.mark.parametrize("stalls", [1, 3, 5, 20])
 def test_a_few_stalls_are_inconclusive(stalls: int) -> None:
-    found = estimates(_stalled(stalls))
-    assert sum(one.verdict == "inconclusive" for one in found) >= 0.95 * SETS
+    found = estimates(_stalled(stalls), sets=20)
+    assert sum(one.verdict == "inconclusive" for one in found) >= 0.95 * len(found)
     reasons = [one.reason for one in found if one.reason]
     assert any("stand" in reason or "law" in reason for reason in reasons)
     # until the fit has as many of them as it needs

@@ -9,7 +9,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,19 @@ USUAL = tune.settings(None)
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    root = plant(tmp_path / "root", usual())
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """In memory if there is such a place: thousands of times something is put on the disk."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory, prefix="tune-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def tree(folder: Path) -> Path:
+    root = plant(folder / "root", usual())
     (root / FOLDER).mkdir(parents=True)
     return root
 
@@ -249,9 +260,9 @@ def points(work: Callable[[Killer], Any]) -> int:
     return count
 
 
-def test_killed_at_every_step_of_apply(tree: Path, tmp_path: Path) -> None:
+def test_killed_at_every_step_of_apply(tree: Path, folder: Path) -> None:
     before = snapshot(tree)
-    copy = shutil.copytree(tree, tmp_path / "count")
+    copy = shutil.copytree(tree, folder / "count")
     untouched = 0
     for at in range(points(applying(copy))):
         assert in_child(applying(tree), at) is None
@@ -262,9 +273,9 @@ def test_killed_at_every_step_of_apply(tree: Path, tmp_path: Path) -> None:
     assert untouched < 10  # else nothing was tried
 
 
-def test_killed_and_applied_again(tree: Path, tmp_path: Path) -> None:
+def test_killed_and_applied_again(tree: Path, folder: Path) -> None:
     before = snapshot(tree)
-    copy = shutil.copytree(tree, tmp_path / "count")
+    copy = shutil.copytree(tree, folder / "count")
     for at in range(0, points(applying(copy)), 3):
         assert in_child(applying(tree), at) is None
         apply(tree)
@@ -273,9 +284,9 @@ def test_killed_and_applied_again(tree: Path, tmp_path: Path) -> None:
         assert snapshot(tree) == before, f"killed at {at}"
 
 
-def test_killed_at_every_step_of_restore(tree: Path, tmp_path: Path) -> None:
+def test_killed_at_every_step_of_restore(tree: Path, folder: Path) -> None:
     before = snapshot(tree)
-    copy = shutil.copytree(tree, tmp_path / "count")
+    copy = shutil.copytree(tree, folder / "count")
     apply(copy)
     for at in range(points(restoring(copy))):
         apply(tree)
@@ -284,7 +295,7 @@ def test_killed_at_every_step_of_restore(tree: Path, tmp_path: Path) -> None:
         assert snapshot(tree) == before, f"killed at {at}"
 
 
-def test_killed_while_what_was_changed_twice_is_restored(tree: Path, tmp_path: Path) -> None:
+def test_killed_while_what_was_changed_twice_is_restored(tree: Path, folder: Path) -> None:
     before = snapshot(tree)
 
     def twice(root: Path) -> None:
@@ -292,7 +303,7 @@ def test_killed_while_what_was_changed_twice_is_restored(tree: Path, tmp_path: P
         plant(root, {STAT: "5\n"})
         apply(root, "statistics")
 
-    copy = shutil.copytree(tree, tmp_path / "count")
+    copy = shutil.copytree(tree, folder / "count")
     twice(copy)
     count = in_child(restoring(copy), None)
     assert count
@@ -331,7 +342,7 @@ def _sweep(root: Path) -> None:
 
 
 def test_these_tests_would_see_a_journal_that_comes_too_late(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A journal that is not on the disk when the change is made leaves a difference somewhere."""
     before = snapshot(tree)
@@ -347,7 +358,7 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
     monkeypatch.setattr(journal, "_put", late)
     different = 0
     for at in range(8, 20):
-        copy = shutil.copytree(tree, tmp_path / f"late{at}")
+        copy = shutil.copytree(tree, folder / f"late{at}")
         in_child(applying(copy), at)
         restore(copy)
         different += snapshot(copy) != before

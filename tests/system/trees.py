@@ -122,11 +122,15 @@ def system(root: Path, **more: Any) -> System:
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
     """Every file and folder of a tree, but for the journal's."""
+    found: dict[str, bytes | None] = {}
+    for place, folders, files in os.walk(root):
+        inside = f"{place}/"[len(f"{root}/") :]
+        found |= {inside + name: None for name in folders}
+        found |= {inside + name: Path(place, name).read_bytes() for name in files}
     return {
-        str(path.relative_to(root)): None if path.is_dir() else path.read_bytes()
-        for path in root.rglob("*")
-        if not FOLDER.startswith(str(path.relative_to(root)))
-        and FOLDER not in str(path.relative_to(root))
+        name: text
+        for name, text in found.items()
+        if not FOLDER.startswith(name) and FOLDER not in name
     }
 
 

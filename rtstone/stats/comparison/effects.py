@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil, hypot, inf, log, log1p, sqrt
-from statistics import fmean, variance
+from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.interval import t_quantile
+from rtstone.assemble.interval import sample_variance, t_quantile
 from rtstone.documents.comparison import Basis, Verdict
 
 LEVEL = 0.05  # of comparisons of equal systems, at most so many find a difference anywhere
@@ -145,7 +145,7 @@ def _over_runs(sides: Sides) -> _Estimate | None:
             if a is not None and b is not None
         ]
         if len(apart) > 1:
-            n, square = len(apart), variance(apart)
+            n, square = len(apart), sample_variance(apart)
             return _Estimate(
                 "pairs", fmean(apart), sqrt(square / n), n - 1, sqrt(square), 2 * n, 2 * n
             )
@@ -158,7 +158,7 @@ def _over_runs(sides: Sides) -> _Estimate | None:
 
 def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
     """Sides that scatter each in its own way.  A single value is of a system that does not."""
-    squares = [variance(values) if len(values) > 1 else 0.0 for values in (first, other)]
+    squares = [sample_variance(values) if len(values) > 1 else 0.0 for values in (first, other)]
     parts = [s / len(v) for s, v in zip(squares, (first, other), strict=True)]
     degrees = [
         part**2 / (len(values) - 1)
@@ -180,7 +180,7 @@ def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) ->
     df = noise.df + sum(len(values) - 1 for values in sets)
     if not df:
         return None
-    total = noise.variance * noise.df + sum((len(v) - 1) * variance(v) for v in sets)
+    total = noise.variance * noise.df + sum((len(v) - 1) * sample_variance(v) for v in sets)
     square = total / df
     runs = len(first) + len(other)
     centre = fmean(other) - fmean(first)

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import exp, expm1, log
-from statistics import variance
 from typing import NamedTuple
 
 from msgspec import structs
 
+from rtstone.assemble.interval import sample_variance
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
@@ -256,7 +256,7 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
     df = sum(len(values) - 1 for values in enough)
     if not df:
         return None
-    total = sum((len(values) - 1) * variance(values) for values in enough)
+    total = sum((len(values) - 1) * sample_variance(values) for values in enough)
     widest = max(max(values) - min(values) for values in enough)
     return Noise(total / df, df, sum(map(len, enough)), widest)
 

@@ -64,7 +64,8 @@ def depth(y: Floats, log_scale: Floats | float, shape: Floats | float) -> Floats
     shape = np.where(np.abs(shape) < _NEARLY, _NEARLY, shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inner = shape * (y * np.exp(-np.asarray(log_scale)))
-        return np.where(inner > -1, np.log1p(np.maximum(inner, -1)), -np.inf) / shape
+        reached: Floats = np.log1p(np.fmax(inner, -1)) / shape
+    return reached
 
 
 def excess_likelihood(bins: Bins, log_scale: Floats, shape: Floats) -> Floats:
