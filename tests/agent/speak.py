@@ -22,6 +22,7 @@ QUICK = "--clock=vdso"  # a clock that need not be calibrated
 STUB = BUILD / "tests" / "stub-agent"
 # Whose two clocks differ from each other and from ns: a mistaken unit is a wrong result.
 UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
+POSIX = BUILD / "tests" / "posix-agent"  # with nothing but what POSIX has
 UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
 PATIENCE_S = 120
 
