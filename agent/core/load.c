@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define WINDOW_NS RTS_NS_PER_S /* a rate is measured over so long, or over the case if longer */
 #define READY_NS (60 * RTS_NS_PER_S)
 
 static const rts_param common_params[] = {
@@ -392,7 +391,7 @@ typedef struct mark {
 } mark;
 
 /* Marks are at least MARK_DISTANCE_NS apart, so that they reach back for more than a window. */
-#define MARK_DISTANCE_NS (RTS_NS_PER_S * 8 / (5 * RTS_MARKS))
+#define MARK_DISTANCE_NS (RTS_RATE_NS * 8 / (5 * RTS_MARKS))
 static mark marks[RTS_MARKS];
 static unsigned n_marks; /* ever made */
 static rts_ns case_start;
@@ -427,7 +426,7 @@ void rts_load_case_starts(void)
 {
     if (the_load && starved) {
         forget_marks();
-        rts_sleep_until_ns(in_ns(WINDOW_NS));
+        rts_sleep_until_ns(in_ns(RTS_RATE_NS));
     }
     starved = false;
     if (the_load &&
@@ -462,8 +461,8 @@ static uint32_t per_unit(const rts_component *k)
 static bool is_starved(const rts_running *l, const mark *since, const mark *now)
 {
     const uint64_t window_ms = rts_ns_between(since->at, now->at).ns / 1000000;
-    const mark *lately = mark_before(now->at, WINDOW_NS / 2, now->at);
-    bool long_enough = lately->at.ns + WINDOW_NS / 2 <= now->at.ns;
+    const mark *lately = mark_before(now->at, RTS_RATE_NS / 2, now->at);
+    bool long_enough = lately->at.ns + RTS_RATE_NS / 2 <= now->at.ns;
     const sum *from = since->component, *to = now->component, *late = lately->component;
     for (const rts_component *k = l->load->component; k->name; k++, from++, to++, late++) {
         uint64_t wanted = (uint64_t)k->rate * per_unit(k) * window_ms; /* in thousandths */
@@ -523,7 +522,7 @@ void rts_load_put(rts_wire *w)
         return;
     }
     read_sums(&now);
-    const mark *since = mark_before(now.at, WINDOW_NS, case_start);
+    const mark *since = mark_before(now.at, RTS_RATE_NS, case_start);
     starved = is_starved(l, since, &now);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)

@@ -63,7 +63,11 @@ struct rts_load {
         __VA_ARGS__                                                                                \
     }
 
-#define RTS_RAMP_UP_NS UINT64_C(1100000000) /* a rate is measured over a second */
+/* A rate is measured over so long, or over the case if that is longer. */
+#ifndef RTS_RATE_NS
+#define RTS_RATE_NS RTS_NS_PER_S
+#endif
+#define RTS_RAMP_UP_NS (RTS_RATE_NS + RTS_RATE_NS / 10)
 
 typedef struct rts_load_family {
     const rts_load *load;

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,18 +17,21 @@ from rtstone.wire.reader import Noise, Reader
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
+HASTY = BUILD / "tests" / "hasty-agent"  # whose loads have a rate after a quarter of a second
+QUICK = "--clock=vdso"  # a clock that need not be calibrated
 STUB = BUILD / "tests" / "stub-agent"
 # Whose two clocks differ from each other and from ns: a mistaken unit is a wrong result.
 UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
 POSIX = BUILD / "tests" / "posix-agent"  # with nothing but what POSIX has
 UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
+PATIENCE_S = 120
 
 Json = dict[str, Any]
 
 
-def records(lines: bytes) -> list[Json]:
+def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
     """All records of an agent's output; fails on anything else in it."""
-    reader, found = Reader(), []
+    reader, found = reader or Reader(), []
     for line in lines.splitlines():
         for item in reader.feed(line):
             assert not isinstance(item, Noise), item
@@ -41,16 +46,84 @@ def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: An
         [agent, *args],
         input="\n".join([*commands, "bye", ""]).encode(),
         stdout=subprocess.PIPE,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
         **options,
     )
     return records(done.stdout)
 
 
+class Living:
+    """An agent that lives on from test to test: each case is a process of its own anyway."""
+
+    def __init__(self, *args: str) -> None:
+        self.process = subprocess.Popen(
+            [AGENT, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        self.reader = Reader()
+
+    def case(self, command: str) -> list[Json]:
+        """All records up to the end of the case."""
+        assert self.process.stdin
+        self.process.stdin.write(f"case 1 {command}\n".encode())
+        found: list[Json] = []
+        for line in self._lines(command):
+            found += records(line, self.reader)
+            if found and found[-1]["t"] == "end":
+                break
+        return found
+
+    def _lines(self, command: str) -> Iterator[bytes]:
+        assert self.process.stdout
+        end = time.monotonic() + PATIENCE_S
+        rest = b""
+        while select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0]:
+            read = self.process.stdout.read(1 << 16)
+            if not read:
+                status = self.process.wait(timeout=10)
+                raise AssertionError(f"the agent ended within {command!r}: status {status}")
+            *lines, rest = (rest + read).split(b"\n")
+            yield from lines
+        raise AssertionError(f"the agent did not end {command!r} within {PATIENCE_S} s")
+
+    def bye(self) -> None:
+        """Ends it; it must have no more to say."""
+        out, _ = self.process.communicate(b"bye\n", timeout=30)
+        assert [r["t"] for r in records(out, self.reader)] == ["bye"]
+        assert self.process.returncode == 0
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=30)
+
+
+_living: dict[tuple[str, ...], Living] = {}
+
+
+def _case_of_living(command: str, args: tuple[str, ...]) -> list[Json]:
+    """Of the agent that lives; one that fails is not asked again."""
+    agent = _living.pop(args, None) or Living(*args)
+    try:
+        found = agent.case(command)
+    except BaseException:
+        agent.kill()
+        raise
+    _living[args] = agent
+    return found
+
+
+def end_living() -> None:
+    """Ends the agents that have lived on."""
+    while _living:
+        _living.popitem()[1].bye()
+
+
 def case(command: str, *args: str, agent: Path = AGENT, **options: Any) -> tuple[list[Json], Json]:
-    """(results, end) of one case."""
-    found = talk([f"case 1 {command}"], *args, agent=agent, **options)
+    """(results, end) of one case; without options, the agent of this machine lives on."""
+    if agent == AGENT and not options:
+        found = _case_of_living(command, args)
+    else:
+        found = talk([f"case 1 {command}"], *args, agent=agent, **options)
     return (
         [r for r in found if r["t"] == "result"],
         next(r for r in found if r["t"] == "end"),

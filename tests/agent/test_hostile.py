@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, records
+from tests.agent.speak import AGENT, HASTY, QUICK, records
 from tests.agent.test_loads import Agent, text
 from tests.agent.test_posix import as_root, copy, gone, keeper_of, nobody
 
@@ -60,7 +60,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """An agent that is to run a load, and a case beside it, with that TMPDIR."""
     agent = subprocess.Popen(
-        [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [HASTY, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(directory)}, **options,
     )  # fmt: skip
     assert agent.stdin

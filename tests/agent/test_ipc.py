@@ -6,14 +6,21 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import SHM, copy, gone, group_of, nobody, soon  # noqa: F401  # a fixture
+from tests.agent.speak import AGENT, QUICK, STUB, case, figures, may_realtime, result
+from tests.agent.test_posix import (
+    SHM,
+    begin,
+    copy,  # noqa: F401  # a fixture
+    gone,
+    group_of,
+    nobody,
+    soon,
+)
 
 pytestmark = pytest.mark.machine
 
@@ -136,10 +143,9 @@ def at_work(
 ) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
     """An agent within a case that goes on until the block is left, and its processes."""
     process = subprocess.Popen([*agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    assert process.stdin
-    process.stdin.write(f"case 1 {command} samples=0 time=30000000000\n".encode())
+    family: list[int] = []
     try:
-        time.sleep(1)  # the clock is calibrated, the case under way
+        begin(process, f"{command} samples=0 time=30000000000")
         family = group_of(process.pid)
         assert family
         yield process, family
@@ -186,7 +192,7 @@ def queues_of_case(agent: int, pid: int) -> list[list[str]]:
 def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descriptors: int) -> None:
     others = ["queue", "pipe", "fifo", "unix"]
     patterns = [r"/rtstone-\d+\.\d", r"pipe:", r"/dev/shm/fifo", r"socket:"]
-    with at_work(f"ipc.srsr mechanism={mechanism}", AGENT) as (agent, family):
+    with at_work(f"ipc.srsr mechanism={mechanism}", AGENT, QUICK) as (agent, family):
         found = links(family)
         if pattern:
             assert len([link for link in found if re.fullmatch(pattern, link)]) == descriptors
@@ -204,7 +210,7 @@ def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descript
 @pytest.fixture
 def anyone(copy: Path) -> list[str | Path]:  # noqa: F811
     """An agent without CAP_SYS_ADMIN, whose queues everyone sees."""
-    return [*nobody("sys_nice"), copy]
+    return [*nobody("sys_nice"), copy, QUICK]
 
 
 @as_root
@@ -225,13 +231,10 @@ def test_nothing_is_left_after_sigkill(mechanism: str, anyone: list[str | Path])
 @realtime
 def test_a_case_that_was_killed_does_not_block_the_next(anyone: list[str | Path]) -> None:
     agent = subprocess.Popen([*anyone], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    assert agent.stdin
-    agent.stdin.write(b"case 1 ipc.receive mechanism=sysv samples=0 time=30000000000\n")
-    time.sleep(1)
+    begin(agent, "ipc.receive mechanism=sysv samples=0 time=30000000000")
     for pid in group_of(agent.pid):
         os.kill(pid, 9)
-    agent.stdin.write(b"case 2 ipc.receive mechanism=sysv samples=50\n")
-    out, _ = agent.communicate(b"bye\n", timeout=20)
+    out, _ = agent.communicate(b"case 2 ipc.receive mechanism=sysv samples=50\nbye\n", timeout=20)
     assert re.findall(rb'"status":"(\w+)"', out) == [b"failed", b"ok"]
     assert not queues(agent.pid)  # an agent that ends takes them with it
 

@@ -21,12 +21,10 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, Json, may_realtime, records, talk
-from tests.agent.test_posix import as_root, copy, gone, nobody, soon
+from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Json, may_realtime, records, talk
+from tests.agent.test_posix import as_root, copied, gone, name_of, nobody, soon
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 MEASURED = max(os.sched_getaffinity(0))
@@ -40,6 +38,7 @@ CALLS = {
 }  # fmt: skip
 HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
 SHORT = "null samples=100"
+LONGER = "null samples=0 time=300000000"  # than a window of the hasty agent
 
 
 def text(value: object) -> str:
@@ -78,12 +77,16 @@ def cpu_clocks(pid: int) -> int:
 
 
 class Agent:
-    """An agent to talk with in turns."""
+    """An agent to talk with in turns.
 
-    def __init__(self, *before: str | Path, agent: Path = AGENT, **options: Any) -> None:
+    But for the rates themselves, it has loads that run for a quarter of a second before a case.
+    """
+
+    def __init__(self, *before: str | Path, agent: Path = HASTY, **options: Any) -> None:
         self.process = subprocess.Popen(
-            [*before, agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **options
-        )
+            [*before, agent, QUICK],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **options,
+        )  # fmt: skip
         self.pid = self.process.pid
 
     def ask(self, command: str, answer: str) -> Json:
@@ -109,6 +112,18 @@ class Agent:
         assert end["status"] == "ok", end["reason"]
         return {component["component"]: component for component in end["load"]}
 
+    def work(self, command: str = LONGER) -> dict[str, Json]:
+        """What a case says of them in which each has done something, and all are alive.
+
+        On a busy machine one may get neither its CPU nor its disk within the first case.
+        """
+        for _ in range(60):
+            found = self.case(command)
+            assert all(part["alive"] for part in found.values()), found
+            if all(part["achieved"] > 0 for part in found.values()):
+                return found
+        raise AssertionError(f"somebody does nothing: {found}")
+
     def workers(self) -> list[int]:
         """The processes that the agent has started itself."""
         return [pid for pid, (parent, _) in processes().items() if parent == self.pid]
@@ -121,11 +136,15 @@ class Agent:
 
 
 @pytest.fixture
-def agent() -> Iterator[Agent]:
-    it = Agent()
+def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
+    """Another program than the hasty agent is the fixture's parameter."""
+    it = Agent(agent=getattr(request, "param", HASTY))
     yield it
     if it.process.poll() is None:
         assert gone(it.bye())
+
+
+unhurried = pytest.mark.parametrize("agent", [AGENT], ids=["unhurried"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -231,8 +250,7 @@ def test_beside_the_only_cpu_is_on_it() -> None:
     loaded = agent.load("syscalls size=1048576 proc=0")
     assert loaded["params"]["place"] == "measured"
     assert [cpus_of(pid) for pid in agent.workers()] == [only] * 9
-    found = agent.case("dk.periodic period=5000000 samples=0 time=1500000000")
-    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+    agent.work("dk.periodic period=5000000 samples=0 time=1000000000")
     wanted = agent.ask("load syscalls place=others", "loaded")
     assert wanted["status"] == "unsupported"
     assert "place=any" in wanted["reason"]
@@ -318,6 +336,7 @@ def test_what_is_not_real_time_still_gets_the_cpu_under_min(agent: Agent) -> Non
 
 
 @beside
+@unhurried
 def test_heavy_has_the_components_of_the_table(agent: Agent) -> None:
     loaded = agent.load("heavy")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
@@ -327,11 +346,9 @@ def test_heavy_has_the_components_of_the_table(agent: Agent) -> None:
         "cpu": burst, "disk": burst, "interrupt": ("interrupts", 1000),
         "network": ("packets", 4000), "syscall": burst, "memory": burst, "search": ("files", None),
     }  # fmt: skip
-    achieved = agent.case("null samples=0 time=1200000000")
+    achieved = agent.work("null samples=0 time=1200000000")
     assert list(achieved) == HEAVY
     for name, component in achieved.items():
-        assert component["alive"], component["why"]
-        assert component["achieved"] > 0
         assert (component["unit"], component["wanted"]) == wanted[name]
         assert component["window_s"] >= 1
         assert (component["missed"] is None) == (name == "search")
@@ -353,7 +370,7 @@ def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: Agent) -> 
     cpu, syscalls = agent.workers()  # in the order they were started in
     os.kill(cpu, signal.SIGSTOP)
     time.sleep(0.1)  # the window must not begin before
-    found = agent.case("null samples=0 time=1200000000")  # longer than a window
+    found = agent.case("null samples=0 time=600000000")
     assert (found["cpu"]["achieved"], found["cpu"]["alive"]) == (0, True)
     assert found["syscall"]["achieved"] > 0
     os.kill(syscalls, signal.SIGKILL)
@@ -378,7 +395,7 @@ def test_packets_are_whole_messages_that_arrived(agent: Agent) -> None:
     reader.start()
     only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
     agent.load(f"heavy {only} net=external peer=127.0.0.1:{server.getsockname()[1]}")
-    found = agent.case("null samples=0 time=1200000000")["network"]
+    found = agent.work()["network"]
     counted = found["achieved"] * found["window_s"]
     agent.load("none")
     reader.join(timeout=10)
@@ -397,7 +414,7 @@ def test_loopback_packets_are_what_the_receiver_has_taken(agent: Agent) -> None:
     assert agent.case()["network"]["achieved"] > 0
     os.kill(receiver, signal.SIGSTOP)
     time.sleep(0.1)  # cases nearer to one another share where their windows begin
-    found = agent.case("null samples=0 time=1200000000")["network"]
+    found = agent.case(LONGER)["network"]
     assert (found["achieved"], found["alive"]) == (0, True)
     os.kill(receiver, signal.SIGKILL)
     time.sleep(0.1)
@@ -425,7 +442,7 @@ def test_serial_interrupts_are_the_bytes_that_come_back(agent: Agent) -> None:
     threading.Thread(target=echo, daemon=True).start()
     only = " ".join(f"{name}=0" for name in HEAVY if name != "interrupt")
     agent.load(f"heavy {only} irq=external serial={os.ttyname(slave)}")
-    found = agent.case("null samples=0 time=1200000000")["interrupt"]
+    found = agent.work()["interrupt"]
     counted = found["achieved"] * found["window_s"]
     agent.load("none")
     assert 0 < counted <= back
@@ -444,8 +461,7 @@ def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, comm
     name = command.split(maxsplit=1)[0]
     where = f" dir={tmp_path}" if name in {"copy", "read", "write"} else ""
     agent.load(command + where)
-    (component,) = agent.case("null samples=0 time=1000000000").values()
-    assert component["achieved"] > 0
+    (component,) = agent.work().values()
     assert component["unit"] == ("files" if name == "proc" else "bytes")
     if where:
         (worker,) = agent.workers()
@@ -458,12 +474,12 @@ def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, comm
 def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: Agent) -> None:
     loaded = agent.load("copy size=1048576 dir=/dev/shm ram=1")
     assert loaded["params"]["ram"] is True
-    assert agent.case()["copy"]["achieved"] > 0
+    assert list(agent.work()) == ["copy"]
 
 
 def small_disk(directory: Path, size: str) -> Agent:
     """An agent that has a file system of that size there."""
-    mount = f"mount -t tmpfs -o size={size} none {directory} && exec {AGENT}"
+    mount = f"mount -t tmpfs -o size={size} none {directory} && exec {HASTY} {QUICK}"
     return Agent(
         "unshare", "--mount", "--propagation=private", "sh", "-c", mount,
         env={**os.environ, "TMPDIR": str(directory)},
@@ -480,9 +496,7 @@ def test_a_file_is_no_larger_than_there_is_room_for(tmp_path: Path, load: str, s
     agent = small_disk(tmp_path, "8m")
     loaded = agent.load(f"{load} ram=1")
     assert loaded["params"]["size"] == size
-    (found,) = agent.case("null samples=0 time=300000000").values()
-    assert found["alive"], found["why"]
-    assert found["achieved"] > 0
+    agent.work()
     assert gone(agent.bye())
 
 
@@ -525,9 +539,7 @@ def test_the_long_calls_are_loads_and_components_of_one(agent: Agent) -> None:
     loaded = agent.load("syscalls size=1048576")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
     assert wanted == {name: (unit, None) for name, unit in CALLS.items()}
-    found = agent.case("null samples=0 time=1200000000")
-    assert list(found) == list(CALLS)
-    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+    assert list(agent.work("null samples=0 time=1200000000")) == list(CALLS)
 
 
 @beside
@@ -535,14 +547,13 @@ def test_the_long_calls_are_loads_and_components_of_one(agent: Agent) -> None:
 def test_each_long_call_is_a_load_and_can_be_left_out(agent: Agent, name: str) -> None:
     (part,) = agent.load(name)["components"]
     assert (part["name"], part["unit"]) == (name, CALLS[name])
-    found = agent.case()
-    assert found[name]["alive"], found[name]["why"]
-    assert found[name]["achieved"] > 0
+    assert list(agent.work(SHORT)) == [name]
     loaded = agent.load(f"syscalls size=1048576 {name}=0")
     assert [c["name"] for c in loaded["components"]] == [c for c in CALLS if c != name]
 
 
 @beside
+@unhurried
 def test_the_reduced_heavy_load_keeps_its_rates(agent: Agent) -> None:
     loaded = agent.load("heavy/reduced")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
@@ -550,9 +561,7 @@ def test_the_reduced_heavy_load_keeps_its_rates(agent: Agent) -> None:
     assert wanted == {
         "cpu": burst, "interrupt": ("interrupts", 1000), "syscall": burst, "memory": burst,
     }  # fmt: skip
-    found = agent.case("null samples=0 time=1200000000")
-    assert list(found) == list(wanted)
-    assert all(part["alive"] and part["achieved"] > 0 for part in found.values()), found
+    assert list(agent.work("null samples=0 time=1200000000")) == list(wanted)
     agent.load("heavy/reduced cpu=0 memory=0")
     assert list(agent.case()) == ["interrupt", "syscall"]
 
@@ -570,7 +579,8 @@ def test_files_are_there_and_go(agent: Agent) -> None:
 
 @beside
 def test_a_process_of_the_load_that_dies_is_noticed(agent: Agent) -> None:
-    agent.load("syscalls size=1048576 fork=0 proc=0 smaps=0 truncate=0 tcp=0 udp=0 files=0")
+    size = 32 << 20  # so that the child lives for a while
+    agent.load(f"syscalls size={size} fork=0 proc=0 smaps=0 truncate=0 tcp=0 udp=0 files=0")
     unmap, end, random = agent.workers()
     os.kill(unmap, signal.SIGKILL)
     for _ in range(5000):  # the child that fills its memory, or ends, just now
@@ -581,7 +591,7 @@ def test_a_process_of_the_load_that_dies_is_noticed(agent: Agent) -> None:
             break
     found = agent.case()
     assert found["unmap"]["why"] == "killed by signal 9 (Killed)"
-    assert found["exit"]["why"] == "a process of 1048576 bytes: Cannot allocate memory"
+    assert found["exit"]["why"] == f"a process of {size} bytes: Cannot allocate memory"
     assert (found["urandom"]["alive"], random in agent.workers()) == (True, True)
 
 
@@ -622,14 +632,16 @@ def test_the_time_of_all_its_processes_is_counted(agent: Agent) -> None:
         ("kill -SEGV $$", "its program was killed by signal 11 (Segmentation fault)"),
     ],
 )
-def test_a_command_that_fails_is_dead(agent: Agent, line: str, why: str) -> None:
+def test_a_command_that_fails_is_dead(agent: Agent, line: str, why: str, tmp_path: Path) -> None:
     loaded = agent.ask(f"load command run={text(line)}", "loaded")
     assert loaded["status"] == "failed"
     assert loaded["reason"] == f"component command ended: {why}"
-    agent.load(f"command run={text(f'sleep 1.5; {line}')}")
-    time.sleep(1)
-    found = agent.case()["command"]
-    assert (found["alive"], found["why"]) == (False, why)
+    go = tmp_path / "go"
+    agent.load(f"command run={text(f'until [ -e {go} ]; do sleep 0.05; done; {line}')}")
+    assert agent.case()["command"]["alive"]
+    go.touch()
+    assert soon(lambda: not agent.case()["command"]["alive"])
+    assert agent.case()["command"]["why"] == why
 
 
 def test_a_program_that_is_not_there_is_named() -> None:
@@ -658,13 +670,12 @@ def test_generators_work_and_leave_nothing(
     monkeypatch.delenv("DISPLAY", raising=False)
     displays = sorted(Path("/tmp").glob(".X*-lock"))
     agent.load(command)
-    (found,) = agent.case("null samples=0 time=1200000000").values()
-    assert found["alive"], found["why"]
-    assert found["achieved"] > 0
+    agent.work()
+    assert soon(lambda: any(name_of(p).startswith(process) for p in descendants(agent.pid)))
     family = descendants(agent.pid)
-    names = [Path(f"/proc/{pid}/comm").read_text() for pid in family]
-    assert any(name.startswith(process) for name in names)
-    assert not [pid for pid in family if cpus_of(pid) & {MEASURED}]
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):  # one that was to end
+            assert MEASURED not in cpus_of(pid)
     agent.load("none")
     assert gone(family)
     assert sorted(Path("/tmp").glob(".X*-lock")) == displays
@@ -693,7 +704,6 @@ EVERY_KIND = [
     pytest.param("rt200 tasks=20", marks=realtime),
     pytest.param("min", marks=realtime),
     pytest.param("copy size=1048576", marks=beside),
-    pytest.param(f"command run={text(TENACIOUS)}", marks=beside, id="tenacious"),
 ]
 
 
@@ -715,7 +725,31 @@ def test_however_it_ends_nothing_is_left(
     assert not work_dirs(agent.pid)
 
 
-@pytest.mark.parametrize("command", EVERY_KIND)
+@beside
+def test_what_will_not_end_is_ended_as_well() -> None:
+    """Its program has 3 s to tidy up, so the agents end side by side."""
+    agents = {end: Agent() for end in ("SIGTERM", "none", "eof")}
+    for agent in agents.values():
+        agent.load(f"command run={text(TENACIOUS)}")
+    families = {end: descendants(agent.pid) for end, agent in agents.items()}
+    assert all(len(family) >= 4 for family in families.values())
+    assert all(work_dirs(agent.pid) for agent in agents.values())
+    assert agents["none"].process.stdin
+    agents["none"].process.stdin.write(b"load none\n")
+    agents["SIGTERM"].process.terminate()
+    agents["eof"].process.communicate(timeout=30)
+    agents["SIGTERM"].process.communicate(timeout=30)
+    agents["none"].ask("", "loaded")
+    for end, agent in agents.items():
+        assert gone(families[end])
+        assert not work_dirs(agent.pid)
+    agents["none"].bye()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*EVERY_KIND, pytest.param(f"command run={text(TENACIOUS)}", marks=beside, id="tenacious")],
+)
 def test_killed_it_leaves_nothing(agent: Agent, command: str) -> None:
     agent.load(command)
     family = descendants(agent.pid)
@@ -742,25 +776,28 @@ def test_told_to_stop_in_the_lead_it_ends() -> None:
     assert gone(family)
 
 
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The hasty agent where anyone may run it."""
+    return copied(HASTY, tmp_path)
+
+
 @as_root
 @beside
-@pytest.mark.parametrize("kill", [False, True])
-def test_without_rights_programs_are_looked_after_as_well(copy: Path, kill: bool) -> None:
-    agent = Agent(*nobody(), agent=copy)
-    loaded = agent.ask("load min", "loaded")
-    assert loaded["status"] == "unsupported"
-    assert "CAP_SYS_NICE" in loaded["reason"]
-    agent.load(f"command run={text(TENACIOUS)}")
-    family = descendants(agent.pid)
+def test_without_rights_programs_are_looked_after_as_well(copy: Path) -> None:
+    killed, told = (Agent(*nobody(), agent=copy) for _ in range(2))
+    for agent in (killed, told):
+        loaded = agent.ask("load min", "loaded")
+        assert loaded["status"] == "unsupported"
+        assert "CAP_SYS_NICE" in loaded["reason"]
+        agent.load(f"command run={text(TENACIOUS)}")
+    family = descendants(killed.pid)
     assert len(family) >= 4
-    if kill:
-        agent.process.kill()
-        agent.process.communicate(timeout=10)
-        time.sleep(5)  # the program has 3 s to tidy up
-    else:
-        agent.bye()
-    assert gone(family)
-    assert soon(lambda: not work_dirs(agent.pid))
+    killed.process.kill()
+    killed.process.communicate(timeout=10)
+    assert gone(told.bye())  # the program has 3 s to tidy up
+    assert soon(lambda: gone(family))
+    assert soon(lambda: not work_dirs(killed.pid) + work_dirs(told.pid))
 
 
 # its name in /proc/PID/stat has two lines
@@ -789,7 +826,11 @@ IN_OPEN = 0x20
 
 @as_root
 @beside
-@pytest.mark.parametrize("load", ["proc", "heavy tree=/proc"])
+@pytest.mark.parametrize(
+    "load",
+    ["proc", "heavy tree=/proc " + " ".join(f"{c}=0" for c in HEAVY if c != "search")],
+    ids=["proc", "search"],
+)
 def test_the_log_of_the_kernel_is_not_read(agent: Agent, load: str) -> None:
     """To read /proc/kmsg is to take its lines away from whoever keeps the log."""
     libc = ctypes.CDLL(None, use_errno=True)

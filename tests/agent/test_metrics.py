@@ -15,12 +15,25 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, Json, case, figures, may_realtime, records, result, talk
+from tests.agent.speak import (
+    AGENT,
+    QUICK,
+    STUB,
+    Json,
+    case,
+    figures,
+    may_realtime,
+    records,
+    result,
+    talk,
+)
 from tests.agent.test_posix import (
     as_root,
+    begin,
     copy,  # noqa: F401  (a fixture)
     gone,
     group_of,
+    measuring,
     nobody,
     realtime,
     send,
@@ -316,7 +329,7 @@ def traced(command: str, call: str, directory: Path) -> list[str]:
     """The system calls of these names that the agent makes in a case."""
     log = directory / "calls"
     subprocess.run(
-        ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT],
+        ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT, QUICK],
         input=f"case 1 {command}\nbye\n".encode(),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
@@ -411,20 +424,9 @@ def objects(agent: subprocess.Popen[bytes]) -> list[str]:
     return [p.name for p in SHM.iterdir() if re.search(rf"rtstone-{agent.pid}\.", p.name)]
 
 
-def measuring(agent: subprocess.Popen[bytes]) -> int | None:
-    """The process of the case, once its measuring task is there."""
-    for pid in group_of(agent.pid):
-        try:
-            if len(list(Path(f"/proc/{pid}/task").iterdir())) > 1:
-                return pid
-        except FileNotFoundError:
-            pass
-    return None
-
-
 def start_in(directory: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        [AGENT, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
         env={**os.environ, "TMPDIR": str(directory)},
     )  # fmt: skip
 
@@ -455,10 +457,10 @@ def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
                                    "posix.timer.create batch=1", "posix.timer.expiry"])  # fmt: skip
 def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
     agent = start()
-    send(agent, f"case 1 {bench} samples=0 time=3000000000")
-    child = until(lambda: measuring(agent), "the start of the case")
+    begun = begin(agent, f"{bench} samples=0 time=3000000000")
+    child = measuring(agent)
     tasks, timers = 0, 0
-    for _ in range(50):
+    for _ in range(15):
         try:
             tasks = max(tasks, len(os.listdir(f"/proc/{child}/task")))  # noqa: PTH208
             listed = Path(f"/proc/{child}/timers").read_text()
@@ -468,7 +470,7 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
         time.sleep(0.02)
     agent.send_signal(signal.SIGTERM)
     out, _ = agent.communicate(timeout=20)
-    end = next(r for r in records(out) if r["t"] == "end")
+    end = next(r for r in records(begun + out) if r["t"] == "end")
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     # main thread, measuring task, the thread of one sample, and the one before it: who joins a
     # thread goes on, by its higher priority, before that one has quite left the kernel
@@ -482,13 +484,11 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
                                    "posix.aio.list"])  # fmt: skip
 def test_told_to_stop_its_tasks_end(bench: str) -> None:
     agent = start()
-    send(agent, f"case 1 {bench} samples=0 time=60000000000")
-    until(lambda: measuring(agent), "the start of the case")
-    time.sleep(0.5)
+    begun = begin(agent, f"{bench} samples=0 time=60000000000")
     family = group_of(agent.pid)
     agent.send_signal(signal.SIGTERM)
     out, _ = agent.communicate(timeout=20)
-    answers = records(out)
+    answers = records(begun + out)
     # by itself: what has to be killed, 2.5 s later, has not closed its series
     assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
     assert gone(family)
@@ -499,9 +499,7 @@ def test_told_to_stop_its_tasks_end(bench: str) -> None:
                                    "posix.timer.expiry", "posix.thread.getspecific"])  # fmt: skip
 def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
     agent = start_in(tmp_path)
-    send(agent, f"case 1 {bench} samples=0 time=60000000000")
-    until(lambda: measuring(agent), "the start of the case")
-    time.sleep(0.2)
+    begin(agent, f"{bench} samples=0 time=60000000000")
     family = group_of(agent.pid)
     agent.kill()
     agent.communicate(timeout=10)
@@ -515,7 +513,7 @@ def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
 def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:  # noqa: F811
     """Without a /dev/shm of its own, which only root gets, the object is there for all to see."""
     agent = subprocess.Popen(
-        [*nobody(), copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [*nobody(), copy, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
 
     def shm() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from tests.agent import test_truth
@@ -31,13 +33,15 @@ def fails(check: Check, agent: Agent) -> bool:
     return False
 
 
+@cache
+def fails_without(check: Check) -> bool:
+    """The planted agent is the simulated one but for what is planted."""
+    return fails(check, Agent(PLANTED))
+
+
 @pytest.mark.parametrize(("plant", "bench"), CASES, ids=lambda v: v.replace(" ", "-"))
 def test_a_planted_mistake_is_noticed(plant: str, bench: str) -> None:
-    assert any(fails(check, Agent(PLANTED, plant)) for check in CHECKS[bench])
-
-
-def test_without_a_mistake_nothing_is_noticed() -> None:
-    """The planted agent is the simulated one but for what is planted."""
-    checks = {check for _, bench in CASES for check in CHECKS[bench]}
-    assert checks <= set(test_truth.ALL)
-    assert not [check.__name__ for check in checks if fails(check, Agent(PLANTED))]
+    noticed = next((check for check in CHECKS[bench] if fails(check, Agent(PLANTED, plant))), None)
+    assert noticed
+    assert noticed in test_truth.ALL
+    assert not fails_without(noticed)

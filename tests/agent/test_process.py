@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import gone, group_of
+from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.test_posix import begin, gone, group_of, start
 
 pytestmark = pytest.mark.machine
 
@@ -82,12 +81,10 @@ def test_nothing_is_left_to_kill_of_a_child_of_vfork() -> None:
 @realtime
 @pytest.mark.parametrize("kind", ["clone", "fork"])
 def test_children_do_not_outlive_an_agent_that_is_killed(kind: str) -> None:
-    agent = subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    agent = start()
     family: list[int] = []
-    assert agent.stdin
     try:
-        agent.stdin.write(f"case 1 proc.create kind={kind} samples=0 time=30000000000\n".encode())
-        time.sleep(1)  # the clock is calibrated, the case under way
+        begin(agent, f"proc.create kind={kind} samples=0 time=30000000000")
         (measuring, *_) = group_of(agent.pid)
         for _ in range(100):  # until it is stopped in the midst of its children
             os.kill(measuring, signal.SIGSTOP)

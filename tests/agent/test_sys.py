@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, case, figures, result, talk
+from tests.agent.speak import AGENT, QUICK, case, figures, result, talk
 from tests.agent.test_metrics import limited
 from tests.agent.test_posix import start
 
@@ -32,7 +32,7 @@ def traced(command: str, calls: str, directory: Path) -> list[str]:
     """The system calls of these names in a case of N samples, each with what it returned."""
     log = directory / "calls"
     subprocess.run(
-        ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT],
+        ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT, QUICK],
         input=f"case 1 {command} samples={N}\nbye\n".encode(),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip

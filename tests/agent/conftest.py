@@ -1,0 +1,21 @@
+"""Agents that live on for several tests of a module, and end with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agent import speak
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _end_with_the_module() -> Iterator[None]:
+    yield
+    speak.end_living()
+
+
+@pytest.fixture(autouse=True)
+def _end_before_who_looks_for_others(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("sole") is not None:
+        speak.end_living()
