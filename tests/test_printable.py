@@ -22,7 +22,7 @@ from rtstone.errors import UsageError
 from rtstone.store.index import find
 from rtstone.wire.records import Log, decode_body
 from tests.conftest import Cli, Fake
-from tests.formats.test_import import DATA
+from tests.formats.long import DATA
 from tests.report import synthetic
 
 # Colour, the same of ISO 6429, a title that is set, right to left, a line end for some, deletion.
