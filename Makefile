@@ -69,7 +69,7 @@ lint-all: TIDY += --all
 lint-all: lint
 
 docs: $(VENV)/run.stamp agent
-	$(BIN)/python -m rtstone.report.benchpages docs/benches
+	$(BIN)/python -m rtstone.cli.benchpages docs/benches
 
 # What is given to others.  `make dist` puts into the wheel what the lab starts, too.
 DIST := dist

@@ -1,4 +1,4 @@
-"""rtstone measures how real-time an operating system is.
+"""rtstone measures the real-time behaviour of operating systems.
 
 import rtstone
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the interface when any of it is first asked for."""
+    """Import the interface when any of it is first used."""
     if name in __all__:
         from rtstone import api
 

@@ -1,4 +1,4 @@
-"""The public face: measure, load, compare and check from a Python program.
+"""The Python API: measure, load, compare and check.
 
 rtstone.run("dk.periodic", load="heavy").p99
 rtstone.compare("last~1", "last")
@@ -21,7 +21,7 @@ from rtstone.assemble.omitted import whole
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.errors import (
     Inconclusive,
     Interrupted,
@@ -40,13 +40,12 @@ from rtstone.runner.exclusive import alone
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import start
-from rtstone.statistics import least_n
+from rtstone.statistics import ESTIMATED, least_n
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.rundir import load as load_run
-from rtstone.targets import LOCAL
 from rtstone.units import Quantity, count, ms, ns, s, us
 
 __all__ = [
@@ -59,14 +58,37 @@ Given = str | float | bool | Quantity
 Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or where to find it
 
 
+class _Statistic:
+    """A statistic as an attribute, which has its name."""
+
+    def __set_name__(self, owner: type[Measured], name: str) -> None:
+        self._name = name
+
+    def __get__(self, measured: Measured | None, owner: type[Measured]) -> Quantity:
+        if measured is None:  # asked of the class, for its help
+            return self  # type: ignore[return-value]
+        return measured._value(self._name)
+
+
 class Measured:
-    """What was measured: one distribution, or several ``cases`` or ``series`` to take one of.
+    """A measurement: one distribution, or several ``cases`` or ``series`` to choose from.
 
     Statistics are a ``Quantity`` in ns, or instructions in an emulated lab.  Where activations were
     omitted they are counted in.  What cannot be told raises instead: Inconclusive for a percentile
     that n does not allow, Unfit for a result that was not measured as it should be (see
     ``accept``).
     """
+
+    # As rtstone.statistics has them, with the samples that a percentile needs.
+    min = _Statistic()
+    mean = _Statistic()
+    sd = _Statistic()
+    p50 = _Statistic()
+    p90 = _Statistic()
+    p99 = _Statistic()
+    p999 = _Statistic()
+    p9999 = _Statistic()
+    max = _Statistic()  # of this run: no bound
 
     def __init__(
         self, document: Run, path: Path, results: Sequence[Result], accepted: frozenset[str]
@@ -78,7 +100,7 @@ class Measured:
 
     @property
     def cases(self) -> list[Measured]:
-        """Each case by itself, in the order in which they ran."""
+        """Return each case by itself, in the order in which they ran."""
         numbers = dict.fromkeys(result.case for result in self.results)
         return [
             Measured(self.run, self.path, [r for r in self.results if r.case == n], self._accepted)
@@ -106,7 +128,7 @@ class Measured:
 
     @property
     def series(self) -> dict[str, Measured]:
-        """Each distribution by its name: one per CPU, say; "" if there is only one."""
+        """Return the distributions by name: one per CPU, for example; "" if there is only one."""
         return {
             result.series: Measured(self.run, self.path, [result], self._accepted)
             for result in self.results
@@ -114,7 +136,7 @@ class Measured:
 
     @property
     def result(self) -> Result:
-        """The document of the result.  Raises UsageError if there are several cases or series."""
+        """Return the result document.  Raises UsageError if there are several cases or series."""
         if len(self.results) == 1:
             return self.results[0]
         if (number := len(self.cases)) != 1:
@@ -123,69 +145,24 @@ class Measured:
         raise UsageError(f"{self._name} has several series: {names}; take one of .series[…]")
 
     def accept(self, *flags: str) -> Measured:
-        """Return the same, to be believed although it has these flags (``no_rt``, say)."""
+        """Return the same measurement, trusted in spite of these flags (``no_rt``, say)."""
         for flag in flags:
             _check_flag(flag)
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
 
     @property
-    def min(self) -> Quantity:
-        """The smallest sample."""
-        return self._value("min")
-
-    @property
-    def mean(self) -> Quantity:
-        """The mean of all samples."""
-        return self._value("mean")
-
-    @property
-    def sd(self) -> Quantity:
-        """The standard deviation."""
-        return self._value("sd")
-
-    @property
-    def p50(self) -> Quantity:
-        """The median."""
-        return self._value("p50")
-
-    @property
-    def p90(self) -> Quantity:
-        """The 90th percentile, for which 100 samples are needed."""
-        return self._value("p90")
-
-    @property
-    def p99(self) -> Quantity:
-        """The 99th percentile, for which 1000 samples are needed."""
-        return self._value("p99")
-
-    @property
-    def p999(self) -> Quantity:
-        """The 99.9th percentile, for which 10 000 samples are needed."""
-        return self._value("p999")
-
-    @property
-    def p9999(self) -> Quantity:
-        """The 99.99th percentile, for which 100 000 samples are needed."""
-        return self._value("p9999")
-
-    @property
-    def max(self) -> Quantity:
-        """The largest sample of this run: no bound."""
-        return self._value("max")
-
-    @property
     def n(self) -> int:
-        """Samples."""
+        """The number of samples."""
         return self.result.n
 
     @property
     def unit(self) -> str:
-        """Of the statistics."""
+        """The unit of the statistics."""
         return self.result.unit
 
     @property
     def missed(self) -> int:
-        """Activations that never happened.  Raises Inconclusive where they are not counted."""
+        """The number of missed activations.  Raises Inconclusive if they are not counted."""
         self._check_trusted()
         if self.result.missed is None:
             raise Inconclusive(f"{self._name} does not count missed activations")
@@ -193,11 +170,11 @@ class Measured:
 
     @property
     def flags(self) -> list[str]:
-        """Names of the flags, which `rtstone show` explains."""
+        """The names of the flags, which `rtstone show` explains."""
         return list(self.result.flags)
 
     def figure(self, name: str) -> Quantity:
-        """Return a figure that is no statistic: ``breakdown utilisation``.  Raises UsageError."""
+        """Return a figure, such as ``breakdown utilisation``.  Raises UsageError, Inconclusive."""
         self._check_trusted()
         figures = self.result.figures
         if name not in figures:
@@ -208,7 +185,9 @@ class Measured:
         return Quantity(figure.value, figure.unit)
 
     def interval(self, statistic: str) -> tuple[Quantity, Quantity]:
-        """Return the 95% interval of the mean or of a percentile.  Raises as the statistic does."""
+        """Return the 95% interval of the mean or a percentile.  Raises as the statistic does."""
+        if statistic not in ESTIMATED:
+            raise unknown("statistic", statistic, ESTIMATED, "of those with an interval")
         self._value(statistic)
         found: Estimate | None = estimate_whole([self.result], statistic)
         if found is None:
@@ -263,14 +242,14 @@ class Measured:
 
 
 class History:
-    """What was measured, for who shows what a test has measured: the latest, and how many."""
+    """The latest measurements and their number, for the pytest plug-in."""
 
     def __init__(self) -> None:
         self.made = 0
         self.latest: deque[Measured] = deque(maxlen=64)
 
     def add(self, measured: Measured) -> None:
-        """Take note of one more."""
+        """Add a measurement."""
         self.made += 1
         self.latest.append(measured)
 
@@ -287,7 +266,7 @@ def run(
     until: str | None = None,
     **params: Given,
 ) -> Measured:
-    """Measure a bench or a suite, and keep the run where `rtstone list runs` finds it.
+    """Measure a bench or a suite, and store the run where `rtstone list runs` finds it.
 
     Programs of one user that measure on this machine wait for each other.
 
@@ -327,7 +306,7 @@ def run(
 
 
 def _asked_for(document: Run, name: str) -> list[Result]:
-    """Return the results of a bench; of a suite all."""
+    """Return the results of a bench, or all of a suite."""
     if document.suite:
         return list(document.results)
     return [result for result in document.results if result.bench == name]
@@ -350,7 +329,7 @@ def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]
 
 
 def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
-    """Hold a run against a budget, as `rtstone check` does: ``.verdict`` is "passed" or not.
+    """Check a run against a budget, as `rtstone check` does; ``.verdict`` is "passed" or not.
 
     ``baseline``: what relative limits are relative to, else what the budget names.  Raises
     UsageError.
@@ -388,7 +367,7 @@ def _check_flag(name: str) -> None:
 
 
 def _written(given: object) -> str | None:
-    """Return what a person would have written in the command line."""
+    """Return the value as it would be written on the command line."""
     if given is None:
         return None
     return given.written if isinstance(given, Quantity) else str(given)

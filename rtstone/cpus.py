@@ -1,4 +1,4 @@
-"""Lists of CPUs, as people and the kernel write them: ``0-2,4``."""
+"""Parse and format CPU lists such as ``0-2,4``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cpu_list(cpus: Iterable[int]) -> str:
 
 
 def usable_cpus() -> set[int]:
-    """CPUs that the affinity can be set to; what a cpuset forbids is not among them."""
+    """Return the CPUs that the affinity can be set to; a cpuset may forbid others."""
     home = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, range(LAST_CPU + 1))

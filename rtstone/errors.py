@@ -1,14 +1,15 @@
-"""What can go wrong, and the exit code it ends the program with.
+"""Errors, and the exit codes they end the program with.
 
     RtstoneError
     ├── UsageError     2    unknown name, value out of range, bad file, unwritable place
     ├── Inconclusive   3    cases failed or were lost, though the target lived
-    │   └── Unfit      3    the target cannot do it, or did it in a way that shows nothing
+    │   └── Unfit      3    the target cannot do it, or the result must not be trusted
     ├── TargetError    4    the target did not start, died, or fell silent
-    ├── StoreError     4    results could not be kept while the run was going on
+    ├── StoreError     4    results could not be stored during the run
     └── Interrupted  130    SIGINT, SIGTERM or SIGHUP
 
-All else is a defect of rtstone and ends with 70: its traceback is in a file that one line names.
+Any other exception is an internal error and ends with 70; the message names the file with its
+traceback.
 
 The text of an error is one line: what, where; what to do.
 """
@@ -21,7 +22,7 @@ from rtstone.printable import line
 
 
 class RtstoneError(Exception):
-    """Base of all errors that a user is meant to read; never raised itself."""
+    """Base of all errors that are meant for the user; never raised itself."""
 
     exit_code: int
 
@@ -30,7 +31,7 @@ class RtstoneError(Exception):
 
 
 class UsageError(RtstoneError):
-    """The request cannot be carried out as it stands; nothing was measured."""
+    """The request cannot be carried out as written; nothing was measured."""
 
     exit_code = 2
 
@@ -42,7 +43,7 @@ class Inconclusive(RtstoneError):  # noqa: N818  the word of the exit code
 
 
 class Unfit(Inconclusive):
-    """What was asked for is not to be had on this target, or not as it should be measured."""
+    """The target lacks what was requested, or cannot measure it properly."""
 
 
 class TargetError(RtstoneError):
@@ -52,7 +53,7 @@ class TargetError(RtstoneError):
 
 
 class StoreError(RtstoneError):
-    """The run directory could not be written in the course of a run."""
+    """The run directory could not be written during a run."""
 
     exit_code = 4
 
@@ -63,23 +64,23 @@ class Interrupted(RtstoneError):  # noqa: N818  not a fault of anyone
     exit_code = 130
 
 
-LISTED = 40  # names that a line can hold
+LISTED = 40  # the most names that are listed in one line
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
-    """Return the error for a name that is not known, with the nearest one that is."""
+    """Return the error for an unknown name, with the nearest known one."""
     place = f", {where}" if where else ""
     return UsageError(f"unknown {kind} '{name}'{place}; {nearest(name, known)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Advice for a name that is not known."""
+    """Return advice for an unknown name: the nearest known one, or all of them."""
     from difflib import get_close_matches
 
     names = sorted(known)
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     if near:
         return f"did you mean '{near[0]}'?"
-    if len(names) > LISTED:  # benches and suites alone are so many
-        return f"none of the {len(names)} known ones is like it; see `rtstone list`"
+    if len(names) > LISTED:  # as benches and suites are
+        return f"none of the {len(names)} known names is similar; see `rtstone list`"
     return f"known: {', '.join(names) or 'none'}"

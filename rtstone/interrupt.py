@@ -1,4 +1,4 @@
-"""The signals that end a program as a wish, looked at when it suits: nothing is torn apart."""
+"""Turn SIGINT, SIGTERM and SIGHUP into a flag that the program checks where it can stop cleanly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Interrupt:
-    """While its ``with`` block lasts, the signals only set ``requested``."""
+    """Within its ``with`` block, the signals only set ``requested``."""
 
     def __init__(self) -> None:
         self.requested = False

@@ -1,4 +1,4 @@
-"""Targets, formats and suites that other packages bring, as entry points.
+"""Targets, formats and suites of other packages, by entry points.
 
     [project.entry-points."rtstone.targets"]
     jtag = "ours.jtag:Jtag"            # a subclass of rtstone.targets.base.Target
@@ -7,7 +7,7 @@
     [project.entry-points."rtstone.suites"]
     drive = "ours:DRIVE"               # the path of a suite's file
 
-They are looked at only for a name that rtstone itself does not know.
+They are searched only for names that rtstone itself does not know.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _T = TypeVar("_T")
 
 
 def find(group: Literal["targets", "formats", "suites"], name: str, kind: type[_T]) -> _T | None:
-    """Return what an installed package offers under that name, None if none does.
+    """Return the object that an installed package registers under that name, None if none does.
 
-    Raises UsageError if it cannot be loaded, or is no ``kind``.
+    Raises UsageError if it cannot be loaded, or is not a ``kind``.
     """
-    from importlib.metadata import entry_points  # which takes its time
+    from importlib.metadata import entry_points  # slow to import
 
     for point in entry_points(group=f"rtstone.{group}", name=name):
         try:
             found = point.load()
         except Exception as error:
-            raise UsageError(f"plug-in '{name}' does not load, {point.value}: {error}") from error
+            raise UsageError(f"cannot load plug-in '{name}', {point.value}: {error}") from error
         if not isinstance(found, kind):
-            raise UsageError(f"plug-in '{name}' is no {kind.__name__}, {point.value}")
+            raise UsageError(f"plug-in '{name}' is not a {kind.__name__}, {point.value}")
         return found
     return None

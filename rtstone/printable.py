@@ -1,4 +1,4 @@
-"""Texts from outside made fit to be shown: no letter acts upon a terminal or hides what is said.
+"""Sanitize texts from outside: no character may control the terminal or hide other text.
 
 Files of other tools, documents of other machines, an agent's records and the words of an error all
 come through here.  What Unicode calls no letter (controls of ASCII and of ISO 6429, which are
@@ -25,7 +25,7 @@ def line(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text of the same length that can be shown."""
+    """Return a printable text of the same length."""
     return text if text.isprintable() else "".join(map(_letter, text))
 
 
@@ -36,7 +36,7 @@ def _letter(letter: str) -> str:
 
 
 def arguments() -> list[str]:
-    """Return the command line, as a document tells it."""
+    """Return the command line, as stored in documents."""
     return ["rtstone", *map(shown, sys.argv[1:])]
 
 
@@ -44,7 +44,7 @@ def arguments() -> list[str]:
 
 
 def plainly(data: bytes) -> bool:
-    """True if all strings of a JSON text are fit to be shown: most are, and it is quickly seen."""
+    """Return whether all strings of a JSON text are printable: a fast check, true for most."""
     if _ESCAPE.search(data):
         return False
     if data.isascii():
@@ -53,7 +53,7 @@ def plainly(data: bytes) -> bool:
 
 
 def parsed(data: bytes, kind: type[_T]) -> _T:
-    """Return the document of a JSON text, with strings that can be shown.
+    """Return the document of a JSON text, with printable strings.
 
     Raises as msgspec does.
     """
@@ -65,7 +65,7 @@ def parsed(data: bytes, kind: type[_T]) -> _T:
 
 
 def document(made: _T) -> _T:
-    """Return a document of this program's own making, with strings that can be shown."""
+    """Return a document made by this program, with printable strings."""
     import msgspec
 
     try:
@@ -77,7 +77,7 @@ def document(made: _T) -> _T:
 
 
 def every(value: Any) -> Any:
-    """Return a value of JSON with strings that can be shown.  Raises RecursionError."""
+    """Return a JSON value with printable strings.  Raises RecursionError."""
     match value:
         case str():
             return shown(value)

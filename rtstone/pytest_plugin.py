@@ -1,4 +1,4 @@
-"""For tests that measure: what a failed one has measured, a target and a budget for all of them.
+"""The pytest plug-in: shows what a failed test measured; a target and a budget for all tests.
 
 Loaded by every pytest beside which rtstone is installed, so it loads nothing of rtstone itself
 until a test has used it.
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Checked:
-    """A budget, and which of its entries something has been held against."""
+    """A budget, and the entries that have been checked."""
 
     def __init__(self, path: Path) -> None:
         from rtstone.inputs.budget import load
@@ -57,7 +57,7 @@ class Checked:
         self.used: set[str] = set()
 
     def check(self, run: Run) -> Gate | None:
-        """The verdicts on a run by the entries that concern it; None if none does."""
+        """Return the verdicts of the entries that concern a run, None if none does."""
         from rtstone.stats.gate import check, concerning
 
         part = concerning(self.budget, run)
@@ -71,14 +71,14 @@ class Checked:
 
 
 class Runner:
-    """Measures, and holds what was measured against the budget if there is one."""
+    """Measures, and checks the result against the budget, if any."""
 
     def __init__(self, target: str, checked: Checked | None) -> None:
         self._target = target
         self._checked = checked
 
     def __call__(self, bench: str, **asked: Any) -> Measured:
-        """As rtstone.run, on the session's target.  Fails the test if a limit is not kept."""
+        """As rtstone.run, on the session's target.  Fails the test if a limit is not met."""
         import rtstone
 
         measured = rtstone.run(bench, **{"target": self._target, **asked})
@@ -135,7 +135,7 @@ def _skipping(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, Any, Any]:
-    """Takes note of what a fixture measures: it concerns all tests that use it."""
+    """Record what a fixture measures, for all tests that use it."""
     before = _made()
     try:
         return (yield)
@@ -149,7 +149,7 @@ def pytest_fixture_setup(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds to the report of a test the ids of its runs; if it failed, what they showed."""
+    """Add the ids of its runs to a test's report, and their results if it failed."""
     report = yield
     told = item.stash.setdefault(_TOLD, set())
     for measured in _of_test(item):
@@ -159,19 +159,16 @@ def pytest_runtest_makereport(
         if report.failed:
             from rtstone.report.run.excerpt import excerpt
             from rtstone.stats.evaluate import evaluate_run
+            from rtstone.store.places import run_name
 
-            results = list(measured.results)
-            report.sections.append(
-                (
-                    f"rtstone {measured!r}",
-                    excerpt(evaluate_run(measured.run), results, measured.path),
-                )
-            )
+            path, evaluated = measured.path, evaluate_run(measured.run)
+            told_of = excerpt(evaluated, measured.results, path, run_name(path))
+            report.sections.append((f"rtstone {measured!r}", told_of))
     return report
 
 
 def _of_test(item: pytest.Item) -> list[Measured]:
-    """What a test has measured, and before that its fixtures, be it for another test."""
+    """Return what a test and its fixtures have measured."""
     names, scopes = getattr(item, "fixturenames", ()), item.listchain()
     shared = item.config.stash.get(_SHARED, {})
     found = [m for (name, node), made in shared.items() if name in names and node in scopes
@@ -181,7 +178,7 @@ def _of_test(item: pytest.Item) -> list[Measured]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Has a worker of pytest-xdist tell which entries of the budget it needed."""
+    """Have a pytest-xdist worker report which entries of the budget it checked."""
     checked = session.config.stash.get(_CHECKED, None)
     output = getattr(session.config, "workeroutput", None)
     if checked is not None and output is not None:
@@ -190,7 +187,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Takes what a worker told at its end."""
+    """Collect the report of a worker at its end."""
     if told := getattr(node, "workeroutput", {}).get(_OUTPUT):
         node.config.stash.setdefault(_WORKERS, []).append(told)
 
@@ -198,7 +195,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Tells of entries of the budget that no test has measured: they may be typing errors."""
+    """List entries of the budget that no test has measured: they may be typing errors."""
     told: list[dict[str, list[str]]] = config.stash.get(_WORKERS, []).copy()
     if checked := config.stash.get(_CHECKED, None):
         told.append({"all": checked.places, "used": sorted(checked.used)})
@@ -209,13 +206,13 @@ def pytest_terminal_summary(
 
 
 def _unfit(error: Exception) -> bool:
-    """True if rtstone raised it because the target is not fit."""
+    """Return whether rtstone raised it because the target is unfit."""
     errors = sys.modules.get("rtstone.errors")
     return errors is not None and isinstance(error, errors.Unfit)
 
 
 def _made() -> int:
-    """How many measurements there have been; 0 if rtstone was not used."""
+    """Return the number of measurements, 0 if rtstone was not used."""
     api = sys.modules.get("rtstone.api")
     return cast(int, api.HISTORY.made) if api else 0
 

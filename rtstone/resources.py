@@ -1,4 +1,4 @@
-"""What belongs to the package and is no code: suites, models, agents, charts.
+"""Data files of the package: suites, models, agents, charts.
 
 They are files, also where rtstone is installed: an agent is started, the engine loaded, from where
 it lies.

@@ -13,7 +13,7 @@ ENOUGH = 10  # samples beyond a percentile, without which it is not given
 
 
 class Statistic(NamedTuple):
-    """A statistic: the member of a document, what it is called, and what it takes to give it."""
+    """A statistic: its document member, its label, and the samples it needs."""
 
     name: str
     label: str
@@ -24,7 +24,7 @@ class Statistic(NamedTuple):
 
     @property
     def least_n(self) -> int:
-        """Samples without which it is not given: 10/(1-q) for a percentile q."""
+        """The minimum number of samples: 10/(1-q) for a percentile q."""
         return 2 if self.share is None else -(-ENOUGH * WHOLE // (WHOLE - self.share))
 
 
@@ -48,16 +48,19 @@ LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
 # Of means of several operations these are no percentiles of operations.
 EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
 ESTIMATED = ("mean", *PERCENTILES)  # each with an interval
+MEDIAN = "p50"
+# Columns above the median, the highest first: a comparison of tails takes what all runs have.
+TAILS = tuple(s.name for s in reversed(TABLE) if s.column and (s.share or 0) > PERCENTILES[MEDIAN])
 DRAFTED = tuple(s.name for s in reversed(TABLE) if s.share is not None and s.repeats)
 
 _BY_NAME = {s.name: s for s in TABLE}
 
 
 def least_n(name: str) -> int:
-    """Return the number of samples without which a statistic is not given."""
+    """Return the minimum number of samples of a statistic."""
     return _BY_NAME[name].least_n
 
 
 def given(share: int, n: int) -> bool:
-    """Tell whether so many samples are enough for the percentile at a share."""
+    """Return whether this many samples are enough for the percentile at a share."""
     return n * (WHOLE - share) >= ENOUGH * WHOLE

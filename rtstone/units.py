@@ -1,4 +1,4 @@
-"""Numbers and units: how they are read and written, and quantities that know what they count."""
+"""Numbers and units: parsing, formatting, and quantities with a unit."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ TIMES = CLOCK | {"min": 60 * 10**9, "h": 3600 * 10**9}
 INSTRUCTIONS = {"instr": 1, "k instr": 10**3, "M instr": 10**6, "G instr": 10**9}
 SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
-SYMBOLS = {"us": "µs"}  # as a unit is shown, where that is not as it is written
+# As a unit is shown, where that is not as it is written.
+SYMBOLS = {"us": "µs", "instructions": "instr"}
 _SPELT = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
 
 
 def spelt(units: Mapping[str, int]) -> dict[str, int]:
-    """Return a table of units with the other spellings that a person may write."""
+    """Return a table of units, with their alternative spellings."""
     return {**units, **{other: units[name] for other, name in _SPELT.items() if name in units}}
 
 
@@ -32,20 +33,22 @@ def _steps(units: Mapping[str, int]) -> list[tuple[str, float]]:
     return shown[::-1]
 
 
-# Units of a result's values, largest first; the charts get the same table.
-UNITS = {"ns": _steps(CLOCK), "instructions": _steps(INSTRUCTIONS)}
+# What a result's values are written in, by their unit.
+WRITTEN = {"ns": CLOCK, "instructions": INSTRUCTIONS}
+# What they are shown in, largest first; the charts get the same table.
+UNITS = {unit: _steps(units) for unit, units in WRITTEN.items()}
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 
 
 class Scale(NamedTuple):
-    """What a quantity may be written in: units, and the one that a bare number is in."""
+    """The units of a quantity, and the one of a number without a unit."""
 
     units: Mapping[str, int]
     bare: str
 
     def parse(self, text: str) -> int | None:
-        """Return what a person wrote in whole base units.
+        """Parse a quantity and return it in whole base units.
 
         None if it is no number, has an unknown unit, or a fraction of a base unit.
         """
@@ -54,7 +57,7 @@ class Scale(NamedTuple):
         return _exact(match[1], factor) if match and factor else None
 
     def format(self, value: int) -> str:
-        """Return a value as a person would write it, in the largest unit that divides it."""
+        """Format a value in the largest unit that divides it."""
         units = [unit for unit, factor in self.units.items() if value and value % factor == 0]
         unit = units[-1] if units else self.bare
         return f"{value // self.units[unit]}{unit}"
@@ -89,7 +92,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a number of no particular kind, short, without loss for whole numbers."""
+    """Format a number without a unit, short, without loss for whole numbers."""
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return count(value) if abs(value) < 1e15 else f"{value:.6g}"
     large = 1e4 <= abs(value) < 1e15
@@ -122,13 +125,13 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def trimmed(value: float, unit: str) -> str:
-    """Return the same without zeros that only tell the precision: ``1.2 µs``."""
+    """Return the same without trailing zeros: ``1.2 µs``."""
     digits, name = split(value, unit)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
 
 
 def seconds(value: float) -> str:
-    """Return a span of time as a person says it."""
+    """Format a duration in words."""
     if value < 120:
         return quantity(value * 1e9, "ns")
     hours, rest = divmod(round(value), 3600)
@@ -141,7 +144,7 @@ def seconds(value: float) -> str:
 
 
 class Quantity(float):
-    """A number in a unit: "ns" or "instructions", say.  Arithmetic makes plain numbers of it.
+    """A number with a unit such as "ns" or "instructions"; arithmetic yields plain numbers.
 
     Compared with another quantity it raises UsageError if that has another unit.
     """
@@ -187,7 +190,7 @@ class Quantity(float):
 
     @property
     def written(self) -> str:
-        """As a parameter is written: all digits, without what arithmetic left behind the last."""
+        """Format it as a parameter: all digits, without rounding errors of arithmetic."""
         return f"{float(self):.15g}{self.unit}"
 
     def _like(self, other: float) -> float:
@@ -200,20 +203,20 @@ class Quantity(float):
 
 
 def ns(value: float) -> Quantity:
-    """Return so many nanoseconds."""
+    """Return a quantity of nanoseconds."""
     return Quantity(value)
 
 
 def us(value: float) -> Quantity:
-    """Return so many microseconds."""
+    """Return a quantity of microseconds."""
     return Quantity(value * 1e3)
 
 
 def ms(value: float) -> Quantity:
-    """Return so many milliseconds."""
+    """Return a quantity of milliseconds."""
     return Quantity(value * 1e6)
 
 
 def s(value: float) -> Quantity:
-    """Return so many seconds."""
+    """Return a quantity of seconds."""
     return Quantity(value * 1e9)

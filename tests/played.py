@@ -87,4 +87,4 @@ class Played(Link):
 
     def last_words(self) -> str:
         words = " ".join(self._ended.words.split()) if self._ended else ""
-        return f"; it said: {words}" if words else ""
+        return f"; its output ends: {words}" if words else ""

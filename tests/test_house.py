@@ -25,17 +25,16 @@ ROOMS = {
     "store": "assemble documents",  # a run whose host died is assembled from its log
     "system": "documents wire",  # what a run told of its system; doctor's checklist is a table
     "lab": "",
-    "targets": "inputs lab system wire",  # inputs: the model of a simulated system
+    "targets": "documents inputs lab system wire",  # inputs: the model of a simulated system
     "runner": "assemble documents inputs store targets wire",
-    "stats": "assemble documents inputs published wire",
+    "stats": "assemble documents inputs published system wire",  # system: what grants rights
     "formats": "assemble documents wire",
-    "simulate": "documents inputs store",  # store: a cost may be taken from a stored run
-    # To be mended: store (where runs are), and targets and system for their checklists; runner: a
-    # listener of a run.
-    "report": "assemble documents inputs runner stats store system targets wire",
-    "api": "assemble documents inputs report runner stats store targets",
+    "simulate": "documents inputs",
+    "report": "assemble documents inputs stats wire",
+    "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
-    "cli": "documents formats inputs lab published report runner simulate stats store "
+    # assemble: the display of a run makes net times of the agent's ticks.
+    "cli": "assemble documents formats inputs lab published report runner simulate stats store "
     "system targets wire",
 }
 

@@ -78,11 +78,11 @@ def test_a_target_a_suite_and_a_format_of_another_package(cli: Cli, tmp_path: Pa
 
 @pytest.mark.usefixtures("package")
 def test_what_does_not_fit_is_said() -> None:
-    says = {"broken": "does not load", "wrong": "is no type", "slw": "known: local"}
+    says = {"broken": "cannot load", "wrong": "is not a type", "slw": "known: local"}
     for name, words in says.items():
         with pytest.raises(UsageError, match=words):
             find(name)
-    with pytest.raises(UsageError, match="is no Writer"):
+    with pytest.raises(UsageError, match="is not a Writer"):
         writer("ids-in")
     assert isinstance(writer("ids"), Writer)
     assert isinstance(reader("ids-in", Source("", b""))[1], Reader)

@@ -41,7 +41,7 @@ typedef struct clock_params {
 
 static const rts_param clock_param[] = {
     RTS_CHOICE(clock_params, clock, "counter|time", COUNTER,
-               "the counter that times all samples, or the clock that sleeps follow"),
+               "the counter that times all samples, or the clock that sleeps use"),
     RTS_PARAMS_END,
 };
 
@@ -127,11 +127,10 @@ static int run_resolution(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "null",
-     .title = RTS_SAY("Nothing between two stamps"),
+     .title = RTS_SAY("Nothing between two time stamps"),
      .source = RTS_SAY("rtstone"),
-     .help = RTS_SAY(
-         "Two reads of the clock and nothing between them, net of the clock's overhead: the "
-         "error of the instrument itself."),
+     .help = RTS_SAY("Two reads of the clock with nothing between them, net of the clock's "
+                     "overhead: the error of the instrument itself."),
      .traits = RTS_RESTS,
      .samples = 100000,
      .warmup = 1000,
@@ -141,9 +140,9 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Cost of reading the clock"),
      .source = RTS_SAY("Gutsalov, figures 2-4"),
      .metric = "clocks and timers",
-     .help = RTS_SAY(
-         "Two reads of the clock back to back. The minimum is what is subtracted from every "
-         "sample of the other benches; the maximum shows how long something else had the CPU."),
+     .help =
+         RTS_SAY("Two back-to-back reads of the clock. The minimum is subtracted from every sample "
+                 "of the other benches; the maximum shows how long something else had the CPU."),
      .params = clock_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = READS,
@@ -152,12 +151,12 @@ static const rts_bench benches[] = {
      .run = run_overhead},
     {.id = "clk.resolution",
      .title = RTS_SAY("Resolution of the clock"),
-     .source = RTS_SAY(
-         "rtstone, after Sjöblom's rule that no interval is shorter than the clock resolves"),
+     .source = RTS_SAY("rtstone, after Sjöblom's rule that no interval may be shorter than the "
+                       "resolution of the clock"),
      .metric = "clocks and timers",
      .help = RTS_SAY(
-         "Differences of consecutive readings: nominal resolution, smallest step, the granule "
-         "the clock advances by, and steps backwards, of which there must be none."),
+         "Differences between consecutive readings: nominal resolution, smallest step, the granule "
+         "by which the clock advances, and backward steps, of which there must be none."),
      .params = clock_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = READS,

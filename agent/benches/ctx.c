@@ -109,10 +109,10 @@ static int run_pair(rts_case *c)
 enum { READY, BLOCKED };
 
 static const rts_param ballast_param[] = {
-    RTS_INT(switch_params, ballast, "task", 0, 0, 1024, "tasks beside the two that are measured"),
+    RTS_INT(switch_params, ballast, "task", 0, 0, 1024, "tasks besides the two measured ones"),
     RTS_CHOICE(switch_params, policy, "fifo|rr", FIFO, "policy of all tasks"),
     RTS_CHOICE(switch_params, state, "ready|blocked", READY,
-               "ballast that could run but is less urgent, or that waits for a semaphore"),
+               "whether ballast tasks are ready at a lower priority, or wait for a semaphore"),
     RTS_PARAMS_END,
 };
 
@@ -164,12 +164,11 @@ static int run_ballast(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sched.yield",
-     .title = RTS_SAY("Yield with nobody else to run"),
+     .title = RTS_SAY("Yield with no other ready task"),
      .source = RTS_SAY("Sjöblom, scheduler"),
      .metric = "scheduling",
-     .help = RTS_SAY(
-         "One task, alone at its priority: stamp, yield, stamp when it runs again. A voluntary "
-         "pass through the scheduler without a switch."),
+     .help = RTS_SAY("One task, alone at its priority: time stamp, yield, time stamp when it runs "
+                     "again. A voluntary pass through the scheduler without a context switch."),
      .traits = RTS_RESTS | RTS_BATCHES,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
@@ -179,9 +178,8 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Yield from task to task"),
      .source = RTS_SAY("Sjöblom, scheduler; variant of rtstone"),
      .metric = "scheduling",
-     .help = RTS_SAY(
-         "Two tasks of equal priority on one CPU: from the stamp before the yield of one to the "
-         "first statement of the other."),
+     .help = RTS_SAY("Two tasks of equal priority on one CPU: from the time stamp before the yield "
+                     "of one to the first statement of the other."),
      .params = pair_param,
      .needs = RTS_CAP_PRIORITIES,
      .traits = RTS_ONE_CPU,
@@ -193,9 +191,8 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Context switch among many tasks"),
      .source = RTS_SAY("Gutsalov, table 2 and figure 7"),
      .metric = "scheduling",
-     .help = RTS_SAY(
-         "The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the system. "
-         "A scheduler of constant time shows no slope over their number."),
+     .help = RTS_SAY("The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the "
+                     "system. A constant-time scheduler shows no slope over their number."),
      .params = ballast_param,
      .needs = RTS_CAP_PRIORITIES,
      .traits = RTS_ONE_CPU,

@@ -11,7 +11,7 @@ typedef struct bintime_params {
 
 static const rts_param bintime_param[] = {
     RTS_CHOICE(bintime_params, clock, "library|syscall|counter", LIBRARY,
-               "library call, call forced into the kernel, or counter"),
+               "library call, system call forced into the kernel, or counter"),
     RTS_PARAMS_END,
 };
 
@@ -64,13 +64,12 @@ static const rts_bench benches[] = {
     {.id = "det.bintime",
      .title = RTS_SAY("Longest blocking seen by a busy top-priority task"),
      .source = RTS_SAY("Obenland, determinism, figure 6"),
-     .help = RTS_SAY(
-         "A task of the highest priority reads a clock all the time; an interval is the call "
-         "and whatever was stolen from the task. Maximum less mean estimates the longest "
-         "blocking by the kernel, interrupts or the hypervisor. Accounting for a sample is part "
-         "of the next interval, at nearly the same cost for each. Under "
-         "real-time throttling the task rests by itself, and no interval spans a rest. With "
-         "clock=counter equal in kind to oslat."),
+     .help = RTS_SAY("A task of the highest priority reads a clock in a loop; an interval is the "
+                     "duration of the call plus any time taken from the task. Maximum minus mean "
+                     "estimates the longest blocking by the kernel, interrupts or the hypervisor. "
+                     "Recording a sample is part of the next interval, at a nearly constant cost. "
+                     "To stay within the RT throttling limit the task pauses by itself, and no "
+                     "interval spans a pause. With clock=counter the method is that of oslat."),
      .params = bintime_param,
      .traits = RTS_RESTS | RTS_OWN_SERIES,
      .samples = 0,

@@ -19,7 +19,7 @@ static const rts_param response_param[] = {
     RTS_CHOICE(response_params, work, "add|copy|whet", ADD,
                "integer additions, copies of memory, or the small Whetstone"),
     RTS_DURATION(response_params, block, 10000000, 100000, SECOND_NS / 10,
-                 "what the block is calibrated to: the shortest of 10 tries takes so long"),
+                 "duration that the block is calibrated to: that of the shortest of 10 tries"),
     RTS_PARAMS_END,
 };
 
@@ -134,9 +134,8 @@ static const rts_bench benches[] = {
     {.id = "det.response",
      .title = RTS_SAY("Response time of a fixed piece of work"),
      .source = RTS_SAY("Obenland, table 8"),
-     .help = RTS_SAY(
-         "A block of work, calibrated to 10 ms, between two stamps. Whatever takes the CPU or "
-         "slows it down stretches it."),
+     .help = RTS_SAY("A block of work, calibrated to 10 ms, between two time stamps. Anything that "
+                     "takes the CPU or slows it down stretches the block."),
      .params = response_param,
      .traits = RTS_RESTS,
      .samples = 1000,

@@ -14,8 +14,8 @@ static const rts_param jitter_param[] = {
     RTS_DURATION(jitter_params, period, 1000000, 50000, 3600 * SECOND_NS,
                  "time between two expirations"),
     RTS_CHOICE(jitter_params, by, RTS_TIMERS, 0,
-               "how the task learns of an expiration: signal and sigwaitinfo by a POSIX timer of "
-               "CLOCK_REALTIME, sleep until an absolute time"),
+               "how the task is notified: by signal and sigwaitinfo from a POSIX timer of "
+               "CLOCK_REALTIME, or by sleeping until an absolute time"),
     RTS_PARAMS_END,
 };
 
@@ -90,9 +90,9 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Jitter of a periodic timer"),
      .source = RTS_SAY("Obenland, figure 5"),
      .help = RTS_SAY(
-         "A timer is set to an absolute first expiration and an interval; the sample is how "
-         "late the first statement behind each expiration runs. Expirations that fell "
-         "together are missed. The figures hold the drift, fitted to the first 32768."),
+         "A timer is set to an absolute first expiration and an interval; the sample is how late "
+         "the first statement after each expiration runs. Expirations that were merged into one "
+         "count as missed. The figures include the drift, fitted to the first 32768."),
      .metric = "clocks and timers",
      .params = jitter_param,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,

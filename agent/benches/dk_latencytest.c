@@ -148,12 +148,12 @@ static const rts_bench benches[] = {
     {.id = "dk.latencytest",
      .title = RTS_SAY("Audio thread that works for 80% of its period"),
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
-     .help = RTS_SAY(
-         "A task of the highest priority wakes up once per audio period and works in a loop that "
-         "alone lasts 80% of it (readings of the counter). Series period: distance of the "
-         "wake-ups; series loop: duration of the loop. The figures say how many lie within 1 "
-         "and 2 ms of the period, and 0.1 and 0.2 ms of the loop as calibrated. A timer stands "
-         "where latencytest waits for the sound card."),
+     .help =
+         RTS_SAY("A task of the highest priority wakes up once per audio period and runs a loop "
+                 "that by itself takes 80% of it (readings of the counter). Series period: time "
+                 "between wake-ups; series loop: duration of the loop. The figures give the shares "
+                 "within 1 and 2 ms of the period, and within 0.1 and 0.2 ms of the calibrated "
+                 "loop. A timer replaces latencytest's wait for the sound card."),
      .params = audio_param,
      .traits = RTS_OWN_SERIES,
      .samples = 10000,

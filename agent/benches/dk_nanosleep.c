@@ -12,8 +12,9 @@ typedef struct sleep_params {
 
 static const rts_param sleep_param[] = {
     RTS_DURATION(sleep_params, request, 50000000, 1000, 3600 * SECOND_NS, "length of each sleep"),
-    RTS_CHOICE(sleep_params, mode, "relative|absolute", RELATIVE,
-               "sleep for the request, or until the first stamp and the request"),
+    RTS_CHOICE(
+        sleep_params, mode, "relative|absolute", RELATIVE,
+        "sleep for the requested time, or until the first time stamp plus the requested time"),
     RTS_PARAMS_END,
 };
 
@@ -102,11 +103,11 @@ static const rts_bench benches[] = {
     {.id = "dk.nanosleep",
      .title = RTS_SAY("Sleep of a given length"),
      .source = RTS_SAY("Dankwardt, part 3, figures 2-11"),
-     .help = RTS_SAY(
-         "Stamp, sleep of 50 ms, stamp; the sample is by how much it took longer than requested. "
-         "The stamps are of the clock that the sleep follows. Memory is locked and touched, the "
-         "priority the highest (env.setup). A sleep that ended early counts as negative and "
-         "is in no percentile. The source took 1000 samples and discarded the first 2."),
+     .help = RTS_SAY("Time stamp, sleep of 50 ms, time stamp; the sample is by how much the sleep "
+                     "exceeded the request. The time stamps are of the clock that the sleep uses. "
+                     "Memory is locked and prefaulted, and the priority is the highest "
+                     "(env.setup). A sleep that ended early counts as negative and is in no "
+                     "percentile. The source took 1000 samples and discarded the first 2."),
      .params = sleep_param,
      .traits = RTS_OWN_SERIES,
      .samples = 998,

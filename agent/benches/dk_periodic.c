@@ -15,15 +15,15 @@ static const rts_param periodic_param[] = {
     RTS_DURATION(periodic_params, period, 1000000, 10000, 3600 * SECOND_NS,
                  "time between two releases"),
     RTS_DURATION(periodic_params, distance, 0, 0, 3600 * SECOND_NS,
-                 "by how much the releases of each further CPU lie behind the one before; 0: "
-                 "spread evenly over a period"),
-    RTS_DURATION(periodic_params, align, -1, -1, 3600 * SECOND_NS,
-                 "releases lie so long after multiples of the period of the system's clock; -1: "
-                 "where they fall"),
-    RTS_CHOICE(periodic_params, policy, "fifo|deadline", FIFO,
-               "policy of the task; deadline needs config=2cpu, unless one CPU is all there is"),
+                 "offset of the releases from one CPU to the next; 0: spread evenly over a period"),
+    RTS_DURATION(
+        periodic_params, align, -1, -1, 3600 * SECOND_NS,
+        "offset of the releases from multiples of the period of the system's clock; -1: arbitrary"),
+    RTS_CHOICE(
+        periodic_params, policy, "fifo|deadline", FIFO,
+        "scheduling policy of the task; deadline needs config=2cpu, unless there is only one CPU"),
     RTS_DURATION(periodic_params, runtime, 0, 0, 3600 * SECOND_NS,
-                 "with policy=deadline: CPU time granted in each period; 0: a tenth of it"),
+                 "with policy=deadline: runtime granted in each period; 0: a tenth of the period"),
     RTS_PARAMS_END,
 };
 
@@ -162,12 +162,11 @@ static const rts_bench benches[] = {
     {.id = "dk.periodic",
      .title = RTS_SAY("Periodic wake-up at an absolute time"),
      .source = RTS_SAY("Dankwardt, part 3; as cyclictest does"),
-     .help = RTS_SAY(
-         "A task per CPU sleeps until absolute times a period apart; the sample is how late it "
-         "runs. Missed activations are counted, and the corrected distribution holds the "
-         "lateness they would have had. Under policy=deadline, too, the task sleeps until its "
-         "release, so that both policies are measured alike; jobs that used up their runtime "
-         "are counted."),
+     .help = RTS_SAY("One task per CPU sleeps until absolute release times, one period apart; the "
+                     "sample is how late it runs. Missed activations are counted, and the "
+                     "corrected distribution includes the lateness they would have had. Under "
+                     "policy=deadline the task also sleeps until its release, so that both "
+                     "policies are measured alike; jobs that used up their runtime are counted."),
      .params = periodic_param,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = 100000,

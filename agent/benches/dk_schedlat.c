@@ -22,10 +22,11 @@ enum { ALL, QUEUE };
 
 static const rts_param schedlat_param[] = {
     RTS_DURATION(schedlat_params, period, 1000000, 100000, SECOND_NS,
-                 "time between two wake-ups of the more urgent task"),
+                 "time between two wake-ups of the higher-priority task"),
 #ifndef RTS_LONG_CALLS
-    RTS_CHOICE(schedlat_params, calls, "all|queue|heap|task", CALLS, "each kind is a series"),
-    RTS_SIZE(schedlat_params, size, 1024, 1, 1 << 20, "of a message through the queue"),
+    RTS_CHOICE(schedlat_params, calls, "all|queue|heap|task", CALLS,
+               "kinds of long calls; each is a series"),
+    RTS_SIZE(schedlat_params, size, 1024, 1, 1 << 20, "size of a message through the queue"),
 #endif
     RTS_PARAMS_END,
 };
@@ -248,16 +249,16 @@ static unsigned series(const rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "dk.schedlat",
-     .title = RTS_SAY("Wake-up while the kernel serves a less urgent task"),
+     .title = RTS_SAY("Wake-up while the kernel serves a lower-priority task"),
      .source = RTS_SAY("Dankwardt, part 2"),
      .help = RTS_SAY(
-         "A task of the highest priority wakes up every millisecond on the CPU of a less urgent "
-         "one that makes long calls of the kernel without pause; the sample is how late it runs. A "
-         "series for each kind of call: the longest delay of each is its maximum. On POSIX, a "
-         "process that is not real-time makes long system calls. On other systems a task one level "
-         "below sends itself messages of `size` bytes through a queue, takes memory and gives it "
-         "back, and creates and deletes tasks; what the system has not is left out, unless asked "
-         "for, and on POSIX told."),
+         "A task of the highest priority wakes up every millisecond on the CPU of a lower-priority "
+         "one that makes long kernel calls without pause; the sample is how late it runs. There is "
+         "one series per kind of call, whose maximum is the longest delay. On POSIX, a process "
+         "that is not real-time makes long system calls. On other systems a task one level below "
+         "sends itself messages of `size` bytes through a queue, allocates and frees memory, and "
+         "creates and deletes tasks. Kinds that the system lacks are left out unless requested, "
+         "and on POSIX reported."),
      .params = schedlat_param,
      .needs = NEEDS,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU | RTS_OMITTED,

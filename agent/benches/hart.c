@@ -926,35 +926,36 @@ static int run_raw(rts_case *c)
 
 #define FORM                                                                                       \
     RTS_CHOICE(hart_params, form, "monitor|server", FORM_MONITOR,                                  \
-               "the server: a mutex with inheritance around its work, or a task that is asked")
+               "form of the server: a mutex with priority inheritance around its work, or a task " \
+               "that serves requests")
 
 #define COMMON                                                                                     \
     RTS_CHOICE(hart_params, set, "auto|sei|golatowski", SET_AUTO,                                  \
-               "loads: those of sei times a factor, for a baseline near 20% of raw speed and no "  \
-               "step above 5%; as published"),                                                     \
+               "task set: auto scales that of sei to a baseline near 20% of raw speed with no "    \
+               "step above 5%; the others are as published"),                                      \
         RTS_CHOICE(hart_params, policy, "rm|edf", POLICY_RM,                                       \
-                   "rate-monotonic priorities, or scheduling by deadline"),                        \
+                   "rate-monotonic priorities, or deadline scheduling"),                           \
         RTS_DURATION(hart_params, duration, 10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS,      \
-                     "of a test"),                                                                 \
+                     "duration of a test"),                                                        \
         RTS_DURATION(hart_params, start, 5 * SECOND_NS, SECOND_NS / 1000, 60 * SECOND_NS,          \
-                     "from the creation of the tasks to their common start"),                      \
+                     "time from the creation of the tasks to their common start"),                 \
         RTS_CHOICE(hart_params, stop, "total|first", STOP_TOTAL,                                   \
-                   "the experiment ends with the test that misses or skips stop_misses deadlines " \
-                   "in all, or with the first that does so at all"),                               \
+                   "end with the test in which stop_misses deadlines in total are missed or "      \
+                   "skipped, or with the first test that misses or skips any"),                    \
         RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000, "see stop"),                 \
         RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
-                "raw speed of this system; 0: it is measured first")
+                "raw speed of this system; 0: measure it first")
 
 static const rts_param alone_param[] = {COMMON, RTS_PARAMS_END};
 static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
 
 #define ABOUT                                                                                      \
-    " Deadlines as in the source: that of an activation is the next release; what is late is "     \
-    "missed, and releases that are past when it ends are skipped. Utilisation is that of the raw " \
-    "speed; the figure of merit is that of the last test without a miss. No samples are taken: "   \
-    "`samples` limits the tests, `time` the experiment; tests that do not fit in become "          \
-    "shorter, and figures say so. A system that brakes real-time tasks (Linux: 95% of each "       \
-    "second) breaks down there at the latest."
+    " Deadlines are those of the source: the deadline of an activation is the next release; a "    \
+    "late job has missed it, and releases that have passed when it ends are skipped. Utilisation " \
+    "is relative to the raw speed; the figure of merit is that of the last test without a miss. "  \
+    "There are no samples: `samples` limits the number of tests, `time` the experiment; tests "    \
+    "that do not fit are shortened, which a figure reports. A system with an RT throttling limit " \
+    "(Linux: 95% of each second) breaks down there at the latest."
 
 #define EXPERIMENT(id_, what, how, param)                                                          \
     {.id = "hart." id_,                                                                            \
@@ -977,9 +978,8 @@ static const rts_bench benches[] = {
     {.id = "hart.raw",
      .title = RTS_SAY("Hartstone: raw speed"),
      .source = RTS_SAY("Golatowski, Hartstone"),
-     .help = RTS_SAY(
-         "Thousand Whetstone instructions a second with no other task, over at least 10 s of "
-         "running; a sample is the time of one piece of the work."),
+     .help = RTS_SAY("Thousands of Whetstone instructions per second with no other task, over at "
+                     "least 10 s; a sample is the time of one piece of work."),
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
     SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",

@@ -20,14 +20,14 @@ typedef struct latency_params {
 } latency_params;
 
 static const rts_param latency_param[] = {
-    RTS_CHOICE(latency_params, source, RTS_EVENTS, 0,
-               "what requests the interrupts; best: one that the system does not use itself, if "
-               "there is any"),
+    RTS_CHOICE(
+        latency_params, source, RTS_EVENTS, 0,
+        "source of the interrupts; best: one that the system does not use itself, if available"),
     RTS_INT(latency_params, rate, "Hz", 8192, 64, 65536, "requests per second"),
     RTS_INT(latency_params, quiet, "request", 1024, 64, QUIET_MAX,
-            "length of a quiet stretch, in which the load is silent"),
+            "length of a quiet interval, in which the load pauses"),
     RTS_INT(latency_params, span, "request", SPAN_MAX, 1024, SPAN_MAX,
-            "requests from one quiet stretch to the next"),
+            "requests from one quiet interval to the next"),
     RTS_PARAMS_END,
 };
 
@@ -198,7 +198,7 @@ typedef struct self_params {
 } self_params;
 
 static const rts_param self_param[] = {
-    RTS_CHOICE(self_params, source, RTS_EVENTS, 0, "the timer that requests the interrupts"),
+    RTS_CHOICE(self_params, source, RTS_EVENTS, 0, "timer that requests the interrupts"),
     RTS_INT(self_params, rate, "Hz", 1009, 1, 65536, "requests per second"),
     RTS_PARAMS_END,
 };
@@ -272,27 +272,28 @@ static int run_self(rts_case *c)
      .run = RTS_RUN(RTS_CAP_EVENT, fn)}
 
 static const rts_bench benches[] = {
-    PHASE_BENCH("int.latency.phase", "Interrupt latency, by the unknown phase",
+    PHASE_BENCH("int.latency.phase", "Interrupt latency, unknown-phase method",
                 "Gutsalov, table 1 and figure 6",
-                "How far each activation lies above the line that the promptest ones touch: its "
-                "latency less the least one. The line is fitted to quiet stretches before and "
-                "after each span. A table tells whether the source is independent of the "
-                "system's own timers, and who stamps.",
+                "How far each activation lies above the line through the promptest ones: its "
+                "latency minus the minimum latency. The line is fitted to quiet intervals before "
+                "and after each span. A table says whether the source is independent of the "
+                "system's own timers, and what takes the time stamps.",
                 run_phase),
     PHASE_BENCH("dk.irq_latency", "Interrupt latency", "Dankwardt, part 1",
-                "From the request until the handler starts: the procedure of int.latency.phase.",
+                "From the request to the start of the handler; procedure of int.latency.phase.",
                 run_phase),
-    PHASE_BENCH("dk.irqsoff", "Longest time with interrupts masked, a bound", "Dankwardt, part 1",
-                "Bounded by the largest latency less the least one of int.latency.phase; where a "
-                "woken task stamps, its wake-up is in it. Actions that provoke it, of the source: "
-                "scrolling a framebuffer, hdparm, closing a block device, switching consoles.",
-                run_irqsoff),
+    PHASE_BENCH(
+        "dk.irqsoff", "Longest time with interrupts masked, an upper bound", "Dankwardt, part 1",
+        "Bounded by the maximum minus the minimum latency of int.latency.phase; where a woken task "
+        "takes the time stamp, its wake-up is included. Actions that provoke it, according to the "
+        "source: scrolling a framebuffer, hdparm, closing a block device, switching consoles.",
+        run_irqsoff),
     {.id = "int.latency.self",
      .title = RTS_SAY("Interrupt latency, absolute"),
      .source = RTS_SAY("rtstone, benchmarks 4.3"),
-     .help = RTS_SAY("`handler`: how far the timer's own counter has gone beyond its compare value "
-                     "when the first statement of its handler reads it. `task`: from there to the "
-                     "first statement of the task that the handler wakes."),
+     .help = RTS_SAY("`handler`: how far the timer's counter is past its compare value when the "
+                     "first statement of its handler reads it. `task`: from there to the first "
+                     "statement of the task that the handler wakes."),
      .params = self_param,
      .needs = RTS_CAP_IRQ_TIMER,
      .traits = RTS_OWN_SERIES,

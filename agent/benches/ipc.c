@@ -16,9 +16,8 @@ typedef struct ipc_params {
 } ipc_params;
 
 #define SIZE RTS_SIZE(ipc_params, size, 1024, SMALLEST, LARGEST, "bytes per message")
-#define MECHANISM                                                                                  \
-    RTS_CHOICE(ipc_params, mechanism, RTS_CHANNEL_KINDS, 0, "what the messages go through")
-#define ENTITY RTS_CHOICE(ipc_params, entity, "thread|process", THREAD, "what the other task is")
+#define MECHANISM RTS_CHOICE(ipc_params, mechanism, RTS_CHANNEL_KINDS, 0, "kind of channel")
+#define ENTITY RTS_CHOICE(ipc_params, entity, "thread|process", THREAD, "kind of the other task")
 
 static const rts_param alone_param[] = {SIZE, MECHANISM, RTS_PARAMS_END};
 static const rts_param other_param[] = {SIZE, MECHANISM, ENTITY, RTS_PARAMS_END};
@@ -26,7 +25,7 @@ static const rts_param round_param[] = {
     SIZE,
     MECHANISM,
     ENTITY,
-    RTS_INT(ipc_params, queues, NULL, 2, 1, 2, "1: answers come back through the same channel"),
+    RTS_INT(ipc_params, queues, NULL, 2, 1, 2, "1: answers return through the same channel"),
     RTS_PARAMS_END,
 };
 
@@ -439,12 +438,10 @@ static int run_srsr(rts_case *c)
 /* On POSIX, what the mechanisms are: said once, for all three. */
 #define ABOUT                                                                                      \
     " Messages are checked outside the interval. On POSIX, queue is a POSIX message queue, sysv "  \
-    "a "                                                                                           \
-    "System V one, unix a socket pair of type SOCK_SEQPACKET; pipe and fifo hold a whole "         \
-    "message, "                                                                                    \
-    "so that it goes through in one call, though beyond PIPE_BUF (4096 bytes) nothing but that "   \
-    "promises it; mailbox is two semaphores and a pointer: the message stays where it was "        \
-    "written, in shared memory, which is the counterpart of a system that passes pointers."
+    "a System V queue, unix a socket pair of type SOCK_SEQPACKET. pipe and fifo are large enough " \
+    "for a whole message, so that it passes in one call, which beyond PIPE_BUF (4096 bytes) "      \
+    "nothing else guarantees. mailbox is two semaphores and a pointer: the message stays where "   \
+    "it was written, in shared memory, as on a system that passes pointers."
 
 #define IPC_BENCH(name, what, how, p, more_needs, more_traits, fn)                                 \
     {.id = name,                                                                                   \
@@ -462,19 +459,19 @@ static int run_srsr(rts_case *c)
      .run = fn}
 
 static const rts_bench benches[] = {
-    IPC_BENCH("ipc.send", "Send a message to a less urgent task",
-              "Duration of one send. The receiver waits for the message, is less urgent and takes "
-              "it after the interval: neither a switch nor a full queue lies in it.",
+    IPC_BENCH("ipc.send", "Send a message to a lower-priority task",
+              "Duration of one send. The receiver waits at a lower priority and takes the message "
+              "after the interval, which contains neither a context switch nor a full queue.",
               other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_send),
-    IPC_BENCH("ipc.receive", "Receive a message that is there",
-              "Duration of one receive of a message that was sent before, untimed.", alone_param, 0,
-              RTS_RESTS, run_receive),
+    IPC_BENCH("ipc.receive", "Receive a message that is available",
+              "Duration of one receive of a message that was sent before the interval.",
+              alone_param, 0, RTS_RESTS, run_receive),
     IPC_BENCH(
         "ipc.srsr", "Send, receive, send, receive",
-        "A round trip between two tasks of equal priority: the first stamps, sends, waits for "
-        "the answer and stamps; the second waits and answers with the same message. With "
-        "queues=1 there is one queue, as the source had it, where the system hands a message "
-        "to the task that waits. The slope is that of the time over the size.",
+        "A round trip between two tasks of equal priority: the first takes a time stamp, sends, "
+        "waits for the answer and takes another; the second waits and answers with the same "
+        "message. queues=1 uses one queue, as in the source, where the system hands a message "
+        "directly to the waiting task. The slope is that of the time over the size.",
         round_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_srsr),
 };
 

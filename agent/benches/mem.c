@@ -33,7 +33,7 @@ enum { FIFO, LIFO, RANDOM };
 
 static const rts_param malloc_param[] = {
     RTS_SIZE(heap_params, budget, RTS_BUDGET_DEFAULT, 1 << 20, INT64_C(1) << 34,
-             "bytes kept allocated before all is freed, untimed"),
+             "bytes to allocate before everything is freed, untimed"),
     RTS_BOOL(heap_params, touch, 0, "write to each page of the new block within the interval"),
     RTS_PARAMS_END,
 };
@@ -381,14 +381,15 @@ static const rts_bench benches[] = {
                "One malloc of a random size from 1 to 19,584 bytes. Blocks are kept until the "
                "budget is used and then freed, untimed.",
                malloc_param, run_malloc_small),
-    HEAP_BENCH("mem.malloc.large", "malloc of up to 1,000,000 bytes",
-               "One malloc of a random size from 19,584 to 1,000,000 bytes. The boundary is OSE's; "
-               "glibc goes to mmap at 128 KiB at first, and later at the size of the largest block "
-               "that was freed. With all memory locked the kernel fills new pages within the call.",
-               malloc_param, run_malloc_large),
+    HEAP_BENCH(
+        "mem.malloc.large", "malloc of up to 1,000,000 bytes",
+        "One malloc of a random size from 19,584 to 1,000,000 bytes. The boundary is OSE's; glibc "
+        "uses mmap from 128 KiB at first, and later from the size of the largest block freed. With "
+        "all memory locked the kernel populates new pages within the call.",
+        malloc_param, run_malloc_large),
     HEAP_BENCH("mem.free", "free",
-               "One free of a block of 1 to 1,000,000 bytes out of a budget of blocks that was "
-               "allocated before; freeing what was just allocated would be an unreal load.",
+               "One free of a block of 1 to 1,000,000 bytes from a budget of blocks allocated "
+               "before; freeing what was just allocated would be unrealistic.",
                free_param, run_free),
     BLOCK_BENCH("mem.memcpy.fwd", "memcpy, first half of a buffer to the second",
                 "One memcpy of `size` bytes; contents are checked outside the interval.",

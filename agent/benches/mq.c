@@ -182,8 +182,8 @@ static int run_throughput(rts_case *c)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define ENTITY RTS_CHOICE(queue_params, entity, "thread|process", THREAD, "what the receiver is")
-#define SIZE(def) RTS_SIZE(queue_params, size, def, sizeof(head) + 1, 64 << 10, "of a message")
+#define ENTITY RTS_CHOICE(queue_params, entity, "thread|process", THREAD, "kind of the receiver")
+#define SIZE(def) RTS_SIZE(queue_params, size, def, sizeof(head) + 1, 64 << 10, "size of a message")
 
 static const rts_param latency_param[] = {ENTITY, SIZE(64), RTS_PARAMS_END};
 static const rts_param throughput_param[] = {
@@ -197,9 +197,8 @@ static const rts_bench benches[] = {
     {.id = "mq.latency",
      .title = RTS_SAY("Latency of a message queue"),
      .source = RTS_SAY("Obenland, table 10"),
-     .help = RTS_SAY(
-         "A less urgent task sends to one that waits: from the stamp within the message, taken "
-         "before the send, to the return of the receive."),
+     .help = RTS_SAY("A task sends to a waiting task of higher priority: from the time stamp in "
+                     "the message, taken before the send, to the return of the receive."),
      .metric = "message passing",
      .params = latency_param,
      .needs = RTS_CAP_PRIORITIES,
@@ -211,10 +210,9 @@ static const rts_bench benches[] = {
     {.id = "mq.throughput",
      .title = RTS_SAY("Throughput of a message queue"),
      .source = RTS_SAY("Obenland, table 10"),
-     .help = RTS_SAY(
-         "Two tasks of equal priority, a queue of 10 messages: a sample is the time from before "
-         "the first send of a block to the return of its last receive; the figures are the "
-         "rate of the worst block and of all."),
+     .help = RTS_SAY("Two tasks of equal priority and a queue of 10 messages: a sample is the time "
+                     "from before the first send of a block to the return of its last receive. The "
+                     "figures are the rates of the worst block and of all blocks."),
      .metric = "message passing",
      .params = throughput_param,
      .traits = RTS_RESTS,

@@ -60,9 +60,8 @@ static const rts_bench benches[] = {
     {.id = "posix.metrics",
      .title = RTS_SAY("Groups of POSIX metrics"),
      .source = RTS_SAY("Gutsalov, after ISO/IEC 9945-1:1996"),
-     .help = RTS_SAY(
-         "The metric groups of the standard, each with the benches that measure it. It takes "
-         "no samples."),
+     .help = RTS_SAY("The metric groups of the standard, each with the benches that measure it. "
+                     "There are no samples."),
      .samples = 1,
      .traits = RTS_NO_SAMPLES,
      .run = run_metrics},

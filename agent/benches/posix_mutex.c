@@ -11,7 +11,7 @@ typedef struct mutex_params {
 
 static const rts_param mutex_param[] = {
     RTS_CHOICE(mutex_params, protocol, "none|inherit|protect", RTS_LOCK_NONE,
-               "what locking does to priorities; the ceiling is one level above the task"),
+               "priority protocol of the mutex; the ceiling is one level above the task"),
     RTS_PARAMS_END,
 };
 
@@ -146,8 +146,8 @@ static int hand_over(rts_case *c, shared *s)
 static int run_hand_over(rts_case *c)
 {
     if (protocol_of(c) == RTS_LOCK_PROTECT)
-        return rts_unsupported(c, "who holds a mutex with protocol=protect is as urgent as anybody "
-                                  "who locks it: on one CPU nobody ever waits for it");
+        return rts_unsupported(c, "with protocol=protect the owner runs at the highest priority of "
+                                  "all users: on one CPU no task ever waits");
     shared *s = rts_alloc(c, sizeof *s);
     if (!s)
         return rts_unsupported(c, "no memory");
@@ -164,15 +164,15 @@ static int run_hand_over(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.mutex.lock", GROUP, "Lock a mutex that is free",
-                 "Duration of pthread_mutex_lock, or what the system has for it, that is granted "
-                 "at once.",
+                 "Duration of pthread_mutex_lock, or the system's equivalent, on a free mutex.",
                  mutex_param, 0, ALONE, NULL, run_lock),
-    METRIC_BENCH("posix.mutex.unlock", GROUP, "Unlock a mutex that nobody waits for",
-                 "Duration of pthread_mutex_unlock, or what the system has for it.", mutex_param, 0,
+    METRIC_BENCH("posix.mutex.unlock", GROUP, "Unlock a mutex without waiters",
+                 "Duration of pthread_mutex_unlock, or the system's equivalent.", mutex_param, 0,
                  ALONE, NULL, run_unlock),
-    METRIC_BENCH("posix.mutex.handover", GROUP, "Unlock a mutex that a more urgent task waits for",
-                 "From the stamp before the unlock to the first statement of the more urgent task "
-                 "after the lock that it waited for.",
+    METRIC_BENCH("posix.mutex.handover", GROUP,
+                 "Unlock a mutex for which a higher-priority task waits",
+                 "From the time stamp before the unlock to the first statement of the "
+                 "higher-priority task after its lock.",
                  mutex_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_hand_over),
 };
 

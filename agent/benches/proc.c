@@ -11,8 +11,8 @@ typedef struct proc_params {
 
 #define STACK                                                                                      \
     RTS_SIZE(proc_params, stack, 16 << 10, 4 << 10, 1 << 20,                                       \
-             "least stack of a child, allocated before; kinds with memory of their own do "        \
-             "without")
+             "stack size of a child, at least; allocated beforehand and not used by kinds with "   \
+             "memory of their own")
 
 static const rts_param create_param[] = {
     RTS_CHOICE(proc_params, kind, RTS_CHILD_KINDS, 0, "what is created"),
@@ -189,17 +189,17 @@ static int run_kill(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "proc.create",
-     .title = RTS_SAY("Create a thread or process that does not run"),
+     .title = RTS_SAY("Create a thread or process that does not run yet"),
      .source = RTS_SAY("Sjöblom, process primitives"),
      .help = RTS_SAY(
-         "Duration of the call that creates a child which cannot run yet, for it is less urgent "
-         "than its parent on the same CPU, or, where the call does not say how urgent (clone, "
-         "fork), as urgent and behind it; its priority is told. 50 are created, and then "
-         "destroyed, untimed. On POSIX: thread is pthread_create with explicit priority; clone "
-         "shares all but the thread group. By definition vfork and spawn let the parent go on only "
-         "when the child has ended or executed its program: for them it is the time until then, "
-         "with two switches in it, and every child ran. What spawn executes is the agent's file, "
-         "which ends at once."),
+         "Duration of the call that creates a child that cannot run yet: its priority is below its "
+         "parent's on the same CPU or, where the call takes no priority (clone, fork), equal and "
+         "behind it; the result gives the priority. 50 are created and then destroyed, untimed. On "
+         "POSIX: thread is pthread_create with explicit priority; clone shares everything except "
+         "the thread group. By definition vfork and spawn let the parent continue only when the "
+         "child has ended or executed its program: for them the sample is the time until then, "
+         "including two switches, and every child has run. The program that spawn executes is the "
+         "agent's file, which ends at once."),
      .params = create_param,
      .needs = RTS_CAP_CHILDREN,
      .traits = RTS_RESTS | RTS_ONE_CPU,
@@ -210,14 +210,14 @@ static const rts_bench benches[] = {
     {.id = "proc.kill",
      .title = RTS_SAY("Terminate a thread or process that has not run"),
      .source = RTS_SAY("Sjöblom, process primitives"),
-     .help = RTS_SAY(
-         "A child made as for proc.create, but always a level below its parent, is terminated: "
-         "`call` ends when the terminating call returns, `complete` when the child is gone and "
-         "waited for. The child has to run to end itself, so `complete` holds two switches. On "
-         "POSIX: a thread gets pthread_cancel, which with glibc only marks a thread that has not "
-         "run, and pthread_join, and ends at its first cancellation point; the others get SIGKILL "
-         "and waitpid. The child of vfork has ended when its parent goes on: there is nothing to "
-         "terminate."),
+     .help =
+         RTS_SAY("A child created as for proc.create, but always one level below its parent, is "
+                 "terminated: `call` ends when the terminating call returns, `complete` when the "
+                 "child is gone and has been waited for. The child has to run to end itself, so "
+                 "`complete` includes two switches. On POSIX: a thread gets pthread_cancel, which "
+                 "with glibc only marks a thread that has not run, and pthread_join, and ends at "
+                 "its first cancellation point; the others get SIGKILL and waitpid. The child of "
+                 "vfork has ended when its parent continues: there is nothing to terminate."),
      .params = kill_param,
      .needs = RTS_CAP_CHILDREN,
      .traits = RTS_RESTS | RTS_OWN_SERIES | RTS_ONE_CPU,

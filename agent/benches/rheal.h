@@ -145,7 +145,7 @@ static inline void rheal_wake(rheal_sleeper *s)
 
 #define RHEAL_PARAMS(n)                                                                            \
     RTS_CHOICE(rheal_params, form, "sampled|classic", RHEAL_SAMPLED,                               \
-               "stamps around every event, or the published loop difference"),                     \
+               "time stamps around every event, or the published loop difference"),                \
         RTS_INT(rheal_params, loops, "loop", n, 2, 10000000, "N of the classic form"),             \
         RTS_INT(rheal_params, measurements, "measurement", 1, 1, 1000,                             \
                 "loop differences of the classic form, each of which is a sample")

@@ -448,14 +448,14 @@ static int run_db(rts_case *c)
 static const rts_param param[] = {
     RHEAL_PARAMS(20000),
     RTS_CHOICE(db_params, variant, "rtems|kar", VARIANT_RTEMS,
-               "tasks that wake each other, or that sleep for a tick"),
-    RTS_CHOICE(
-        db_params, lock, "inherit|protect|none", LOCK_INHERIT,
-        "the owner inherits priority, gets the ceiling (so H never meets the lock taken), or "
-        "nothing is done (n.e.)"),
-    RTS_DURATION(db_params, tick, 1000000, 100000, 100000000, "of variant kar"),
+               "whether tasks wake each other, or sleep for a tick"),
+    RTS_CHOICE(db_params, lock, "inherit|protect|none", LOCK_INHERIT,
+               "protocol of the lock: priority inheritance, priority ceiling (H never finds it "
+               "locked), or none (n.e.)"),
+    RTS_DURATION(db_params, tick, 1000000, 100000, 100000000, "length of a tick in variant kar"),
     RTS_DURATION(db_params, limit, 100000000, 1000000, 400000000,
-                 "how long M keeps the CPU once it runs while H waits for the lock; then: n.e."),
+                 "how long M keeps the CPU when it runs while H waits for the lock, before the "
+                 "case ends as n.e."),
     RTS_PARAMS_END,
 };
 
@@ -464,11 +464,11 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Rhealstone: deadlock breaking"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help = RTS_SAY(
-         "H asks for the lock that L holds while M has taken the CPU from L: L has to run "
-         "instead of M. sampled: H's stamps around its obtain. classic, rtems: L obtains, wakes "
-         "M, which wakes H, and releases; (T_with - T_without)/N - T_obtain. kar: L holds the "
-         "lock in a busy loop, M and H sleep for a tick, H cuts L short; (T_with - T_without)/N. "
-         "M that runs while H waits: n.e., after a time limit."),
+         "H requests the lock that L holds while M has preempted L: L has to run instead of M. "
+         "sampled: H's time stamps around its obtain. classic, rtems: L obtains, wakes M, which "
+         "wakes H, and releases; (T_with - T_without)/N - T_obtain. kar: L holds the lock in a "
+         "busy loop, M and H sleep for a tick, H ends L's loop early; (T_with - T_without)/N. If M "
+         "runs while H waits, the result is n.e., after a time limit."),
      .metric = "mutexes and condition variables",
      .params = param,
      .needs = RTS_CAP_PRIORITIES,

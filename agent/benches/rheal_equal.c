@@ -281,11 +281,10 @@ static const rts_bench benches[] = {
     {.id = "rheal.ts",
      .title = RTS_SAY("Rhealstone: task switch"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
-     .help = RTS_SAY(
-         "Two tasks of equal priority yield to each other. sampled: from the stamp before the "
-         "yield of one to the first statement of the other. classic: (T_run - T_loop)/(2N-1) - "
-         "T_dir; T_run is N yields of each, T_loop the empty loops, T_dir a yield with nobody "
-         "else ready."),
+     .help = RTS_SAY("Two tasks of equal priority yield to each other. sampled: from the time "
+                     "stamp before the yield of one to the first statement of the other. classic: "
+                     "(T_run - T_loop)/(2N-1) - T_dir; T_run is N yields of each, T_loop the empty "
+                     "loops, T_dir a yield with no other task ready."),
      .metric = "scheduling",
      .params = param,
      .needs = RTS_CAP_PRIORITIES,
@@ -296,8 +295,8 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help = RTS_SAY(
          "Two tasks of equal priority loop: obtain the semaphore, yield, release it, yield; each "
-         "obtain meets a taken semaphore. sampled: from the stamp before the release (and the "
-         "yield behind it) to the return of the other's obtain. classic: (T_with - T_without)/"
+         "obtain finds the semaphore taken. sampled: from the time stamp before the release (and "
+         "the yield after it) to the return of the other's obtain. classic: (T_with - T_without)/"
          "2N; T_without is the same loop without the semaphore."),
      .metric = "semaphores",
      .params = param,

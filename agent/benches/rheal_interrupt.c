@@ -97,8 +97,8 @@ static int run_il(rts_case *c)
 static const rts_param il_param[] = {
     RHEAL_PARAMS(50000),
     RTS_CHOICE(il_params, irq, RTS_IRQ_FORMS, 0,
-               "what stands for an interrupt and its routine; eventfd: a more urgent thread that "
-               "waits in read()"),
+               "substitute for an interrupt and its routine; eventfd: a higher-priority thread "
+               "that waits in read()"),
     RTS_PARAMS_END,
 };
 
@@ -107,10 +107,10 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Rhealstone: interrupt latency"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help = RTS_SAY(
-         "The program asks for an interrupt: from the stamp before to the first statement of "
-         "its routine. classic: the mean of N, less the stamps. On POSIX a real-time signal to "
-         "the task itself, or an eventfd for which a more urgent thread waits: neither is an "
-         "interrupt of hardware, for which there is int.latency.phase."),
+         "The program requests an interrupt: from the time stamp before the request to the first "
+         "statement of its routine. classic: the mean of N, minus the time stamps. On POSIX a "
+         "real-time signal to the task itself, or an eventfd for which a higher-priority thread "
+         "waits; neither is a hardware interrupt, for which see int.latency.phase."),
      .params = il_param,
      .needs = RTS_CAP_SOFT_IRQ,
      RHEAL_TRAITS_AND_LIMITS,

@@ -390,7 +390,7 @@ static const rts_param plain_param[] = {RHEAL_PARAMS(50000), RTS_PARAMS_END};
 
 static const rts_param dt_param[] = {
     RHEAL_PARAMS(50000),
-    RTS_SIZE(dt_params, size, 1024, 1, 64 << 10, "of a datagram"),
+    RTS_SIZE(dt_params, size, 1024, 1, 64 << 10, "size of a datagram"),
     RTS_PARAMS_END,
 };
 
@@ -399,10 +399,10 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Rhealstone: preemption"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
      .help = RTS_SAY(
-         "L resumes H, which is more urgent and suspends itself again. sampled: from L's stamp "
-         "before the resume to H's first statement. classic: (T_run - T_loop)/(N-1) - T_back; "
-         "T_run is N-1 rounds by H's stamps, T_back the way back from H's suspend to L. Without "
-         "suspension H waits for a semaphore; the result says which."),
+         "L resumes H, which has a higher priority and suspends itself again. sampled: from L's "
+         "time stamp before the resume to H's first statement. classic: (T_run - T_loop)/(N-1) - "
+         "T_back; T_run is N-1 rounds by H's time stamps, T_back the return from H's suspend to L. "
+         "On systems without suspension H waits for a semaphore; the result says which."),
      .metric = "scheduling",
      .params = plain_param,
      .needs = RTS_CAP_PRIORITIES,
@@ -411,11 +411,10 @@ static const rts_bench benches[] = {
     {.id = "rheal.im",
      .title = RTS_SAY("Rhealstone: intertask message latency"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar 1990"),
-     .help = RTS_SAY(
-         "L sends messages of 4 long words to H, which waits for them. sampled: from L's stamp "
-         "before the send to the return of H's receive. classic: (T_run - T_loop)/(N-1) - "
-         "T_recv, a receive from a queue that holds a message; a figure has it less rheal.ts "
-         "instead, as another port does."),
+     .help = RTS_SAY("L sends messages of 4 long words to H, which waits for them. sampled: from "
+                     "L's time stamp before the send to the return of H's receive. classic: (T_run "
+                     "- T_loop)/(N-1) - T_recv, a receive from a queue that holds a message; a "
+                     "figure subtracts rheal.ts instead, as another port does."),
      .metric = "message passing",
      .params = plain_param,
      .needs = RTS_CAP_PRIORITIES,
@@ -424,10 +423,10 @@ static const rts_bench benches[] = {
     {.id = "rheal.dt",
      .title = RTS_SAY("Rhealstone: datagram throughput"),
      .source = RTS_SAY("Golatowski, Rhealstone; Kar and Porter 1989"),
-     .help = RTS_SAY(
-         "L sends H a datagram through a queue and waits for the acknowledgement: the time of "
-         "both, and KB/s as a figure. The component of 1989 that rheal.im replaced. classic: "
-         "(T_run - T_loop)/N."),
+     .help = RTS_SAY("L sends H a datagram through a queue and waits for the acknowledgement: the "
+                     "time of both, and the rate in KB/s as a figure. The 1989 component that "
+                     "rheal.im replaced. classic: "
+                     "(T_run - T_loop)/N."),
      .metric = "message passing",
      .params = dt_param,
      .needs = RTS_CAP_PRIORITIES,

@@ -17,8 +17,9 @@ typedef struct bg_params {
 static const rts_param no_param[] = {RTS_PARAMS_END};
 static const rts_param half_param[] = {
     RTS_CHOICE(bg_params, policy, "other|rr", OTHER,
-               "time sharing, or round robin a level below the case's priority"),
-    RTS_DURATION(bg_params, work, 100000000, 100000, SECOND_NS, "CPU time each task needs alone"),
+               "time sharing, or round robin one level below the case's priority"),
+    RTS_DURATION(bg_params, work, 100000000, 100000, SECOND_NS,
+                 "CPU time that each task needs by itself"),
     RTS_PARAMS_END,
 };
 
@@ -299,12 +300,12 @@ static int check_rr(rts_case *c, uint64_t work_ns)
                                "sysctl kernel.sched_rr_timeslice_ms)",
                                (unsigned long long)(slice / 1000));
     if (c->busy_ns && all > c->busy_ns)
-        return rts_unsupported(c,
-                               "%d tasks with this work keep the CPU for %llu ms, and the "
-                               "system brakes real-time tasks: work of at most %llu us, or "
-                               "policy=other",
-                               TASKS, (unsigned long long)(all / 1000000),
-                               (unsigned long long)(c->busy_ns / TASKS / 1000));
+        return rts_unsupported(
+            c,
+            "%d tasks with this work keep the CPU for %llu ms, and the "
+            "RT throttling limit allows work of at most %llu us; or use policy=other",
+            TASKS, (unsigned long long)(all / 1000000),
+            (unsigned long long)(c->busy_ns / TASKS / 1000));
     return 0;
 }
 
@@ -346,16 +347,16 @@ static int run_half(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sched.bg50.orig",
-     .title = RTS_SAY("Fifty background tasks, first stamp to last"),
+     .title = RTS_SAY("Fifty background tasks, first time stamp to last"),
      .source = RTS_SAY("Sjöblom, scheduler"),
      .metric = "scheduling",
-     .help = RTS_SAY(
-         "50 tasks of the lowest kind the system has (time sharing) are released together into a "
-         "loop without meaning and stamp in its first pass; the sample is the time from the first "
-         "stamp to the 50th: 49 hand-overs, each a time slice and a context switch. The author's "
-         "own objection: from the result one cannot tell how long the CPU stood idle waiting for "
-         "sleeping processes. Other time-sharing tasks of that CPU are in it as well. "
-         "sched.bg50.half is the better variant."),
+     .help =
+         RTS_SAY("50 tasks of the lowest scheduling class (time sharing) are released together "
+                 "into a dummy loop and take a time stamp in its first pass; the sample is the "
+                 "time from the first time stamp to the 50th: 49 hand-overs, each a time slice and "
+                 "a context switch. The author's own objection: the result does not show how long "
+                 "the CPU was idle, waiting for sleeping processes. Other time-sharing tasks on "
+                 "that CPU are included as well. sched.bg50.half is the better variant."),
      .params = no_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
      .traits = RTS_ONE_CPU,
@@ -368,12 +369,12 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("Sjöblom, scheduler; measures of rtstone"),
      .metric = "scheduling",
      .help = RTS_SAY(
-         "50 equal tasks wait at a gate, each with the same work; the sample is the time from "
-         "their release to the end of the 25th. 25 are ready then, so the CPU was never idle: what "
-         "the CPU time of all 50 does not explain is overhead (and what other tasks of that CPU "
-         "took). By default they are under time sharing: round robin is real-time, and 50 times "
-         "100 ms of it would be stopped by the system's brake on real-time tasks, which is not "
-         "what is measured. policy=rr is for slices short enough to be had within the brake."),
+         "50 tasks with equal work wait at a gate; the sample is the time from their release to "
+         "the end of the 25th. The other 25 are still ready then, so the CPU was never idle: what "
+         "the CPU time of all 50 does not explain is overhead (and the time of other tasks on that "
+         "CPU). By default they are under time sharing: round robin is a real-time policy, and 50 "
+         "times 100 ms of it would exceed the system's RT throttling limit, which is not what is "
+         "measured. policy=rr is for time slices short enough to stay within that limit."),
      .params = half_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
      .traits = RTS_ONE_CPU,

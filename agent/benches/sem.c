@@ -22,16 +22,16 @@ typedef struct sem_params {
                "unnamed within a process, named, or unnamed and shared between processes")
 #define ENTITY                                                                                     \
     RTS_CHOICE(sem_params, entity, "thread|process", THREAD,                                       \
-               "what the other tasks are; processes need type named or pshared")
+               "kind of the other tasks; processes need type=named or type=pshared")
 
 static const rts_param alone_param[] = {TYPE, RTS_PARAMS_END};
 static const rts_param other_param[] = {TYPE, ENTITY, RTS_PARAMS_END};
 static const rts_param busy_param[] = {
     TYPE,
     ENTITY,
-    RTS_INT(sem_params, waiters, "waiter", 0, 0, 1024, "tasks that wait on the semaphore already"),
+    RTS_INT(sem_params, waiters, "waiter", 0, 0, 1024, "tasks that already wait on the semaphore"),
     RTS_CHOICE(sem_params, rank, "lower|equal", LOWER,
-               "priority of the waiters against the measuring task"),
+               "priority of the waiters relative to the measuring task"),
     RTS_PARAMS_END,
 };
 
@@ -349,29 +349,29 @@ static int run_wait_busy(rts_case *c)
 #define ALONE (RTS_RESTS | RTS_BATCHES)
 
 static const rts_bench benches[] = {
-    SEM_BENCH("sem.post.nowait", "Post, nobody waits",
-              "Duration of a post to a semaphore that no task waits for.", alone_param, 0, ALONE,
-              NULL, run_post_nowait),
-    SEM_BENCH("sem.post.lower", "Post, a less urgent task waits",
-              "Duration of a post that makes a less urgent task ready: no switch.", other_param,
+    SEM_BENCH("sem.post.nowait", "Post, no task waits",
+              "Duration of a post to a semaphore without waiters.", alone_param, 0, ALONE, NULL,
+              run_post_nowait),
+    SEM_BENCH("sem.post.lower", "Post, a lower-priority task waits",
+              "Duration of a post that makes a lower-priority task ready: no switch.", other_param,
               RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_lower),
-    SEM_BENCH("sem.post.higher", "Post, a more urgent task waits",
-              "From the stamp before the post to the first statement of the more urgent task that "
-              "waited.",
+    SEM_BENCH("sem.post.higher", "Post, a higher-priority task waits",
+              "From the time stamp before the post to the first statement of the higher-priority "
+              "task that waited.",
               other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_higher),
     SEM_BENCH("sem.wait.free", "Wait, semaphore available",
-              "Duration of a wait that is granted at once.", alone_param, 0, ALONE, NULL,
+              "Duration of a wait that does not block.", alone_param, 0, ALONE, NULL,
               run_wait_free),
     SEM_BENCH("sem.wait.busy", "Wait, semaphore not available",
-              "From the stamp before the wait that blocks to the first statement of the task that "
-              "takes over, with 0, 1, 33, 65 or 129 tasks waiting already.",
+              "From the time stamp before the wait that blocks to the first statement of the task "
+              "that runs next, with 0, 1, 33, 65 or 129 tasks already waiting.",
               busy_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, "waiters", run_wait_busy),
     SEM_BENCH("sem.try.free", "Try, semaphore available", "Duration of a trywait that succeeds.",
               alone_param, 0, ALONE, NULL, run_try_free),
-    SEM_BENCH("sem.try.busy", "Try, semaphore not available",
-              "Duration of a trywait that is refused.", alone_param, 0, ALONE, NULL, run_try_busy),
+    SEM_BENCH("sem.try.busy", "Try, semaphore not available", "Duration of a trywait that fails.",
+              alone_param, 0, ALONE, NULL, run_try_busy),
     SEM_BENCH("sem.create", "Create a semaphore",
-              "Duration of sem_init, or of sem_open of a new name.", alone_param, 0, ALONE, NULL,
+              "Duration of sem_init, or of sem_open with a new name.", alone_param, 0, ALONE, NULL,
               run_create),
     SEM_BENCH("sem.delete", "Delete a semaphore",
               "Duration of sem_destroy, or of sem_unlink and sem_close.", alone_param, 0, ALONE,

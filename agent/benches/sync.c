@@ -265,21 +265,23 @@ static int run_test3(rts_case *c)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const rts_param test1_param[] = {
-    RTS_CHOICE(sync_params, type, "unnamed|named|mutex", UNNAMED, "what is posted and waited for"),
+    RTS_CHOICE(sync_params, type, "unnamed|named|mutex", UNNAMED, "kind of the object"),
     RTS_PARAMS_END,
 };
 
 static const rts_param test2_param[] = {
     RTS_CHOICE(sync_params, type, "unnamed|named", UNNAMED,
-               "semaphores; unnamed ones are shared between processes where the tasks are"),
-    RTS_CHOICE(sync_params, entity, "thread|process", THREAD, "what the other task is"),
+               "kind of the semaphores; unnamed ones are shared between processes if the tasks are "
+               "processes"),
+    RTS_CHOICE(sync_params, entity, "thread|process", THREAD, "kind of the other task"),
     RTS_PARAMS_END,
 };
 
 static const rts_param test3_param[] = {
-    RTS_CHOICE(inversion_params, lock, "mutex|semaphore", LOCK_MUTEX, "what guards the resource"),
+    RTS_CHOICE(inversion_params, lock, "mutex|semaphore", LOCK_MUTEX,
+               "kind of lock that guards the resource"),
     RTS_CHOICE(inversion_params, protocol, "none|inherit|protect", RTS_LOCK_NONE,
-               "of the mutex: nothing is done, the owner inherits priority, or gets the ceiling"),
+               "protocol of the mutex: none, priority inheritance, or priority ceiling"),
     RTS_DURATION(inversion_params, loop, 10000000, 100000, SECOND_NS / 10,
                  "how long M keeps the CPU"),
     RTS_PARAMS_END,
@@ -303,8 +305,8 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Round trip over two semaphores"),
      .source = RTS_SAY("Obenland, figure 8"),
      .help = RTS_SAY(
-         "A posts one semaphore and waits for the other, B the other way round: from A's stamp "
-         "before the post to its stamp after the wait. Both have the same priority."),
+         "A posts one semaphore and waits for the other, B the other way round: from A's time "
+         "stamp before the post to its time stamp after the wait. Both have the same priority."),
      .metric = "semaphores",
      .params = test2_param,
      .traits = RTS_RESTS,
@@ -315,10 +317,9 @@ static const rts_bench benches[] = {
     {.id = "sync.test3",
      .title = RTS_SAY("Priority inversion"),
      .source = RTS_SAY("Obenland, figure 9"),
-     .help = RTS_SAY(
-         "L takes a resource and stamps, H blocks on it, M keeps the CPU for 10 ms: until H has "
-         "the resource. The verdict is inverted if the median is at least half of M's loop, "
-         "else bounded."),
+     .help = RTS_SAY("L locks a resource and takes a time stamp, H blocks on the resource, M keeps "
+                     "the CPU for 10 ms: the time until H has the resource. The verdict is "
+                     "inverted if the median is at least half of M's loop, else bounded."),
      .metric = "mutexes and condition variables",
      .params = test3_param,
      .needs = RTS_CAP_PRIORITIES,

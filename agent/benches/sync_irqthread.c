@@ -17,10 +17,10 @@ typedef struct irqthread_params {
 } irqthread_params;
 
 static const rts_param irqthread_param[] = {
-    RTS_CHOICE(irqthread_params, source, RTS_EVENTS, 0, "what requests the interrupts"),
+    RTS_CHOICE(irqthread_params, source, RTS_EVENTS, 0, "source of the interrupts"),
     RTS_INT(irqthread_params, rate, "Hz", 1000, 64, 65536, "requests per second"),
     RTS_DURATION(irqthread_params, block, 10000000, 1000000, SECOND_NS / 10,
-                 "how long a block of H's work is, alone"),
+                 "duration of a block of H's work by itself"),
     RTS_PARAMS_END,
 };
 
@@ -179,14 +179,13 @@ static int run_irqthread(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sync.irqthread",
-     .title = RTS_SAY("Delay by interrupts for a less urgent task"),
+     .title = RTS_SAY("Delay by interrupts for a lower-priority task"),
      .source = RTS_SAY("Obenland, table 4 and figure 2; procedure of rtstone"),
      .help = RTS_SAY(
-         "A block of work of the task H, calibrated to 10 ms, between two stamps, while interrupts "
-         "arrive for L, which is less urgent. What each of them adds to the shortest block is "
-         "compared with "
-         "what it adds to the same block of a task below L: all that it costs. The verdict says "
-         "how much of it delays H."),
+         "A block of work of task H, calibrated to 10 ms, between two time stamps, while "
+         "interrupts arrive for L, which has a lower priority. What each interrupt adds to the "
+         "shortest block is compared with what it adds to the same block of a task below L, which "
+         "is its full cost. The verdict says how much of that cost delays H."),
      .params = irqthread_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_EVENT,
      .traits = RTS_ONE_CPU,

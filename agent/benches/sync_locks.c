@@ -17,14 +17,15 @@ enum { LEVEL_H, LEVEL_M, LEVEL_A };
 #define TASKS_MAX 64
 
 static const rts_param rwlock_param[] = {
-    RTS_CHOICE(locks_params, op, "read|write", READ, "what it is locked for"),
+    RTS_CHOICE(locks_params, op, "read|write", READ, "mode in which it is locked"),
     RTS_PARAMS_END,
 };
 
 static const rts_param barrier_param[] = {
-    RTS_INT(locks_params, tasks, "task", 4, 2, TASKS_MAX, "tasks that meet, the last one included"),
+    RTS_INT(locks_params, tasks, "task", 4, 2, TASKS_MAX,
+            "tasks that meet, including the last one"),
     RTS_CHOICE(locks_params, until, "urgent|last", URGENT,
-               "the sample ends when the most urgent of them runs, or the last"),
+               "whether the sample ends when the highest-priority task runs, or the last one"),
     RTS_PARAMS_END,
 };
 
@@ -354,27 +355,28 @@ static int run_contended(rts_case *c)
 
 static const rts_bench benches[] = {
     LOCK_BENCH("sync.rwlock", "Lock and unlock a read-write lock that is free",
-               "Duration of the two calls, for reading or for writing; nobody else has the lock.",
+               "Duration of the two calls, for reading or for writing; no other task has the lock.",
                rwlock_param, RTS_CAP_RWLOCK, RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT,
                run_rwlock),
     LOCK_BENCH("sync.rwlock.handover", "Hand a read-write lock to a writer",
-               "A holds the lock for writing; M, more urgent, asks for it, and after M asks H, "
-               "which is the most urgent. From A's stamp before the unlock to the first statement "
-               "of the one that has it first; a table says who that is.",
+               "A holds the lock for writing; M, of higher priority, requests it, and after M does "
+               "H, of the highest priority. From A's time stamp before the unlock to the first "
+               "statement of the task that gets it first; a table says which one.",
                NULL, RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, RTS_SAMPLES_DEFAULT,
                run_handover),
-    LOCK_BENCH("sync.barrier", "Release tasks from a barrier",
-               "Tasks wait at a barrier, one of them more urgent than the others; A, the least "
-               "urgent, comes last: from its stamp before the call to the first statement of the "
-               "most urgent one, or of the last one, behind the barrier.",
-               barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU, "tasks",
-               RTS_SAMPLES_DEFAULT, run_barrier),
+    LOCK_BENCH(
+        "sync.barrier", "Release tasks from a barrier",
+        "Tasks wait at a barrier, one of them with a higher priority than the others; A, of the "
+        "lowest priority, arrives last: from its time stamp before the call to the first statement "
+        "after the barrier of the highest-priority task, or of the last one.",
+        barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU, "tasks",
+        RTS_SAMPLES_DEFAULT, run_barrier),
     LOCK_BENCH("sync.spin", "Lock and unlock a spin lock that is free",
-               "Duration of the two calls; nobody else has the lock.", NULL, RTS_CAP_SPIN,
+               "Duration of the two calls; no other task has the lock.", NULL, RTS_CAP_SPIN,
                RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT, run_spin),
     LOCK_BENCH("sync.spin.contended", "Hand a spin lock to another CPU",
-               "A task on another CPU spins for the lock: from the stamp before the unlock to its "
-               "first statement with the lock, by the counter of that CPU.",
+               "A task on another CPU spins on the lock: from the time stamp before the unlock to "
+               "its first statement with the lock, by the counter of that CPU.",
                NULL, RTS_CAP_SPIN | RTS_CAP_SMP, 0, NULL, 1000, run_contended),
 };
 

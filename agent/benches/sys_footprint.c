@@ -22,13 +22,13 @@ static int run_footprint(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "sys.footprint",
-     .title = RTS_SAY("Memory that the system takes"),
+     .title = RTS_SAY("Memory footprint of the system"),
      .source = RTS_SAY("Sjöblom, chapter 1; Obenland"),
      .help = RTS_SAY(
-         "Bytes of memory: of an image of a board its code, data and heap; of Linux what is in "
-         "use, the kernel's code and data where the system tells them (to root), and the agent's "
-         "own program. As it is when the case runs, the agent and the case included: alone and "
-         "first it is what the system takes after its start. It takes no samples."),
+         "Bytes of memory: for the image of a board its code, data and heap; for Linux the memory "
+         "in use, the kernel's code and data where the system reports them (to root), and the "
+         "agent's own program. It is measured when the case runs and includes agent and case: run "
+         "alone and first, it shows what the system uses after boot. There are no samples."),
      .needs = RTS_CAP_FOOTPRINT,
      .traits = RTS_NO_SAMPLES,
      .samples = 1,

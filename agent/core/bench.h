@@ -1,9 +1,9 @@
 /*
- * What a bench is made of, and what it may use while it runs.
+ * The interface of benches: their tables, and the functions that they may call.
  *
  * A family of benches is one file: a struct of parameters, a procedure per bench, and one table,
- * announced with RTS_BENCHES().  The table is the only place where anything is said about a bench:
- * parser, help, `rtstone list` and the docs are made from it.
+ * registered with RTS_BENCHES(). The table is the only description of a bench: it drives parser,
+ * help, `rtstone list` and the docs.
  */
 #ifndef RTS_BENCH_H
 #define RTS_BENCH_H
@@ -53,7 +53,7 @@ typedef struct rts_family {
     unsigned n;
 } rts_family;
 
-/* Announces a table; whatever is linked is there, nothing has to be listed twice. */
+/* Registers a table: whatever is linked is available. */
 #define RTS_BENCHES(table)                                                                         \
     static const rts_family rts_family_here                                                        \
         __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
@@ -85,7 +85,7 @@ typedef struct rts_figure {
     double value;
 } rts_figure;
 
-/* Facts that are no numbers: columns separated by tabs, rows by line ends. */
+/* A table of texts: columns separated by tabs, rows by newlines. */
 typedef struct rts_text_table {
     const char *title, *columns, *rows;
 } rts_text_table;
@@ -147,7 +147,8 @@ static inline const void *rts_params(const rts_case *c)
     return c->params;
 }
 
-/* Memory for the state of a bench: zeroed, shared by all its tasks, gone after the case. */
+/* Returns memory for the state of a bench: zeroed, shared by all its tasks, freed after the case.
+ */
 void *rts_alloc(rts_case *c, size_t size);
 
 /* Ends the case as unsupported or failed with a reason (printf); returns -1, for `return`. */
@@ -157,24 +158,24 @@ int rts_failed(rts_case *c, const char *format, ...) __attribute__((format(print
 /* The same for an error of the port: limits of the system are `unsupported`, the rest `failed`. */
 int rts_port_failed(rts_case *c, const char *what, int error);
 
-/* Reports a number that is not a distribution: any, or a count. */
+/* Adds a figure, a number that is not part of a distribution: a value, or a count. */
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
 void rts_count_add(rts_case *c, const char *name, int64_t value, const char *unit);
 
-/* Begins a table of texts, with its columns separated by tabs; rows have as many texts. */
+/* Begins a table of texts with these columns, separated by tabs; rows have as many texts. */
 void rts_table(rts_case *c, const char *title, const char *columns);
 void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Says how far a case without samples is while it runs: in parts per thousand, and in words.
- * Without samples and words for c->job.patience_ns a case is taken to be hung.
+ * Reports the progress of a case without samples: in parts per thousand, and as text. A case with
+ * neither samples nor progress for c->job.patience_ns is considered hung.
  */
 void rts_tell(rts_case *c, unsigned done, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Starts run(arg) as a task `below` levels below the case's priority, on its CPU.  It has to return
- * once c->stop is set and what it waits for is given to it.
+ * Starts run(arg) as a task `below` levels below the case's priority, on its CPU. It has to return
+ * once c->stop is set and whatever it waits for has been given.
  */
 int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_policy policy,
                    bool process);
@@ -185,16 +186,16 @@ int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu);
 /* Puts the calling task `below` levels below the case's priority. */
 int rts_own_level(rts_case *c, int below, rts_policy policy);
 
-/* A semaphore that the runner destroys after the case; NULL: the case has failed. */
+/* Creates a semaphore that the runner destroys after the case; NULL: the case has failed. */
 rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
 
 /*
- * Waits until every task of the case that has a higher priority than level RTS_LEVELS is blocked:
- * a task at that lowest level tells.  Exact under fixed priorities on one CPU.
+ * Waits until every task of the case above level RTS_LEVELS is blocked, as signalled by a task at
+ * that lowest level. Exact under fixed priorities on one CPU.
  */
 int rts_wait_idle(rts_case *c);
 
-/* Opens a series of its own: `hz` and `overhead` of its clock; more than one CPU or clock. */
+/* Opens a series with `hz` and `overhead` of its clock: for several CPUs, or another clock. */
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
                     rts_hist **omitted);
 
@@ -203,10 +204,10 @@ void rts_end(rts_case *c, rts_rec *r);
 
 /* ---- taking samples ---------------------------------------------------------------------- */
 
-/* Repeats its body until the samples are taken, the time is up or the host says stop. */
+/* Repeats its body until the samples are taken, the time limit is reached or the host stops it. */
 #define RTS_SAMPLES(c) for (rts_rec_start((c)->rec, rts_now()); (c)->rec->running;)
 
-/* Records the time from stamp a to stamp b. */
+/* Records the time from time stamp a to time stamp b. */
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b);
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 {
@@ -214,7 +215,8 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
     rts_rec_add(r, took, rts_stamp_time(b));
 }
 
-/* Fills the caches with other things before the first stamp, if the case is to be cold. */
+/* Fills the caches with unrelated lines before the first time stamp, if the case asks for cold
+ * caches. */
 #ifdef RTS_COLD
 #define RTS_CHILL(c)                                                                               \
     do {                                                                                           \
@@ -229,8 +231,8 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 #define RTS_APART() __asm__ volatile("")
 
 /*
- * Times `op` between two stamps: once, or c->batch times where one is too short for the clock.
- * Between the stamps stands what `op` is, and nothing else but the count of a batch.
+ * Times `op` between two time stamps: once, or c->batch times if it is too short for the clock.
+ * Between the time stamps is only `op`, and the loop counter of a batch.
  */
 #define RTS_TIMED(c, op)                                                                           \
     do {                                                                                           \

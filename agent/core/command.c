@@ -9,26 +9,25 @@
 
 const rts_param rts_common_params[] = {
     {"samples", RTS_T_INT, offsetof(rts_common, samples), NULL, 0, 0, RTS_LIMIT(SAMPLES_MAX),
-     RTS_SAY("samples to take; 0: until the time is up")},
+     RTS_SAY("number of samples; 0: until the time limit")},
     {"time", RTS_T_DURATION, offsetof(rts_common, time_ns), "ns", 0, 0, RTS_LIMIT(CENTURY_NS),
-     RTS_SAY("longest duration of the timed section; 0: until the samples are taken")},
+     RTS_SAY("time limit of the timed section; 0: none")},
     {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000,
-     RTS_SAY("samples discarded first")},
+     RTS_SAY("number of samples to discard first")},
     {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_PRIO_MIN + RTS_LEVELS,
      RTS_PRIO_MAX, RTS_SAY("highest priority of the case's tasks")},
     {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1,
-     RTS_SAY("CPUs to measure on; without it an isolated CPU, or else the last one")},
+     RTS_SAY("CPUs to measure on; default: an isolated CPU, or else the last one")},
     {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1,
-     RTS_SAY("keep every sample; needs a number of samples")},
+     RTS_SAY("store every sample; needs a number of samples")},
     {"config", RTS_T_CHOICE, offsetof(rts_common, config), "bound|1cpu|2cpu|1rt", RTS_BOUND, 0, 0,
-     RTS_SAY(
-         "where the tasks run: on one CPU with everything else of rtstone's elsewhere; on one CPU "
-         "with it; wherever the system puts them; as bound, but not without a second CPU")},
+     RTS_SAY("where the tasks run: on one CPU, with everything else of rtstone on others; all on "
+             "one CPU; on any CPU; as bound, but only if there is a second CPU")},
     {"batch", RTS_T_INT, offsetof(rts_common, batch), NULL, 0, 0, 4096,
-     RTS_SAY("operations between two stamps; 0: as many as the clock's granule needs")},
+     RTS_SAY("operations per sample; 0: as many as the clock's granule requires")},
     {"cache", RTS_T_CHOICE, offsetof(rts_common, cache), "warm|cold", RTS_WARM_CACHE, 0, 0,
-     RTS_SAY("what caches and TLB hold when a sample begins: what the one before left there, or "
-             "other things, with which they are filled before each sample")},
+     RTS_SAY("state of caches and TLB when a sample begins: as the sample before left them, or "
+             "filled with unrelated lines before each sample")},
     RTS_PARAMS_END,
 };
 

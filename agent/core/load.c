@@ -10,11 +10,10 @@
 static const rts_param common_params[] = {
     {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), "auto|others|measured|any",
      RTS_PLACE_AUTO, 0, 0,
-     RTS_SAY("where it runs: on the CPUs that are not measured (others), on those that are, or "
-             "wherever the system puts it; auto: others, but measured on a system that has one CPU "
-             "only")},
+     RTS_SAY("where it runs: on the CPUs that are not measured (others), on the measured ones, or "
+             "on any; auto: others, but measured on a system with only one CPU")},
     {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1,
-     RTS_SAY("the CPUs that are measured; without it an isolated CPU, or else the last one")},
+     RTS_SAY("the measured CPUs; default: an isolated CPU, or else the last one")},
     RTS_PARAMS_END,
 };
 
@@ -509,14 +508,8 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k, c
         rts_wire_null(w, "cpu_ms");
     else
         rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);
-    if (k->periodic)
-        rts_wire_uint(w, "missed", to->missed - from->missed);
-    else
-        rts_wire_null(w, "missed");
-    if (k->program)
-        rts_wire_uint(w, "runs", to->runs - from->runs);
-    else
-        rts_wire_null(w, "runs");
+    rts_wire_known(w, "missed", k->periodic ? (int64_t)(to->missed - from->missed) : -1);
+    rts_wire_known(w, "runs", k->program ? (int64_t)(to->runs - from->runs) : -1);
     rts_wire_close(w, '}');
 }
 

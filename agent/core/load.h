@@ -1,10 +1,10 @@
 /*
- * What a load is made of, and what its workers may use.
+ * The interface of loads: their tables, and the functions that workers may call.
  *
- * A load disturbs while cases run, and counts what it does, so that its rate is known.  A family of
- * loads is one file: a struct of parameters, a procedure per component, and one table, announced
- * with RTS_LOADS().  Workers are tasks that share memory with the agent: on a system with processes
- * each is one of its own.
+ * A load runs beside the cases and counts its work, so that its rate is known. A family of loads is
+ * one file: a struct of parameters, a procedure per component, and one table, registered with
+ * RTS_LOADS(). Workers are tasks that share memory with the agent; on a system with processes, each
+ * is a process of its own.
  */
 #ifndef RTS_LOAD_H
 #define RTS_LOAD_H
@@ -70,7 +70,7 @@ typedef struct rts_load_family {
     unsigned n;
 } rts_load_family;
 
-/* Announces a table of loads. */
+/* Registers a table of loads. */
 #define RTS_LOADS(table)                                                                           \
     static const rts_load_family rts_load_family_here                                              \
         __attribute__((used, section("rts_loads"), aligned(sizeof(void *)))) = {                   \
@@ -82,7 +82,7 @@ typedef struct rts_load_common {
     rts_cpuset away; /* the measured CPUs; empty: the default one */
 } rts_load_common;
 
-/* A load that runs, in memory that its workers and the tasks of a case share. */
+/* A running load, in memory shared by its workers and the tasks of a case. */
 struct rts_running {
     const rts_load *load;
     rts_load_common common;
@@ -109,12 +109,12 @@ static inline const void *rts_load_params(const rts_running *l)
 }
 
 /*
- * Called by a worker between two bounded steps: false once it has to end.  A real-time worker rests
- * here, so that neither it nor the measuring task is throttled.
+ * Called by a worker between two bounded steps; returns false when it has to end. A real-time
+ * worker pauses here, so that neither it nor the measuring task is throttled.
  */
 bool rts_load_goes_on(rts_worker *w);
 
-/* Ends the start of a load with a reason (printf); returns -1, for `return`. */
+/* Aborts the start of a load with a reason (printf); returns -1, for `return`. */
 int rts_load_unsupported(rts_running *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -122,30 +122,30 @@ int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((form
 /* ---- the agent's side ---------------------------------------------------------------------- */
 
 /*
- * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits until its ramp-up is
- * over. NULL: it does not run, and *refused says why.
+ * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits for its ramp-up. NULL: it
+ * does not run, and *refused says why.
  */
 rts_running *rts_load_start(char *words, rts_running *refused);
 
-/* Stops the load that runs, if any, and removes all that it made. */
+/* Stops the running load, if any, and removes everything it created. */
 void rts_load_stop(void);
 
-/* Notes how far the load is; before a case. */
+/* Records the load's counts; called before a case. */
 void rts_load_case_starts(void);
 
-/* The member `load` of a case that ends now: what the load has done meanwhile. */
+/* Writes the member `load` of a case that has just ended: what the load did meanwhile. */
 void rts_load_put(rts_wire *w);
 
-/* The highest priority that the load has on one of these CPUs; 0: it is not real-time there. */
+/* Returns the load's highest priority on these CPUs; 0: it is not real-time there. */
 int rts_load_top_prio(const rts_cpuset *cpus);
 
-/* The measuring task rests until then: real-time workers must not fill the pause. */
+/* The measuring task pauses until then: real-time workers must pause as well. */
 void rts_load_silent_until(rts_ns until);
 
 /* Carries out the command `load`, and answers it. */
 void rts_load_command(char *words);
 
-/* If the load that was asked for last does not run: why, in RTS_REASON bytes; else RTS_S_OK. */
+/* Returns RTS_S_OK, or why the load requested last does not run (RTS_REASON bytes). */
 rts_status rts_load_refused(char *reason);
 
 /* Sends the tables of all loads. */

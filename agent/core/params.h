@@ -1,5 +1,5 @@
 /*
- * Parameters of benches and loads: their tables, and values from text and back.
+ * Parameters of benches and loads: their tables, and conversion from and to text.
  */
 #ifndef RTS_PARAMS_H
 #define RTS_PARAMS_H
@@ -21,8 +21,8 @@ typedef enum rts_type {
 } rts_type;
 
 /*
- * What a person reads of a table: title, source, help.  A port that defines RTS_WITHOUT_TEXTS has
- * no room for it, not even for pointers; the host then takes it from its own agent.
+ * Texts of a table for the reader: title, source, help. A port that defines RTS_WITHOUT_TEXTS has
+ * no room for them, not even for pointers; the host then takes them from its own agent.
  */
 #ifdef RTS_WITHOUT_TEXTS
 typedef struct rts_text {
@@ -38,8 +38,8 @@ typedef const char *rts_text;
 #endif
 
 /*
- * Default and limits of a parameter.  Where code is dear they are kept in 32 bits: a number below
- * 2^29, and the factor it is to be taken by.  A value that cannot be kept so does not compile.
+ * Default and limits of a parameter. Where code size matters they are stored in 32 bits: a number
+ * below 2^29 and a factor. A value that cannot be stored this way does not compile.
  */
 #ifdef RTS_SMALL_CODE
 typedef uint32_t rts_limit;
@@ -74,7 +74,7 @@ typedef struct rts_param {
     rts_text help;
 } rts_param;
 
-/* Offset of a parameter; an error in compiling where RTS_PARAM_BYTES are too few for the struct. */
+/* Offset of a parameter; does not compile if RTS_PARAM_BYTES is too small for the struct. */
 #define RTS_AT(S, f) (offsetof(S, f) * sizeof(char[sizeof(S) <= RTS_PARAM_BYTES ? 1 : -1]))
 
 /* Entries of a table: S is the struct of parameters, f the member and the parameter's name. */
@@ -91,8 +91,8 @@ typedef struct rts_param {
 #define RTS_PARAMS_END {.type = RTS_T_END}
 
 /*
- * The lowest level below the case's priority that a bench may use is this - 1: loads that are to
- * run below a case keep away from them.
+ * The lowest level below the case's priority that a bench may use is this - 1: loads that run below
+ * a case stay below these levels.
  */
 #define RTS_LEVELS 10
 
@@ -113,22 +113,22 @@ typedef struct rts_args {
 
 void rts_args_defaults(const rts_args *a);
 
-/* The next word of a command, or NULL; what is behind it is left in *rest. */
+/* Returns the next word of a command, or NULL; *rest is set to what follows it. */
 char *rts_word(char **rest);
 
-/* Whole decimal number from *s, which moves behind it; false: there is none, or it is too large. */
+/* Parses a whole decimal number at *s and moves *s past it; false: none, or too large. */
 bool rts_number(const char **s, int64_t *value);
 
 /* "NAME=VALUE ..." into the values; 0, or -1 with a reason. */
 int rts_args_parse(const rts_args *a, char *words);
 
-/* All values as members of the object in progress. */
+/* Writes all values as members of the current object. */
 void rts_args_put(rts_wire *w, const rts_args *a);
 
-/* The value of one parameter as a member. */
+/* Writes the value of one parameter as a member. */
 void rts_param_put(rts_wire *w, const char *key, const rts_param *p, const void *value);
 
-/* Members `needs` and `params` of a table's record. */
+/* Writes the members `needs` and `params` of a table's record. */
 void rts_args_describe(rts_wire *w, const rts_args *a, uint32_t needs);
 
 #endif

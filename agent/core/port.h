@@ -1,19 +1,19 @@
 /*
- * What rtstone asks of an operating system.
+ * What rtstone needs from an operating system.
  *
- * Benches are written against this header alone.  A port provides
+ * Benches use this header only.  A port provides
  *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task, rts_child and rts_channel,
- *                  the port's constants and choices, and the sizes.h of a small system
- *   port_inline.h  the hot operations, so that nothing stands between the two clock reads of a
- *                  sample but the system's own call
+ *                  the port's constants and options, and its overrides of sizes.h
+ *   port_inline.h  the hot operations, inlined so that only the system's own call lies between the
+ *                  two clock reads of a sample
  *   *.c            everything else
- * in agent/ports/NAME.  What a system lacks is a capability the port does not announce; it is never
- * imitated under the same name.
+ * in agent/ports/NAME.  For what a system lacks, the port does not announce the capability; it is
+ * never emulated under the same name.
  *
- * Functions return 0, or a negative error of enum rts_error.  A port whose system has errors of its
- * own (errno) returns those, negative, with its own rts_port_strerror() and rts_port_is_limit().
+ * Functions return 0, or a negative value of enum rts_error. A port whose system has its own error
+ * numbers (errno) returns those, negated, and provides rts_port_strerror() and rts_port_is_limit().
  *
- * What a port lacks, and what is the same on most systems, has a default in absent.h and absent.c.
+ * Whatever a port lacks, or is the same on most systems, has a default in absent.h and absent.c.
  */
 #ifndef RTS_PORT_H
 #define RTS_PORT_H
@@ -35,13 +35,13 @@ typedef enum rts_error {
     RTS_E_OVERFLOW = -7,
 } rts_error;
 
-/* A port without some of these leaves them to absent.h. */
+/* Types that a port lacks come from absent.h. */
 typedef struct rts_child rts_child;
 typedef struct rts_event rts_event;
 typedef struct rts_irq rts_irq;
 
 /*
- * Capabilities: what a port may offer beyond the mandatory set; a bench names what it needs.  Each
+ * Capabilities that a port may offer beyond the mandatory set; a bench names those it needs. Each
  * is a bit, RTS_CAP_NAME, in the order of this table, and has a name on the wire.
  */
 #define RTS_EACH_CAP(X)                                                                            \
@@ -77,15 +77,15 @@ typedef struct rts_irq rts_irq;
 enum { RTS_EACH_CAP(RTS_CAP_NUMBER) RTS_CAPS };
 enum { RTS_EACH_CAP(RTS_CAP_BIT) };
 
-/* The capabilities of this system as it is: rights that are missing take their bit away. */
+/* Returns the capabilities that are usable now: missing privileges clear their bit. */
 uint32_t rts_port_caps(void);
 
-/* Why a capability is not among them, and what would bring it. */
+/* Returns why a capability is missing, and what would provide it. */
 const char *rts_port_why_not(uint32_t cap);
 
 /* ---- clock ------------------------------------------------------------------------------- */
 
-/* A reading of the counter that times samples, in ticks; or of another clock, in its units. */
+/* A reading of the counter that times samples, in ticks, or of another clock in its own units. */
 typedef uint64_t rts_tick;
 
 typedef struct rts_clock {
@@ -96,14 +96,14 @@ typedef struct rts_clock {
     uint64_t overhead;  /* minimum of two consecutive reads, in ticks */
 } rts_clock;
 
-/* The counter: read after everything before it in the program, and before everything behind it. */
+/* Reads the counter, ordered after all preceding and before all following instructions. */
 static inline rts_tick rts_now(void);
 
 /*
- * A reading of it between which and the next lies what is measured: as many bits as the processor
- * reads at once, so that nothing has to be put together within an interval.  A port whose rts_now()
- * is more than that reading defines RTS_STAMP_BITS as 32, and rts_stamp_now(); an interval then
- * lasts less than 2^32 ticks.
+ * A time stamp: a reading of the counter with as many bits as the processor reads at once, so that
+ * nothing has to be assembled within a timed interval. A port whose rts_now() does more than that
+ * one reading defines RTS_STAMP_BITS as 32, and rts_stamp_now(); an interval must then be shorter
+ * than 2^32 ticks.
  */
 #ifndef RTS_STAMP_BITS
 #define RTS_STAMP_BITS 64
@@ -115,28 +115,28 @@ typedef rts_tick rts_stamp;
 #endif
 static inline rts_stamp rts_stamp_now(void);
 
-/* The clock that rts_sleep_until() follows, monotonic, RTS_TIME_HZ per second. */
+/* Reads the clock that rts_sleep_until() uses: monotonic, RTS_TIME_HZ per second. */
 RTS_SHARED rts_tick rts_time(void);
 
 /* The same clock, read in the kernel; called only with RTS_CAP_CLOCK_SYSCALL. */
 static inline rts_tick rts_time_syscall(void);
 
 /*
- * Where sleeps end at ticks, as on many an RTOS, the port says in RTS_SLEEP_GRAIN how many of
- * RTS_TIME_HZ lie between two of them; they lie at multiples of it.
+ * If sleeps end at ticks, as on most RTOSes, RTS_SLEEP_GRAIN is the length of a tick in units of
+ * RTS_TIME_HZ; ticks are at its multiples.
  */
 #ifndef RTS_SLEEP_GRAIN
 #define RTS_SLEEP_GRAIN 1
 #endif
 
-/* The first time at or after this one at which a sleep can end: for the first of many releases. */
+/* Returns the first time at or after `time` at which a sleep can end: for the first release. */
 static inline rts_tick rts_release_at(rts_tick time)
 {
     return RTS_SLEEP_GRAIN == 1 ? time
                                 : (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN * RTS_SLEEP_GRAIN;
 }
 
-/* What the system itself says of the resolution of rts_time(), in ns. */
+/* Returns the resolution of rts_time() as reported by the system, in ns. */
 uint64_t rts_port_time_resolution_ns(void);
 
 /* Chooses the counter and finds its frequency; fills source, unit and hz. */
@@ -145,9 +145,9 @@ int rts_port_clock_init(rts_clock *clock);
 /* ---- tasks ------------------------------------------------------------------------------- */
 
 /*
- * RTS_OTHER: what the system gives tasks that are not real-time; their prio does not count.  Where
- * such tasks have no time slices, the port defines RTS_OTHER_YIELDS: a load's workers then yield
- * after each step.
+ * RTS_OTHER: the system's policy for tasks that are not real-time; their prio is ignored. If such
+ * tasks have no time slices, the port defines RTS_OTHER_YIELDS: workers of loads then yield after
+ * each step.
  */
 typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
@@ -189,17 +189,17 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 /* CPU time that the calling task has used, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 
-/* The same of another task, and how often tasks of the case had the CPU taken from them. */
+/* The same for another task; and how often tasks of the case were preempted. */
 uint64_t rts_task_cpu_time(const rts_task *task);
 uint64_t rts_preemptions(void);
 
-/* The time slice of tasks of that policy, in ns; 0: it has none of fixed length. */
+/* Returns the time slice of that policy in ns; 0: none of fixed length. */
 uint64_t rts_port_slice_ns(rts_policy policy);
 
-/* Gives the CPU to the next ready task of the same priority, if there is one. */
+/* Yields the CPU to the next ready task of the same priority, if there is one. */
 static inline void rts_yield(void);
 
-/* Sleeps until rts_time() >= time.  A time that has passed returns at once. */
+/* Sleeps until rts_time() >= time; returns at once if that has passed. */
 RTS_SHARED void rts_sleep_until(rts_tick time);
 
 /*
@@ -216,7 +216,7 @@ static inline int rts_resume(rts_task *task);
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-/* What a task does by itself, without a call of the system, and what it is counted in. */
+/* Kinds of work that a task does without calling the system, and their units. */
 typedef enum rts_work {
     RTS_WORK_ADD,  /* integer additions */
     RTS_WORK_COPY, /* bytes copied */
@@ -225,12 +225,12 @@ typedef enum rts_work {
 } rts_work;
 
 /*
- * Says that the caller has done so much.  A processor has taken its time for it; where there is
- * none, on a simulated system, the clock goes on here.
+ * Reports that the caller has done this much work. A processor has spent the time already; on a
+ * simulated system the clock advances here.
  */
 static inline void rts_worked(rts_work kind, uint64_t amount);
 
-/* How much of an amount a processor has to do: where rts_worked() moves the clock, one is enough. */
+/* Returns how much of an amount to really do: 1 where rts_worked() advances the clock. */
 static inline uint64_t rts_work_to_do(uint64_t amount)
 {
 #ifdef RTS_WORKED
@@ -242,7 +242,7 @@ static inline uint64_t rts_work_to_do(uint64_t amount)
 
 /* ---- periodic timers --------------------------------------------------------------------- */
 
-/* The port names its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */
+/* The port lists its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */
 typedef struct rts_expiry {
     rts_tick stamp;    /* when the first statement behind it ran, by the timer's clock */
     uint64_t k;        /* it was due at timer.first + k timer.period */
@@ -257,37 +257,37 @@ void rts_timer_stop(rts_timer *timer);
 /* ---- children: what proc.* creates and kills ---------------------------------------------- */
 
 /*
- * A child is of one of the port's RTS_CHILD_KINDS ("thread|...", the choices of a parameter) and
- * does nothing.  It comes to the CPU of its parent and does not run before the parent waits, except
- * where the system's call says that the parent waits for it.  RTS_VICTIM_KINDS begins with the same
- * kinds and leaves out, at the end, those that are gone when the call that creates them returns.
+ * A child has one of the port's RTS_CHILD_KINDS ("thread|...", the choices of a parameter) and does
+ * nothing. It is on the CPU of its parent and does not run before the parent blocks, unless the
+ * creating call itself makes the parent wait for it. RTS_VICTIM_KINDS begins with the same kinds
+ * and leaves out, at the end, those that have ended when the call that creates them returns.
  * RTS_EACH_CHILD(X) lists the numbers of all kinds, X(0) X(1)...
  */
 
-/* Gets the child all it needs but itself: a stack of at least `stack` bytes, and its priority. */
+/* Allocates everything a child needs: a stack of at least `stack` bytes, and its attributes. */
 int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack);
 void rts_child_release(rts_child *child);
 
 static inline int rts_child_create(rts_child *child, int kind);
 
-/* Gives a child that was born with its parent's priority the one it was prepared for. */
+/* Sets the prepared priority of a child that was created with its parent's. */
 int rts_child_lower(const rts_child *child, int kind);
 
-/* The priority the child has, or an error. */
+/* Returns the child's priority, or an error. */
 int rts_child_prio(const rts_child *child, int kind);
 
-/* True if the child has had the CPU since it was created: the system's word, not the child's. */
+/* Returns whether the child has had the CPU since its creation, as reported by the system. */
 bool rts_child_ran(const rts_child *child, int kind);
 
-/* Terminates the child, which need not be gone when this returns. */
+/* Terminates the child, which may still exist when this returns. */
 static inline int rts_child_kill(rts_child *child, int kind);
 
-/* Waits until the child is gone and nothing is left of it; the first that waits lets it run. */
+/* Waits until nothing is left of the child; waiting lets it run. */
 static inline int rts_child_reap(rts_child *child, int kind);
 
 /* ---- periodic events of hardware --------------------------------------------------------- */
 
-/* What is known of a source of events. */
+/* Description of a source of events. */
 typedef struct rts_source {
     const char *name;
     const char *independence; /* "independent" of the system's own timers, or "dependent: ..." */
@@ -296,17 +296,18 @@ typedef struct rts_source {
     double hz;                /* nominal rate that it really has */
 } rts_source;
 
-/* Opens one of the port's RTS_EVENTS ("best|...", a parameter's choices) at about this rate. */
+/* Opens one of the port's RTS_EVENTS ("best|...", the choices of a parameter) at about this rate.
+ */
 int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
 
-/* Waits for the next; the stamp, and the requests since the last as the device counts them or 0. */
+/* Waits for the next event; *count: requests since the last, by the device's count, or 0. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
 void rts_event_close(rts_event *event);
 
 /*
- * A port with RTS_CAP_IRQ_TIMER defines RTS_IRQ_TIMER, and says of the last event that was waited
- * for how far the timer's counter had gone beyond its compare value when the handler read it, in
- * ticks of the clock.  The stamp of an event is then the handler's.
+ * A port with RTS_CAP_IRQ_TIMER defines RTS_IRQ_TIMER, and returns for the last event how far the
+ * timer's counter was past its compare value when the handler read it, in ticks of the clock. The
+ * time stamp of an event is then the handler's.
  */
 #ifdef RTS_IRQ_TIMER
 static inline rts_tick rts_event_late(const rts_event *event);
@@ -315,8 +316,8 @@ static inline rts_tick rts_event_late(const rts_event *event);
 /* ---- interrupts by software, with RTS_CAP_SOFT_IRQ ------------------------------------------ */
 
 /*
- * The port names in RTS_IRQ_FORMS ("interrupt|...", a parameter's choices) what it has in place of
- * an interrupt and its service routine.  The handler runs before rts_irq_raise() returns.
+ * The port lists in RTS_IRQ_FORMS ("interrupt|...", the choices of a parameter) what it uses as an
+ * interrupt and its service routine. The handler runs before rts_irq_raise() returns.
  */
 int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg);
 static inline int rts_irq_raise(rts_irq *irq);
@@ -327,14 +328,14 @@ void rts_irq_close(rts_irq *irq);
 typedef enum rts_sem_kind { RTS_SEM_UNNAMED, RTS_SEM_NAMED, RTS_SEM_PSHARED } rts_sem_kind;
 
 /*
- * Says what *sem is to become, apart from the timed rts_sem_create().  `slot` tells the named
- * semaphores of an agent apart.  A semaphore for several processes lies in shared memory.
+ * Sets what *sem is to become, outside the timed rts_sem_create(). `slot` distinguishes the named
+ * semaphores of an agent. A semaphore for several processes must be in shared memory.
  */
 void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot);
 static inline int rts_sem_create(rts_sem *sem, unsigned value);
 static inline int rts_sem_destroy(rts_sem *sem);
 
-/* Takes the name of a named semaphore away, so that a killed agent leaves none behind. */
+/* Unlinks the name of a named semaphore, so that a killed agent leaves none behind. */
 void rts_sem_unlink(rts_sem *sem);
 
 static inline int rts_sem_give(rts_sem *sem);
@@ -344,9 +345,9 @@ static inline int rts_sem_take(rts_sem *sem);
 static inline int rts_sem_try(rts_sem *sem);
 
 /*
- * The same semaphore to the caller's calls, for timing them: where a call is given what lies in
- * *sem, a copy of that, which the compiler keeps in a register.  Otherwise it is loaded within the
- * interval.  For the function that asks, and no other one that it would have to be handed to.
+ * Returns the same semaphore for timed calls by the calling function itself: if a call takes a
+ * value from *sem, a copy of it that the compiler keeps in a register, so that it is not loaded
+ * within the interval.
  */
 #ifndef rts_sem_at_hand
 #define rts_sem_at_hand(sem) (sem)
@@ -358,7 +359,7 @@ typedef enum rts_protocol { RTS_LOCK_NONE, RTS_LOCK_INHERIT, RTS_LOCK_PROTECT } 
 
 /*
  * RTS_LOCK_PROTECT needs its capability and a ceiling: the highest priority of a task that locks
- * it.  A mutex for several processes lies in shared memory.
+ * the mutex. A mutex for several processes must be in shared memory.
  */
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling);
 int rts_mutex_destroy(rts_mutex *mutex);
@@ -366,8 +367,8 @@ static inline int rts_mutex_lock(rts_mutex *mutex);
 static inline int rts_mutex_unlock(rts_mutex *mutex);
 
 /*
- * A port with RTS_CAP_RWLOCK, RTS_CAP_BARRIER or RTS_CAP_SPIN defines RTS_LOCKS, and has these.
- * rts_barrier_wait() returns 1 in one of the tasks that met, whichever it is, and 0 in the others.
+ * A port with RTS_CAP_RWLOCK, RTS_CAP_BARRIER or RTS_CAP_SPIN defines RTS_LOCKS, and these.
+ * rts_barrier_wait() returns 1 in exactly one of the tasks, and 0 in the others.
  */
 #ifdef RTS_LOCKS
 int rts_rwlock_create(rts_rwlock *lock);
@@ -394,12 +395,12 @@ static inline int rts_queue_receive(rts_queue *queue, void *message);
 /* ---- channels: what ipc.* sends messages through ------------------------------------------- */
 
 /*
- * A channel goes one way, is of one of the port's kinds, and holds `length` messages of `size`
- * bytes.  RTS_MESSAGE_ROOM bytes in front of a message belong to the port.  `slot` tells the
- * channels of a case apart.
+ * A channel is unidirectional, has one of the port's kinds, and holds `length` messages of `size`
+ * bytes. RTS_MESSAGE_ROOM bytes before a message belong to the port. `slot` distinguishes the
+ * channels of a case.
  *
- * The port lists its kinds in RTS_EACH_CHANNEL(X) as X("name", number), numbered from 0 in their
- * order: the choices of a parameter and what ipc.* is compiled for are made from it.
+ * The port lists its kinds in RTS_EACH_CHANNEL(X) as X("name", number), numbered from 0 in order:
+ * this defines the choices of a parameter and what ipc.* is compiled for.
  */
 #define RTS_CHANNEL_CHOICE(name, number) "|" name
 #define RTS_CHANNEL_KINDS (&RTS_EACH_CHANNEL(RTS_CHANNEL_CHOICE)[1])
@@ -407,15 +408,15 @@ static inline int rts_queue_receive(rts_queue *queue, void *message);
 int rts_channel_create(rts_channel *channel, int kind, size_t length, size_t size, unsigned slot);
 int rts_channel_destroy(rts_channel *channel, int kind);
 
-/* What limits length and size of such a channel, and how to raise it. */
+/* Returns what limits length and size of such a channel, and how to raise the limit. */
 const char *rts_channel_limits(int kind);
 
-/* True if a message is not copied: it is the sender's memory that the receiver gets. */
+/* Returns whether messages are not copied, but passed as a pointer to the sender's memory. */
 static inline bool rts_channel_passes_pointer(int kind);
 
 static inline int rts_channel_send(rts_channel *channel, int kind, void *message);
 
-/* Waits for a message and copies it to *message, or sets *message to where it is. */
+/* Waits for a message and copies it to *message, or points *message to it. */
 static inline int rts_channel_receive(rts_channel *channel, int kind, void **message);
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -423,14 +424,14 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
 static inline void *rts_malloc(size_t size);
 static inline void rts_free(void *block);
 
-/* Memory of all tasks of a case, processes included; zeroed, locked where possible; NULL: none. */
+/* Returns zeroed memory shared by all tasks of a case, locked if possible; NULL: none available. */
 void *rts_port_shared(size_t size);
 void rts_port_unshare(void *memory, size_t size);
 
 /*
- * A port with RTS_CAP_COLD defines RTS_COLD.  rts_port_cold() gets what the other needs, in the
- * process of the case, and says how much memory that reads.  rts_port_chill() fills the caches of
- * data and code and the TLB with other things than the caller's.
+ * A port with RTS_CAP_COLD defines RTS_COLD. rts_port_cold() prepares, in the process of the case,
+ * for rts_port_chill() and returns how much memory that reads. rts_port_chill() fills the data and
+ * instruction caches and the TLB with unrelated lines.
  */
 #ifdef RTS_COLD
 int rts_port_cold(size_t *bytes);
@@ -438,8 +439,8 @@ void rts_port_chill(void);
 #endif
 
 /*
- * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: puts what is known of how much memory the
- * system and the agent take, in bytes.
+ * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: reports the memory that the system and the
+ * agent use, in bytes, as far as known.
  */
 #ifdef RTS_FOOTPRINT
 typedef void rts_put_bytes(void *to, const char *name, double bytes);
@@ -466,7 +467,7 @@ typedef struct rts_evidence {
     bool locked, shared;
 } rts_evidence;
 
-/* Round R of case C, of a case that is run in rounds, has the id C * RTS_ROUNDS + R. */
+/* Round R of a case C that is run in rounds has the id C * RTS_ROUNDS + R. */
 #define RTS_ROUNDS UINT64_C(1000000)
 
 /* One case, as a port sees it. */
@@ -484,7 +485,7 @@ typedef struct rts_job {
     rts_evidence evidence;  /* which the port fills in */
 } rts_job;
 
-/* As the body of the measuring task, whose argument is the job. */
+/* Runs a job: the body of the measuring task. */
 static inline void rts_job_run(void *job)
 {
     rts_job *j = job;
@@ -492,34 +493,34 @@ static inline void rts_job_run(void *job)
 }
 
 /*
- * Runs a job as the measuring task of a case, on its CPU and at its priority, kept apart from
- * the agent as well as the system can.  Returns 0 when it came back or could not be created, else
- * why not, in `why` (say, "killed by signal 11" or "hung").  Sends progress meanwhile.
+ * Runs a job as the measuring task of a case, on its CPU and at its priority, isolated from the
+ * agent as well as the system can. Returns 0 if the task returned or could not be created, else
+ * sets `why` ("killed by signal 11" or "hung", for example). Sends progress meanwhile.
  */
 int rts_port_isolate(rts_job *job, char *why, size_t size);
 
-/* For the port to call: a number that changes as long as the case makes progress... */
+/* For the port to call: returns a number that changes as long as the case makes progress... */
 uint64_t rts_job_heartbeat(const rts_job *job);
 
 /* ...and one progress record for it, from outside of the case. */
 void rts_job_progress(const rts_job *job);
 
-/* Called around the timed section, from the measuring task: notes what happened to the system. */
+/* Called around the timed section, from the measuring task: record the evidence. */
 void rts_port_section_start(rts_job *job);
 void rts_port_section_end(rts_job *job);
 
 /* Binds the caller to a CPU; -1: to all that the agent may use. */
 void rts_port_bind(int cpu);
 
-/* The CPU to measure on when none is named. */
+/* Returns the CPU to measure on by default. */
 int rts_port_default_cpu(void);
 
-/* The CPUs that the agent may use. */
+/* Returns the CPUs that the agent may use. */
 void rts_port_cpus(rts_cpuset *set);
 
 /*
- * How long a task may keep a CPU, and how long it has to rest then, to stay clear of the system's
- * limit on real-time tasks (RT throttling); ns.  0 and 0: there is none.
+ * Returns how long a task may keep a CPU, and how long it then has to pause, to stay within the RT
+ * throttling limit; in ns. 0 and 0: there is no limit.
  */
 void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
 
@@ -547,37 +548,38 @@ typedef struct rts_worker {
 } rts_worker;
 
 /*
- * Starts n workers of a load on these CPUs, apart from the agent: each does rts_worker_run().
- * Whatever ends the agent ends them.  rts_port_load_stop() is called even after an error.
+ * Starts n workers of a load on these CPUs, isolated from the agent; each runs rts_worker_run().
+ * They must end with the agent, however it ends. rts_port_load_stop() is called even after an
+ * error.
  */
 int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus);
 
 /* For the port to call, as the body of a task. */
 void rts_worker_run(void *worker);
 
-/* That task, where the port does not place it. */
+/* Attributes of that task, if the port does not choose its CPU. */
 static inline rts_task_attr rts_worker_attr(rts_worker *w)
 {
     return (rts_task_attr){
         .run = rts_worker_run, .arg = w, .prio = w->prio, .policy = w->prio ? RTS_FIFO : RTS_OTHER};
 }
 
-/* Says why a worker ends on its own account (printf); the first reason stays. */
+/* Records why a worker ends by itself (printf); the first reason is kept. */
 void rts_worker_failed(rts_worker *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if worker i has not ended; else rts_worker_failed() has been told how, or it returned. */
+/* Returns whether worker i is alive; if not, rts_worker_failed() was called, or it returned. */
 bool rts_port_load_alive(unsigned i);
 
-/* CPU time that worker i and what it started have used, in ns; -1: not known. */
+/* Returns the CPU time of worker i and its child processes in ns; -1: unknown. */
 int64_t rts_port_load_cpu_ns(unsigned i);
 
-/* Ends all workers, which have been asked to, and removes what they made. */
+/* Ends all workers, which have been asked to stop, and removes what they created. */
 void rts_port_load_stop(void);
 
 /*
- * From a measuring task: pauses the load, or lets it go on.  Returns when its workers are silent,
- * or after 2 s.
+ * Called by a measuring task: pauses or resumes the load. Returns when its workers have paused, or
+ * after 2 s.
  */
 void rts_port_load_pause(bool pause);
 
@@ -585,16 +587,16 @@ void rts_port_load_pause(bool pause);
 
 struct rts_wire;
 
-/* Writes bytes of a line; a complete line has reached the host when rts_port_flush() returns. */
+/* Writes bytes of a line; complete lines have reached the host when rts_port_flush() returns. */
 void rts_port_put(const char *bytes, size_t n);
 void rts_port_flush(void);
 
 /*
- * Reads one command line without its end; the length it has, of which
- * size - 1 characters are kept, or -1 at the end of input. */
+ * Reads one command line without its end. Returns its length, of which at most size - 1 characters
+ * are stored, or -1 at the end of input. */
 int rts_port_getline(char *line, size_t size);
 
-/* True once the user or the system told the agent to end. */
+/* Returns whether the user or the system has asked the agent to end. */
 bool rts_port_stopped(void);
 
 /* Members of the records `hello` (port, os, arch) and `conditions`. */
@@ -603,7 +605,7 @@ void rts_port_conditions(struct rts_wire *w);
 
 const char *rts_port_strerror(int error);
 
-/* True if the error says that the system's limits or rights do not allow it. */
+/* Returns whether the error means that limits or privileges do not allow it. */
 bool rts_port_is_limit(int error);
 
 #include "absent.h"
@@ -616,7 +618,7 @@ RTS_HOT rts_stamp rts_stamp_now(void)
 }
 #endif
 
-/* The whole reading of which a stamp is the lower part, taken less than 2^32 ticks ago. */
+/* Returns the full reading for a time stamp taken less than 2^32 ticks ago. */
 static inline rts_tick rts_stamp_time(rts_stamp stamp)
 {
 #if RTS_STAMP_BITS == 64

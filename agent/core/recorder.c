@@ -186,19 +186,33 @@ static void end_batch(rts_rec *r)
     r->batch_end = r->hist.n + (r->batch_samples ? r->batch_samples : most);
 }
 
-/* What the histogram of the series is: the sum of all parts, whatever is merged by now. */
+/* Of a bucket: the sum of all parts, whatever is merged by now. */
+static rts_count count_of(const rts_rec *r, size_t bucket)
+{
+    rts_count n = r->batch_samples ? 0 : r->hist.count[bucket];
+    for (unsigned k = 0; k <= RTS_BATCH_MAX; k++)
+        n += r->part[k][bucket];
+    return n;
+}
+
+/* Makes the histogram of the series. */
 static void total(rts_rec *r)
 {
     size_t first = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
     for (size_t i = first; i <= last && r->hist.n; i++) {
-        rts_count n = r->batch_samples ? 0 : r->hist.count[i];
-        for (unsigned k = 0; k <= RTS_BATCH_MAX; k++) {
-            n += r->part[k][i];
-            if (!r->batch_samples)
-                r->part[k][i] = 0;
-        }
-        r->hist.count[i] = n;
+        r->hist.count[i] = count_of(r, i);
+        for (unsigned k = 0; k <= RTS_BATCH_MAX && !r->batch_samples; k++)
+            r->part[k][i] = 0;
     }
+}
+
+uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
+{
+    size_t i = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
+    uint64_t seen = count_of(r, i);
+    while (i < last && seen * 1000 < r->hist.n * per_thousand)
+        seen += count_of(r, ++i);
+    return rts_bucket_start((unsigned)i);
 }
 
 /* The samples first to last - 1 of those that are kept. */

@@ -212,6 +212,16 @@ void rts_hist_add(rts_hist *h, uint64_t value);
 /* Start of the bucket that holds the percentile (nearest rank). */
 uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand);
 
+/* The same of a series that has samples, also while it is recorded: then nearly so. */
+#if RTS_BATCH_MAX
+uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand);
+#else
+static inline uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
+{
+    return rts_hist_percentile(&r->hist, per_thousand);
+}
+#endif
+
 /* Smallest value of bucket i. */
 static inline uint64_t rts_bucket_start(unsigned i)
 {

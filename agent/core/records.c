@@ -211,10 +211,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_trace(w, r);
     put_blocks(w, r);
     put_batches(w, r);
-    if (s->periodic)
-        rts_wire_uint(w, "missed", r->missed);
-    else
-        rts_wire_null(w, "missed");
+    rts_wire_known(w, "missed", s->periodic ? (int64_t)r->missed : -1);
     put_omitted(w, s->omitted);
     put_figures(w, c, i == 0);
     put_tables(w, c, i == 0);
@@ -222,33 +219,25 @@ void rts_send_result(const rts_case *c, unsigned i)
     rts_wire_end(w);
 }
 
-static void put_known(rts_wire *w, const char *key, int64_t value)
-{
-    if (value < 0)
-        rts_wire_null(w, key);
-    else
-        rts_wire_int(w, key, value);
-}
-
 static void put_evidence(rts_wire *w, const rts_case *c)
 {
     const rts_evidence *e = &c->job.evidence;
     rts_wire_open(w, "evidence", '{');
-    put_known(w, "section_ns", e->section_ns);
-    put_known(w, "cpu_ns", e->cpu_ns);
-    put_known(w, "minflt", e->minflt);
-    put_known(w, "majflt", e->majflt);
-    put_known(w, "nvcsw", e->nvcsw);
-    put_known(w, "nivcsw", e->nivcsw);
-    put_known(w, "migrations", e->migrations);
-    put_known(w, "steal_ns", e->steal_ns);
-    put_known(w, "smi", e->smi);
-    put_known(w, "others", e->others);
-    put_known(w, "stack_bytes", e->stack_bytes);
-    put_known(w, "heap_bytes", e->heap_bytes);
+    rts_wire_known(w, "section_ns", e->section_ns);
+    rts_wire_known(w, "cpu_ns", e->cpu_ns);
+    rts_wire_known(w, "minflt", e->minflt);
+    rts_wire_known(w, "majflt", e->majflt);
+    rts_wire_known(w, "nvcsw", e->nvcsw);
+    rts_wire_known(w, "nivcsw", e->nivcsw);
+    rts_wire_known(w, "migrations", e->migrations);
+    rts_wire_known(w, "steal_ns", e->steal_ns);
+    rts_wire_known(w, "smi", e->smi);
+    rts_wire_known(w, "others", e->others);
+    rts_wire_known(w, "stack_bytes", e->stack_bytes);
+    rts_wire_known(w, "heap_bytes", e->heap_bytes);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
-    put_known(w, "prio", e->prio);
+    rts_wire_known(w, "prio", e->prio);
     rts_wire_bool(w, "locked", e->locked);
     rts_wire_open(w, "cpus", '[');
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
@@ -336,8 +325,8 @@ void rts_job_progress(const rts_job *job)
     rts_wire_uint(w, "id", c->job.id);
     rts_wire_uint(w, "n", n);
     rts_wire_uint(w, "min", r->hist.min);
-    rts_wire_uint(w, "p50", rts_hist_percentile(&r->hist, 500));
-    rts_wire_uint(w, "p99", rts_hist_percentile(&r->hist, 990));
+    rts_wire_uint(w, "p50", rts_rec_percentile(r, 500));
+    rts_wire_uint(w, "p99", rts_rec_percentile(r, 990));
     rts_wire_uint(w, "max", r->hist.max);
     rts_wire_uint(w, "hz", s->hz);
     rts_wire_uint(w, "overhead", s->overhead);

@@ -1,6 +1,6 @@
 /*
- * What the agent spends memory on.  A port that has little says so in its port_types.h; these are
- * the values where there is plenty.  docs/porting.md has what each of them costs.
+ * Sizes that determine the agent's memory use. A port with little memory overrides them in its
+ * port_types.h; these are the defaults. docs/porting.md gives the cost of each.
  */
 #ifndef RTS_SIZES_H
 #define RTS_SIZES_H
@@ -10,9 +10,9 @@
 #include "port_types.h"
 
 /*
- * A port with little room for code defines RTS_SMALL_CODE: what is inline only for speed, and never
- * between two stamps, is then one function for all, of whose copies the linker keeps one (with
- * -ffunction-sections and --gc-sections).
+ * A port with little room for code defines RTS_SMALL_CODE: functions that are inline only for
+ * speed, and never between two time stamps, are then not inlined, and the linker keeps one copy of
+ * each (with -ffunction-sections and --gc-sections).
  */
 #if defined RTS_SMALL_CODE && !defined RTS_SHARED
 #define RTS_SHARED __attribute__((weak, noinline))
@@ -20,10 +20,10 @@
 #define RTS_SHARED static inline
 #endif
 
-/* What stands between two stamps, whatever else a compiler thinks of it. */
+/* Always inlined: functions used between two time stamps. */
 #define RTS_HOT static inline __attribute__((always_inline))
 
-/* Capabilities that this port never has: benches that need them are left out, but for their tables.
+/* Capabilities that this port never has: benches that need them are left out, except their tables.
  */
 #ifndef RTS_NEVER
 #define RTS_NEVER 0
@@ -31,7 +31,7 @@
 
 /* ---- of each series of samples ------------------------------------------------------------- */
 
-/* Values of 2^RANGE ticks and above have no bucket of a histogram: they count as overflow. */
+/* Values of 2^RANGE ticks and above are outside the histogram and count as overflow. */
 #ifndef RTS_HIST_RANGE
 #define RTS_HIST_RANGE 64
 #endif
@@ -41,12 +41,12 @@
 #define RTS_COUNT_BITS 64
 #endif
 
-/* Samples in each of the first blocks, of which the maximum is kept. */
+/* Samples in each of the first blocks, whose maxima are stored. */
 #ifndef RTS_BLOCK_SAMPLES
 #define RTS_BLOCK_SAMPLES 64
 #endif
 
-/* Windows of the trace; when they run out, two become one of twice the width. */
+/* Windows of the trace; when they run out, adjacent ones are merged to twice the width. */
 #ifndef RTS_TRACE
 #define RTS_TRACE 4096
 #endif
@@ -57,26 +57,26 @@
 #endif
 
 /*
- * Batches of successive samples, that tell how much these depend on one another; likewise.  Each
- * takes a histogram with counters of 32 bits.  0: no batches.
+ * Batches of successive samples, which show their correlation; likewise. Each takes a histogram
+ * with 32-bit counters. 0: no batches.
  */
 #ifndef RTS_BATCH_MAX
 #define RTS_BATCH_MAX 32
 #endif
 
-/* The shortest of them; a series of so many samples a batch or fewer is kept whole to be cut. */
+/* Samples in the shortest batch; shorter series are stored whole and divided at the end. */
 #ifndef RTS_BATCH_SAMPLES
 #define RTS_BATCH_SAMPLES 512
 #endif
 
 /* ---- of each case -------------------------------------------------------------------------- */
 
-/* Bytes for a bench's own state, beside its series. */
+/* Bytes for a bench's own state, besides its series. */
 #ifndef RTS_STATE_BYTES
 #define RTS_STATE_BYTES (2048u << 10)
 #endif
 
-/* Bytes of the rows of a table of texts, which is part of that state. */
+/* Bytes of the rows of a table of texts; part of that state. */
 #ifndef RTS_TABLE_BYTES
 #define RTS_TABLE_BYTES (256 << 10)
 #endif
@@ -94,7 +94,7 @@
 #define RTS_PARAM_BYTES 1024
 #endif
 
-/* What different tasks write lies so many bytes apart. */
+/* Alignment of data written by different tasks (bytes). */
 #ifndef RTS_CACHE_LINE
 #define RTS_CACHE_LINE 64
 #endif
@@ -110,29 +110,29 @@
 #define RTS_COMPONENTS 12
 #endif
 
-/* How often, in a little more than a second, it is noted how far a load is. */
+/* Records of a load's counts, kept for a little more than a second. */
 #ifndef RTS_MARKS
 #define RTS_MARKS 32
 #endif
 
 /* ---- of the agent -------------------------------------------------------------------------- */
 
-/* CPUs that can be told apart: a multiple of 64. */
+/* Largest number of CPUs: a multiple of 64. */
 #ifndef RTS_CPUS
 #define RTS_CPUS 1024
 #endif
 
-/* Characters of a command: a text of a load is up to three a byte. */
+/* Characters of a command: a byte of a load's text takes up to three. */
 #ifndef RTS_COMMAND_BYTES
 #define RTS_COMMAND_BYTES 4096
 #endif
 
-/* Bytes that are handed to the port at once. */
+/* Bytes that are passed to the port at once. */
 #ifndef RTS_WIRE_BYTES
 #define RTS_WIRE_BYTES 512
 #endif
 
-/* Readings from which the clock's granule is found, at 8 bytes of stack each. */
+/* Readings used to determine the clock's granule, 8 bytes of stack each. */
 #ifndef RTS_GRANULE_READS
 #define RTS_GRANULE_READS 512
 #endif

@@ -178,6 +178,14 @@ void rts_wire_int(rts_wire *w, const char *key, int64_t value)
     put_uint(w, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
+void rts_wire_known(rts_wire *w, const char *key, int64_t value)
+{
+    if (value < 0)
+        rts_wire_null(w, key);
+    else
+        rts_wire_int(w, key, value);
+}
+
 void rts_wire_real(rts_wire *w, const char *key, double value)
 {
     if (!(value > -9e15 && value < 9e15)) { /* NaN is not a number either */

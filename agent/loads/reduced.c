@@ -11,7 +11,7 @@ static const rts_param reduced_param[] = {
     RTS_BOOL(reduced_params, interrupt, 1, "with component interrupt"),
     RTS_BOOL(reduced_params, syscall, 1, "with component syscall"),
     RTS_BOOL(reduced_params, memory, 1, "with component memory"),
-    RTS_SIZE(reduced_params, block, 256, 16, 64 << 10, "of the largest block of memory"),
+    RTS_SIZE(reduced_params, block, 256, 16, 64 << 10, "size of the largest block of memory"),
     RTS_PARAMS_END,
 };
 
@@ -145,12 +145,12 @@ static const rts_load loads[] = {
     {.id = "heavy/reduced",
      .title = RTS_SAY("Four components that are not real-time, on any system"),
      .source = RTS_SAY("Obenland, Table 7; reduced to what a plain RTOS has"),
-     .help = RTS_SAY(
-         "What is left of heavy without files and network, the same on all systems: Whetstone, "
-         "calls of the kernel (a semaphore, a mutex and a queue, none of which has to wait) and "
-         "dynamic allocation for 10 ms in every 100 ms of wall time each, at fixed distances from "
-         "one another; and 1000 interrupts a second that the program asks for. Each component is a "
-         "time-sharing task. Counted are ms of bursts, and interrupts."),
+     .help =
+         RTS_SAY("The load heavy without files and network, the same on all systems: Whetstone, "
+                 "kernel calls (on a semaphore, a mutex and a queue, none of which blocks) and "
+                 "dynamic allocation for 10 ms in every 100 ms of wall time each, at fixed offsets "
+                 "from one another; and 1000 interrupts per second that the program requests. Each "
+                 "component is a time-sharing task. Counted are ms of bursts, and interrupts."),
      .params = reduced_param,
      .prepare = prepare_reduced,
      .component = RTS_PARTS({.name = "cpu",

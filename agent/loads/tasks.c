@@ -36,7 +36,7 @@ static const rts_param ring_param[] = {
     RTS_INT(ring_params, tasks, NULL, WORKERS(200), 2, RTS_WORKERS_MAX - 1, "tasks in the ring"),
     RTS_INT(ring_params, tokens, NULL, 4, 1, RTS_WORKERS_MAX - 1, "tokens that circulate"),
     RTS_INT(ring_params, prio, NULL, RING_TOP, RTS_PRIO_MIN, RTS_PRIO_MAX - 1,
-            "highest priority of its tasks; they are spread from the lowest one up to it"),
+            "highest priority of its tasks, which are spread from the lowest one up to it"),
     RTS_PARAMS_END,
 };
 
@@ -96,7 +96,7 @@ typedef struct background_params {
 } background_params;
 
 static const rts_param background_param[] = {
-    RTS_INT(background_params, tasks, NULL, WORKERS(50), 1, RTS_WORKERS_MAX - 1, "how many"),
+    RTS_INT(background_params, tasks, NULL, WORKERS(50), 1, RTS_WORKERS_MAX - 1, "number of tasks"),
     RTS_PARAMS_END,
 };
 
@@ -106,11 +106,10 @@ static const rts_load loads[] = {
     {.id = "min",
      .title = RTS_SAY("One real-time task below the measuring task spins"),
      .source = RTS_SAY("Gutsalov"),
-     .help = RTS_SAY(
-         "One task of the lowest real-time priority runs an empty loop on the measured CPU and "
-         "so keeps everything that is not real-time from it. It rests when the measuring task "
-         "does, and as often as the system's brake on real-time tasks asks for. Counted are "
-         "passes of 1000 rounds."),
+     .help = RTS_SAY("One task of the lowest real-time priority runs an empty loop on the measured "
+                     "CPU and so keeps it from everything that is not real-time. It pauses when "
+                     "the measuring task does, and as often as the system's RT throttling limit "
+                     "requires. Counted are passes of 1000 rounds."),
      .needs = RTS_CAP_PRIORITIES,
      .place = RTS_PLACE_MEASURED,
      .component = RTS_PARTS({.name = "spin",
@@ -121,11 +120,10 @@ static const rts_load loads[] = {
     {.id = "rt200",
      .title = RTS_SAY("200 real-time tasks that wake each other"),
      .source = RTS_SAY("Gutsalov; reconstructed as a ring"),
-     .help =
-         RTS_SAY("Each task of a ring waits on its own semaphore and posts its successor's; tokens "
-                 "circulate without pause but for the rests that the brake on real-time tasks asks "
-                 "for. Priorities are spread over the levels below the measuring task. Counted are "
-                 "hops of a token."),
+     .help = RTS_SAY("Each task of a ring waits on its own semaphore and posts its successor's; "
+                     "tokens circulate continuously except for the pauses that the RT throttling "
+                     "limit requires. Priorities are spread over the levels below the measuring "
+                     "task. Counted are hops of a token."),
      .params = ring_param,
      .needs = RTS_CAP_PRIORITIES,
      .place = RTS_PLACE_MEASURED,
@@ -140,9 +138,8 @@ static const rts_load loads[] = {
     {.id = "bg50",
      .title = RTS_SAY("50 tasks of the lowest priority"),
      .source = RTS_SAY("Sjöblom"),
-     .help = RTS_SAY(
-         "50 time-sharing tasks of the lowest priority run meaningless loops on the measured "
-         "CPU. Counted are passes of 1000 rounds."),
+     .help = RTS_SAY("50 time-sharing tasks of the lowest priority run dummy loops on the measured "
+                     "CPU. Counted are passes of 1000 rounds."),
      .params = background_param,
      .place = RTS_PLACE_MEASURED,
      .component = RTS_PARTS({.name = "loops",

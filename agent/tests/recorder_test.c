@@ -422,6 +422,23 @@ static void test_batches_that_would_overflow_are_given_up(void)
 }
 #endif
 
+static void test_percentiles_are_known_while_it_records(void)
+{
+    defaults();
+    start(0);
+    for (uint64_t i = 0; r.running; i++) {
+        rts_rec_add(&r, 100 + i * 7 % 1000, i); /* each value as often */
+        if (r.hist.n < 2000 || i % 12345)
+            continue;
+        for (unsigned share = 100; share < 1000; share += 200) {
+            uint64_t found = rts_rec_percentile(&r, share), wanted = 100 + share;
+            CHECK(found * 100 >= wanted * 98 && found * 100 <= wanted * 102);
+        }
+    }
+    rts_rec_finish(&r);
+    CHECK_EQ(rts_rec_percentile(&r, 500), rts_hist_percentile(&r.hist, 500));
+}
+
 static void test_no_counter_can_overflow(void)
 {
     defaults();
@@ -482,5 +499,5 @@ TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overfl
       test_trace_keeps_extremes_and_halves_when_full,
       test_a_sample_belongs_to_the_window_in_which_it_ends, test_block_maxima,
       test_batches_are_exact_at_every_length, test_batches_that_would_overflow_are_given_up,
-      test_no_counter_can_overflow, test_raw_keeps_every_sample,
-      test_rests_after_so_long_without_one)
+      test_percentiles_are_known_while_it_records, test_no_counter_can_overflow,
+      test_raw_keeps_every_sample, test_rests_after_so_long_without_one)

@@ -1,4 +1,4 @@
-"""Wire lines to a run document: live, and again from the stored log."""
+"""Assemble wire lines into a run document, live or from the stored log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed"
 
 
 class Assembly:
-    """Make results of the records of one run; pure, and blind to where they come from.
+    """Turn the records of one run into results, wherever the records come from; no input or output.
 
     ``earlier``: what gathered the same run before it was interrupted; its valid results are kept.
     """
@@ -44,23 +44,23 @@ class Assembly:
 
     @property
     def complete(self) -> int:
-        """How many cases have come to their end with all their records here."""
+        """Return the number of cases that have ended with all their records received."""
         costs = self._costs()
         ends = (self._case_results(case, costs)[0] for case in self.left)
         return len(self.kept) + sum(result.status != "incomplete" for result in ends)
 
     @property
     def left(self) -> list[Case]:
-        """The cases that were to be run when this began to gather."""
+        """Return the cases that were due when this assembly began."""
         return [case for case in self._plan.cases if case.id not in self.kept]
 
     @property
     def due(self) -> list[Case]:
-        """What the agent is to run first of each of these cases."""
+        """Return what the agent has to run first of each of these cases."""
         return [self._next_round(case, self._before.get(case.id, [])) for case in self.left]
 
     def following(self, wire_id: int) -> Case | None:
-        """Return the round that is to follow one that has ended; None if there is to be none."""
+        """Return the round to run after one that has ended, None if none."""
         if self._plan.until is None:
             return None
         case = self.case_of(wire_id)
@@ -68,7 +68,7 @@ class Assembly:
         return None if self._over(rounds) else self._next_round(case, rounds)
 
     def case_of(self, wire_id: int) -> Case:
-        """Return the case that a number on the wire belongs to."""
+        """Return the case that a wire id belongs to."""
         number = self._plan.case_of(wire_id)
         return next(case for case in self._plan.cases if case.id == number)
 
@@ -91,7 +91,7 @@ class Assembly:
         return self._plan.round(case, len(rounds) + 1, more)
 
     def rounds(self) -> dict[int, list[list[Result]]]:
-        """Return the valid rounds of the cases that are to be gone on with."""
+        """Return the valid rounds of the cases to continue."""
         if self._plan.until is None:
             return {}
         costs = self._costs()
@@ -109,7 +109,7 @@ class Assembly:
         return {case: rs for case, rs in found.items() if {r.status for r in rs} <= good}
 
     def _costs(self) -> dict[int, Defect]:
-        """Return the cases that a defect may have taken something from: of rounds those begun."""
+        """Return the cases that may have lost records to a defect; of rounds, only those begun."""
         costs = self.received.costs()
         if self._plan.until is None:
             return costs
@@ -117,7 +117,7 @@ class Assembly:
         return {case: defect for case, defect in costs.items() if case in there}
 
     def case_results(self, case: Case) -> list[Result]:
-        """Return the results of one case as far as they are known."""
+        """Return the results of one case so far."""
         return self._case_results(case, self._costs())
 
     def _case_results(
@@ -135,7 +135,7 @@ class Assembly:
     def _rounds(
         self, case: Case, costs: dict[int, Defect], unstarted: str = ""
     ) -> list[list[Result]]:
-        """Return all rounds of a case so far; at least the first, though it may not have begun."""
+        """Return all rounds of a case so far; always the first one, even if it has not begun."""
         ran = sorted(one for one in self.received.cases if self._plan.case_of(one) == case.id)
         before = self._before.get(case.id, [])
         if not ran and not before:
@@ -146,7 +146,7 @@ class Assembly:
         ]
 
     def _measured(self, case: Case, damage: Defect | None, unstarted: str) -> list[Result]:
-        """Return the results of what was one case on the wire."""
+        """Return the results of one wire case."""
         seen = self.received.cases[case.id]
         status, reason = self._status(case, damage, unstarted)
         known = seen.params if seen.params is not None else case.params
@@ -180,7 +180,7 @@ class Assembly:
         return _STATUS.get(end.status, "failed"), end.reason
 
     def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
-        """Say why a case is, None if it is whole."""
+        """Return why a case is incomplete, None if it is complete."""
         seen = self.received.cases[case.id]
         if damage:
             return f"wire: {damage}"
@@ -196,7 +196,7 @@ class Assembly:
         return None
 
     def run(self, reason: str | None = None, duration_s: float | None = None) -> Run:
-        """Return the document.  ``reason``: why the run ended early, None if it did not."""
+        """Return the run document.  ``reason``: why the run ended early, None if it did not."""
         costs = self._costs()
         unstarted = reason or "the agent never answered"
         results = [
@@ -248,7 +248,7 @@ class Assembly:
         )
 
     def lost(self) -> list[str]:
-        """Return the records about all cases that are not here, though they must have been sent."""
+        """Return the names of missing records that concern all cases and must have been sent."""
         if not self.left:
             return []
         # But for the first they come before the first case that is not refused.
@@ -261,7 +261,7 @@ class Assembly:
 
     @property
     def known(self) -> Heads:
-        """The records about all cases, also of earlier logs."""
+        """Return the records that concern all cases, including those of earlier logs."""
         heads = self.received.heads
         return heads.or_else(self.earlier.known) if self.earlier else heads
 
@@ -285,7 +285,7 @@ def _text(value: object) -> str | None:
 
 
 def gather(plan: Plan, log: bytes, *later: bytes) -> Assembly:
-    """Assemble what the log of a run holds, and the logs of its resumptions."""
+    """Assemble the log of a run and the logs of its resumptions."""
     assembly = Assembly(plan)
     for number, text in enumerate((log, *later)):
         assembly = Assembly(plan, assembly) if number else assembly
@@ -295,7 +295,7 @@ def gather(plan: Plan, log: bytes, *later: bytes) -> Assembly:
 
 
 def replay(plan: Plan, log: bytes, *later: bytes) -> Run:
-    """Return the document of a run whose host did not live to write it."""
+    """Return the document of a run whose host died before writing it."""
     assembly = gather(plan, log, *later)
     whole = (assembly.received.bye or not assembly.left) and assembly.complete == len(plan.cases)
     return assembly.run(None if whole else "the host ended before the run did")

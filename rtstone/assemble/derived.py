@@ -1,27 +1,30 @@
-"""Benches that are not run but made from the results of others: one function for each."""
+"""Benches that are computed from the results of others: one function for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from rtstone.assemble import rhealstone
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key
 from rtstone.documents.run import Figure, Result, Status, Value, Worst
 from rtstone.statistics import NAMES
 from rtstone.wire.records import Bench, TextTable
 
 ENVIRONMENT = "env.check"
+_TELLING = {"period", "entity", "config"}  # parameters that name a case by themselves
 
 if TYPE_CHECKING:
     from rtstone.documents.plan import Case, Plan
 
 
 class Derived(NamedTuple):
-    """A derived bench, the cases it needs, and what makes its results.
+    """A derived bench, the cases it needs, and the function that computes its results.
 
-    ``make`` gets the blank to fill in and the results of all cases that were run.
+    ``make`` gets the blank result to fill in, the plan, and the results of all cases that were run.
     """
 
     bench: Bench
@@ -39,7 +42,7 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
 
 
 def _under_absent_loads(blank: Result, plan: Plan, made: list[Result]) -> list[Result]:
-    """Why there is nothing under a load with which nothing that it is made from can run here."""
+    """Return unsupported results for loads under which none of the needed benches can run here."""
     needs = DERIVED[blank.bench].needs
     needed = set() if needs is _ALONE else {bench for bench, _ in needs}
     there = {result.load for result in made}
@@ -57,7 +60,7 @@ def _blank(case: Case) -> Result:
     return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
 
 
-def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
+def _unsupported(blank: Result, reason: str) -> list[Result]:
     return [structs.replace(blank, status="unsupported", reason=reason)]
 
 
@@ -65,7 +68,10 @@ def _not_to_be_had(blank: Result, reason: str) -> list[Result]:
 
 
 def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
-    """Half a round trip holds a post, a wait and a switch; test1 is the post and the wait."""
+    """Compute ctx.sync: half a round trip is a post, a wait and a switch; test1 is post and wait.
+
+    Obenland, table 9.
+    """
     calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
     found = []
     for trip in (r for r in measured if r.bench == "sync.test2" and _unnamed(r)):
@@ -83,16 +89,16 @@ def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[R
         return found
     for case in plan.absent:
         if case.bench == "sync.test2":
-            return _not_to_be_had(blank, case.reason)
+            return _unsupported(blank, case.reason)
     return [structs.replace(blank, status="incomplete", reason="sync.test2 did not run")]
 
 
 def _lack(bench: str, result: Result | None) -> str | None:
-    """Say why nothing can be derived from a result, None if it can."""
+    """Return why nothing can be derived from a result, None if it can."""
     if result is None:
         return f"{bench} did not run beside it"
     if result.status != "ok" or result.mean is None:
-        return f"{bench} is {result.status}: {result.reason or 'it has no samples'}"
+        return f"{bench} is {result.status}: {result.reason or 'no samples'}"
     return None
 
 
@@ -105,7 +111,7 @@ def _circumstances(result: Result) -> tuple[str, Value]:
 
 
 def _switch(result: Result, trip: Result, call: float) -> Result:
-    """Return every statistic of the round trip through the formula; its spread is halved."""
+    """Return the result with the formula applied to every statistic; the deviation is halved."""
 
     def one(value: float) -> float:
         return round(value / 2 - call, 4)
@@ -139,24 +145,50 @@ def _switch(result: Result, trip: Result, call: float) -> Result:
 
 
 def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
-    """Bench by load: the mean and the largest value under each."""
+    """Tabulate mean and maximum of each bench under each load."""
     loads = list(dict.fromkeys(r.load for r in measured))
     if len(loads) < 2:
-        return _not_to_be_had(
-            blank, "a run of one system under one load has nothing to compare; name several --load"
+        return _unsupported(
+            blank, "a run under a single load has nothing to compare; repeat --load"
         )
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[CaseKey, dict[str, Result]] = {}
     for r in measured:
         if r.n and r.status == "ok":
-            params = {k: v for k, v in r.params.items() if k in ("period", "entity", "config")}
-            name = " ".join([r.bench, *(f"{k}={v}" for k, v in params.items()), r.series]).strip()
-            rows.setdefault(name, {})[r.load] = f"{r.mean} / {r.max} {r.unit}"
+            key = case_key(r.bench, r.params, r.series, ignoring=ANOTHER_RUN)
+            rows.setdefault(key, {})[r.load] = r
+    cells = [
+        [f"{of.mean} / {of.max} {of.unit}" if (of := found.get(load)) else "-" for load in loads]
+        for found in rows.values()
+    ]
+    names = _row_names([next(iter(found.values())) for found in rows.values()])
     table = TextTable(
         "mean / maximum by load",
         ["bench", *loads],
-        [[name, *(cells.get(load, "-") for load in loads)] for name, cells in rows.items()],
+        [[name, *row] for name, row in zip(names, cells, strict=True)],
     )
     return [structs.replace(blank, tables=[table])]
+
+
+def _row_names(cases: list[Result]) -> list[str]:
+    """Name each case by some parameters, and by those in which it differs from others so named."""
+
+    def named(r: Result, names: Collection[str]) -> str:
+        params = (f"{name}={value}" for name, value in r.params.items() if name in names)
+        return " ".join([r.bench, *params, r.series]).strip()
+
+    alike: dict[str, list[Result]] = defaultdict(list)
+    for r in cases:
+        alike[named(r, _TELLING)].append(r)
+
+    def differs(r: Result, name: str) -> bool:
+        others = alike[named(r, _TELLING)]
+        return any(other.params.get(name) != r.params[name] for other in others)
+
+    made = {*_TELLING, *ANOTHER_RUN}  # the latter make no other case
+    return [
+        named(r, _TELLING.union(name for name in r.params if name not in made and differs(r, name)))
+        for r in cases
+    ]
 
 
 # ---- the rest -----------------------------------------------------------------------------------
@@ -164,14 +196,14 @@ def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
 
 def _environment(blank: Result, plan: Plan, _: list[Result]) -> list[Result]:
     if plan.environment is None:
-        where = f"the checklist is that of the host, not of target '{plan.target.name}'"
-        return _not_to_be_had(blank, where)
+        where = f"the checklist covers the host, not target '{plan.target.name}'"
+        return _unsupported(blank, where)
     return [structs.replace(blank, tables=[plan.environment])]
 
 
 def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
-    return _not_to_be_had(
-        blank, "a statement about many hours under many loads: `rtstone guarantee` writes it"
+    return _unsupported(
+        blank, "a statement about many hours under many loads; use `rtstone guarantee`"
     )
 
 
@@ -197,7 +229,7 @@ DERIVED = _derived(
                 "ctx.sync",
                 "Context switch, from semaphores",
                 source="Obenland, table 9",
-                help="Half a round trip of sync.test2 less the mean of sync.test1, both with "
+                help="Half a round trip of sync.test2 minus the mean of sync.test1, both with "
                 "unnamed semaphores, for threads and for processes; computed, not measured.",
                 needs=["priorities"],
             ),
@@ -212,7 +244,7 @@ DERIVED = _derived(
                 ENVIRONMENT,
                 "Checklist of the operating environment",
                 source="Dankwardt, parts 1 to 3",
-                help="Every line of `rtstone doctor` as it was when the run began.",
+                help="The checklist of `rtstone doctor` at the start of the run.",
             ),
             _ALONE,
             _environment,

@@ -1,4 +1,4 @@
-"""Estimates with confidence intervals that allow for samples which depend on one another.
+"""Estimates with confidence intervals that allow for correlated samples.
 
 Each result's batches tell how far its samples are from independent ones; several results are runs
 of one case, taken as one set of samples, and what they differ by counts.  docs/estimates.md.
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> Estimate | None:
-    """The mean or a percentile of one case with its interval; several results are runs of it.
+    """Estimate the mean or a percentile of one case with its interval; several results are runs.
 
     ``statistic`` is "mean", "p50", "p90", "p99", "p999" or "p9999".  None where it is not to be
     had: too few samples, or an interval that reaches beyond them.  Raises KeyError for any other.
@@ -59,7 +59,7 @@ def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> 
 def estimate_whole(
     results: Sequence[Result], statistic: str, level: float = 0.95
 ) -> Estimate | None:
-    """The same with the omitted activations counted in, which came in stalls and not one by one."""
+    """Estimate it including omitted activations, which come in stalls rather than one by one."""
     counted = [result for result in results if result.n]
     if not any(result.missed and result.corrected for result in counted):
         return estimate(counted, statistic, level)
@@ -74,7 +74,7 @@ def estimate_whole(
 def estimate_samples(
     samples: Sequence[float] | Samples, statistic: str, level: float = 0.95
 ) -> Estimate | None:
-    """The same from samples in the order in which they were taken, as ``raw=1`` keeps them."""
+    """Estimate it from samples in the order in which they were taken, as stored by ``raw=1``."""
     import numpy as np
 
     values = np.asarray(samples, float)
@@ -97,7 +97,7 @@ def estimate_samples(
 
 
 def batches(samples: Samples) -> Batches:
-    """Return samples in their order as batches, whose lengths differ by one at most."""
+    """Divide samples, in their order, into batches whose lengths differ by at most one."""
     import numpy as np
 
     n = len(samples)

@@ -10,7 +10,7 @@ from rtstone.wire.records import Result
 
 
 class Seen(NamedTuple):
-    """What a flag is judged by: one series, the evidence of its case, and the system."""
+    """The input of a flag: one series, the evidence of its case, and the system."""
 
     result: Result
     evidence: Mapping[str, Any]
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     params: Mapping[str, Any] = MappingProxyType({})
 
     def total(self, *names: str) -> float:
-        """Sum of counts in the evidence; what is unknown, or no number, counts 0."""
+        """Return the sum of counts in the evidence; unknown ones, and non-numbers, count as 0."""
         counts = (self.evidence.get(name) for name in names)
         return sum(count for count in counts if isinstance(count, int | float))
 
@@ -31,14 +31,14 @@ class Seen(NamedTuple):
         return known.get(name, unknown)
 
     def condition(self, name: str) -> float:
-        """Return a condition that is a number, if need be as text; 0 if it is not known."""
+        """Return a numeric condition, also if given as text; 0 if unknown."""
         try:
             return float(self.conditions.get(name) or 0)
         except ValueError:
             return 0
 
     def cpus(self) -> int:
-        """Return how many CPUs were measured on, 0 if that is not known."""
+        """Return the number of measured CPUs, 0 if unknown."""
         cpus = self.evidence.get("cpus")
         return len(cpus) if isinstance(cpus, list) else 0
 
@@ -59,8 +59,8 @@ class Seen(NamedTuple):
 class Flag(NamedTuple):
     """A flag, set on a result if ``when`` holds.
 
-    ``spoils``: how it was measured that it does not show what the system does when it is measured
-    as it should be, so nothing can be passed or failed by it; empty if it does.
+    ``spoils``: why the result must not be trusted, so that nothing can pass or fail by it; empty if
+    the flag is only a warning.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Flag(NamedTuple):
 
 
 def _throttled(seen: Seen) -> bool:
-    """CPU use at the kernel's limit, and a gap as long as the pause that the limit enforces."""
+    """Return whether CPU use is at the RT throttling limit, with a gap as long as its pause."""
     runtime, period = (seen.condition(f"sched.rt_{name}_us") for name in ("runtime", "period"))
     section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
     if not seen.rt() or not section or not 0 < runtime < period:
@@ -95,7 +95,7 @@ FLAGS = (
         "ran without real-time scheduling",
         "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
         lambda s: s.evidence.get("sched") == "other",
-        spoils="measured without real-time rights",
+        spoils="measured without real-time privileges",
     ),
     Flag(
         "no_mlock",
@@ -106,26 +106,26 @@ FLAGS = (
     Flag(
         "other_run",
         "another rtstone measured on this machine at the same time",
-        "repeat when it is alone",
+        "repeat when no other one is running",
         lambda s: s.total("others") > 0,
         spoils="measured beside another run of rtstone",
     ),
     Flag(
         "page_faults",
         "the timed section took page faults, without locked memory",
-        "lock memory, see no_mlock",
+        "lock memory; see no_mlock",
         lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
         spoils="measured without locked memory, with page faults",
     ),
     Flag(
         "faults_locked",
         "the timed section took page faults, with locked memory",
-        "expected where the work itself allocates, maps or forks; elsewhere look for what does",
+        "expected if the work itself allocates, maps or forks; otherwise find out what does",
         lambda s: s.rt() and s.total("minflt", "majflt") > 0 and bool(s.evidence.get("locked")),
     ),
     Flag(
         "preempted",
-        "the only task of the case was switched out against its will",
+        "the only task of the case was preempted",
         "raise -p prio, or keep other real-time tasks and interrupts off the CPU",
         lambda s: s.total("nivcsw") > 0 and s.evidence.get("tasks") == 1,
     ),
@@ -138,31 +138,32 @@ FLAGS = (
     Flag(
         "steal",
         "the hypervisor took the CPU away",
-        "measure on bare metal, or give the guest CPUs of its own",
+        "measure on bare metal, or give the guest dedicated CPUs",
         lambda s: s.total("steal_ns") > 0,
     ),
     Flag(
         "smi",
         "the firmware interrupted the CPU (SMI)",
-        "look for USB legacy support, power and error handling in the firmware's set-up",
+        "check USB legacy support, power and error handling in the firmware set-up",
         lambda s: s.total("smi") > 0,
     ),
     Flag(
         "throttled",
-        "the kernel paused real-time tasks at its bandwidth limit",
-        "raise sched_rt_runtime_us, at your own risk set it to -1",
+        "the kernel paused real-time tasks at the RT throttling limit",
+        "raise sched_rt_runtime_us, or set it to -1 at your own risk",
         _throttled,
-        spoils="measured while the kernel paused real-time tasks",
+        spoils="measured under RT throttling",
     ),
     Flag(
         "shared_cpu",
         "the agent's own threads ran on the measured CPU",
-        "allow the agent a second CPU",
+        "give the agent a second CPU",
         lambda s: (
             s.evidence.get("shared") is True
             and s.cpus() < 2
             and s.config() != "1cpu"
-            and str(s.conditions.get("cpu.online")) != "0"  # else it could not be otherwise
+            and str(s.conditions.get("cpu.online"))
+            != "0"  # with only one CPU there is no alternative
         ),
     ),
     Flag(
@@ -173,20 +174,20 @@ FLAGS = (
     ),
     Flag(
         "cpus_online",
-        "config 1cpu, but the system has more CPUs online, which did work of its own",
+        "config=1cpu, but the system has other CPUs online, which ran other work",
         "boot with maxcpus=1, or take the others offline in /sys/devices/system/cpu",
         lambda s: s.config() == "1cpu" and str(s.conditions.get("cpu.online", "0")) != "0",
     ),
     Flag(
         "unshielded",
-        "config 1rt, but the kernel may run other work and interrupts on the measured CPU",
-        "rtstone tune apply, or boot with isolcpus= and irqaffinity=",
+        "config=1rt, but the kernel may run other work and interrupts on the measured CPU",
+        "use `rtstone tune apply`, or boot with isolcpus= and irqaffinity=",
         lambda s: s.config() == "1rt" and not s.shielded(),
     ),
     Flag(
         "cut_short",
-        "the time was up before all its samples or tests were taken",
-        "give a longer --time; --time 0 lets a publication's suite take all",
+        "the time limit ended it before all samples or tests were taken",
+        "use a longer --time; --time 0 gives a publication's suite its full length",
         lambda s: (
             (s.result.ended == "time" and bool(s.params.get("samples")))
             or s.figure("tests that the time did not allow") > 0
@@ -194,50 +195,50 @@ FLAGS = (
     ),
     Flag(
         "wide",
-        "the time was up before its interval was as narrow as --until asked",
-        "give more time, as in --until ci=2%,time=10min; the width reached stands with the result",
+        "the time limit ended it before its interval was as narrow as --until requested",
+        "give more time, as in --until ci=2%,time=10min; the result has the width reached",
         lambda s: False,  # of no single round; see stats/rounds.py
     ),
     Flag(
         "scaled",
-        "its tests were shorter than the publication's, so that they fit into the time",
-        "--time 0 gives a publication's suite its own durations",
+        "its tests were shorter than the publication's, to fit into the time limit",
+        "use --time 0 for the publication's durations",
         lambda s: s.figure("time scale", 1) < 1,
     ),
     Flag(
         "missed",
-        "activations never happened because the one before came too late",
-        "read the corrected percentiles, which count them",
+        "activations never happened because the one before was too late",
+        "use the corrected percentiles, which include them",
         lambda s: (s.result.missed or 0) > 0,
     ),
     Flag(
         "negative",
-        "samples came out below zero, shorter than what is subtracted from them",
-        "harmless if no more than a step of the clock; larger values of batch make it rarer",
+        "samples were negative: shorter than the overhead that is subtracted",
+        "harmless if within a step of the clock; a larger batch makes it rarer",
         lambda s: s.result.negative > 0,
     ),
     Flag(
         "overflow",
-        "samples were too large for the histogram; they are in n, mean and max",
-        "look for a suspended machine or a stopped virtual CPU",
+        "samples were too large for the histogram; they count in n, mean and max",
+        "check for a suspended machine or a stopped virtual CPU",
         lambda s: s.result.overflow > 0,
     ),
     Flag(
         "batched",
-        "several operations per sample: the figures are of their means, without a maximum",
+        "several operations per sample: the statistics are those of means, without a maximum",
         "use -p batch=1 for single operations, at the clock's resolution",
         lambda s: s.result.batch > 1,
     ),
     Flag(
         "coarse",
-        "samples are shorter than 10 steps of the clock, which two stamps cannot tell apart well",
-        "read the mean rather than percentiles, or measure where the clock has smaller steps",
+        "samples are shorter than 10 steps of the clock, which two time stamps resolve poorly",
+        "use the mean rather than percentiles, or measure on a system with a finer clock",
         _coarse,
     ),
     Flag(
         "vdso_clock",
-        "timed by the system's clock, as no invariant cycle counter was found",
-        "look whether the kernel marked the TSC unstable",
+        "timed by the system's clock, because no invariant cycle counter was found",
+        "check whether the kernel marked the TSC unstable",
         lambda s: s.clock == "vdso",
     ),
     Flag(
@@ -255,57 +256,57 @@ FLAGS = (
     ),
     Flag(
         "partial",
-        "made from fewer components than belong to it",
-        "do not set it beside a whole one; its table of components says what is n.e., and why",
+        "computed from fewer components than it should have",
+        "do not compare it with a complete one; its table of components says what is n.e., and why",
         lambda s: False,  # of no series that was measured; see model/rhealstone.py
-        spoils="made from fewer components than belong to it",
+        spoils="computed from fewer components than it should have",
     ),
     Flag(
         "imported",
-        "measured by another tool after its own procedure, and stored as that tool told it",
-        "compare it with imports of the same tool; what else there is to know is in its file",
+        "measured by another tool with its own procedure, and stored as reported",
+        "compare it only with imports of the same tool; see its file for further details",
         lambda s: False,  # this and the following: of results of other tools; see rtstone/formats
     ),
     Flag(
         "buckets",
-        "values are known to the width of the tool's buckets, and stand at their lower edge",
-        "evidence.bucket_ns is that width; make it narrower if figures are but a few times as wide",
+        "values are known to the width of the tool's buckets, and are placed at their lower edge",
+        "evidence.bucket_ns is that width; use narrower buckets if values are only a few times it",
         lambda s: False,
     ),
     Flag(
         "beyond",
-        "samples lay beyond the tool's histogram: percentiles among them are not known",
-        "measure again with a histogram that holds the maximum",
+        "samples were beyond the tool's histogram: percentiles among them are unknown",
+        "measure again with a histogram that includes the maximum",
         lambda s: False,
     ),
     Flag(
         "omission",
-        "the tool goes on from a late wake-up and does not count the activations that it hid",
+        "the tool continues from a late wake-up and does not count the activations that it hid",
         "one bad sample may stand for many; dk.periodic of rtstone counts them",
         lambda s: False,
     ),
     Flag(
         "samples_lost",
-        "the tool did not keep or did not see all samples: n and the figures are of the others",
-        "give the tool room for all of them; its notes say how many there were",
+        "the tool lost samples: n and the statistics are those of the others",
+        "give the tool room for all samples; its notes say how many there were",
         lambda s: False,
     ),
     Flag(
         "statistics_only",
-        "the file holds the tool's own statistics and no distribution",
+        "the file has the tool's own statistics but no distribution",
         "have the tool write its histogram, if it can",
         lambda s: False,
     ),
     Flag(
         "unit_assumed",
-        "the file does not say its unit; microseconds were taken, which is the tool's default",
-        "if the tool was told to count nanoseconds, all values are 1000 times too large",
+        "the file does not give its unit; microseconds were assumed, the tool's default",
+        "if the tool was run in nanoseconds, all values are 1000 times too large",
         lambda s: False,
     ),
     Flag(
         "wall_clock",
-        "timed by the clock of the day, which may be set in the meantime",
-        "look whether a time service stepped the clock, or use a tool with a monotonic one",
+        "timed by the wall clock, which may be set during the measurement",
+        "check whether a time service stepped the clock, or use a tool with a monotonic clock",
         lambda s: False,
     ),
 )
@@ -317,11 +318,12 @@ INVALIDATING = frozenset(flag.name for flag in FLAGS if flag.spoils)
 def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
     """Return the first of these flags that forbids a verdict, None if none does.
 
-    The one rule for whatever judges a result: the headline of a run, its page, a gate, the API.
+    The one rule for everything that judges a result: the headline of a run, its page, a gate, the
+    API.
     """
     return next((BY_NAME[n] for n in names if n in INVALIDATING and n not in accepted), None)
 
 
 def flags(seen: Seen) -> list[str]:
-    """Return names of the flags that a series deserves, in the order of the list."""
+    """Return the names of the flags of a series, in the order of the list."""
     return [flag.name for flag in FLAGS if flag.when(seen)]

@@ -15,7 +15,7 @@ from rtstone.wire.records import Buckets
 
 
 def bounds(index: int, bits: int) -> tuple[int, int]:
-    """First value and width of a bucket."""
+    """Return the first value and the width of a bucket."""
     if index < 2 << bits:
         return index, 1
     shift = (index >> bits) - 1
@@ -34,7 +34,7 @@ class Histogram(NamedTuple):
     overflow: int = 0
 
     def plus(self, other: Histogram) -> Histogram:
-        """Both sets in one.  They must have the same ``bits``."""
+        """Return the union of both sets, which must have the same ``bits``."""
         if self.bits != other.bits:
             raise ValueError("histograms of different resolution")
         counts = dict(self.buckets)
@@ -51,7 +51,7 @@ class Histogram(NamedTuple):
         )
 
     def points(self) -> list[tuple[float, int]]:
-        """(value, count) of every bucket, rising; the overflow is left out."""
+        """Return (value, count) of every bucket in rising order, without the overflow."""
         low, high = self.min or 0, self.max or 0
         return [(_middle(index, self.bits, low, high), count) for index, count in self.buckets]
 
@@ -62,7 +62,7 @@ def _middle(index: int, bits: int, low: int, high: int) -> float:
 
 
 class Ranks:
-    """Values of a histogram by rank, 1 (the smallest) to n."""
+    """The values of a histogram by rank, 1 (the smallest) to n."""
 
     def __init__(self, histogram: Histogram) -> None:
         self._n = histogram.n
@@ -71,7 +71,7 @@ class Ranks:
         self._upto = list(accumulate(count for _, count in self._points))
 
     def at(self, rank: int) -> float:
-        """Return the value of a rank; those that overflowed are all taken for the maximum."""
+        """Return the value at a rank; overflowed samples count as the maximum."""
         if not 1 <= rank <= self._n or self._max is None:
             raise IndexError(rank)
         place = bisect_left(self._upto, rank)
@@ -85,7 +85,7 @@ class Ranks:
 
 
 def spread(histogram: Histogram) -> float | None:
-    """Standard deviation of the samples, in ticks, from the buckets; None for fewer than 2."""
+    """Return the standard deviation in ticks, from the buckets; None for fewer than 2 samples."""
     if histogram.n < 2 or histogram.max is None:
         return None
     mean = histogram.sum / histogram.n

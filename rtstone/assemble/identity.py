@@ -1,4 +1,4 @@
-"""What a run is measured on.  One that was interrupted goes on with the same, or not at all.
+"""The identity of the system that a run measures; a run is resumed only on the same system.
 
 The target tells of itself before it starts (its model, kernel, emulator, agent, and how the place
 is tuned), the agent and the system that it runs on by the first records.  Everything they tell
@@ -46,18 +46,18 @@ def of_target(detail: Mapping[str, Value], surroundings: Mapping[str, str | None
 
 
 class Heads(NamedTuple):
-    """The records about all cases, None for one that is not there."""
+    """The records that concern all cases, None for a missing one."""
 
     hello: Hello | None
     clock: Clock | None
     conditions: Conditions | None
 
     def lacking(self) -> list[str]:
-        """Return the names of those that are not there."""
+        """Return the names of the missing records."""
         return [name for name, record in self._asdict().items() if record is None]
 
     def or_else(self, others: Heads) -> Heads:
-        """These, and of the others what is not among them."""
+        """Return these records, completed by the others."""
         return Heads(
             self.hello or others.hello,
             self.clock or others.clock,
@@ -65,7 +65,7 @@ class Heads(NamedTuple):
         )
 
     def as_far_as(self, others: Heads) -> Identity:
-        """Return what those of them tell that the others have as well.
+        """Return these records restricted to what the others have as well.
 
         What a clock costs is measured anew each time, as is the frequency of some; neither counts.
         """
@@ -85,7 +85,7 @@ def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def difference(then: Identity, now: Identity) -> str | None:
-    """Return what is not the same, in words; None if everything is."""
+    """Return a description of the differences, None if there are none."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     told = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
     more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
@@ -98,7 +98,7 @@ def _told(name: str, then: Value, now: Value) -> str:
 
 
 def _apart(then: str, now: str) -> tuple[str, str]:
-    """Two texts as they stand in a message; of long ones only the words that tell them apart."""
+    """Shorten two texts for a message: of long ones, keep only the words that differ."""
     if max(len(then), len(now)) > _LETTERS and not _HASH.fullmatch(then + now):
         words, others = then.split(), now.split()
         then = " ".join(word for word in words if word not in others)

@@ -37,7 +37,7 @@ class Variance(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one of several runs says of the same quantity: samples, its own value, its variance."""
+    """One of several runs of the same quantity: samples, value, variance."""
 
     n: int
     value: float
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 def confidence_interval(
     statistic: str, whole: Distribution, results: Sequence[Result], level: float
 ) -> tuple[float, float] | None:
-    """The interval of a statistic of ``whole``, which is the samples of these results together.
+    """Return the interval of a statistic of ``whole``, the pooled samples of these results.
 
     None where it is not to be had.  Raises KeyError for a statistic that is none of STATISTICS.
     """
@@ -57,7 +57,7 @@ def confidence_interval(
 
 
 def independent(statistic: str, results: Sequence[Result]) -> bool:
-    """True if some of the results do not tell how much their samples depend on one another."""
+    """Return whether the correlation of samples is unknown for some of the results."""
     return any(_counts(statistic, result) is None for result in results)
 
 
@@ -124,7 +124,7 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance:
 
 
 def factor(statistic: str, result: Result) -> Variance:
-    """Return how many times the variance of independent samples that of a result's statistic is."""
+    """Return the variance of a result's statistic relative to that of independent samples."""
     if statistic == "mean":
         found, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
         times = found._replace(value=found.value / plain) if found and plain else Variance(1.0)
@@ -177,7 +177,7 @@ def autocorrelated_variance(sizes: Sequence[int], means: Sequence[float]) -> Var
 
 
 def _spread(sizes: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
-    """Sum of the squares about the common mean, and correlation of neighbours."""
+    """Return the sum of squares about the common mean, and the correlation of neighbours."""
     n = sum(sizes)
     mean = sum(size * m for size, m in zip(sizes, means, strict=True)) / n
     off = [size * (m - mean) for size, m in zip(sizes, means, strict=True)]
@@ -196,7 +196,7 @@ def _of_means(sizes: Sequence[int], squares: float, factor: float, freedom: floa
 def _join(
     sizes: Sequence[int], means: Sequence[float], count: int
 ) -> tuple[list[int], list[float]]:
-    """Return the same series in so many batches, about equally long."""
+    """Merge a series into this many batches of about equal length."""
     n = sum(sizes)
     wide, totals = [0] * count, [0.0] * count
     before = 0

@@ -1,4 +1,4 @@
-"""Whether a load did what it was to do while a case ran."""
+"""Check the rates that a load achieved while a case ran."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TOLERANCE = 0.2  # of its rate that a part of a load may miss (design, rules of 
 
 
 def lacking(rates: list[Rate] | None) -> str | None:
-    """Return what a load did not do while a case ran, None if it did all it should."""
+    """Return how a load fell short while a case ran, None if it did not."""
     if not rates:
         return "it did not run"
     for rate in rates:

@@ -1,4 +1,4 @@
-"""What a person has to know of a whole run, in lines."""
+"""Notes on a run as a whole, one line each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rtstone.wire.reader import Defect
 
 
 def limits(plan: Plan) -> list[str]:
-    """Return how the whole run limits its cases."""
+    """Return the note on the time scale of the run."""
     notes = []
     if plan.scale_s is not None:
         notes.append(
@@ -27,7 +27,7 @@ def limits(plan: Plan) -> list[str]:
 def wire_notes(
     plan: Plan, defects: list[Defect], costs: dict[int, Defect], left_out: Counter[str]
 ) -> list[str]:
-    """Return a line for each kind of defect of the wire, and for what was too much to be kept.
+    """Return a line for each kind of defect on the wire, and for what was too much to store.
 
     ``costs``: the cases that a defect may have taken something from, by their numbers on the wire.
     """

@@ -1,4 +1,4 @@
-"""Distributions that count the omitted activations, and how well they are known.
+"""Distributions that include omitted activations, with their confidence intervals.
 
 An activation that came late by several periods hid those that were due meanwhile, each of which
 would have been a period less late than the one before.  So a late sample and what it hid are one
@@ -35,7 +35,7 @@ _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of thes
 
 
 def whole(result: Result) -> Result:
-    """Return the result with the omitted activations counted in, where there are any.
+    """Return the result including its omitted activations, if any.
 
     Of what else there is of it only n, statistics and histogram are those of the whole.
     """
@@ -59,7 +59,7 @@ def whole(result: Result) -> Result:
 
 
 class Events(NamedTuple):
-    """What is independent in one result: samples with what they hid, as (value, count, size)."""
+    """The independent events of a result: samples with what they hid, as (value, count, size)."""
 
     result: Result
     points: list[tuple[float, int, int]]
@@ -68,12 +68,12 @@ class Events(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Activations, seen and omitted."""
+        """The number of activations, observed and omitted."""
         return sum(count * size for _, count, size in self.points)
 
     @property
     def stalls(self) -> int:
-        """How many of the samples hid others."""
+        """The number of samples that hid others."""
         return sum(count for _, count, size in self.points if size > 1)
 
     def above(self, line: float, value: float, size: int) -> int:
@@ -81,12 +81,12 @@ class Events(NamedTuple):
         return min(size, ceil((value - line) / self.period)) if value > line else 0
 
     def total(self, value: float, size: int) -> float:
-        """Return the lateness of all activations of an event together."""
+        """Return the total lateness of the activations of an event."""
         return size * value - self.period * size * (size - 1) / 2
 
 
 def events(result: Result) -> Events | None:
-    """Return the events of a result; None if what was omitted cannot be told from what was seen."""
+    """Return the events of a result, None if its omissions do not follow from its samples."""
     there = result.corrected
     if there is None or not result.missed or result.overflow:
         return None
@@ -105,7 +105,7 @@ def events(result: Result) -> Events | None:
 
 
 def _period(points: Sequence[tuple[float, int]], hidden: float) -> float | None:
-    """Return the period with which these samples hide so much lateness in all, in any unit.
+    """Return the period for which these samples hide this total lateness, in any unit.
 
     A sample late by L hides L - P, L - 2P, ... above zero: their sum falls steadily with P.
     """
@@ -130,7 +130,7 @@ def _period(points: Sequence[tuple[float, int]], hidden: float) -> float | None:
 
 
 def _bursts(result: Result, points: Sequence[tuple[float, int, int]]) -> Variance:
-    """By how much more than independent stalls would what was omitted scatter over the time.
+    """Return the variance of omitted activations over time, relative to independent stalls.
 
     Each window of the trace has room for equally many activations: those that it lacks were
     omitted.  The last one is not whole.
@@ -158,7 +158,7 @@ def _kurtosis(values: Sequence[float]) -> float:
 
 
 class _Moments(NamedTuple):
-    """Sums over events: how far each lies from what one of its size would on average."""
+    """Sums over events of the deviation of each from the average for its size."""
 
     value: float  # the share, or the mean
     n: int
@@ -171,7 +171,7 @@ class _Moments(NamedTuple):
 def interval(
     statistic: str, results: Sequence[Result], level: float, fewest: float = FEWEST
 ) -> tuple[float, float] | None:
-    """The ends of a statistic of all these results together, some of which omitted activations.
+    """Return the interval of a statistic of these pooled results, some with omitted activations.
 
     None where there are less than ``fewest`` stalls to know it from, or where they cannot be told.
     Raises KeyError for a statistic that is none.
@@ -215,7 +215,7 @@ def _weight(part: Events) -> float:
 
 
 def _alone(result: Result) -> Events | None:
-    """A result that omitted nothing: each sample is an event."""
+    """Return the events of a result without omissions: each sample is one."""
     if result.overflow:
         return None
     points = [(value, count, 1) for value, count in result.histogram]
@@ -263,7 +263,7 @@ def _ranks(n: int, q: float, variance: Variance, size: float, level: float) -> t
 def _mean_ends(
     value: float, n: int, variance: Variance, size: float, level: float
 ) -> tuple[float, float]:
-    """The means with which this one would not surprise (Wilson's score, of events so large)."""
+    """Return the interval of the mean: Wilson's score for events of this size."""
     t = t_quantile(level, variance.freedom)
     shift = t * t / 2 * size / n
     half = sqrt(t * t * variance.value + shift * shift)
@@ -271,7 +271,7 @@ def _mean_ends(
 
 
 def assumed(statistic: str, results: Sequence[Result]) -> bool:
-    """Return whether independence had to be taken for granted in some of them."""
+    """Return whether independence had to be assumed for some of the results."""
     return independent(statistic, results) or any(
         result.missed and (result.trace is None or len(result.trace.rows) <= _WINDOWS)
         for result in results
@@ -279,7 +279,7 @@ def assumed(statistic: str, results: Sequence[Result]) -> bool:
 
 
 class Missed(NamedTuple):
-    """Activations that a case omitted, of those that were due, in how many independent stalls."""
+    """The activations omitted by a case, of those due, and the number of independent stalls."""
 
     omitted: int
     due: int
@@ -287,7 +287,7 @@ class Missed(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The share of the activations."""
+        """The share of omitted activations."""
         return self.omitted / self.due
 
     @property
@@ -303,7 +303,7 @@ class Missed(NamedTuple):
 
 
 def missed(results: Sequence[Result]) -> Missed | None:
-    """Return what a case omitted in all, None if that was not counted.
+    """Return the omissions of a case, None if they were not counted.
 
     Where it cannot be told from what was seen how the omitted belong together, they are one stall.
     """
@@ -315,7 +315,7 @@ def missed(results: Sequence[Result]) -> Missed | None:
 
 
 def _stalls(result: Result) -> float:
-    """Return how many stalls of one length would scatter as much as these."""
+    """Return the number of equally long stalls that would scatter as much as these."""
     found = events(result)
     if found is None or not found.stalls:
         return 1.0

@@ -1,4 +1,4 @@
-"""Several results of one case as one set of samples."""
+"""Pool several results of one case into one set of samples."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
 
 
 def section_s(results: Sequence[Result]) -> float | None:
-    """Return how long was measured in all; None if one does not say.  Instructions have no time."""
+    """Return the total time measured in s, None if unknown for one; instructions have no time."""
     known = [s for result in results if (s := result.section_s) is not None]
     return sum(known) if len(known) == len(results) else None

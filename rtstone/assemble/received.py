@@ -1,4 +1,4 @@
-"""The records of one agent: kept, placed, and what defects of the wire cost."""
+"""Collect the records of one agent, and determine what defects of the wire cost."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class CaseRecords:
 
     @property
     def began(self) -> bool:
-        """Whether it did; False for a case that the agent refused before it measured anything."""
+        """Return whether the case ran; False if the agent refused it before measuring anything."""
         refused = self.end is not None and self.end.status == "failed" and not self.results
         return self.params is not None or not refused
 
 
 class Received:
-    """Keep what the lines of one agent say; blind to where they come from.
+    """Collect the records in the lines of one agent, wherever they come from.
 
     ``earlier``: what an agent before it said of the same run; warnings and loads go on from there.
     """
@@ -60,12 +60,12 @@ class Received:
 
     @property
     def heads(self) -> Heads:
-        """The records about all cases, as far as they have come."""
+        """Return the records that concern all cases, as received so far."""
         return Heads(self.hello, self.clock, self.conditions)
 
     @property
     def placed(self) -> set[int]:
-        """The cases that any record is of."""
+        """Return the ids of the cases that have a record."""
         return {case for case, _ in self._place.values()}
 
     def feed(self, line: bytes) -> list[wire.Body]:
@@ -108,7 +108,7 @@ class Received:
                 self.bye = bye
 
     def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
-        """Add one, unless there are so many that only their number is kept."""
+        """Add a record, or only count it if there are too many."""
         if len(kept) < most:
             kept.append(one)
         else:
@@ -123,7 +123,7 @@ class Received:
         self.ended = max(self.ended, case if kind == "end" else case - 1)
 
     def costs(self) -> dict[int, Defect]:
-        """Return the cases that a defect of the wire may have taken something from, and the defect.
+        """Return the cases that may have lost records to a defect of the wire, and the defect.
 
         What a lost record held nobody knows: it costs the cases that were open before and after.
         """

@@ -1,7 +1,8 @@
-"""The numbers that Rhealstone makes of its six components (benchmarks 6.1, combination).
+"""Combine the six Rhealstone components into its figures of merit (benchmarks 6.1, combination).
 
 Golatowski calls the sum of theoretical value only: the components matter more.  A component that
-this system cannot have (``n.e.``) is named, and the number over the others is marked ``partial``.
+is not evaluable on a system (``n.e.``) is named, and the figure over the others is flagged
+``partial``.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ COMPONENTS = {
 PARTIAL = "partial"
 
 FORMS = ["sampled", "classic"]
-# Variant kar takes a tick for each sample: as many as the default of `time` has room for.
+# Variant kar takes a tick per sample: as many samples as fit in the default of `time`.
 NEEDS: list[tuple[str, Mapping[str, object]]] = [
     *[(f"rheal.{name}", {"form": FORMS}) for name in COMPONENTS if name != "db"],
     ("rheal.db", {"form": FORMS, "variant": "rtems"}),
     ("rheal.db", {"form": FORMS, "variant": "kar", "samples": 5000}),
 ]
 _WEIGHTS = [
-    Param(f"weight_{name}", "int", None, 1, 0, 10**6, help=f"of {title}")
+    Param(f"weight_{name}", "int", None, 1, 0, 10**6, help=f"weight of {title}")
     for name, title in COMPONENTS.items()
 ]
 
@@ -42,7 +43,7 @@ Weights = dict[str, int]
 
 
 class Unit(NamedTuple):
-    """What times and rates are told in; ``time`` and ``second`` are factors of the clock's unit."""
+    """Units of times and rates; ``time`` and ``second`` convert from the clock's unit."""
 
     name: str
     time: float
@@ -77,7 +78,7 @@ def _weighted_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
 
 
 def _mean_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
-    """The generic number, and the application-specific one where weights make it another."""
+    """Return the generic rate, and the application-specific one if the weights differ."""
     generic = unit.second * len(t) / sum(t.values())
     found = {"rate of the mean time": Figure(value=generic, unit=unit.rate)}
     frequency = sum(w[name] for name in t)
@@ -105,8 +106,8 @@ def _number(
 ) -> Number:
     text = (
         f"{formula}, over the means of rheal.il, ts, pt, im, ss and db, for each load, form and "
-        "variant of rheal.db; computed, not measured. What the system cannot have is named as "
-        "n.e., and the number over the others marked partial."
+        "variant of rheal.db; computed, not measured. Components that are not evaluable on the "
+        "system are listed as n.e., and the figure over the others is flagged partial."
     )
     params = _WEIGHTS if weighted else []
     bench = Bench(f"rheal.{name}", title, "Golatowski, Rhealstone", text, params=params)
@@ -152,10 +153,11 @@ class _Set(NamedTuple):
 
 
 def _sets(measured: list[Result]) -> Iterator[_Set]:
-    """By load, configuration and form, and by variant and lock of rheal.db.
+    """Group results by load, configuration and form, and by variant and lock of rheal.db.
 
-    Where a load comes several times, the first results under it belong together, and so on.  Of
-    several cases of another component, say for two forms of interrupt, the first counts.
+    If a load is repeated, the first results under it form one set, the second ones another, and so
+    on.  If a component other than rheal.db has several cases (two forms of interrupt, say), the
+    first one counts.
     """
     groups: dict[_Circumstances, dict[str, _Cases]] = {}
     for result in measured:
@@ -173,11 +175,11 @@ def _sets(measured: list[Result]) -> Iterator[_Set]:
 
 
 _Circumstances = tuple[str, Value, Value]  # load, form, configuration
-_Cases = dict[CaseKey | None, list[Result]]  # by parameters: as often as they were run
+_Cases = dict[CaseKey | None, list[Result]]  # by parameters: the results of each repetition
 
 
 def _at(repeated: list[Result], turn: int) -> Result | None:
-    """The result of that turn, or the last there is."""
+    """Return the result of that repetition, or the last one there is."""
     return repeated[min(turn, len(repeated) - 1)] if repeated else None
 
 
@@ -192,18 +194,18 @@ def _set(circumstances: _Circumstances, chosen: dict[str, Result | None]) -> _Se
 
 
 def _lack(result: Result | None) -> str | None:
-    """Why a component has no time, None if it has."""
+    """Return why a component has no time, None if it has one."""
     if result is None:
         return "it did not run"
     if result.status != "ok":
         return f"{result.status}: {result.reason}".removeprefix("unsupported: ")
     if result.mean is None:
-        return "it has no samples"
-    return None if result.mean > 0 else "its mean is not above 0"
+        return "no samples"
+    return None if result.mean > 0 else "mean not above 0"
 
 
 def _lacking(lacks: Mapping[str, str | None]) -> str:
-    """What there is not, once for each reason."""
+    """List the missing components, grouped by reason."""
     reasons = dict.fromkeys(why for why in lacks.values() if why)
     return "; ".join(
         f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
@@ -222,9 +224,9 @@ def _table(lacks: dict[str, str | None], of: _Set, unit: Unit) -> TextTable:
 
 
 def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
-    """The results of one combination, of all that was measured in the run."""
+    """Return the results of one combination for everything measured in the run."""
     found = [_combined(number, blank, one) for one in _sets(measured)]
-    none = structs.replace(blank, status="incomplete", reason="no component of it ran")
+    none = structs.replace(blank, status="incomplete", reason="none of its components ran")
     return found or [none]
 
 

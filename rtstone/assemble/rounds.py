@@ -1,4 +1,4 @@
-"""Rounds of one case: whether another one is needed, and all of them as one result."""
+"""Rounds of one case: decide whether another one is needed, and merge them into one result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Rounds = Sequence[Sequence[Result]]  # of each round, its series
 
 
 class Standing(NamedTuple):
-    """How far a case has come; ``width``: the widest of its series, None if it is not known.
+    """The state of a case; ``width``: that of its widest series, None if unknown.
 
     ``ended``: why there is to be no other round, None if there is.
     """
@@ -51,7 +51,7 @@ class Standing(NamedTuple):
 
 
 def width(found: Estimate | None) -> float | None:
-    """Distance of an estimate to the farther end of its interval, as a share of it."""
+    """Return the distance of an estimate to the farther end of its interval, as a share of it."""
     if found is None:
         return None
     farther = max(found.high - found.value, found.value - found.low)
@@ -61,12 +61,12 @@ def width(found: Estimate | None) -> float | None:
 
 
 def sampled(rounds: Rounds) -> bool:
-    """Return whether the case takes samples: without them there is nothing to wait for."""
+    """Return whether the case takes samples; without them it runs once."""
     return any(result.n for results in rounds for result in results)
 
 
 def standing(until: Until, rounds: Rounds) -> Standing:
-    """Return where a case stands after these rounds, all of them valid."""
+    """Return the state of a case after these valid rounds."""
     widths = [width(estimate(parts, until.statistic)) for parts in _series(rounds) if _n(parts)]
     known = [each for each in widths if each is not None]
     widest = max(known) if known and len(known) == len(widths) else None
@@ -171,7 +171,7 @@ def _n(parts: Sequence[Result]) -> int:
 
 
 def _section_s(result: Result) -> float:
-    """Return how long a round measured; where the target does not tell, what its trace covers."""
+    """Return how long a round measured, or else the time covered by its trace."""
     if result.section_s is not None:
         return result.section_s
     trace = result.trace
@@ -211,7 +211,7 @@ def _interval(found: Estimate | None) -> tuple[float, float] | None:
 
 
 def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
-    """Yield each round, the samples before it, and the s that were measured before it."""
+    """Yield each round with the number of samples and the measured time (s) before it."""
     samples, begin = 0, 0.0
     for part in parts:
         yield part, samples, begin
@@ -228,7 +228,7 @@ def _worst(parts: Sequence[Result]) -> list[Worst]:
 
 
 def _trace(parts: Sequence[Result]) -> Trace | None:
-    """The windows of all rounds, neighbours joined until they are few enough, all equally wide."""
+    """Merge the windows of all rounds until they are few enough and equally wide."""
     traces = [(part.trace, begin) for part, _, begin in _placed(parts) if part.trace]
     if not traces:
         return None
@@ -277,7 +277,7 @@ def _joined(blocks: Blocks, size: int) -> list[float]:
 
 
 def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
-    """Return the batches of all rounds, joined until they are about as long as the longest."""
+    """Return the batches of all rounds, merged until they are about as long as the longest."""
     if len(parts) == 1 or any(part.batches is None for part in parts):
         return parts[0].batches if len(parts) == 1 else None
     lines = _lines(whole, sum(part.overflow for part in parts))
@@ -354,7 +354,7 @@ def _spread(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def _corrected(parts: Sequence[Result]) -> Distribution | None:
-    """Where no activation was omitted the samples are all there is."""
+    """Return the omitted distribution, None if no activation was omitted in any round."""
     if all(part.corrected is None for part in parts):
         return None
     return pooled([_with_omitted(part) for part in parts])
@@ -369,7 +369,7 @@ def _with_omitted(part: Result) -> Result:
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    """A sum that is not known if a part is not."""
+    """Return the sum, None if a part is unknown."""
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
@@ -385,7 +385,7 @@ def _evidence(parts: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
 
 
 def _one(name: str, values: list[Value]) -> Value:
-    """One value for all rounds, None if it is unknown of one; what differs otherwise is listed."""
+    """Return the common value of all rounds, None if unknown in one; list other differences."""
     numbers = [value for value in values if isinstance(value, int | float)]
     if name in _SUMMED | _LARGEST:
         if len(numbers) < len(values):
@@ -423,7 +423,7 @@ def _rate(rates: list[Rate]) -> Rate:
 
 
 def _figures(parts: Sequence[Result]) -> dict[str, Figure]:
-    """Figures that all rounds agree in; `_differing` tells of the others."""
+    """Return the figures in which all rounds agree; `_differing` lists the others."""
     first, rest = parts[0].figures, [part.figures for part in parts[1:]]
     return {
         name: fact for name, fact in first.items() if all(other.get(name) == fact for other in rest)
@@ -447,7 +447,7 @@ def _told(figure: Figure | None) -> str:
 
 
 def _tables(parts: Sequence[Result]) -> list[TextTable]:
-    """Tables, those of a later round only if it tells something else."""
+    """Return the tables; those of a later round only if they differ."""
     found: list[TextTable] = []
     for number, part in enumerate(parts, 1):
         for table in part.tables:
@@ -458,7 +458,7 @@ def _tables(parts: Sequence[Result]) -> list[TextTable]:
 
 
 def _flags(parts: Sequence[Result], ended: Ended | None) -> list[str]:
-    """Those of any round.  That a round's own time was up is how rounds are limited."""
+    """Return the flags of any round, except that a round's own time limit was reached."""
     names: set[str] = {name for part in parts for name in part.flags} - {"cut_short"}
     if ended in {"time", "rounds"}:
         names.add("wide")

@@ -1,4 +1,4 @@
-"""From one series of the agent to its statistics: percentiles, intervals, histogram, flags."""
+"""Compute the result of one series: percentiles, intervals, histogram, flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.assemble.interval import STATISTICS, confidence_interval
 from rtstone.assemble.ticks import Net, Scale
 from rtstone.documents.run import Batches, Blocks, Distribution, Result, Trace, Worst
-from rtstone.statistics import EXTREME, LINES, PERCENTILES
+from rtstone.statistics import EXTREME, LINES, MEDIAN, PERCENTILES
 from rtstone.wire import records as wire
 
 
@@ -28,7 +28,7 @@ def series_result(
     measured = _distribution(histogram, net)
     ranks = Ranks(histogram)
     source, granule = (scale.clock.source, scale.clock.granule) if scale.clock else ("", 1)
-    median = ranks.percentile(PERCENTILES["p50"])
+    median = ranks.percentile(PERCENTILES[MEDIAN])
     seen = Seen(raw, blank.evidence, conditions, source, granule, median, blank.params)
     members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
     result = structs.replace(
@@ -94,7 +94,7 @@ def _batches(batches: wire.Batches, net: Net) -> Batches:
 
 
 def _raw(ticks: int | None, net: Net) -> float | None:
-    """As the clock gave it: overhead and batch still in it."""
+    """Return the raw value of the clock: overhead and batch included."""
     return None if ticks is None else round(net.gross(ticks), 4)
 
 

@@ -1,4 +1,4 @@
-"""Least-squares slopes with their certainty."""
+"""Least-squares slopes with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtstone.documents.run import Result, Slope
 
 
 def fit(points: list[tuple[float, float]]) -> tuple[float, tuple[float, float]] | None:
-    """Return the slope of y over x and its 95% interval; None for fewer than three different x."""
+    """Return the slope of y over x with its 95% interval, None for fewer than three distinct x."""
     if len({x for x, _ in points}) < 3:
         return None
     n = len(points)

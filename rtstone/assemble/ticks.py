@@ -27,21 +27,21 @@ class Net(NamedTuple):
         return None if ticks is None else self.exactly(ticks)
 
     def exactly(self, ticks: float) -> float:
-        """Return the same where there is a value."""
+        """Return the net value, None for None."""
         return round((self.gross(ticks) - self.gross(self.overhead)) / self.batch, 4)
 
     def mean(self, total: int, n: int) -> float:
-        """Return the net value of a mean, which no reading stands for."""
+        """Return the net value of a mean, which is not a single reading."""
         return round((total / n * self.per_tick - self.gross(self.overhead)) / self.batch, 4)
 
     def gross(self, ticks: float) -> float:
-        """Return it as the clock gave it: overhead and batch still in it."""
+        """Return the raw value of the clock: overhead and batch included."""
         units = ticks * self.per_tick
         return round(units) if self.whole else units
 
 
 class Scale(NamedTuple):
-    """What the ticks of one agent's clock stand for.
+    """The conversion of ticks of one agent's clock.
 
     ``clock`` None: its record has not come.  ``instructions_per_s``: what the target's clock really
     counts, 0 if it is time.

@@ -17,22 +17,25 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("check")
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@click.option("--budget", type=_FILE, metavar="FILE", help="The limits, a TOML file.")
+@click.option("--budget", type=_FILE, metavar="FILE", help="Budget with the limits, a TOML file.")
 @click.option(
     "--baseline", "asked", multiple=True, metavar="RUN",
-    help="What relative limits are relative to; several are runs of one system.",
+    help="Run that relative limits refer to; repeat the option for several runs of one system.",
 )  # fmt: skip
-@click.option("--json", is_flag=True, help="Print the document of the check.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="Write it as JUnit XML as well.")
+@click.option("--json", is_flag=True, help="Print only the check document, as JSON.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Also write the result as JUnit XML.")
 @click.option(
     "--markdown", type=_FILE, metavar="FILE",
-    help="Write it as Markdown as well, for the summary of a CI job.",
+    help="Also write the result as Markdown, for the summary of a CI job.",
 )  # fmt: skip
 @click.option(
     "--write-budget", type=_FILE, metavar="FILE",
-    help="Instead: draft a budget from these runs of one system, that one more keeps; five do.",
+    help="Instead of checking, draft a budget from these runs of one system, which a further run "
+    "of an unchanged system should meet; five runs are enough.",
 )  # fmt: skip
-@click.option("--margin", metavar="SHARE", help="What a drafted limit leaves; default 20%.")
+@click.option(
+    "--margin", metavar="SHARE", help="With --write-budget: slack added to each limit; default 20%."
+)
 def command(
     *,
     names: tuple[str, ...],
@@ -44,22 +47,26 @@ def command(
     write_budget: Path | None,
     margin: str | None,
 ) -> int:
-    """Hold a run against a budget.
+    """Check a run against a budget.
 
-    Ends with 0 if all limits are kept, 1 if one is not, 3 if that cannot be told.
+    Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
     """
     if write_budget is not None:
         others = {"--budget": budget, "--baseline": asked, "--json": json, "--junit": junit,
                  "--markdown": markdown}  # fmt: skip
         if given := [name for name, value in others.items() if value]:
-            raise UsageError(f"--write-budget checks nothing; leave out {given[0]}")
+            raise UsageError(
+                f"--write-budget drafts a budget and checks nothing; leave out {given[0]}"
+            )
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
-        raise UsageError("--margin is for --write-budget")
+        raise UsageError("--margin applies only with --write-budget")
     if budget is None:
-        raise UsageError("no budget named; write --budget FILE, or --write-budget FILE to get one")
+        raise UsageError(
+            "no budget given; write --budget FILE, or --write-budget FILE to draft one"
+        )
     if len(names) > 1:
-        raise UsageError(f"one run is checked at a time, not {len(names)}; name the last")
+        raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
     from rtstone.inputs.budget import load as load_budget
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines
@@ -93,7 +100,7 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     from rtstone.stats.draft import draft
 
     if path.exists():
-        raise UsageError(f"there is a file already, {path}; name a new one")
+        raise UsageError(f"file exists, {path}; name a new one")
     runs = [load(find(name)) for name in names]
     drafted = draft(runs, share(margin))
     text = budget_text(drafted)

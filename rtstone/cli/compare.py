@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="RUN[,RUN]... or SUITE or BENCH...", nargs=-1)
 @click.option(
     "--run", "targets", nargs=2, metavar="A B",
-    help="Measure the targets A and B in turn (A B B A), and compare that; what stands without an "
-    "option is then what to measure, as for `rtstone run`.",
+    help="Measure targets A and B interleaved (A B B A) and compare the results; the arguments "
+    "then name what to measure, as for `rtstone run`.",
 )  # fmt: skip
 @click.option(
     "--pairs", type=click.IntRange(2), metavar="N",
-    help=f"With --run: how often each is measured, best an even number; default {PAIRS}.",
+    help=f"With --run: number of runs of each target, preferably even; default {PAIRS}.",
 )  # fmt: skip
-@click.option("--load", "loads", multiple=True, metavar="L", help="With --run: as for run.")
+@click.option("--load", "loads", multiple=True, metavar="L", help="With --run: as for `run`.")
 @click.option(
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
-    help="With --run: as for run.",
+    help="With --run: as for `run`.",
 )  # fmt: skip
-@click.option("--time", metavar="S", help="With --run: as for run.")
-@click.option("--cpus", metavar="LIST", help="With --run: as for run.")
+@click.option("--time", metavar="S", help="With --run: as for `run`.")
+@click.option("--cpus", metavar="LIST", help="With --run: as for `run`.")
 @click.option(
     "--floor",
     multiple=True,
     metavar="RUN,RUN...",
-    help="Runs of one system, which tell how far single runs scatter without any difference.",
+    help="Several runs of one system, from which to estimate the noise between single runs.",
 )
-@click.option("--json", is_flag=True, help="Print the comparison document.")
+@click.option("--json", is_flag=True, help="Print only the comparison document, as JSON.")
 def command(
     names: tuple[str, ...],
     targets: tuple[str, str] | None,
@@ -55,22 +55,24 @@ def command(
     json: bool,
     **measured: object,
 ) -> int:
-    """How systems differ, case by case, and how certain that is.
+    """Compare systems case by case, and say how certain each difference is.
 
-    Each column is compared with the first. Runs of one system joined by commas, or that differ in
-    nothing but the seed, are one column. One run that --run has measured stands for all of them.
-    `rtstone report RUN...` draws the same.
+    Each column is compared with the first.  Runs of one system that are joined by commas, or that
+    differ only in the seed, form one column.  Any run measured by --run stands for its whole
+    session.  `rtstone report RUN...` draws the same comparison.
     """
     if targets:
         if floor:
-            raise UsageError("--floor is for stored runs; pairs tell their own noise: leave it out")
+            raise UsageError(
+                "--floor is for stored runs; pairs measure their own noise, so leave it out"
+            )
         options = {"names": list(names), "json": json, **measured}
         asked = [msgspec.convert(options | {"target": one}, Request) for one in targets]
         return _measured(asked, pairs or PAIRS)
     given = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
     if wrong := [name for name, value in given.items() if value]:
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
-        raise UsageError(f"{name} is for measuring; name two targets with --run A B")
+        raise UsageError(f"{name} applies only when measuring; name two targets with --run A B")
     if not names:
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.comparison.compare import compare
@@ -100,7 +102,7 @@ def _measured(asked: list[Request], pairs: int) -> int:
 
 
 def _tell(coming: Next, json: bool) -> None:
-    """One line on stderr before each run."""
+    """Print one line on stderr before each run."""
     if json and not sys.stderr.isatty():
         return
     from rtstone.units import seconds

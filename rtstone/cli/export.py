@@ -17,11 +17,11 @@ from rtstone.store.rundir import load
 @click.command("export")
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--format", "form", metavar="F", required=True, help=f"What to write: {', '.join(WRITERS)}."
+    "--format", "form", metavar="F", required=True, help=f"Output format: {', '.join(WRITERS)}."
 )
-@click.option("-o", "output", metavar="FILE", help="Where to; default standard output.")
+@click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
 def command(run: str, form: str, output: str | None) -> None:
-    """A run for other tools.  What the format cannot hold is told on standard error."""
+    """Export a run for other tools.  What the format cannot hold is listed on standard error."""
     document = load(find(run))
     made = writer(form).write(document)
     for line in made.lost:
@@ -30,7 +30,7 @@ def command(run: str, form: str, output: str | None) -> None:
         sys.stdout.buffer.write(made.data)
         return
     if not output:
-        raise UsageError("no name of a file, in -o; write -o FILE")
+        raise UsageError("empty file name, in -o; write -o FILE")
     try:
         write(made.data, Path(output))
     except OSError as error:

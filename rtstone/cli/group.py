@@ -1,4 +1,4 @@
-"""The group of commands, which loads a command when it is needed."""
+"""The group of commands.  A command's module is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import click
 from rtstone import __version__
 from rtstone.errors import unknown
 
-# name: what it does; the command is `command` in the module rtstone.cli.NAME, or NAME_ where Python
-# has that word for itself.
+# name: summary; the command is `command` in the module rtstone.cli.NAME, or NAME_ where NAME is a
+# keyword of Python.
 COMMANDS = {
     "run": "Measure a target.",
-    "list": "What there is: benches, suites, loads, targets, runs.",
-    "show": "One run.",
-    "report": "One offline page of one or more runs.",
-    "compare": "How systems differ, case by case, and how certain that is.",
-    "check": "Does a run keep a budget?  A gate for CI.",
-    "guarantee": "The statement of a guaranteed latency, or why there is none.",
-    "reproduce": "A publication's tables, with this system's numbers beside them.",
-    "import": "Other tools' data as runs.",
-    "export": "A run for other tools.",
-    "simulate": "Scheduling simulated: policies compared, Hartstone without an OS.",
-    "schema": "The JSON schema of a document.",
-    "doctor": "Is this system fit to be measured?",
-    "lab": "Emulated targets: which are ready, and what brings the others.",
-    "tune": "Make it so for as long as you measure, and put it back.",
+    "list": "List benches, suites, loads, targets or runs.",
+    "show": "Show one run.",
+    "report": "Write one or more runs as one self-contained page.",
+    "compare": "Compare systems, with the certainty of each difference.",
+    "check": "Check a run against a budget: a gate for CI.",
+    "guarantee": "State a guaranteed latency, or why there is none.",
+    "reproduce": "Reproduce a publication's tables beside this system's numbers.",
+    "import": "Import other tools' data as runs.",
+    "export": "Export a run for other tools.",
+    "simulate": "Simulate schedulers, or Hartstone without an OS.",
+    "schema": "Print the JSON schema of a document.",
+    "doctor": "Check whether this system is fit to be measured.",
+    "lab": "List, fetch and build emulated targets.",
+    "tune": "Prepare this system for measuring, and restore it.",
 }
 
 
 class Lazy(click.Group):
-    """A group that imports a command only to carry it out."""
+    """A group that imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of use."""
+        """Return the names in the order of a typical session."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """The command of that name.  Raises UsageError naming the nearest one."""
+        """Return the command of that name.  Raises UsageError naming the nearest one."""
         if cmd_name not in COMMANDS:
             raise unknown("command", cmd_name, COMMANDS)
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
@@ -47,7 +47,7 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Help without the modules of the commands."""
+        """Write the list of commands without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -60,6 +60,6 @@ class Lazy(click.Group):
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def group(context: click.Context) -> None:
-    """Measures how real-time an operating system is."""
+    """Measure the real-time behaviour of operating systems."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -13,13 +13,16 @@ from rtstone.store.rundir import load
 
 @click.command("guarantee")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--bench", metavar="ID", help="What it is about; else from a request to the task.")
-@click.option("--json", is_flag=True, help="Print the statement's document.")
-@click.option("-o", "output", type=Path, metavar="FILE.md", help="Write the text into a file.")
+@click.option(
+    "--bench", metavar="ID", help="Bench to state it for; default: from a request to the task."
+)
+@click.option("--json", is_flag=True, help="Print only the guarantee document, as JSON.")
+@click.option("-o", "output", type=Path, metavar="FILE.md", help="Write the text to a file.")
 def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path | None) -> None:
-    """The statement of a guaranteed latency, from runs of one system under all its loads.
+    """State a guaranteed latency, from runs of one system under all its loads.
 
-    Without a bound under every load there is no guarantee: the text says why, the exit code is 3.
+    Without a bound under every load there is no guarantee: the text says why, and the exit code
+    is 3.
     """
     from rtstone.report.worstcase.guarantee import guarantee_markdown
     from rtstone.stats.worstcase.guarantee import guarantee

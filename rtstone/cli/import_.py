@@ -18,16 +18,16 @@ from rtstone.store.rundir import RunDirectory
     "--format",
     "form",
     metavar="F",
-    help=f"What they are, where the content does not tell: {', '.join(READERS)}.",
+    help=f"Input format, where the content does not identify it: {', '.join(READERS)}.",
 )
-@click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
+@click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
-    """Other tools' data as runs, one for each FILE (- is standard input).
+    """Import other tools' data as runs, one for each FILE (- is standard input).
 
-    If one FILE cannot be read, none is stored.
+    If any FILE cannot be read, no run is stored.
     """
     if json and len(files) > 1:
-        raise UsageError(f"{len(files)} files make as many documents, in --json; name one file")
+        raise UsageError(f"--json prints one document, not {len(files)}; name one file")
     made = [imported(file, form, arguments()) for file in files]
     for plan, run in made:
         directory = RunDirectory(plan)

@@ -15,13 +15,16 @@ _PREFIX = "qemu:"  # of the targets
 
 @click.group("lab")
 def command() -> None:
-    """Emulated targets: systems on boards that count instructions, the same on every host."""
+    """Manage the emulated targets: systems on boards that count instructions.
+
+    Their numbers are the same on every host.
+    """
 
 
 @command.command("list")
-@click.option("--json", is_flag=True, help="Print one document, and nothing else.")
+@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 def list_command(json: bool) -> None:
-    """Which targets are ready, what the others lack and the command that brings it."""
+    """List the targets: which are ready, what the others lack and how to get it."""
     from rtstone.lab.systems import SYSTEMS
 
     rows = [_row(system) for system in SYSTEMS.values()]
@@ -65,14 +68,14 @@ def _state(row: dict[str, Any]) -> str:
 @command.command("fetch")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def fetch_command(names: tuple[str, ...]) -> None:
-    """Fetch Debian's kernels for these targets, or for all; apt verifies them."""
+    """Fetch the Debian kernels of these targets, or of all; apt verifies them."""
     from rtstone.errors import UsageError
     from rtstone.lab import fetch, systems
 
     chosen = [systems.find(name.removeprefix(_PREFIX)) for name in names or systems.SYSTEMS]
     for system in chosen:
         if not system.kernel and names:
-            raise UsageError(f"{system.name} is not fetched but built: `rtstone lab build`")
+            raise UsageError(f"{system.name} is built, not fetched; run `rtstone lab build`")
     for system in chosen:
         if system.kernel:
             kernel = fetch.fetch(system.kernel, system.board.arch, click.echo)
@@ -81,7 +84,7 @@ def fetch_command(names: tuple[str, ...]) -> None:
 
 @command.command("build")
 def build_command() -> None:
-    """Build the agents and images that the targets start, from rtstone's source."""
+    """Build the agents and images of the emulated targets, from rtstone's source."""
     from rtstone.lab.ready import build
 
     build()

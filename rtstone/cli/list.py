@@ -14,12 +14,13 @@ from rtstone.wire.records import Table
 
 
 def _offered() -> Catalogue:
+    from rtstone.documents.run import LOCAL
     from rtstone.interrupt import Interrupt
     from rtstone.runner.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:
-        return catalogue(find("local"), interrupt)
+        return catalogue(find(LOCAL), interrupt)
 
 
 def _bench_rows() -> list[dict[str, Any]]:
@@ -69,7 +70,7 @@ def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
 RUNS = "runs"
 _RUN_COLUMNS = ("run_id", "created", "target", "suite", "status", "ok", "results")
 
-# what: its rows for --json, and those of their members that the terminal shows
+# what to list: its rows for --json, and the members that the terminal shows
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "benches": (_bench_rows, ("id", "title", "source")),
     "suites": (_suite_rows, ("name", "title", "description")),
@@ -80,23 +81,23 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
 
 @click.command("list")
 @click.argument("what", default="benches", metavar="[benches|suites|loads|targets|runs|NAME]")
-@click.option("--suite", metavar="NAME", help="Of runs: those of that suite.")
-@click.option("--target", metavar="T", help="Of runs: those on that target, or kind of target.")
-@click.option("--bench", metavar="NAME", help="Of runs: those with that bench, or its family.")
-@click.option("--status", metavar="S", help="Of runs: complete, incomplete or unfinished ones.")
+@click.option("--suite", metavar="NAME", help="Only runs of this suite.")
+@click.option("--target", metavar="T", help="Only runs on this target or kind of target.")
+@click.option("--bench", metavar="NAME", help="Only runs with this bench or family of benches.")
+@click.option("--status", metavar="S", help="Only complete, incomplete or unfinished runs.")
 @click.option(
-    "--since", metavar="WHEN", help="Of runs: those begun since then: 2h, 7d, 2026-11-20T14:00."
+    "--since", metavar="WHEN", help="Only runs begun since then: 2h, 7d, 2026-11-20T14:00."
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Of runs: the last N of these.")
-@click.option("--json", is_flag=True, help="Print one document.")
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N of these runs.")
+@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 def command(what: str, json: bool, **wish: str | int | None) -> None:
-    """What there is; with the name of a bench or load, its parameters."""
+    """List what there is or, for the name of a bench or load, its parameters."""
     if what == RUNS:
         rows = _run_rows(wish)
         _print_json({RUNS: rows}) if json else _print_lines(_RUN_COLUMNS, rows)
         return
     if given := [name for name, value in wish.items() if value is not None]:
-        raise UsageError(f"--{given[0]} chooses among runs; write `rtstone list runs`")
+        raise UsageError(f"--{given[0]} selects runs; write `rtstone list runs`")
     if what in KINDS:
         rows, columns = KINDS[what][0](), KINDS[what][1]
         _print_json({what: rows}) if json else _print_table(columns, rows)
@@ -115,7 +116,7 @@ def _print_json(document: object) -> None:
 
 
 def _print_lines(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
-    """A line for each row, without rich, which takes a millisecond for each."""
+    """Print a line per row, without rich, which takes a millisecond for each."""
     texts = [["" if row[name] is None else str(row[name]) for name in columns] for row in rows]
     heads = [name.replace("_", " ") for name in columns]
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
@@ -148,7 +149,7 @@ def _print_named(table: Table) -> None:
     head = [
         f"{table.id}: {table.title}",
         table.help,
-        f"after {table.source}" if table.source else "",
+        f"source: {table.source}" if table.source else "",
     ]
     click.echo("\n".join(line for line in head if line))
     if table.needs:
@@ -157,9 +158,9 @@ def _print_named(table: Table) -> None:
         {
             "parameter": param.name,
             "default": quantity(param, param.default),
-            "may be": allowed(param),
-            "meaning": param.help,
+            "values": allowed(param),
+            "description": param.help,
         }
         for param in table.params
     ]
-    _print_table(("parameter", "default", "may be", "meaning"), rows)
+    _print_table(("parameter", "default", "values", "description"), rows)

@@ -1,4 +1,4 @@
-"""The command `rtstone` as a process: its signals, streams and exit codes."""
+"""The process of the command `rtstone`: signals, streams and exit codes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from rtstone.printable import line
 if TYPE_CHECKING:
     import click
 
-UNWRITTEN = 4  # exit code when the output itself finds no room
-DEFECT = 70  # exit code of a fault of rtstone itself, that of sysexits.h; 1 says a gate has failed
+UNWRITTEN = 4  # exit code when the output cannot be written
+DEFECT = 70  # exit code of an internal error, EX_SOFTWARE of sysexits.h; 1 means a failed gate
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line and exits; see rtstone.errors for the codes."""
-    # Python tells of Ctrl-C by an exception, which cannot be caught in the middle of an import.
+    """Run the command line and exit; see rtstone.errors for the exit codes."""
+    # Python raises an exception on Ctrl-C, which cannot be caught reliably during an import.
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     streams.settle()
     try:
-        import rtstone.cli.group  # noqa: F401  here is where the time goes
+        import rtstone.cli.group  # noqa: F401  most of the start-up time goes here
     except Exception as error:
         sys.exit(_defect(error))
     signal.signal(signal.SIGINT, before)
@@ -44,7 +44,7 @@ def _status(arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, BrokenPipeError, SystemExit) as end:
         return _ended(end)
     except OSError as error:
-        if error.strerror is None:  # nothing that the system has said
+        if error.strerror is None:  # not an error of the operating system
             return _defect(error)
         where = error.filename or "the output"
         return _told(f"cannot write {where}: {error.strerror}", UNWRITTEN)
@@ -72,7 +72,7 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
 
 
 def _ended(end: BaseException) -> int:
-    """The exit code where the user has had enough; click and rich exit when nobody reads on."""
+    """Return the exit code after Ctrl-C, or after click or rich exited on a closed pipe."""
     return _told("interrupted", 130) if isinstance(end, KeyboardInterrupt) else 0
 
 
@@ -86,20 +86,20 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _defect(error: Exception) -> int:
-    """Keeps the traceback of what nobody has foreseen, and names the file."""
+    """Save the traceback of an unexpected exception, and print the name of the file."""
     try:
         what = f"{type(error).__name__}: {error}"[:200].rstrip(": ")
-    except Exception:  # an exception may have no words
+    except Exception:  # str() of the exception may fail itself
         what = type(error).__name__
     try:
         kept = f"the traceback is in {_kept(error)}, please report it"
     except Exception:
-        kept = "and its traceback could not be kept"
-    return _told(f"a defect of rtstone, {what}; {kept}", DEFECT)
+        kept = "the traceback could not be saved"
+    return _told(f"internal error, {what}; {kept}", DEFECT)
 
 
 def _kept(error: Exception) -> str:
-    """Writes a traceback to a new file, which only the user can read, and returns its name."""
+    """Write a traceback to a new file that only the user can read, and return its name."""
     import tempfile
     import traceback
 
@@ -116,7 +116,7 @@ def _kept(error: Exception) -> str:
         place = home().absolute()
         place.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(".txt", "defect-", place)
-    except Exception:  # it may be what is at fault
+    except Exception:  # the store itself may be at fault
         handle, name = tempfile.mkstemp(".txt", "rtstone-defect-")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.writelines(told)

@@ -1,4 +1,4 @@
-"""Documents on stdout."""
+"""Print documents to stdout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rtstone import printable
 
 
 def print_document(document: object) -> None:
-    """One JSON document and a line end: all that stdout carries with --json."""
+    """Print one JSON document and a newline: the whole of stdout with --json."""
     try:
         data = msgspec.json.encode(document)
     except UnicodeEncodeError:  # a name of a file may be any bytes

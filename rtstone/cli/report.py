@@ -14,7 +14,7 @@ from rtstone.store.session import named
 
 def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path:
     if not text:
-        raise UsageError("no name of a page, in -o; write -o FILE.html")
+        raise UsageError("empty file name, in -o; write -o FILE.html")
     return Path(text)
 
 
@@ -24,10 +24,10 @@ def _page(context: click.Context, parameter: click.Parameter, text: str) -> Path
     "-o", "output", required=True, callback=_page, metavar="FILE.html", help="The page to write."
 )
 def command(runs: tuple[str, ...], output: Path) -> None:
-    """One offline page of one or more runs; several are compared.
+    """Write one or more runs as one self-contained HTML page; several runs are compared.
 
-    They are named as for `rtstone compare`: runs of one system may be joined by commas, and a run
-    that `compare --run` has measured stands for all of them.
+    Runs are named as for `rtstone compare`: runs of one system may be joined by commas, and any run
+    measured by `compare --run` stands for its whole session.
     """
     from rtstone.report import page
     from rtstone.report.parts import frame

@@ -13,13 +13,13 @@ from msgspec import structs
 from rtstone.cli import run as running
 from rtstone.cli.run import Request, assignments
 from rtstone.documents.plan import NONE
+from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
 from rtstone.inputs import suite
 from rtstone.inputs.loads import name_of
 from rtstone.interrupt import Interrupt
 from rtstone.store.index import find
 from rtstone.store.rundir import load
-from rtstone.targets import LOCAL
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
@@ -33,8 +33,8 @@ def _page(context: click.Context, parameter: click.Parameter, text: str | None) 
         return None
     path = Path(text)
     if path.suffix not in _FORMS:
-        raise UsageError(f"no form of a page in '{text}', in -o; write -o FILE.html or FILE.md")
-    if not path.parent.is_dir() or path.is_dir():  # before minutes are spent on it
+        raise UsageError(f"unknown type of page '{text}', in -o; write -o FILE.html or FILE.md")
+    if not path.parent.is_dir() or path.is_dir():  # check before measuring for minutes
         raise UsageError(f"cannot write the page '{text}', in -o; name a file in a directory")
     return path
 
@@ -44,24 +44,26 @@ def _page(context: click.Context, parameter: click.Parameter, text: str | None) 
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @click.option(
     "--target", "targets", multiple=True, metavar="T",
-    help="Where to run the publication's suite; several times: a column for each. Default: local, "
-    "if no run is named.",
+    help="Target to run the publication's suite on; repeat the option for one column per target. "
+    "Default: local, unless runs are named.",
 )  # fmt: skip
 @click.option(
-    "--time", metavar="S", help="The limit of every case, bare: seconds; 0: none. As in `run`."
+    "--time",
+    metavar="S",
+    help="Time limit of every case, in seconds without a unit; 0: none. As in `run`.",
 )
 @click.option(
     "--load", "loads", multiple=True, metavar="L",
-    help="A load of the publication's suite with options of its own, wherever the suite has it: "
+    help="A load of the publication's suite with other parameters, wherever the suite uses it: "
     "driver:device=/dev/sdb.",
 )  # fmt: skip
 @click.option(
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
-    help="A parameter of every case that has it, with units. As in `run`.",
+    help="Set a parameter of every case that has it, with units. As in `run`.",
 )  # fmt: skip
-@click.option("--json", is_flag=True, help="Print the reproduction document, and nothing else.")
+@click.option("--json", is_flag=True, help="Print only the reproduction document, as JSON.")
 @click.option(
-    "-o", "output", callback=_page, metavar="FILE", help="A page to write, FILE.html or FILE.md."
+    "-o", "output", callback=_page, metavar="FILE", help="Also write a page, FILE.html or FILE.md."
 )
 def command(  # noqa: PLR0917
     source: str,
@@ -73,10 +75,10 @@ def command(  # noqa: PLR0917
     json: bool,
     output: Path | None,
 ) -> int:
-    """A publication's tables and figures, with this system's numbers beside them.
+    """Reproduce a publication's tables and figures, with this system's numbers beside them.
 
-    SOURCE is sjoblom, gutsalov, obenland, golatowski or dankwardt. Its suite is run on each target,
-    or the runs named are taken; each gives a column.
+    SOURCE is sjoblom, gutsalov, obenland, golatowski or dankwardt.  Each RUN is a column, and so is
+    each target, on which the publication's suite is run.
     """
     from rtstone.published.layout import layout
     from rtstone.stats.reproduce import reproduce
@@ -85,7 +87,7 @@ def command(  # noqa: PLR0917
     asked = {"--time": time, "--load": loads, "-p": params}
     if runs and not targets and (given := [name for name, value in asked.items() if value]):
         raise UsageError(
-            f"{given[0]} is for what is run, and only stored runs are named; leave it out"
+            f"{given[0]} applies only when measuring, not to stored runs; leave it out"
         )
     instead = _instead(suites, loads)
     if output and output.suffix == ".html":
@@ -105,7 +107,7 @@ def command(  # noqa: PLR0917
 
 
 def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
-    """The loads by name.  Raises UsageError for one that the suites do not have, or have twice."""
+    """Return the loads by name.  Raises UsageError for one unknown to the suites, or repeated."""
     shipped = suite.shipped()
     cases = [case for name in suites for case in suite.load(shipped[name]).cases]
     theirs = list(dict.fromkeys(name_of(spec) for case in cases for spec in case.loads or (NONE,)))
@@ -114,13 +116,13 @@ def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
         if (name := name_of(spec)) not in theirs:
             raise unknown("load of the publication's suite", name, theirs)
         if name in instead:
-            raise UsageError(f"load '{name}' is given twice, in --load; each has one place")
+            raise UsageError(f"load '{name}' is given twice, in --load; give each load once")
         instead[name] = spec
     return instead
 
 
 def _measured(request: Request, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
-    """A run on each target, and what went wrong; a target that fails costs its own column."""
+    """Run on each target; return the runs and the errors.  A failed target loses its column."""
     found: list[Run] = []
     errors: list[RtstoneError] = []
     if not targets:

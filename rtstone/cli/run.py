@@ -13,7 +13,7 @@ import msgspec
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import run_id
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.inputs import suite
@@ -23,12 +23,12 @@ from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
+from rtstone.store.places import run_name
 from rtstone.store.rundir import RunDirectory
-from rtstone.targets import LOCAL
 
 
 class Request(msgspec.Struct, frozen=True):
-    """The command line of a run; ``instead`` as in ``suite.Asked``."""
+    """The options of a run; ``instead`` as in ``suite.Asked``."""
 
     names: list[str]
     target: str
@@ -48,7 +48,7 @@ class Request(msgspec.Struct, frozen=True):
 def assignments(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
-    """The values of -p by name.  Raises UsageError."""
+    """Return the values of -p by name.  Raises UsageError."""
     pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -62,7 +62,7 @@ def assignments(
 
 def _directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
     if text == "":
-        raise UsageError("no name of a directory, in --out")
+        raise UsageError("empty directory name, in --out; write --out DIR")
     return Path(text) if text else None
 
 
@@ -72,49 +72,51 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--target",
     default=LOCAL,
     metavar="T",
-    help="Where to measure, one of `rtstone list targets`; default local.",
+    help="Where to measure; see `rtstone list targets`.  Default: local.",
 )
 @click.option(
     "--load", "loads", multiple=True, metavar="L",
-    help="What disturbs it, of `rtstone list loads`, with its parameters: heavy:disk=off, "
-    "'command:make -j4'. Given several times, all cases run under each in turn; default none, or "
-    "what the suite says.",
+    help="Load to run beside the cases, with its parameters: heavy:disk=off, 'command:make -j4'; "
+    "see `rtstone list loads`.  Repeat the option to run all cases under each load in turn.  "
+    "Default: none, or the suite's loads.",
 )  # fmt: skip
 @click.option(
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
-    help="A parameter of every case that has it, with units: period=1ms, size=16KiB; "
-    "several values (a=1,2) make a grid.",
+    help="Set a parameter of every case that has it, with units: period=1ms, size=16KiB; "
+    "several values (a=1,2) form a grid.",
 )  # fmt: skip
 @click.option(
     "--time",
     metavar="S",
-    help="Measure each case for so long, whatever its number of samples (sets samples=0); "
-    "bare: seconds. In the suite of a publication: the limit of every case, 0: none.",
+    help="Measure each case for this long, whatever the number of samples (sets samples=0); in "
+    "seconds without a unit.  In a publication's suite: time limit of every case; 0: none.",
 )
 @click.option(
     "--until", metavar="ci=2%",
-    help="Measure each case in rounds until the 95% interval of its p50 is within so much of it "
-    "(ci=2%,p99: of its p99), for 60 s at most (ci=2%,time=5min).",
+    help="Measure each case in rounds until the 95% confidence interval of its p50 (ci=2%,p99: its "
+    "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
-@click.option("--out", callback=_directory, metavar="DIR", help="The run's directory.")
-@click.option("--json", is_flag=True, help="Print the run document, and nothing else.")
-@click.option("--keep-idle", is_flag=True, help="Leave the CPUs' idle states as they are.")
+@click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
+@click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
+@click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
 @click.option(
     "--resume", metavar="RUN",
-    help="Go on with a run that was interrupted, with the cases that have no valid result yet.",
+    help="Continue an interrupted run with the cases that have no valid result yet.",
 )  # fmt: skip
 @click.option(
     "--icount", type=click.Choice(["on", "off"]),
-    help="An emulated board counts instructions; off: it runs freely, and its numbers compare with "
-    "nothing.",
+    help="Count instructions on an emulated board (default).  off: let it run freely; its numbers "
+    "are then not comparable with anything.",
 )  # fmt: skip
 def command(**options: object) -> int:
-    """Measure a target with suites and benches; default: the suite quick."""
+    """Measure a target with suites and benches; default: suite quick."""
     request = msgspec.convert(options, Request)
-    if request.icount:  # a word of the target: the run's document and --resume know it from there
+    if request.icount:  # part of the target's name, from which the document and --resume know it
         if not request.target.startswith("qemu:"):
-            raise UsageError(f"--icount is for targets qemu:..., not for '{request.target}'")
+            raise UsageError(
+                f"--icount applies to qemu:... targets only, not to '{request.target}'"
+            )
         target = f"{request.target}+icount={request.icount}"
         request = msgspec.structs.replace(request, target=target)
     with Interrupt() as interrupt:
@@ -127,7 +129,7 @@ def _run(request: Request, interrupt: Interrupt) -> int:
 
 
 def carry_out(request: Request, interrupt: Interrupt) -> Finished:
-    """Measure what is asked for; with --json there is a document even if the agent never starts."""
+    """Measure the request.  With --json a document is printed even if the agent never starts."""
     try:
         return start(
             as_asked(request), interrupt=interrupt,
@@ -140,7 +142,7 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
 
 
 def as_asked(request: Request) -> RunRequest:
-    """Return what the command line asks of the runner."""
+    """Return the runner's request for these options."""
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
     names = request.names or ["quick"]
     return RunRequest(names, request.target, asked, arguments(), request.keep_idle, request.until)
@@ -156,21 +158,21 @@ def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneErr
 
 
 def _resume(request: Request, interrupt: Interrupt) -> int:
-    """Everything is as the run's own plan says: nothing else can be asked for."""
+    """Continue a run.  Its own plan decides everything, so no other option is accepted."""
     asked = {
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
         "--until": request.until, "--keep-idle": request.keep_idle,
-        "--target": request.target != "local",
+        "--target": request.target != LOCAL,
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
-        raise UsageError(f"--resume goes on with what was asked before; leave out {given[0]}")
+        raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
     path, listener = find_run(str(request.resume)), listener_for(request.json)
     return _show(request, *resume(path, interrupt=interrupt, listener=listener))
 
 
 def _nothing(target: str, reason: str) -> Run:
-    """The document of a run that did not come so far as to have cases."""
+    """Return the document of a run that ended before it had cases."""
     created = datetime.now(UTC)
     return Run(
         run_id=run_id(created, "none"),
@@ -183,26 +185,27 @@ def _nothing(target: str, reason: str) -> Run:
 
 
 def listener_for(json: bool) -> Listener:
-    """What tells a person of the course of a run, on stderr."""
+    """Return the listener that shows the progress of a run on stderr."""
     if json and not sys.stderr.isatty():
         return Listener()
+    from rtstone.cli.course import Display, Lines
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import Display, Lines
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import summary
+    from rtstone.report.run.terminal import stored, summary
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    out.print(*summary(evaluate_run(run), out.width, path), sep="\n")
+    place = stored(path, run_name(path)) if path else ()
+    out.print(*summary(evaluate_run(run), out.width), *place, sep="\n")
 
 
 def told(error: RtstoneError | None) -> int:
-    """Says on stderr what went wrong; the exit code."""
+    """Print the error, if any, on stderr and return the exit code."""
     if error is None:
         return 0
     with suppress(OSError):  # the exit code says it too

@@ -1,4 +1,4 @@
-"""Which of the stored runs a person asks for."""
+"""Select stored runs by the options of `rtstone list runs`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _AGES = {"min": "minutes", "h": "hours", "d": "days"}
 
 
 class RunFilter(NamedTuple):
-    """What a run has to be; None: it does not matter.
+    """Conditions on a run; None: any.
 
-    ``suite``, ``target`` and ``bench`` are names, of a target also its kind (``qemu``), of a bench
-    also its family (``sem``).  ``since``: an age such as 2h or 7d, or a date and time as ISO 8601
-    has them, in local time where no zone is given.  ``last``: so many of those that are left.
+    ``suite``, ``target`` and ``bench`` are names; a target may also be a kind (``qemu``), a bench a
+    family (``sem``).  ``since``: an age such as 2h or 7d, or a date and time in ISO 8601, local
+    time without a zone.  ``last``: at most this many, the latest.
     """
 
     suite: str | None = None
@@ -34,10 +34,10 @@ class RunFilter(NamedTuple):
 
 
 def pick(entries: list[Entry], wish: RunFilter, now: datetime | None = None) -> list[Entry]:
-    """The runs that are wished for, in their order; ages count from ``now``.
+    """Return the runs that match, in their order; ages count back from ``now``.
 
-    Raises UsageError for a time that is none, and for a name that none of the runs has and that
-    is none of rtstone's own.
+    Raises UsageError for a malformed time, and for a name that neither a stored run nor rtstone
+    itself has.
     """
     tests = [
         _named("suite", wish.suite, entries, _suites, _shipped),
@@ -62,7 +62,7 @@ def _named(
     words: Callable[[Entry], set[str]],
     own: Callable[[], Iterable[str]],
 ) -> Callable[[Entry], bool]:
-    """The test for a name; ``own``: names that are right though no run may have them."""
+    """Return the test for a name; ``own``: names that are valid even if no run has them."""
     if name is None:
         return lambda entry: True
     known = {word for entry in entries for word in words(entry)}
@@ -91,7 +91,7 @@ def _benches(entry: Entry) -> set[str]:
 
 
 def _begun(entry: Entry) -> datetime:
-    """When it began; what tells no time is older than all others."""
+    """Return when a run began; one without a valid time counts as older than all others."""
     try:
         return datetime.fromisoformat(entry.created).astimezone()
     except (ValueError, OverflowError):

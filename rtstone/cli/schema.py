@@ -8,10 +8,10 @@ import click
 @click.command("schema")
 @click.argument("name", metavar="NAME")
 def command(name: str) -> int:
-    """The JSON schema of one of rtstone's documents.
+    """Print the JSON schema of one of rtstone's documents.
 
     NAME is run, plan, comparison, check, guarantee, worstcase, reproduction, simulation or
-    simulated-hartstone, as in the document's own member "schema".
+    simulated-hartstone, as in the document's member "schema".
     """
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema

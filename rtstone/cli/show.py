@@ -8,17 +8,20 @@ import click
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
+from rtstone.store.places import run_name
 from rtstone.store.rundir import load
 
 
 @click.command("show")
 @click.argument("run", metavar="RUN")
-@click.option("--worst-case", is_flag=True, help="Instead: how bad each case can get.")
-@click.option("--json", is_flag=True, help="Print the document.")
+@click.option(
+    "--worst-case", is_flag=True, help="Show the worst-case estimate of each case instead."
+)
+@click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(run: str, worst_case: bool, json: bool) -> None:
-    """One run: its summary and conditions.
+    """Show one run: its summary and conditions.
 
-    RUN is a directory, a run id or the start of one, last, last~1.
+    RUN is a directory, a run id or the beginning of one, last, or last~1.
     """
     path = find(run)
     document = load(path)
@@ -30,12 +33,13 @@ def command(run: str, worst_case: bool, json: bool) -> None:
         print_document(document)
     else:
         from rtstone.report.parts.console import console
-        from rtstone.report.run.terminal import conditions, summary
+        from rtstone.report.run.terminal import conditions, stored, summary
         from rtstone.stats.evaluate import evaluate_run
 
         out = console(sys.stdout)
-        parts = summary(evaluate_run(document), out.width, path)
-        out.print(conditions(document), "", *parts, sep="\n")
+        parts = summary(evaluate_run(document), out.width)
+        place = stored(path, run_name(path))
+        out.print(conditions(document), "", *parts, *place, sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:

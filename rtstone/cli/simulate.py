@@ -13,20 +13,31 @@ from rtstone.errors import UsageError
 from rtstone.printable import shown
 
 if TYPE_CHECKING:
+    from rtstone.documents.run import Run
     from rtstone.documents.simulation import Simulation
     from rtstone.simulate.study import Progress, Study
 
+
+def _stored_run(context: click.Context, parameter: click.Parameter, name: str | None) -> Run | None:
+    if name is None:
+        return None
+    from rtstone.store.index import find
+    from rtstone.store.rundir import load
+
+    return load(find(name))
+
+
 _COSTS = (
-    click.option("--switch-cost", metavar="T", help="What it costs to switch tasks; default 0."),
+    click.option("--switch-cost", metavar="T", help="Cost of a context switch; default 0."),
     click.option("--tick", metavar="T", help="Period of the clock interrupt; default none."),
-    click.option("--tick-cost", metavar="T", help="What each of them costs; default 0."),
+    click.option("--tick-cost", metavar="T", help="Cost of each clock interrupt; default 0."),
     click.option(
-        "--costs-from", metavar="RUN",
-        help="Costs that a run has measured: a switch from ctx.ballast, sched.yield.pair or "
-        "rheal.ts, a tick from CONFIG_HZ and det.bintime. What is given besides goes before.",
+        "--costs-from", metavar="RUN", callback=_stored_run,
+        help="Take the costs from a run: of a switch from ctx.ballast, sched.yield.pair or "
+        "rheal.ts, of a tick from CONFIG_HZ and det.bintime.  Explicit options take precedence.",
     ),
 )  # fmt: skip
-_JSON = click.option("--json", is_flag=True, help="Print one document, and nothing else.")
+_JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 _PAGE = click.option("-o", "output", metavar="FILE.html", help="Also write the curves as a page.")
 
 
@@ -39,41 +50,49 @@ def _with_costs(command: Any) -> Any:
 @click.group("simulate", invoke_without_command=True)
 @click.option(
     "--policy", "policies", multiple=True, metavar="P",
-    help="fifo, rr, rm, dm, edf, llf, value (value density); several times or with commas; "
-    "default all.",
+    help="fifo, rr, rm, dm, edf, llf or value (value density); repeat the option or use commas; "
+    "default: all.",
 )  # fmt: skip
-@click.option("--tasks", default="5,10,20", metavar="N,...", help="Tasks in a set; 5,10,20.")
+@click.option(
+    "--tasks", default="5,10,20", metavar="N,...", help="Numbers of tasks per set; default 5,10,20."
+)
 @click.option(
     "--utilisation", default="0.1:1.5:0.05", metavar="U",
-    help="Of the periodic tasks: first:last:step or a list; 0.1:1.5:0.05.",
+    help="Utilisation of the periodic tasks, first:last:step or a list; default 0.1:1.5:0.05.",
 )  # fmt: skip
-@click.option("--sets", default=1000, type=click.IntRange(1, 10**7), help="Sets a point; 1000.")
-@click.option("--seed", default=123, type=click.IntRange(0, 2**63 - 1), help="Default 123.")
-@click.option("--time", default="5s", metavar="T", help="Simulated time a set; 5s.")
+@click.option("--sets", default=1000, type=click.IntRange(1, 10**7),
+              help="Task sets per point; default 1000.")  # fmt: skip
+@click.option("--seed", default=123, type=click.IntRange(0, 2**63 - 1),
+              help="Seed of the random numbers; default 123.")  # fmt: skip
+@click.option("--time", default="5s", metavar="T", help="Simulated time per set; default 5s.")
 @click.option("--exact", is_flag=True, help="Every job takes its nominal execution time; "
               "default: that times uniform(0.5, 1).")  # fmt: skip
 @click.option("--deadlines", type=click.Choice(["period", "constrained"]), default="period",
-              help="The period, or uniform between execution time and period.")  # fmt: skip
+              help="Deadlines at the end of the period (default), or uniform between execution "
+              "time and period.")  # fmt: skip
 @click.option(
     "--server", default="background", metavar="S",
-    help="How aperiodic requests (10% of the processor) are served: background, polling, "
+    help="Server of the aperiodic requests (10% of the processor): background (default), polling, "
     "deferrable or sporadic, the last three with =BUDGET/PERIOD; default =2ms/10ms.",
 )  # fmt: skip
 @click.option(
     "--protocol", type=click.Choice(["none", "inherit", "ceiling"]),
-    help="Gives every task a critical section, under this protocol; default: no sections.",
+    help="Give every task a critical section under this protocol; default: no critical sections.",
 )  # fmt: skip
-@click.option("--quantum", default="1ms", metavar="T", help="Of rr and llf; 1ms.")
+@click.option("--quantum", default="1ms", metavar="T", help="Quantum of rr and llf; default 1ms.")
 @_with_costs
-@click.option("--workers", type=click.IntRange(1, 1024), help="Processes; default one a CPU.")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="Worker processes; default: one per CPU."
+)
 @_JSON
 @_PAGE
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
-    """Simulate the scheduling of thousands of random task sets, under each policy.
+    """Simulate the scheduling of thousands of random task sets under each policy.
 
-    How many sets miss nothing, how many jobs are late and by how much, as the processor fills up.
-    The answer is the same for any number of workers.  `simulate hartstone` simulates Hartstone.
+    Reports how many sets meet all deadlines, how many jobs are late and by how much, as utilisation
+    grows.  The result does not depend on the number of workers.  `simulate hartstone` simulates
+    Hartstone.
     """
     if context.invoked_subcommand is not None:
         _no_options_before(context)
@@ -104,30 +123,30 @@ def command(context: click.Context, /, **options: Any) -> None:
 @click.argument("experiments", nargs=-1, metavar="[PH.1 ...]")
 @click.option(
     "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski"]),
-    help="Baseline; auto: the sei set, its loads scaled to 20% of raw speed; default: as measured, "
+    help="Baseline task set; auto: the sei set, scaled to 20% of raw speed.  Default: as measured, "
     "else auto.",
 )  # fmt: skip
 @click.option(
     "--policy", "policies", multiple=True, metavar="P",
-    help="rm, edf; default: as measured, else rm, and without a run both.",
+    help="rm or edf; default: as measured, else rm; without a run, both.",
 )  # fmt: skip
 @click.option(
     "--form", type=click.Choice(["monitor", "server"]),
-    help="Of the server in SH and SA: a mutex with inheritance, or a task above all others; "
-    "default: as measured, else monitor.",
+    help="Form of the server in SH and SA: a mutex with priority inheritance, or a task above all "
+    "others.  Default: as measured, else monitor.",
 )  # fmt: skip
 @click.option(
     "--raw", type=click.IntRange(1, 10**9), metavar="KWIPS",
-    help="Raw speed; default: what the run measured, else 5 times the baseline.",
+    help="Raw speed; default: as the run measured it, else 5 times the baseline.",
 )  # fmt: skip
 @_with_costs
 @_JSON
 def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) -> None:
-    """Simulate the Hartstone sets (PH, PN, AH, SH, SA, 1 to 4) beside what a run measured.
+    """Simulate the Hartstone experiments (PH, PN, AH, SH, SA, 1 to 4).
 
-    With --costs-from RUN, breakdown utilisations of hart.* in that run stand beside the simulated
-    ones, simulated as they were measured.  What the simulation with its costs does not explain is
-    the operating system's.
+    With --costs-from RUN, each experiment is simulated as the run measured it, and the measured
+    breakdown utilisation stands beside the simulated one.  What the simulation with the run's costs
+    does not explain is due to the operating system.
     """
     from rtstone.simulate.engine import require
     from rtstone.simulate.report import hartstone
@@ -152,7 +171,7 @@ def _no_options_before(context: click.Context) -> None:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(
                 f"an option before '{context.invoked_subcommand}' has no effect, in simulate; "
-                f"write it behind, see `rtstone simulate {context.invoked_subcommand} --help`"
+                f"write it after, see `rtstone simulate {context.invoked_subcommand} --help`"
             )
 
 
@@ -165,7 +184,7 @@ def _asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
 
 
 def _writable(name: str | None) -> Path | None:
-    """The page to write, before hours are spent on it."""
+    """Return the page to write.  Raises UsageError now rather than after hours of simulation."""
     if name is None:
         return None
     from rtstone.report.parts import frame
@@ -189,7 +208,7 @@ def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
 
 
 def _progress() -> Progress | None:
-    """Tells on a terminal how far it is."""
+    """Return a function that shows progress, if stderr is a terminal."""
     if not sys.stderr.isatty():
         return None
     import time

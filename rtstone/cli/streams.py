@@ -1,4 +1,4 @@
-"""The streams a process is started with: closed, full, unread or of a poor encoding."""
+"""Handle standard streams that are closed, full, no longer read, or of a limited encoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 
 def settle() -> None:
-    """Makes them fit to be written to; those that are closed lead nowhere."""
+    """Open closed standard streams on /dev/null, so that all can be written to."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -20,7 +20,7 @@ def settle() -> None:
 
 
 def take_any_letter() -> None:
-    """Has letters that the encoding lacks come out as question marks."""
+    """Replace characters that the encoding lacks by question marks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -28,7 +28,7 @@ def take_any_letter() -> None:
 
 @contextmanager
 def maybe_unread() -> Iterator[None]:
-    """For output that nobody may be left to read, which is not a fault."""
+    """Ignore a closed pipe while printing: the reader may have ended, which is no error."""
     try:
         yield
         sys.stdout.flush()
@@ -37,7 +37,7 @@ def maybe_unread() -> Iterator[None]:
 
 
 def drop_unwritten() -> None:
-    """Sends nowhere what cannot be written: the interpreter's own attempt would be its end."""
+    """Discard unwritable output, on which the interpreter's own flush at exit would fail."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 UNRESTORED = 4  # exit code when a value could not be put back
 
-_JSON = click.option("--json", is_flag=True, help="Print one document, and nothing else.")
+_JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 
 
 @click.group("tune")
 def command() -> None:
-    """Make the system fit to be measured, and put it back.
+    """Prepare the system for measuring, and restore it afterwards.
 
-    Old values are on the disk before anything is changed (/var/lib/rtstone/tune.journal);
-    `restore` finds them after a crash too.  Nothing is tuned without being asked.
+    Old values are saved to disk before anything is changed (/var/lib/rtstone/tune.journal), so
+    `restore` works after a crash too.  Nothing is tuned unless you ask for it.
     """
 
 
@@ -29,15 +29,15 @@ def command() -> None:
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option(
     "--only", metavar="NAME,...",
-    help="Only these settings; see --dry-run for their names. rt_throttling is one that must be "
-    "asked for here: with RT throttling off, a runaway real-time task takes the machine for good.",
+    help="Only these settings; --dry-run lists their names.  rt_throttling is changed only if "
+    "named here: with RT throttling off, a runaway real-time task hangs the machine for good.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @_JSON
 def apply_command(cpus: str | None, only: str | None, dry_run: bool, json: bool) -> None:
-    """Change what can be changed at run time; `restore` puts it back.
+    """Change what can be changed at run time; `restore` undoes it.
 
-    What the kernel refuses is told and left.  A second apply adds to the first.
+    What the kernel refuses is reported and left alone.  A second `apply` adds to the first.
     """
     from rtstone.system import tune
     from rtstone.system.facts import System
@@ -50,10 +50,12 @@ def apply_command(cpus: str | None, only: str | None, dry_run: bool, json: bool)
 
 
 @command.command("restore")
-@click.option("--force", is_flag=True, help="Put back also what somebody else changed since.")
+@click.option(
+    "--force", is_flag=True, help="Also restore values that were changed by others since."
+)
 @_JSON
 def restore_command(force: bool, json: bool) -> int:
-    """Put everything back, in reverse order; exit code 4 if something could not be."""
+    """Restore all values in reverse order; exit code 4 if one could not be restored."""
     from rtstone.system import tune
     from rtstone.system.facts import System
 
@@ -62,7 +64,7 @@ def restore_command(force: bool, json: bool) -> int:
     stuck = [one for one in told if one.outcome in ("left", "failed")]
     if stuck:
         print(
-            f"rtstone: {len(stuck)} of {len(told)} values are not put back, see above; "
+            f"rtstone: {len(stuck)} of {len(told)} values were not restored, see above; "
             "they stay in the journal",
             file=sys.stderr,
         )
@@ -72,7 +74,7 @@ def restore_command(force: bool, json: bool) -> int:
 @command.command("status")
 @_JSON
 def status_command(json: bool) -> None:
-    """What is tuned, since when, and whether it still holds."""
+    """Show what is tuned, since when, and whether it still holds."""
     from rtstone.system import tune
     from rtstone.system.facts import System
 
@@ -81,7 +83,7 @@ def status_command(json: bool) -> None:
 
 
 def _undisturbed(work: Callable[[], list[Told]]) -> list[Told]:
-    """Signals wait until all is done: it takes less than a second."""
+    """Do the work with signals held back; it takes less than a second."""
     from rtstone.interrupt import Interrupt
 
     with Interrupt():
@@ -95,8 +97,8 @@ def _print(told: list[Told], json: bool, **more: Any) -> None:
         changes = [one._asdict() for one in told]
         print_document({"schema": "rtstone.tune/1", **more, "changes": changes})
         return
+    from rtstone.cli.system_lines import tuned
     from rtstone.report.parts.console import console
-    from rtstone.report.run.environment import tuned
 
     out = console(sys.stdout)
     if more.get("since"):

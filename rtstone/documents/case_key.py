@@ -28,7 +28,7 @@ SELDOM_TOLD = ANOTHER_RUN | {"config", "batch"}
 
 
 class CaseKey(NamedTuple):
-    """Equal for results of one case; parameters by name, lists as tuples."""
+    """Equal for results of the same case; parameters by name, lists as tuples."""
 
     bench: str
     params: tuple[tuple[str, object], ...]
@@ -59,7 +59,7 @@ def without(params: Mapping[str, Value], ignoring: Collection[str]) -> dict[str,
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
-    """Tell whether a case has these values; of what a target cannot do not all are known."""
+    """Return whether a case has these values; an unsupported case may not have all parameters."""
     return all(params.get(name, value) == value for name, value in wanted.items())
 
 

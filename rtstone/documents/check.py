@@ -1,4 +1,4 @@
-"""The document of a check: a run held against a budget, limit by limit.
+"""The check document: a run checked against a budget, limit by limit.
 
 Values have the unit of their check; unknown is ``None``.  Members are only ever added; a change of
 meaning changes ``SCHEMA``.
@@ -28,13 +28,12 @@ SIGNS: dict[Verdict, str] = {"failed": "-", "not measured": "!", "inconclusive":
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One limit on one case under one load.
 
-    ``what`` is the statistic, the figure or the slope that is limited, ``limit`` as the budget
-    has it, ``allowed`` the same as a value. ``ci95`` is that of ``observed``; None: what was
-    observed is a fact. ``margin`` is the share of ``allowed`` that is left, below 0 if it is
-    exceeded. ``missing``: how many samples more would settle an open question, ``missing_s``
-    how much longer that takes. ``section_s``: how long was measured. ``independent``: for want
-    of batches the samples were assumed to be independent. ``corrected``: omitted activations
-    are counted in.
+    ``what``: the limited statistic, figure or slope.  ``limit``: as in the budget; ``allowed``: the
+    same as a value.  ``ci95``: the interval of ``observed``; None: the observation is a fact.
+    ``margin``: the remaining share of ``allowed``, negative if exceeded.  ``missing``: how many
+    more samples would settle an inconclusive check; ``missing_s``: how much longer that takes.
+    ``section_s``: the measured time.  ``independent``: without batches, samples were assumed to be
+    independent.  ``corrected``: omitted activations are included.
     """
 
     bench: str
@@ -62,7 +61,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """A run held against a budget."""
+    """The check of a run against a budget."""
 
     schema: str = SCHEMA
     run_id: str
@@ -78,22 +77,22 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """What the program ends with: 0, 1 or 3."""
+        """The exit code: 0, 1 or 3."""
         return {"passed": 0, "failed": FAILED}.get(self.verdict, Inconclusive.exit_code)
 
     @property
     def ordered(self) -> list[Check]:
-        """The checks, what needs attention first."""
+        """The checks, with those that need attention first."""
         order = list(SIGNS)
         return sorted(self.checks, key=lambda check: order.index(check.verdict))
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many checks ended so."""
+        """Return the number of checks with this verdict."""
         return sum(check.verdict == verdict for check in self.checks)
 
 
 def overall(checks: Sequence[Check], policy: Policy) -> Verdict:
-    """Return the verdict on all: the gravest, but for what the policy makes of open questions."""
+    """Return the overall verdict: the worst one, with inconclusive checks counted by the policy."""
     found = {check.verdict for check in checks}
     open_questions = found & {"not measured", "inconclusive"}
     if "failed" in found or (policy == "fail" and open_questions):

@@ -1,4 +1,4 @@
-"""The document of a comparison: what several systems did in the same cases, side by side.
+"""The comparison document: several systems in the same cases, side by side.
 
 Values have the unit of their row; unknown is ``None``.  Members are only ever added; a change of
 meaning changes ``SCHEMA``.
@@ -29,7 +29,7 @@ SIGNS: dict[Verdict, str] = {
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A system: one run of it, or several that differ in nothing but the seed."""
+    """A system: one run, or several runs that differ only in the seed."""
 
     label: str
     target: str
@@ -47,7 +47,7 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A circumstance that is not the same for all columns.
+    """A condition that differs between columns.
 
     ``benches``: those it concerns; none: all.
     """
@@ -59,7 +59,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """What one system did in one case; several runs are one set of samples.
+    """The result of one system in one case; several runs are one set of samples.
 
     ``status`` is the worst of its runs, ``reason`` says why it is not "ok".  ``runs`` have numbers.
     ``section_s``: how long was measured.  In the row of a figure ``min`` and ``max`` are its least
@@ -113,8 +113,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A case, or one figure of a case that has no samples.
 
-    ``params`` are those that make it this case and no other.  ``cells`` are in the order of the
-    columns; None: the case was not part of that system's runs.
+    ``params``: those that identify the case.  ``cells``: in the order of the columns; None: the
+    case was not part of that system's runs.
     """
 
     bench: str
@@ -128,7 +128,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """How many effects have each verdict."""
+    """The number of effects with each verdict."""
 
     better: int = 0
     worse: int = 0
@@ -137,7 +137,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def different(self) -> int:
-        """Those in which a column is said to differ from the first."""
+        """The effects in which a column is called different from the first."""
         return self.better + self.worse
 
 
@@ -150,7 +150,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the verdicts of a comparison rest on.
+    """The basis of the verdicts of a comparison.
 
     ``level``: of all comparisons of equal systems, so many at most find any difference.
     ``effects`` is how many are judged together; each interval is at

@@ -1,4 +1,4 @@
-"""Whether a run's document holds together: what its types cannot say, and its readers rely on."""
+"""Check a run document for consistency that its types cannot express and readers rely on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rtstone.documents.run import Distribution, Result, Run
 
 
 def check_sound(run: Run) -> None:
-    """Raises ValidationError for a document that no version of rtstone has written."""
+    """Raise ValidationError for a document that no version of rtstone can have written."""
     _check_moment(run.created)
     for place, result in enumerate(run.results):
         for what, holds in _faults(result):

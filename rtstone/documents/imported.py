@@ -1,4 +1,4 @@
-"""Runs that hold another tool's samples: how they are known."""
+"""Recognize runs that hold another tool's samples."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ TOOL = "imported"  # of a target's detail: the tool, with its version where that
 
 
 def tool(run: Run) -> str | None:
-    """Return what measured an imported run, None if it was rtstone."""
+    """Return the tool that measured an imported run, None if rtstone did."""
     told = run.target.detail.get(TOOL)
     return told if isinstance(told, str) else None

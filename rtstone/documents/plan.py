@@ -1,4 +1,4 @@
-"""What was asked of a run, written before it starts."""
+"""The plan of a run, written before it starts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LIMIT_NS = 60 * 10**9  # of measuring, for each case, where nothing else is aske
 
 
 class LoadSpec(msgspec.Struct, frozen=True):
-    """A load with the parameters that were given; the others have their defaults."""
+    """A load with the given parameters; the others have their defaults."""
 
     name: str = NONE
     params: dict[str, Value] = {}
 
     def beside(self, config: Value, cpus: Value, table: Load) -> LoadSpec:
-        """Return the same, placed as cases of that configuration and with those CPUs want it."""
+        """Return the load with the place that the case's configuration and CPUs require."""
         placed: dict[str, Value] = {}
         if table.param("place") and str(config) in _PLACES:
             placed["place"] = _PLACES[str(config)]
@@ -42,10 +42,10 @@ class LoadSpec(msgspec.Struct, frozen=True):
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a figure has to be known, and how long it may take.
+    """The stop criterion of `--until`: precision of a statistic, and time limit.
 
-    ``share``: the width that is asked for, which is the distance of the figure to the farther end
-    of its 95% interval, as a share of the figure.  ``time_ns``: of measuring, for each case.
+    ``share``: the requested width, the distance of the statistic to the farther end of its 95%
+    confidence interval, as a share of the statistic.  ``time_ns``: measuring time limit per case.
     """
 
     share: float
@@ -54,14 +54,14 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def time_s(self) -> float:
-        """The limit in s."""
+        """The time limit in s."""
         return self.time_ns / 1e9
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A bench with the parameters that were given; the others have their defaults.
+    """A bench with the given parameters; the others have their defaults.
 
-    ``load`` is what a person wrote for it, see ``Plan.calls``.
+    ``load``: the load as it was written; see ``Plan.calls``.
     """
 
     id: int
@@ -71,7 +71,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class UnsupportedCase(Case, frozen=True):
-    """A case that the target cannot run, and why.  Its parameters are those to blame, or none."""
+    """A case that the target cannot run, and why; its parameters are those that are the cause."""
 
     reason: str = ""
 
@@ -79,15 +79,15 @@ class UnsupportedCase(Case, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of a run in their order, and the tables of the benches and loads they name.
 
-    ``absent`` are what was asked for and is not to be had on this target, though it is elsewhere.
-    ``derived`` are made from the results of the others, and so not run.  ``scale_s``: what a suite
-    limited its cases to, in s, where its publication measured for longer.  ``environment``: what
-    `rtstone doctor` found when the run began, where a case asks for it.  ``surroundings``:
-    conditions that the agent cannot tell.  ``turn``: its place in a comparison that measures.
-    ``until``: each case is run in rounds, which are cases of their own on the wire.  ``arrival``:
-    its number in the order in which the store took up its runs, as clocks may go back; 0: it is
-    older than these numbers.  ``listed_by``: the hash of the source of the agent that told what
-    can be run, which need not be the one that runs it.
+    ``absent``: requested cases that this target does not support.  ``derived``: cases computed from
+    the results of the others instead of being run.  ``scale_s``: the suite's time limit per case in
+    s, if its publication measured for longer.  ``environment``: the findings of `rtstone doctor` at
+    the start of the run, if a case requests them.  ``surroundings``: conditions that the agent
+    cannot report.  ``turn``: the place of the run in an interleaved comparison.  ``until``: each
+    case is run in rounds, which are cases of their own on the wire.  ``arrival``: its number in the
+    order in which the store registered its runs, as clocks may go back; 0: older than these
+    numbers.  ``listed_by``: the hash of the source of the agent that listed the benches, which need
+    not be the one that runs them.
     """
 
     schema: str = SCHEMA
@@ -119,7 +119,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"no table of load {min(lost)}")
 
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
-        """A round of a case, from 1, as it goes over the wire; the case itself if it has none."""
+        """Return a round of a case, from 1, as sent over the wire; without rounds, the case."""
         if self.until is None:
             return case
         return structs.replace(
@@ -127,14 +127,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def first(self, case: Case) -> Case:
-        """Return the first round of a case: as it was asked for, but within the time there is."""
+        """Return the first round of a case: as requested, but within the time limit."""
         longest = self.limit_s(case)
         if self.until is None or longest is None or longest <= self.until.time_s:
             return self.round(case, 1)
         return self.round(case, 1, {"time": self.until.time_ns})
 
     def case_of(self, wire_id: int) -> int:
-        """Return the number of the case that a number on the wire belongs to."""
+        """Return the id of the case that a wire id belongs to."""
         return wire_id if self.until is None else wire_id // ROUNDS
 
     def value(self, case: Case, name: str) -> Value:
@@ -158,14 +158,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset[int]().union(*(cpu_set(str(text)) if text else chosen for text in lists))
 
     def limit_s(self, case: Case) -> float | None:
-        """Return the longest that a case will take, in s, where its parameters tell."""
+        """Return the time limit of a case in s, None if its parameters do not give one."""
         time = self.value(case, "time")
         by_time = time / 1e9 if isinstance(time, int) and time > 0 else None
         by_samples = self._by_samples_s(case)
         return min((s for s in (by_time, by_samples) if s is not None), default=None)
 
     def expected_s(self, case: Case) -> float | None:
-        """Return how long it will take, in s, where they tell: `time` is only a limit to `samples`.
+        """Return the expected duration in s, None if unknown: `time` only limits `samples`.
 
         What counts instructions has a time of its own.
         """
@@ -182,7 +182,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_id(created: datetime, name: str) -> str:
-    """Return the id of a run: it sorts by time, and its tail tells apart runs of one moment."""
+    """Return a run id: it sorts by time, and a random tail distinguishes simultaneous runs."""
     word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
     moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
     return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"

@@ -1,4 +1,4 @@
-"""The document of a reproduction: a publication's tables, with what was found today beside them.
+"""The reproduction document: a publication's tables with today's numbers beside them.
 
 What is printed stands in ``printed`` and never elsewhere, what was found in ``here``.  Numbers of
 ``here`` have the unit that stands beside them.  Unknown is ``None``.  Members are only ever added;
@@ -35,7 +35,7 @@ class Printed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A system of today: one run of it, or several that differ in nothing but the seed."""
+    """A system measured today: one run, or several that differ only in the seed."""
 
     label: str
     kind: Kind
@@ -62,7 +62,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A number or words; where results give different numbers ``value`` is the least of them."""
+    """A number or text; if results differ, ``value`` is the smallest."""
 
     value: float | int | str | None
     most: float | None = None
@@ -70,7 +70,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What this system did.  ``status`` is the worst of its results, "not run": there is none.
+    """The result of a system.  ``status``: the worst of its results; "not run": there is none.
 
     ``section_s``: the shortest and the longest time over which a result was measured.
     """
@@ -87,7 +87,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a table.  Both empty: ``notes`` say why.  ``notes`` are numbers of footnotes."""
+    """A cell of a table.  Both empty: ``notes`` say why.  ``notes``: numbers of footnotes."""
 
     printed: list[Printed] = []
     here: Found | None = None
@@ -95,7 +95,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """What is told of every system, with its cells in the order of the table's systems."""
+    """A statistic or item shown for every system, with cells in the order of the systems."""
 
     label: str
     unit: str | None
@@ -139,7 +139,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication, and what its tables are today."""
+    """A publication with today's numbers in its tables."""
 
     schema: str = SCHEMA
     source: str

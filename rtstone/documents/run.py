@@ -1,4 +1,4 @@
-"""The typed documents: what a run leaves behind, and the schema it is written in.
+"""The run document and its schema.
 
 Times are nanoseconds (``unit`` "ns") net of clock overhead, or instructions in an emulated lab;
 unknown is ``None``, never NaN or a sentinel.  Members are only ever added; a change of meaning
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.statistics import NAMES
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,
@@ -33,6 +34,8 @@ SCHEMA = "rtstone.run/1"
 
 Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
+GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # rising
+NO_REASON = "no reason was recorded"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +68,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batches(msgspec.Struct, frozen=True, kw_only=True):
-    """Successive samples in batches, that tell how much samples depend on one another.
+    """Successive samples in batches, which show the correlation of samples.
 
     Of each batch: how many samples, their net mean, and how many of them lie above the line nearest
     to a percentile of the whole series, for each percentile that there are samples for.
@@ -82,7 +85,7 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the rounds of a case: its samples, and how well all so far tell the statistic.
+    """One round of a case: its samples, and the precision reached so far.
 
     ``section_s``: how long it measured; ``ended``: which of its limits ended it.
     """
@@ -95,7 +98,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StopCriterion(msgspec.Struct, frozen=True, kw_only=True):
-    """How well `--until` got to know a statistic, and in which rounds.
+    """The precision that `--until` reached, and its rounds.
 
     A width is the distance of the statistic to the farther end of its 95% interval, as a share of
     it; None: it cannot be told.  ``time_s``: the limit, of measuring.
@@ -127,8 +130,8 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The distribution of one case under one load, with its conditions and flags.
 
-    ``series`` tells apart several distributions of one case (one per CPU, say), else "".
-    ``corrected`` counts the omitted activations of a periodic case as well (coordinated omission).
+    ``series`` distinguishes several distributions of one case (one per CPU, say), else "".
+    ``corrected`` includes the omitted activations of a periodic case (coordinated omission).
     ``ci95`` holds [low, high] of the mean and the percentiles, or None (docs/estimates.md).
     ``until``: of a case that was measured in rounds, which are one result; ``ended`` is then "ci",
     "time", "rounds" (so many that it will not get there) or "stopped".
@@ -176,7 +179,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def section_s(self) -> float | None:
-        """How long was measured; None if that is not known.  Instructions have no time."""
+        """The measured time in s, None if unknown; instructions have no time."""
         told = self.evidence.get("section_ns")
         known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
         return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
@@ -213,7 +216,7 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
-    """The clock that took the stamps; ``overhead_ns`` is what two consecutive reads cost."""
+    """The clock of the samples; ``overhead_ns`` is the cost of two consecutive reads."""
 
     source: str
     hz: Positive
@@ -225,7 +228,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The program that took the samples.
 
-    ``source`` and ``common`` are hashes: of all its source, and of what every port has of it.
+    ``source`` and ``common`` are hashes: of all its source, and of the part that all ports share.
     """
 
     version: str
@@ -240,15 +243,18 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     common: str | None = None
 
 
+LOCAL = "local"  # the name of the target that is this machine
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it ran."""
+    """The target of a run."""
 
     name: str
     detail: dict[str, Value] = {}
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a run among those that a comparison took in turn: A B B A A B ...
+    """The place of a run in an interleaved comparison: A B B A A B ...
 
     ``session`` is the start of all their ids; ``pair`` counts from 1.
     """
@@ -288,10 +294,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return _frame([_row(result) for result in self.results])
 
 
-_COLUMNS = (
-    "bench", "load", "series", "status", "reason", "unit", "n", "min", "mean", "sd",
-    "p50", "p90", "p99", "p999", "p9999", "max", "missed",
-)  # fmt: skip
+_COLUMNS = ("bench", "load", "series", "status", "reason", "unit", "n", *NAMES, "missed")
 
 
 def _row(result: Result) -> dict[str, Value]:

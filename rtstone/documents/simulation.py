@@ -12,7 +12,7 @@ SCHEMA = "rtstone.simulation/1"
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """All sets of so many tasks at one utilisation under one policy.
+    """All sets of one size at one utilisation under one policy.
 
     ``schedulable``: share of the sets without a miss, with its 95% interval (Wilson).  ``jobs``
     are those whose deadline lies in the simulated time; the lateness of one that was not completed
@@ -53,7 +53,7 @@ class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What the system takes; ``from_run`` says where a number was measured, None: it was given."""
+    """The costs of the system; ``from_run`` names the source of each in a run, None: given."""
 
     switch_ns: int = 0
     tick_ns: int = 0
@@ -63,7 +63,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked."""
+    """The request."""
 
     policies: list[str]
     tasks: list[int]
@@ -83,7 +83,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer; ``numpy`` drew the sets, and another version might draw others."""
+    """The simulation document; another version of ``numpy`` might draw other sets."""
 
     schema: str = SCHEMA
     version: str

@@ -1,4 +1,4 @@
-"""How bad one case can get, a bound or why there is none; and what may be guaranteed of a system.
+"""Worst-case estimates of cases, and the guarantee of a system.
 
 Members are only ever added; a change of meaning changes the schema.
 """
@@ -51,7 +51,7 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimate of one case under one load, with what names it.
+    """The estimate of one case under one load, with its identity.
 
     ``missed``: activations that never happened because the one before was too late.
     """

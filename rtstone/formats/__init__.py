@@ -1,1 +1,1 @@
-"""Other tools' data: read into runs, and runs written for other tools; table.py says which."""
+"""Import of other tools' data, and export of runs; table.py lists the formats."""

@@ -1,4 +1,4 @@
-"""What all files of cyclictest have in common: its bench, its options, what it does to samples."""
+"""Common parts of cyclictest's formats: bench, options, treatment of samples."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _next(words: list[str]) -> str | bool:
 
 
 def timing(known: Options | None, cycles: int) -> dict[str, Value]:
-    """Say how long was measured, in evidence; without the command line nobody knows."""
+    """Set the measured time in the evidence; without the command line it is unknown."""
     if known is None:
         return {}
     span = known.duration_s
@@ -139,5 +139,5 @@ def missed(known: Options | None, cycles: int) -> int | None:
 
 
 def flags(known: Options | None, *more: str) -> list[str]:
-    """Relative sleeps have no period that could be missed."""
+    """Return the flags of a run: relative sleeps have no period that could be missed."""
     return ["omission", *more] if known is None or "r" not in known.given else list(more)

@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class _BrokenError(ValueError):
-    """What JSON allows and a measurement does not: a key twice, no number."""
+    """Reject what JSON allows but a measurement does not: duplicate keys, non-numbers."""
 
 
 def parse(source: Source, text: str) -> Any:

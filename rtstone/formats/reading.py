@@ -1,4 +1,4 @@
-"""What a file of another tool tells, checked against itself and made a run.
+"""Check the content of another tool's file for consistency and turn it into a run.
 
 The tools count in buckets of whole units.  A bucket stands at the value that the tool printed: that
 is its lower edge, for the tools cut off and do not round.

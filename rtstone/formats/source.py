@@ -1,4 +1,4 @@
-"""A file to import: its bytes, its lines by number, and how it is refused."""
+"""A file to import: its bytes, its lines by number, and errors about it."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""Budgets: TOML files that say what a run may show.
+"""Budgets: TOML files of limits for a run.
 
     schema = "rtstone.budget/1"
     title = "Motor control"
-    baseline = ["6.1/a", "6.1/b"]        # one or several RUN, or directories beside this file
-    inconclusive = "inconclusive"        # what an open question ends as: or "pass", or "fail"
+    baseline = ["6.1/a", "6.1/b"]        # one or more RUN, or directories beside this file
+    inconclusive = "inconclusive"        # how to count inconclusive checks; or "pass", "fail"
 
     [[case]]
-    bench = "dk.periodic"                # may have * and ?
-    params = { period = "1ms" }          # as in a suite; those not named may be anything
-    loads = ["none", "heavy"]            # not named: each load of the run
-    p999 = "50us"                        # at most
-    p50 = ["20us", "+10%"]               # both: so long, and so much of the baseline's
+    bench = "dk.periodic"                # may contain * and ?
+    params = { period = "1ms" }          # as in a suite; parameters not named may be anything
+    loads = ["none", "heavy"]            # default: each load of the run
+    p999 = "50us"                        # upper limit
+    p50 = ["20us", "+10%"]               # both limits hold; +10% is relative to the baseline
     missed = 0                           # or a share of the activations: "0.01%"
-    bound = "200us"                      # the worst case, as `rtstone guarantee` has it,
-    exceedance_per_hour = 1e-4           # and how often it may be exceeded
+    bound = "200us"                      # worst case, as in `rtstone guarantee`,
+    exceedance_per_hour = 1e-4           # exceeded at most this often
     figures = { "breakdown utilisation" = ">= 60%" }
 
 A limit is a quantity (``50us``, ``5k instr``), or relative to the baseline (``+10%``, ``1.1x``).
@@ -41,15 +41,15 @@ Bound = Literal["<=", ">="]
 
 TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
 LIMITS = (*TIMES, "missed")
-WIDEST = 1000.0  # a margin beyond it leaves no limit to speak of
+WIDEST = 1000.0  # largest margin, as a share; beyond it a limit means nothing
 
-# name: base unit, and how many of it
+# name: base unit, and factor
 _UNITS = (
     {name: ("ns", float(factor)) for name, factor in spelt(CLOCK).items()}
     | {name: ("instructions", float(factor)) for name, factor in INSTRUCTIONS.items()}
     | {"%": ("%", 1.0), "": ("", 1.0)}
 )
-# No text can be parted in two ways: what does not match is refused without trying many.
+# Unambiguous, so that a text that does not match is refused without backtracking.
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"
 LIMIT = re.compile(rf"(<=|>=)?\s*([+-]?)({_NUMBER})(?:\s*({_UNIT}))?(?:\s*/\s*(\w+))?")
@@ -57,11 +57,11 @@ _SAMPLES = {"times": '"50us", "5k instr"', "relative": '"+10%", "1.1x"'}
 
 
 class Limit(NamedTuple):
-    """What one number of a result may be.
+    """A limit of one number of a result.
 
-    ``statistic`` is a member of LIMITS, or the name of a figure.  ``value`` in ``unit`` ("ns",
-    "instructions", "%" or what a figure has), or ``factor`` of what the baseline has.  ``per``:
-    what the person wrote a slope to be per.
+    ``statistic`` is a member of LIMITS, or the name of a figure.  The limit is ``value`` in
+    ``unit`` ("ns", "instructions", "%" or the unit of a figure), or ``factor`` times the baseline.
+    ``per``: the unit that a slope was written per.
     """
 
     statistic: str
@@ -75,16 +75,16 @@ class Limit(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As a person would write it."""
+        """Return the limit as one would write it."""
         return self.text if self.text.startswith((">", "<")) else f"{self.bound} {self.text}"
 
 
 class Entry(NamedTuple):
-    """The limits of the results that it names; ``where`` is its place, for errors.
+    """The limits of the results it names; ``where`` is its place in the file, for errors.
 
-    ``accept`` are flags that would otherwise keep a result from being judged.  ``predicted_for_n``:
-    limits of mean and percentiles say what a run of at least so many samples shows, so its value is
-    held against them and not its interval.
+    ``accept``: flags that would otherwise invalidate a result.  ``predicted_for_n``: the limits of
+    mean and percentiles predict the value that a run of at least so many samples shows, so they are
+    compared with the value instead of its confidence interval.
     """
 
     bench: str
@@ -99,7 +99,7 @@ class Entry(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """A budget as it was read."""
+    """A budget as read from its file."""
 
     path: Path
     title: str
@@ -119,11 +119,11 @@ _ENTRY_KEYS: dict[str, type] = {
 
 
 def load(path: Path) -> Budget:
-    """Reads a budget.  Raises UsageError for what is not TOML, or not a budget."""
+    """Read a budget.  Raises UsageError if the file is not TOML, or not a budget."""
     table = toml.read(path, "budget")
     toml.check_keys(table, _KEYS, str(path))
     if table.get("schema", SCHEMA) != SCHEMA:
-        raise UsageError(f"not of schema {SCHEMA}, {path}; it says '{table['schema']}'")
+        raise UsageError(f"schema is '{table['schema']}', not {SCHEMA}, in {path}")
     policy = table.get("inconclusive", "inconclusive")
     if policy not in get_args(Policy):
         raise unknown("word", policy, get_args(Policy), f"for inconclusive, in {path}")
@@ -137,7 +137,7 @@ def load(path: Path) -> Budget:
 
 
 def margin(text: str) -> float:
-    """Return a share as a person writes it, ``20%``.  Raises UsageError."""
+    """Parse a margin such as ``20%`` and return it as a share.  Raises UsageError."""
     match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
     if match is None:
         raise UsageError(f"bad margin '{text}'; write a share such as 20%")
@@ -148,7 +148,7 @@ def margin(text: str) -> float:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """Return whether a name is the pattern, or as its * and ? say."""
+    """Return whether a name equals the pattern, or matches its * and ?."""
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -165,7 +165,7 @@ def _entry(case: object, where: str) -> Entry:
     if not limits:
         raise UsageError(f'no limits, in {where}; add one such as p99 = "50us" or missed = 0')
     if "exceedance_per_hour" in case and "bound" not in case:
-        raise UsageError(f"exceedance_per_hour is that of a bound, but there is none, in {where}")
+        raise UsageError(f"exceedance_per_hour without a bound, in {where}; add bound")
     return Entry(
         bench=case["bench"],
         params=case.get("params", {}),
@@ -207,7 +207,7 @@ def _rate(given: object, where: str) -> float | None:
 
 
 def _limits(name: str, given: object, where: str, *, figure: bool = False) -> list[Limit]:
-    """Return the limits of one number, all of which hold."""
+    """Return the limits of one number, all of which must be met."""
     items = given if isinstance(given, list) else [given]
     return [_limit(name, item, where, figure=figure) for item in items]
 
@@ -221,7 +221,7 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
     sign, unit, per = match[2], match[4] or "", match[5]
     number = float(sign + match[3])
     if bound == ">=" and not figure:
-        raise UsageError(f"'{name}' has an upper limit only, not '{text}', in {where}")
+        raise UsageError(f"'{name}' can have an upper limit only, not '{text}', in {where}")
     limit = Limit(name, text, None, "", bound=bound, per=per, figure=figure)
     if unit == "x" and not sign:
         limit = limit._replace(factor=number)
@@ -238,7 +238,7 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
 
 
 def _checked(limit: Limit, where: str) -> Limit:
-    """Return the limit, if it is of a kind that its number can have."""
+    """Return the limit.  Raises UsageError if its statistic cannot have a limit of that kind."""
     name = limit.statistic
     if limit.figure:
         return limit
@@ -253,7 +253,7 @@ def _checked(limit: Limit, where: str) -> Limit:
                 'activations such as "0.01%"'
             )
     elif name == "bound" and limit.factor is not None:
-        raise UsageError(f"a bound has an absolute limit only, not '{limit.text}', in {where}")
+        raise UsageError(f"a bound can have an absolute limit only, not '{limit.text}', in {where}")
     elif limit.value is not None and limit.unit not in {"ns", "instructions"}:
         raise _bad(name, limit.text, where, figure=False)
     return limit

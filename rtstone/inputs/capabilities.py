@@ -1,4 +1,4 @@
-"""What one target lacks of what rtstone has elsewhere: to ask for it is no mistake."""
+"""Tell what a target lacks from what rtstone does not know: the former is no usage error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rtstone.wire.records import Param, Table
 
 
 class Missing(NamedTuple):
-    """Why a case cannot run here, and the parameters that are to blame."""
+    """Why a case cannot run on a target, and the parameters that are the cause."""
 
     reason: str
     params: Mapping[str, Value] = {}
@@ -24,17 +24,14 @@ _T = TypeVar("_T", bound=Table)
 
 
 def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
-    """What either of them has; defaults are those of ``here``, and texts that it has room for."""
+    """Return the union of two catalogues; defaults and, where present, texts are ``here``'s."""
     return Catalogue(_joined(here.benches, elsewhere.benches), _joined(here.loads, elsewhere.loads))
 
 
 def lack(
     bench: str, params: Mapping[str, Value], call: LoadSpec, here: Catalogue
 ) -> Missing | None:
-    """Return what a case wants that ``here`` has not, None if it has all.
-
-    It is known elsewhere.
-    """
+    """Return what ``here`` lacks for a case that rtstone knows; None if it lacks nothing."""
     if bench not in here.benches:
         told = (why for start, why in here.apart.items() if bench.startswith(start))
         return Missing(next(told, f"this target has no bench {bench}"))
@@ -68,7 +65,7 @@ def _why_not(table: Table, name: str, value: Value) -> str | None:
             (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
         )
         there = f"it may be {allowed(param)}"
-    return None if fits else f"{name}={quantity(param, value)} is not to be had here, {there}"
+    return None if fits else f"{name}={quantity(param, value)} is not supported here, {there}"
 
 
 def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
@@ -88,7 +85,7 @@ def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T
 
 
 def _wider(param: Param, other: Param | None) -> Param:
-    """Return the same with the values of another of its type as well."""
+    """Return the parameter, widened to also allow the values of another of the same type."""
     if other is None:
         return param
     help_ = param.help or other.help
@@ -107,5 +104,5 @@ def _wider(param: Param, other: Param | None) -> Param:
 def _outer(
     which: Callable[[float, float], float], one: float | None, other: float | None
 ) -> float | None:
-    """Return the outer bound of two; None is beyond all."""
+    """Return the outer of two bounds; None means unbounded."""
     return None if one is None or other is None else which(one, other)

@@ -1,4 +1,4 @@
-"""Loads as people name them: ``heavy``, ``heavy:disk=off,irq=external``, ``command:make -j4``."""
+"""Parse names of loads: ``heavy``, ``heavy:disk=off,irq=external``, ``command:make -j4``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from rtstone.errors import UsageError, unknown
 from rtstone.inputs.parameters import values
 from rtstone.wire.records import Load
 
-NO_OTHER_WORK = "no other work than the system's own"
+NO_OTHER_WORK = "no load besides the system's own work"
 
 
 def name_of(spec: str) -> str:
-    """``driver`` of ``driver:device=/dev/sdb``."""
+    """Return the name without parameters: ``driver`` of ``driver:device=/dev/sdb``."""
     return spec.partition(":")[0]
 
 
 def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> LoadSpec:
     """Return the load that ``spec`` names.
 
-    Behind the colon stand parameters, separated by commas, or else the text that is all a load
-    needs to know (a command, a device).  Raises UsageError.
+    After the colon follow parameters, separated by commas, or the value of the load's only text
+    parameter (a command, a device).  Raises UsageError.
     """
     name, rest = name_of(spec), spec.partition(":")[2]
     if name == NONE and not rest:
@@ -33,13 +33,13 @@ def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> LoadSpec:
     for key, text in _assignments(rest.strip(), table, spec):
         several = values(table, key, text, where)
         if len(several) != 1 or key in params:
-            raise UsageError(f"several values of {key}, in load '{spec}'; name the load again")
+            raise UsageError(f"several values of {key}, in load '{spec}'; repeat --load instead")
         params[key] = several[0]
     return LoadSpec(name, params)
 
 
 def _assignments(text: str, table: Load, spec: str) -> list[tuple[str, str]]:
-    """The parameters that ``text`` sets; a piece without a name belongs to the value before it."""
+    """Return the parameters that ``text`` sets; a piece without a name continues the last value."""
     if not text:
         return []
     free = next((param.name for param in table.params if param.type == "text"), None)

@@ -1,4 +1,4 @@
-"""Models of systems to simulate: TOML files that say what everything costs there (docs/sim.md).
+"""Models of simulated systems: TOML files with the cost of every operation (docs/sim.md).
 
     title = "RTAI-22.2.4"
     label = "modelled from published figures"
@@ -10,7 +10,7 @@
     [load.heavy]
     switch = "0.9us"  # while that load runs
 
-The agent knows the costs there are; a model becomes its command line.
+The agent defines which costs there are; a model becomes its command line.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _STALL = {"first": str, "length": str, "period": str}
 _NS = 1000  # ps
 _PS = {name: factor * _NS for name, factor in spelt(CLOCK).items()}
 _DURATION = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)\s*([a-zµμ]{1,2})")
-_LONGEST = 3600 * 10**12  # ps that anything may take
-_EACH = 1000  # what costs so much for each is told for so many, as that may be less than a ps
-_RANDOM = 10**9  # a random number of 1, as the agent counts
+_LONGEST = 3600 * 10**12  # ps; upper limit of any cost
+_EACH = 1000  # a cost for each is passed on for this many, as it may be less than a ps for one
+_RANDOM = 10**9  # the agent's scale for a random number of 1
 
 
 class Words(NamedTuple):
-    """What a model may say, by the agent: names, and how many there may be of a thing."""
+    """The vocabulary of models, as the agent lists it: names, and the limits on their number."""
 
     costs: Sequence[str]
     parts: Sequence[str]
@@ -61,14 +61,14 @@ class Words(NamedTuple):
 
 
 class System(NamedTuple):
-    """A model as it was read, not yet looked at but for its names."""
+    """A model as read from its file; only its names have been checked."""
 
     name: str
     path: Path
     title: str
     label: str
     source: str
-    config: str  # of those that publications have, which one it is a model of; "": of none
+    config: str  # the configuration of a publication that it models; "": none
     table: dict[str, Any]
 
 
@@ -78,7 +78,7 @@ def shipped() -> dict[str, Path]:
 
 
 def find(name: str) -> System:
-    """Return the model of that name, or in that file.  Raises UsageError naming the nearest one."""
+    """Return the model by name or .toml file.  Raises UsageError naming the nearest one."""
     if name.endswith(".toml"):
         return read(Path(name))
     models = shipped()
@@ -88,15 +88,17 @@ def find(name: str) -> System:
 
 
 def read(path: Path) -> System:
-    """Reads a model's file.  Raises UsageError for what is not TOML, or not a model."""
+    """Read a model's file.  Raises UsageError if it is not TOML, or not a model."""
     table = toml.read(path, "model")
     toml.check_keys(table, _KEYS, f"model {path}")
     for key in ("title", "label"):
         if not table.get(key):
-            raise UsageError(f"no {key}, in model {path}; it stands wherever the model shows")
+            raise UsageError(
+                f"no {key}, in model {path}; it is shown with every result of the model"
+            )
     for key in ("title", "label", "source"):
         if not table.get(key, "").isprintable():
-            raise UsageError(f"'{key}' holds what cannot be printed, in model {path}")
+            raise UsageError(f"'{key}' has characters that cannot be printed, in model {path}")
     source, config = table.get("source", ""), table.get("config", "")
     return System(path.stem, path, table["title"], table["label"], source, config, table)
 
@@ -155,7 +157,9 @@ class _Reader:
             toml.check_keys(stall, _STALL, f"{self._where}, {key}")
             first, length, period = (self._ns(stall.get(name, 0), key) for name in _STALL)
             if not length or 0 < period <= length:
-                raise self._bad(key, "of a length above 0, and its period 0 or longer than it")
+                raise self._bad(
+                    key, "a table whose length is above 0 and whose period is 0 or longer than that"
+                )
             yield f"stall={first}:{length}:{period}"
 
     def _cost(self, key: str, given: object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Parameters as people write them: units, ranges, lists."""
+"""Parse and format parameters: units, ranges, lists."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Benches = Mapping[str, Bench]
 
 
 class Catalogue(NamedTuple):
-    """What can be run: tables by id.
+    """The benches and loads of an agent: tables by id.
 
-    ``apart``: why benches whose ids begin so are not here, where more is known than that.
-    ``source``: the hash of the agent's source that listed them.
+    ``apart``: for prefixes of bench ids, why those benches are missing, where a reason is known.
+    ``source``: the hash of the source of the agent that listed them.
     """
 
     benches: dict[str, Bench]
@@ -32,18 +32,18 @@ _BOOLS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0"
 
 
 def find(benches: Benches, name: str, where: str = "") -> Bench:
-    """Return the bench of that id.  Raises UsageError naming the nearest one."""
+    """Return the bench with that id.  Raises UsageError naming the nearest one."""
     if name not in benches:
         raise unknown("bench", name, benches, where)
     return benches[name]
 
 
 def values(table: Table, name: str, given: object, where: str = "") -> list[Value]:
-    """Return the values, in base units, that ``given`` asks for; several make a grid.
+    """Parse the values of a parameter and return them in base units; several form a grid.
 
-    ``given`` is what a person wrote: text (commas separate several values, but for CPUs and
-    texts), a number, a boolean, or a list of these.  Raises UsageError with the bench or load, the
-    parameter and what it may be; ``where`` names the file.
+    ``given`` is text (in which commas separate values, except for CPU lists and text parameters), a
+    number, a boolean, or a list of these.  Raises UsageError with the bench or load, the parameter
+    and the allowed values; ``where`` names the file.
     """
     param = table.param(name)
     if param is None:
@@ -58,19 +58,19 @@ def values(table: Table, name: str, given: object, where: str = "") -> list[Valu
 
 
 def duration(text: str, where: str) -> int:
-    """Return a time in ns as a person writes it; bare: seconds.  Raises UsageError."""
+    """Parse a time and return it in ns; without a unit it is in seconds.  Raises UsageError."""
     value = DURATION.parse(text)
     if value is None or not 0 <= value <= TIMES["h"]:
         units = ", ".join(DURATION.units)
         raise UsageError(
-            f"bad time '{text}', {where}; write a number of whole ns up to 1h with a unit "
-            f"({units}; bare: {DURATION.bare})"
+            f"bad time '{text}', {where}; write a whole number of ns up to 1h, with a unit "
+            f"({units}; no unit: {DURATION.bare})"
         )
     return value
 
 
 def quantity(param: Param, value: Value) -> str:
-    """Return a value in base units as a person would write it."""
+    """Format a value in base units as one would write it."""
     if isinstance(value, bool) or param.type == "bool":
         return "on" if value else "off"
     scale = _SCALES.get(param.type)
@@ -104,7 +104,7 @@ def _in_range(table: Table, param: Param, text: str, where: str) -> int:
 
 
 def allowed(param: Param) -> str:
-    """Say what a parameter may be."""
+    """Describe the allowed values of a parameter."""
     match param.type:
         case "choice":
             return "one of " + ", ".join(param.choices or [])
@@ -118,7 +118,7 @@ def allowed(param: Param) -> str:
         None if end is None else quantity(param, int(end)) for end in (param.min, param.max)
     )
     units = [unit for unit in _SCALES[param.type].units if unit] if param.type in _SCALES else []
-    kind = f" ({', '.join(units)}; bare: {_SCALES[param.type].bare})" if units else ""
+    kind = f" ({', '.join(units)}; no unit: {_SCALES[param.type].bare})" if units else ""
     if low is None and high is None:
         return "a whole number" if not units else f"a {param.type}{kind}"
     return f"{low if low is not None else '…'} to {high if high is not None else '…'}{kind}"

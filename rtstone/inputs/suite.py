@@ -1,4 +1,4 @@
-"""Suites: TOML files that name cases.
+"""Suites: TOML files that list cases, and their expansion into a plan.
 
     title = "Quick"
     description = "One representative of every family."
@@ -8,9 +8,9 @@
     params = { ballast = [0, 1, 33], policy = ["fifo", "rr"] }
     loads = ["none", "heavy"]
 
-A list of values expands to a grid, in the order written, the last one fastest.  For all its cases a
-suite may set ``params`` (where a bench knows them), ``loads``, and ``time``: its time scale, which
-limits every case and which ``--time`` replaces.
+A list of values expands to a grid, in the order written, with the last one varying fastest.  For
+all its cases a suite may set ``params`` (for benches that have them), ``loads``, and ``time``: a
+time limit for every case, which ``--time`` overrides.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from rtstone.inputs.parameters import Benches, Catalogue, find, values
 from rtstone.wire.records import Bench
 
 SHIPPED = resources.path("suites")
-RAW = 10_000_000  # samples that an agent keeps one by one
+RAW = 10_000_000  # the most samples that an agent stores with raw=1
 
 
 class Wanted(NamedTuple):
-    """A bench and what was written for its parameters, not yet looked at.
+    """A bench with its parameters as written, not yet checked.
 
-    ``where`` is a file.  Its suite's ``common`` parameters apply where they are known, and its time
-    scale ``time`` limits the case.
+    ``where`` names the file, for errors.  The suite's ``common`` parameters apply if the bench has
+    them, and the suite's ``time`` limits the case.
     """
 
     bench: str
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """A suite as it was read."""
+    """A suite as read from its file."""
 
     name: str
     title: str
@@ -63,11 +63,11 @@ class Suite(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a command line asks of all cases; it goes before what a suite says.
+    """Options for all cases; they override the suites.
 
-    ``params`` must be known to one bench at least, ``time`` and ``cpus`` apply where they are
-    known.  ``loads`` come one after the other, each with all cases; the same one may come again.
-    ``instead``: by name, what takes the place of a load wherever a suite has it.
+    At least one bench must have each of ``params``; ``time`` and ``cpus`` apply to benches that
+    have them.  All cases run under each of ``loads`` in turn; a load may be repeated.
+    ``instead``: replacements, by name, for loads of the suites.
     """
 
     params: Mapping[str, object] = {}
@@ -78,7 +78,11 @@ class Asked(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """The parts of a plan that names and parameters make."""
+    """The parts of a plan that follow from names and parameters.
+
+    ``cases`` run, ``absent`` ones are unsupported, ``derived`` ones are computed.  ``calls``: loads
+    by their text.  ``scale_s``: the time limit of the suites in s, None if there is none.
+    """
 
     cases: list[Case]
     absent: list[UnsupportedCase]
@@ -88,12 +92,12 @@ class Expanded(NamedTuple):
 
 
 def shipped() -> dict[str, Path]:
-    """The suites that come with rtstone."""
+    """Return the suites that come with rtstone, by name."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
 
 
 def load(path: Path) -> Suite:
-    """Reads a suite.  Raises UsageError for what is not TOML, or not a suite."""
+    """Read a suite.  Raises UsageError if the file is not TOML, or not a suite."""
     table = toml.read(path, "suite")
     keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
     toml.check_keys(table, keys | {"case": list}, str(path))
@@ -119,7 +123,7 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
 
 
 def select(names: list[str], benches: Benches) -> list[Wanted]:
-    """Return the cases that suites, suite files and bench ids name.  Raises UsageError."""
+    """Return the cases of the named suites, suite files and benches.  Raises UsageError."""
     suites = shipped()
     wanted: list[Wanted] = []
     for name in names:
@@ -139,18 +143,18 @@ def select(names: list[str], benches: Benches) -> list[Wanted]:
 def _is_file(name: str) -> bool:
     try:
         return Path(name).is_file()
-    except (OSError, ValueError):  # no file can have that name
+    except (OSError, ValueError):  # not a valid file name
         return False
 
 
 def expand(
     wanted: list[Wanted], asked: Asked, catalogue: Catalogue, known: Catalogue | None = None
 ) -> Expanded:
-    """The cases of a plan, numbered from 1, each once under each load.
+    """Expand cases into those of a plan, numbered from 1, each once under each load.
 
-    Cases that share a load and a configuration come together, so that loads start seldom.
-    ``known`` is what there is on any target: what only that has becomes ``absent``.
-    Raises UsageError.
+    Cases with the same load and configuration are grouped, so that loads start as rarely as
+    possible.  ``catalogue`` is the target's, ``known`` that of all targets: what only ``known`` has
+    becomes ``absent``.  Raises UsageError.
     """
     known = known or catalogue
     wanted, derived = _with_needs(wanted)
@@ -194,14 +198,14 @@ def expand(
 
 
 def _rank(table: Bench, config: Value) -> int:
-    """The place of a configuration among those there are."""
+    """Return the index of a configuration among the bench's choices."""
     param = table.param("config")
     choices = (param.choices if param else None) or []
     return choices.index(str(config)) if config in choices else 0
 
 
 def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
-    """The benches to run, those that others are derived from with them; and the derived ones."""
+    """Return the benches to run, with those that derived benches need, and the derived ones."""
     run: list[Wanted] = []
     derived: list[Wanted] = []
     for want in wanted:
@@ -215,7 +219,7 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
 
 
 def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
-    """The derived cases, numbered from ``number``; none of them twice."""
+    """Return the derived cases without duplicates, numbered from ``number``."""
     found: dict[CaseKey, Case] = {}
     for want in derived:
         table = catalogue.benches[want.bench]
@@ -226,12 +230,12 @@ def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int
 
 
 def _own(want: Wanted, asked: Asked) -> tuple[str, ...]:
-    """The loads that its suite names, with the options that were asked for."""
+    """Return the loads of the case's suite, with those in ``asked.instead`` replaced."""
     return tuple(asked.instead.get(name_of(spec), spec) for spec in want.loads or (NONE,))
 
 
 def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Each load with how often it has come before."""
+    """Pair each load with the number of its earlier occurrences."""
     return [(spec, loads[:place].count(spec)) for place, spec in enumerate(loads)]
 
 
@@ -247,10 +251,10 @@ def _check_known(asked: Asked, tables: list[Bench]) -> None:
 def _grid(
     want: Wanted, table: Bench, own: Bench, asked: Asked, limit: int
 ) -> Iterator[dict[str, Value]]:
-    """The parameters of each case that a wish stands for.
+    """Yield the parameters of each case of a grid.
 
-    ``own``: what the target has of ``table``.  What is given for many benches holds for those that
-    know it.
+    ``own`` is the target's version of ``table``.  Parameters given for many benches apply to those
+    that have them.
     """
     over = dict(asked.params)
     if asked.cpus is not None:
@@ -271,7 +275,7 @@ def _grid(
 
 
 def _limit(want: Wanted, table: Bench, asked: Asked) -> int:
-    """What the time scale of its suite leaves a case, in ns; 0: all it wants."""
+    """Return the time limit of the case's suite in ns; 0: none."""
     scale = want.time if asked.time is None else asked.time
     if want.time is None or scale is None or table.param("time") is None or "time" in asked.params:
         return 0
@@ -280,22 +284,24 @@ def _limit(want: Wanted, table: Bench, asked: Asked) -> int:
 
 
 def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
-    """True if a case may take longer than its limit."""
+    """Return whether a case may take longer than its limit in ns."""
     param = table.param("time")
     own = params.get("time", param.default if param else 0)
     return limit > 0 and (not isinstance(own, int) or own <= 0 or own > limit)
 
 
 def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:
-    """Raises UsageError for a case that nothing would end, or that there is no room for."""
+    """Raise UsageError for a case that would never end, or whose raw samples do not fit."""
     place = f"in bench '{table.id}'{f', {where}' if where else ''}"
     limits = [param for param in table.params if param.name in {"samples", "time"}]
     given = {limit.name: params.get(limit.name, limit.default) for limit in limits}
     if limits and not any(given.values()):
-        raise UsageError(f"neither samples nor time sets an end, {place}; give one above 0")
+        raise UsageError(
+            f"both samples and time are 0, so the case would never end, {place}; set one above 0"
+        )
     raw, samples = params.get("raw"), given.get("samples")
     if raw and isinstance(samples, int) and not 0 < samples <= RAW:
         raise UsageError(
             f"raw=1 keeps every sample and needs their number, up to {RAW}, {place}; "
-            "give -p samples=N, and time as a limit"
+            "give -p samples=N, with time as a limit"
         )

@@ -1,4 +1,4 @@
-"""The TOML files that a person writes."""
+"""Read and check TOML files: suites, budgets, models."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _KINDS: dict[type, str] = {
 }
 
 
-LARGEST = 1 << 63  # of whole numbers, as TOML has it
+LARGEST = 1 << 63  # TOML integers are signed 64-bit
 
 
 def read(path: Path, noun: str) -> dict[str, Any]:
-    """Return the file's table; its fractions are Decimal, and all numbers finite.
+    """Return the file's table, with fractions as Decimal and all numbers finite.
 
-    Raises UsageError; ``noun``: what it is.
+    ``noun``: what the file is, for errors.  Raises UsageError.
     """
     try:
         table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
@@ -41,9 +41,9 @@ def read(path: Path, noun: str) -> dict[str, Any]:
 
 
 def _sound(key: str, value: Any, path: Path) -> Any:
-    """Return a value with texts that can be shown.
+    """Return a value with its texts made printable.
 
-    Raises UsageError for an unreckonable number.
+    Raises UsageError for a number that is too large or not finite.
     """
     match value:
         case dict():
@@ -60,7 +60,7 @@ def _sound(key: str, value: Any, path: Path) -> Any:
 
 
 def check_keys(table: Mapping[str, object], known: Mapping[str, type], where: str) -> None:
-    """Raises UsageError for a key that is not known, or a value of another type."""
+    """Raise UsageError for an unknown key, or a value of another type."""
     for key, value in table.items():
         if key not in known:
             raise unknown("key", key, known, f"in {where}")

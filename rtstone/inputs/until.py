@@ -1,4 +1,4 @@
-"""`--until`: a case is measured until its figure is known well enough, or the time is up."""
+"""Parse `--until`: measure a case until its statistic is known well enough, or time is up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHAPE = "write ci=2%, ci=2%,p99 or ci=2%,time=5min"
 
 
 def parse(text: str) -> Until:
-    """Return what a person wrote behind --until.  Raises UsageError."""
+    """Parse the value of --until.  Raises UsageError."""
     share: float | None = None
     statistic: UntilStatistic | None = None
     time_ns: int | None = None
@@ -31,7 +31,7 @@ def parse(text: str) -> Until:
         else:
             raise UsageError(f"bad --until {text}, {_odd(piece)}; {_SHAPE}")
     if share is None:
-        raise UsageError(f"bad --until {text}, it does not say how well; {_SHAPE}")
+        raise UsageError(f"bad --until {text}, no ci= given; {_SHAPE}")
     if time_ns == 0:
         raise UsageError("no time to measure, in --until; give a time above 0")
     return Until(share=share, statistic=statistic or "p50", time_ns=time_ns or LIMIT_NS)
@@ -42,18 +42,18 @@ def _statistic(name: str) -> UntilStatistic | None:
 
 
 def _odd(piece: str) -> str:
-    """Return what is wrong with a piece that is not known, or not again."""
+    """Return what is wrong with a piece that is unknown or repeated."""
     name, equals, _ = piece.partition("=")
     if not equals and _statistic(name):
-        return f"'{piece}' is one statistic too many"
+        return f"'{piece}' is a second statistic"
     if equals and name in {"ci", "time"}:
-        return f"'{piece}' is there twice"
+        return f"'{piece}' is given twice"
     known = ["ci=", "time="] if equals else list(STATISTICS)
     return f"unknown '{piece}', {nearest(name + equals, known).rstrip('?')}"
 
 
 def _share(text: str) -> float:
-    """Return a percentage, as a share of 1."""
+    """Parse a percentage and return it as a share of 1."""
     number = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", text.strip())
     share = Fraction(number[1]) / 100 if number else None
     if share is None or not LEAST <= share <= MOST:

@@ -1,4 +1,4 @@
-"""Debian's kernels, brought by apt into the lab's own folder.
+"""Fetch Debian's kernels with apt into the lab's own directory.
 
 The machine's package state is not touched: apt works on a root of its own, which also fetches
 for a foreign architecture.  The archives are those of the machine's own sources; apt verifies them.
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 def fetch(name: str, arch: str, say: Say = print) -> Kernel:
-    """Brings a kernel and keeps it.  Raises TargetError if that is impossible here."""
+    """Fetch and store a kernel.  Raises TargetError if that is impossible here."""
     _check_distribution(name)
     found = sources(_run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"]))
     if not found:
@@ -87,7 +87,7 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
 
 
 def _check_distribution(name: str) -> None:
-    """Raises TargetError where Debian 12's archives are not at hand."""
+    """Raise TargetError if the archives of Debian 12 are not available."""
     try:
         text = OS_RELEASE.read_text()
     except OSError:
@@ -147,7 +147,7 @@ def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
 
 
 def _run(command: list[str], cwd: Path | None = None) -> str:
-    """Return what a program prints.  Raises TargetError with its last words if it fails."""
+    """Return the output of a program.  Raises TargetError with its error message if it fails."""
     try:
         done = subprocess.run(
             command, check=False, cwd=cwd, capture_output=True, text=True, timeout=APT_S,
@@ -166,7 +166,7 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 
 
 def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> Note:
-    """Takes image and modules out of a kernel package; what they are."""
+    """Extract image and modules from a kernel package, and return their description."""
     kept: dict[str, str] = {}
     modules: dict[str, str] = {}
     builtin: set[str] = set()
@@ -201,7 +201,7 @@ def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> No
 
 
 def _keep(content: IO[bytes], path: Path) -> str:
-    """Writes a file; its hash."""
+    """Write a file and return its hash."""
     data = content.read()
     path.write_bytes(data)
     return sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""What a Linux guest boots from: an initial file system with the agent and its script.
+"""Build the initramfs of a Linux guest, with the agent and its script.
 
 The bytes follow from what goes in, and from nothing else: neither time nor owner nor the order in
 which a directory is read.
@@ -75,7 +75,7 @@ def _add(  # noqa: PLR0917  in the order of the format
 
 # ---- the RAM disk ------------------------------------------------------------------------------
 
-DISK = 64 << 20  # bytes; the kernel is told the same, in agent/ports/posix/init.c
+DISK = 64 << 20  # bytes; the kernel is told the same, in agent/ports/linux/init.c
 BLOCK = 4096
 ZEROS = bytes(BLOCK)
 # Every choice that mkfs would take from its configuration, its version, the time or chance.

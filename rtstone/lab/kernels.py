@@ -1,4 +1,4 @@
-"""Linux kernels for the lab: those that `rtstone lab fetch` has brought, and a user's own."""
+"""Linux kernels for the lab: those fetched by `rtstone lab fetch`, and the user's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kernel(NamedTuple):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What is kept beside the files of a fetched kernel; `files`: name to hash."""
+    """The description stored with the files of a fetched kernel; `files`: name to hash."""
 
     name: str
     arch: str
@@ -43,18 +43,18 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def cache() -> Path:
-    """Return the folder where what the lab has fetched or made lies."""
+    """Return the directory of what the lab has fetched or built."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "rtstone" / "lab"
 
 
 def folder(name: str, arch: str) -> Path:
-    """Return where that kernel lies once it has been fetched."""
+    """Return the directory of a fetched kernel."""
     return cache() / f"{name}-{arch}"
 
 
 def find(name: str, arch: str) -> Kernel:
-    """Return a fetched kernel, its files being what they were.
+    """Return a fetched kernel, after verifying its files.
 
     Raises TargetError if it is not there.
     """

@@ -1,4 +1,4 @@
-"""Which of the lab's systems can be started, and what brings what is missing."""
+"""Determine which of the lab's systems can be started, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TOOLS = {
 
 
 class Missing(NamedTuple):
-    """Something that is not there, and the command that brings it."""
+    """A missing component, and the command that installs it."""
 
     what: str
     command: str
 
 
 def missing(system: System) -> list[Missing]:
-    """Return what it takes to start the system and is not there; empty if it is ready."""
+    """Return the missing components of a system, empty if it is ready."""
     board, found = system.board, []
     brings = BUILD if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):
@@ -61,7 +61,7 @@ def _is_checkout(source: Path) -> bool:
 
 
 def build(source: Path = SOURCE, tools: Iterable[str] = tuple(TOOLS)) -> None:
-    """Builds agents and images.  Raises TargetError if a tool is missing or fails."""
+    """Build agents and images.  Raises TargetError if a tool is missing or fails."""
     if not _is_checkout(source):
         raise TargetError(f"the lab is built in a checkout of rtstone, not in {source}; {INSTALL}")
     if lacking := [tool for tool in tools if not shutil.which(tool)]:

@@ -32,7 +32,7 @@ class Board(NamedTuple):
 
     @property
     def instructions_per_s(self) -> int:
-        """How many instructions a second of virtual time has: exact for every shift in use."""
+        """The number of instructions per second of virtual time: exact for every shift in use."""
         return 10**9 >> self.shift
 
 

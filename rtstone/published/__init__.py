@@ -1,4 +1,4 @@
-"""The numbers that the publications print, as they print them (published.json)."""
+"""The numbers of the publications, as printed (published.json)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = resources.path("published", "published.json")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication, and what its author measured on."""
+    """A publication, and the systems its author measured."""
 
     text: str
     platform: str

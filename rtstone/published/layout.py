@@ -1,4 +1,4 @@
-"""How a publication's tables and figures are laid out, and what fills their places today.
+"""Layouts of a publication's tables and figures, and the results to fill in.
 
 One TOML file for each source.  ``printed`` picks numbers of published.json by their members, those
 of a table, a column and an item taken together; ``here`` picks results of a run and what to show of
@@ -20,10 +20,9 @@ from rtstone.documents.reproduction import Printed
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
 from rtstone.published import find, sources
+from rtstone.statistics import NAMES
 
 HERE = resources.path("published")
-
-Statistic = Literal["min", "mean", "p50", "p99", "p999", "max"]  # of all samples of the results
 
 
 class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,16 +45,19 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to look for in a run; an empty member leaves it to the next wider place."""
+    """A selection of results of a run; an empty member is inherited from the next wider one.
+
+    A name in ``show`` is a statistic of all samples of the results.
+    """
 
     bench: str = ""
     params: dict[str, str | bool] = {}
     load: str = ""
     series: str | None = None
-    show: list[Statistic | Show] = []
+    show: list[str | Show] = []
 
     def within(self, wider: Here) -> Here:
-        """This, with what only the wider place says."""
+        """Return this selection, completed by the wider one."""
         return Here(
             bench=self.bench or wider.bench,
             params={**wider.params, **self.params},
@@ -148,7 +150,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that a publication has to be laid out.
+    """The layout of a publication.
 
     ``suites`` are run for it; ``printed`` is the year that its numbers are printed of.
     """
@@ -183,9 +185,18 @@ def read(source: str, path: Path) -> Layout:
     except msgspec.ValidationError as error:
         raise UsageError(f"not a layout, {path}: {error}") from error
     for table in found.table:
+        for name in _statistics(table):
+            if name not in NAMES:
+                raise unknown("statistic", name, NAMES, f"in {path}, {table.title}")
         for place in _unexplained(source, table):
             raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
     return found
+
+
+def _statistics(table: Table) -> Iterator[str]:
+    """Yield the statistics that a table shows, by name."""
+    heres = [table.here, *(a.here for a in table.variant), *(i.here for i in table.item if i.here)]
+    return (show for here in heres for show in here.show if isinstance(show, str))
 
 
 def _unexplained(source: str, table: Table) -> Iterator[str]:

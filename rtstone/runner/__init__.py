@@ -1,1 +1,1 @@
-"""From a request to a run: plan, measure, interleave, rounds."""
+"""Turn a request into a run: plan, measure, interleave, rounds."""

@@ -12,12 +12,12 @@ from rtstone.targets.base import Options, Target
 from rtstone.wire import records
 from rtstone.wire.reader import Reader, Record
 
-LIST_S = 10.0  # an agent has listed its benches by then
-POLL_S = 0.25  # how soon a wish to stop is seen
+LIST_S = 10.0  # time limit for an agent to list its benches
+POLL_S = 0.25  # interval in which an interrupt is noticed
 
 
 def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
-    """Return what the target's agent offers, and what is derived from it.
+    """Return the benches and loads of the target's agent, and the derived benches.
 
     Raises TargetError, Interrupted.
     """
@@ -29,13 +29,14 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
                 raise Interrupted("interrupted before the run began")
             if time.monotonic() - begin > LIST_S:
                 raise TargetError(
-                    f"the agent does not end its list of benches, {target.agent}; it was ended"
+                    f"the agent did not finish its list of benches in {LIST_S:.0f} s, "
+                    f"{target.agent}; it was stopped"
                 )
             events = reader.feed(line or b"")
             found += [event.body for event in events if isinstance(event, Record)]
     if not found and not reader.damaged:
         raise TargetError(
-            f"{target.agent} is no rtstone agent, no record is in its output; see RTSTONE_AGENT"
+            f"not an rtstone agent, {target.agent}: no record in its output; see RTSTONE_AGENT"
         )
     benches = {body.id: body for body in found if isinstance(body, records.Bench)}
     loads = {body.id: body for body in found if isinstance(body, records.Load)}

@@ -1,6 +1,6 @@
-"""One measurement at a time: programs of one user that measure on this machine wait for each other.
+"""Serialize measurements: programs of one user, such as pytest-xdist workers, wait for each other.
 
-Workers of pytest-xdist, say.  What other users measure, the agent sees (the flag ``other_run``).
+Measurements of other users are detected by the agent (flag ``other_run``).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pathlib import Path
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 
-POLL_S = 0.05  # while another one measures
+POLL_S = 0.05  # interval between attempts to take the lock
 _NAME = "rtstone-measuring.lock"
 
 
 @contextmanager
 def alone(interrupt: Interrupt) -> Iterator[None]:
-    """Waits until no other program of this user measures, and keeps those to come waiting.
+    """Hold the user's measurement lock, waiting until it is free.
 
-    The kernel lets go of the lock when its holder ends, however that is.  Raises Interrupted,
-    UsageError where there is no place for the lock that is the user's own.
+    The kernel releases the lock however its holder ends.  Raises Interrupted, and UsageError if
+    there is no directory for the lock that belongs to the user alone.
     """
     handle = _opened()
     try:
@@ -44,33 +44,33 @@ def _locked(handle: int) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # there are file systems without locks
+    except OSError:  # some file systems have no locks
         pass
     return True
 
 
 def _opened() -> int:
-    """The file, made if need be; no link is followed, and nothing of another user is believed."""
+    """Open or create the lock file, without following links or trusting another user's files."""
     place = _place()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             if not _own(os.fstat(folder)):
-                raise UsageError(f"not a directory of this user alone, {place}; {_CURE}")
+                raise UsageError(f"directory is not private to this user, {place}; {_CURE}")
             handle = os.open(_NAME, flags, 0o600, dir_fd=folder)
         finally:
             os.close(folder)
     except OSError as error:
-        raise UsageError(f"cannot lock, {place}: {error.strerror}; {_CURE}") from error
+        raise UsageError(f"cannot open the lock, in {place}: {error.strerror}; {_CURE}") from error
     return handle
 
 
-_CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that is yours"
+_CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that you own"
 
 
 def _place() -> Path:
-    """Return the user's directory for as long as the machine is up, else one of its own."""
+    """Return XDG_RUNTIME_DIR if it is private to the user, else a directory in TMPDIR."""
     if (named := os.environ.get("XDG_RUNTIME_DIR")) and _is_own(Path(named)):
         return Path(named)
     place = Path(tempfile.gettempdir()) / f"rtstone-{os.getuid()}"
@@ -79,7 +79,9 @@ def _place() -> Path:
     except FileExistsError:
         pass
     except OSError as error:
-        raise UsageError(f"cannot make a lock, {place}: {error.strerror}; {_CURE}") from error
+        raise UsageError(
+            f"cannot create the lock, in {place}: {error.strerror}; {_CURE}"
+        ) from error
     return place
 
 
@@ -91,7 +93,7 @@ def _is_own(place: Path) -> bool:
 
 
 def _own(status: os.stat_result) -> bool:
-    """True for a directory that is the user's, and in which no other one can write."""
+    """Return whether it is a directory that the user owns and nobody else can write to."""
     return (
         stat.S_ISDIR(status.st_mode)
         and status.st_uid == os.getuid()

@@ -1,7 +1,7 @@
-"""Two targets measured in turn, A B B A A B B A, so that a drift of the machine hits both alike.
+"""Measure two targets interleaved, A B B A A B B A, so that drift affects both alike.
 
-Whole passes of the suite alternate: a linear drift within each four runs cancels, and what changes
-between one pass and the next is the noise that the comparison has to know.
+Whole passes of the suite alternate: linear drift within each four runs cancels, and variation from
+one pass to the next is the noise that the comparison has to account for.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PAIRS = 6  # with fewer no verdict is possible over a suite of 40 cases: docs/co
 
 
 class Side(NamedTuple):
-    """One of the two: its target, and what is asked of it each time."""
+    """One of the two sides: its target, and the plan that each of its runs carries out."""
 
     target: Target
     plan: Plan
 
 
 class Next(NamedTuple):
-    """The run that is about to start, and how long all will still take, if that is known."""
+    """The run that is about to start, and the estimated time left for all, if known."""
 
     number: int  # from 1
     of: int
@@ -44,14 +44,14 @@ class Next(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The runs there are, in their order, and what went wrong, if anything."""
+    """The completed runs in their order, and the error, if any."""
 
     runs: list[Run]
     error: RtstoneError | None
 
 
 def order(session: str, pairs: int) -> list[Turn]:
-    """Return the turns: every second pair the other way round."""
+    """Return the order of runs: A B, then B A, and so on."""
     sides: tuple[Literal["A", "B"], Literal["A", "B"]] = ("A", "B")
     return [
         Turn(session=session, side=side, pair=pair)
@@ -61,7 +61,7 @@ def order(session: str, pairs: int) -> list[Turn]:
 
 
 def check(sides: Sequence[Side]) -> None:
-    """Raises UsageError if what these targets count is not the same."""
+    """Raise UsageError if one target counts instructions and another one time."""
     for name in ("instructions_per_s", "icount"):
         told = [side.plan.target.detail.get(name) is not None for side in sides]
         if told[0] != told[1]:
@@ -80,9 +80,10 @@ def measure_pairs(
     listener: Callable[[], Listener],
     tell: Callable[[Next], None],
 ) -> Taken:
-    """Measures both in turn.  Every run is stored as any other; what is there is kept.
+    """Measure both sides interleaved.  Every run is stored like any other.
 
-    It ends early when interrupted, or when a target or the store fails; not when a case does.
+    Ends early if interrupted, or if a target or the store fails, but not if a case fails; completed
+    runs are kept.
     """
     runs: list[Run] = []
     doubt: RtstoneError | None = None
@@ -108,9 +109,9 @@ def measure_pairs(
 
 
 def _varied(side: Side, pair: int) -> Side:
-    """With a seed for each pair, where the target draws random numbers and none was asked for.
+    """Return the side with the pair's number as seed, if its target has a seed and none was given.
 
-    The same seed again would only repeat the same numbers.
+    The same seed would only repeat the same numbers.
     """
     name = side.target.name
     if side.plan.target.detail.get("seed") is None or "+seed=" in name:

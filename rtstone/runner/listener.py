@@ -1,4 +1,4 @@
-"""Who observes a run while it goes on."""
+"""Observers of a run in progress."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from rtstone.wire import records
 
 
 class Listener:
-    """Observe the course of a run; this one ignores it."""
+    """Receive the events of a run; this base class ignores them."""
 
-    progress_ms = 0  # how often it wants to hear of the case that runs; 0: it does not care
+    progress_ms = 0  # interval of progress events; 0: none wanted
 
     def started(self, plan: Plan) -> None:
         """The agent is about to be started."""
 
     def load_starting(self, load: str) -> None:
-        """The load of the next cases is being started, which takes its time."""
+        """The load of the next cases is being started, which may take a while."""
 
     def case_started(self, case: Case) -> None:
         """A case has begun."""
 
     def progress(self, case: Case, record: records.Progress, unit: str) -> None:
-        """Where a case stands."""
+        """The running case reports its progress."""
 
     def round_ended(self, case: Case, results: list[Result]) -> None:
-        """A round of a case has ended, another one follows; these are its results so far."""
+        """A round of a case has ended and another one follows; ``results`` are those so far."""
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
-        """A case has ended, with these results."""
+        """A case has ended with these results."""
 
     def ended(self) -> None:
-        """The agent has ended, or was given up."""
+        """The agent has ended, or was abandoned."""
 
 
 class GuardedListener:
-    """Pass events to a listener until that fails: with nobody left to read, the run goes on."""
+    """Pass events to a listener until it fails: if its terminal or pipe closes, the run goes on."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
 
     @property
     def progress_ms(self) -> int:
-        """How often the listener wants to hear of a case, as ``Listener.progress_ms``."""
+        """Return the listener's interval of progress events in ms."""
         return self._listener.progress_ms
 
     def __call__(self, what: Callable[[Listener], None]) -> None:
-        """Tell the listener, or drop it if what it writes to is gone."""
+        """Pass an event to the listener; drop the listener if its output is closed."""
         try:
             what(self._listener)
         except OSError:

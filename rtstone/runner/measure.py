@@ -18,7 +18,7 @@ from rtstone.targets.base import Options, Target
 
 
 class Outcome(NamedTuple):
-    """The document, and what the run's exit code has to tell of."""
+    """The run document, and the error for the exit code, if any."""
 
     run: Run
     error: RtstoneError | None
@@ -34,11 +34,11 @@ def measure(
     interrupt: Interrupt,
     earlier: Assembly | None = None,
 ) -> Outcome:
-    """Run all cases of the plan, keep what comes, and return the document in any event.
+    """Run all cases of the plan, store what arrives, and return the document even after an error.
 
-    ``earlier``: what there is of an interrupted run of the plan; only the other cases are run.
-    Such a run stays as it was, and the error is raised, if its agent does not start, or is not what
-    the run began on (UsageError).
+    ``earlier``: the results of an interrupted run of the plan; only the remaining cases are run.
+    If its agent does not start, or the target is not the one the run began on (UsageError), that
+    run is left as it was and the error is raised.
     """
     error: RtstoneError | None = None
     assembly = Assembly(plan, earlier)
@@ -63,7 +63,7 @@ def measure(
         error = _kept(lost, plan, assembly)
     except RtstoneError as failed:
         error = failed
-    except BaseException as fault:  # of this program: what was measured is kept all the same
+    except BaseException as fault:  # an internal error: still keep what was measured
         tell(lambda to: to.ended())
         if not directory.begun:
             directory.close()
@@ -89,7 +89,7 @@ def measure(
 
 
 def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:
-    """Return the error with what there is in spite of it."""
+    """Return the error, extended by the number of cases that are kept."""
     return StoreError(f"{lost}; {assembly.complete} of {len(plan.cases)} cases are kept")
 
 
@@ -99,7 +99,7 @@ def _inconclusive(run: Run) -> Inconclusive | None:
         return Inconclusive(str(run.reason)) if run.status == "incomplete" else None
     first = f"{bad[0].bench}: {bad[0].reason or bad[0].status}"
     if len(bad) == 1:
-        return Inconclusive(f"1 of {len(run.results)} results is not valid, {first}")
+        return Inconclusive(f"1 of {len(run.results)} results is invalid, {first}")
     return Inconclusive(
-        f"{len(bad)} of {len(run.results)} results are not valid, the first is {first}"
+        f"{len(bad)} of {len(run.results)} results are invalid, the first is {first}"
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rtstone import printable
 from rtstone.assemble.derived import ENVIRONMENT
 from rtstone.documents.plan import NONE, Plan, Until, run_id
+from rtstone.documents.run import LOCAL
 from rtstone.documents.run import Target as Place
 from rtstone.errors import TargetError, UsageError
 from rtstone.inputs import suite, until
@@ -17,14 +18,14 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
 from rtstone.runner.catalogue import catalogue
-from rtstone.targets import LOCAL, find
+from rtstone.targets import find
 from rtstone.targets.base import Target
 
 
 class RunRequest(NamedTuple):
-    """What is to be measured, as a person or a program writes it.
+    """What to measure, as given by a user or a program.
 
-    ``names`` of suites, suite files and benches; ``command`` is for the record.
+    ``names``: suites, suite files and benches.  ``command`` is stored in the run document.
     """
 
     names: Sequence[str]
@@ -70,7 +71,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:
-    """Return what there is here or on this machine, which has the most."""
+    """Return the union of the target's catalogue and the local agent's, which is the largest."""
     if target.name == LOCAL:
         return offered
     try:
@@ -80,13 +81,13 @@ def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogu
 
 
 def _until(wish: RunRequest, target: Target) -> Until | None:
-    """Raises UsageError where it cannot be done, or another option says when a case ends."""
+    """Parse --until.  Raises UsageError if the target cannot do it, or --time is given as well."""
     if wish.until is None:
         return None
     if target.scripted:
         raise UsageError(
-            f"--until decides after each round, but target '{target.name}' gets all commands at "
-            "its start; give -p samples=N"
+            f"--until decides after each round, but target '{target.name}' takes all commands at "
+            "its start; give -p samples=N instead"
         )
     found = until.parse(wish.until)
     if (time := wish.asked.time) is not None:

@@ -1,4 +1,4 @@
-"""The dialogue with an agent that carries out a plan: one command at a time."""
+"""Drive an agent through a plan, one command at a time."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from rtstone.targets.base import Link, Target
 from rtstone.wire import commands, records
 from rtstone.wire.reader import MARK
 
-POLL_S = 0.25  # how soon a wish to stop is seen
-PATIENCE_S = 120.0  # silence beyond what the cases may take, after which the agent is given up
-UNTOLD_S = 7200.0  # what a case may take that has no limit, until it tells of its progress
-HEARTBEAT_MS = 30_000  # how often it is asked to, if nobody wants to know more often
-NOISE = 16 << 20  # bytes of console noise that are kept
-NUDGE_S = 5.0  # silence beyond it, after which the next command is sent: an end may have been lost
+POLL_S = 0.25  # interval in which an interrupt is noticed
+PATIENCE_S = 120.0  # silence beyond the cases' time limits after which the agent is abandoned
+UNTOLD_S = 7200.0  # time limit of a case that has none, until it first reports progress
+HEARTBEAT_MS = 30_000  # interval of progress records, unless the listener wants a shorter one
+NOISE = 16 << 20  # bytes of console noise that are stored
+NUDGE_S = 5.0  # silence after which the next command is sent, as an end may have been lost
 
 
 def not_the_same(differs: str) -> UsageError:
-    """Return the refusal to go on with a run on something else than it was begun on."""
-    return UsageError(f"this is not what the run began on: {differs}; put it back, or run anew")
+    """Return the error for resuming a run on a target that is not the same any more."""
+    return UsageError(
+        f"the target has changed since the run began: {differs}; undo that, or start a new run"
+    )
 
 
 def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
-    """Yield the commands of these cases, and the end."""
+    """Yield the commands of these cases, and `bye`."""
     load = LoadSpec()
     for case in cases:
         yield from _lines(plan, case, load)
@@ -40,7 +42,7 @@ def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
 
 
 def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
-    """Yield the commands of a case after one beside which ``load`` ran."""
+    """Yield the commands of a case; ``load`` is the load of the case before."""
     call = plan.call(case)
     if call != load:
         yield commands.load(call.name, call.params)
@@ -49,11 +51,11 @@ def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
 
 @dataclass(kw_only=True)
 class AgentSession:
-    """Lead an agent through the cases: send commands, take and keep lines, tell a listener.
+    """Run the cases on an agent: send commands, read and store lines, notify a listener.
 
     A command is sent only when the case before has ended and its results are stored, so that the
-    host is quiet while the agent measures; but damage on the wire must not let both wait forever.
-    A scripted target has all of them already.
+    host is quiet while the agent measures; damage on the wire must not make both wait forever.
+    A scripted target has all commands already.
     """
 
     plan: Plan
@@ -64,19 +66,19 @@ class AgentSession:
     tell: GuardedListener
     interrupt: Interrupt
     sent: int = 0
-    load: LoadSpec = field(default_factory=LoadSpec)  # what was sent for last
-    lead_s: float = 0.0  # what the case sent last may take longer because its load starts first
+    load: LoadSpec = field(default_factory=LoadSpec)  # the load that was requested last
+    lead_s: float = 0.0  # ramp-up: extra time for the case sent last, whose load starts first
     noise: int = 0
     heard: float = field(default_factory=time.monotonic)
-    began: int = 0  # the case that told last that it has begun
-    progressing: int = 0  # the case that told last of its progress
+    began: int = 0  # the case that last reported its start
+    progressing: int = 0  # the case that last reported progress
 
     def __post_init__(self) -> None:
         self.left = self.assembly.due
         self.cases = {case.id: case for case in self.left}
 
     def run(self) -> None:
-        """Go on until the agent's orderly end.  Raises TargetError, StoreError."""
+        """Run until the agent's orderly end.  Raises TargetError, StoreError, UsageError."""
         if self.target.scripted:
             self.sent = len(self.left) + 1
             for case in self.left[:1]:
@@ -105,7 +107,9 @@ class AgentSession:
             before, self.noise = self.noise, self.noise + len(line)
             if self.noise > NOISE:
                 if before <= NOISE:
-                    self.assembly.remarks.append(f"console noise beyond {NOISE} bytes is not kept")
+                    self.assembly.remarks.append(
+                        f"console noise beyond {NOISE} bytes was not stored"
+                    )
                 return
         self.directory.append(line)
 
@@ -113,13 +117,13 @@ class AgentSession:
         match body:
             case records.Hello(version) if version != records.VERSION:
                 raise TargetError(
-                    f"the agent speaks wire {version}, this is for {records.VERSION}; "
+                    f"the agent uses wire version {version}, rtstone needs {records.VERSION}; "
                     "`make agent` builds the right one"
                 )
             case records.Hello(source=source) if self._is_foreign(source):
                 raise TargetError(
-                    f"the agent that runs is of source {source}, the one that told what it can do "
-                    f"of {self.plan.listed_by}; `make agent` and `rtstone lab build` make both anew"
+                    f"the running agent has source {source}, the one that listed the benches "
+                    f"{self.plan.listed_by}; rebuild both with `make agent` and `rtstone lab build`"
                 )
             case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
                 self._go_on()
@@ -140,13 +144,16 @@ class AgentSession:
                     self._expect_load(following)
 
     def _is_foreign(self, source: str) -> bool:
-        """Return whether what runs is not what was offered; to go on has rules of its own."""
+        """Return whether the agent differs from the one that listed the benches.
+
+        A resumed run is checked by ``_go_on`` instead.
+        """
         return self.assembly.earlier is None and self.plan.listed_by not in {None, source}
 
     def _end(self, wire_id: int) -> None:
-        """What was one case on the wire has ended: the case itself, or one of its rounds.
+        """Handle the end of a wire case: a case, or one round of it.
 
-        A next round comes at once, unless the next case was sent for lack of an answer.
+        Another round follows at once, unless the next case was already sent for lack of an answer.
         """
         case = self.assembly.case_of(wire_id)
         results = self.assembly.case_results(case)
@@ -159,13 +166,13 @@ class AgentSession:
         self.tell(lambda to: to.round_ended(case, results))
 
     def _go_on(self) -> None:
-        """Goes on with an interrupted run, if this is what it was measured on.
+        """Begin to store, after checking that a resumed run is still on the same target.
 
-        Raises UsageError if it is not, TargetError if that cannot be told.
+        Raises UsageError if it is not, TargetError if that cannot be determined.
         """
         if lost := self.assembly.lost():
             raise TargetError(
-                "whether this is what the run began on cannot be told, for records of the agent "
+                "cannot determine whether the target is still the same, as records of the agent "
                 f"were lost: {', '.join(lost)}; try again"
             )
         now = self.assembly.received.heads
@@ -175,19 +182,23 @@ class AgentSession:
         self.directory.begin()
 
     def _ended(self) -> int:
-        """Return how many of the cases that are to be run have ended."""
+        """Return how many of the cases to run have ended."""
         return sum(case.id <= self.assembly.received.ended for case in self.left)
 
     def _keep_going(self) -> None:
-        """Sends what is due; gives up an agent that has been silent for too long."""
+        """Send the next commands when due; abandon an agent that has been silent for too long."""
         silent = time.monotonic() - self.heard - self.lead_s
         cases = self._on_their_way()
         if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
             words = self.link.last_words()
-            raise TargetError(f"the agent has been silent for {silent:.0f} s; it was ended{words}")
+            raise TargetError(
+                f"the agent has been silent for {silent:.0f} s; it was stopped{words}"
+            )
         damaged = self.assembly.received.reader.damaged and self.plan.until is None
         due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
-        lost = damaged or silent > NUDGE_S + due  # to run ahead leaves no place for a next round
+        lost = (
+            damaged or silent > NUDGE_S + due
+        )  # sending ahead would leave no room for another round
         self._send_upto(self._ended() + (2 if lost else 1))
 
     def _on_their_way(self) -> list[Case]:
@@ -200,9 +211,9 @@ class AgentSession:
         return None if limit is None else limit * self.target.pace
 
     def _longest_s(self, case: Case) -> float:
-        """Return how long there may be silence while it runs.
+        """Return how long the agent may be silent while the case runs, in s.
 
-        Some cases have no limit, and an agent that has no CPU of its own does not tell of progress.
+        Some cases have no limit, and an agent without a CPU of its own does not report progress.
         """
         limit = self._limit_s(case)
         if limit is not None:
@@ -211,12 +222,12 @@ class AgentSession:
         return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
 
     def _current(self) -> Case | None:
-        """Return the case that runs, or whose load is being started."""
+        """Return the case that is running, or whose load is being started."""
         number = self._ended() if self.target.scripted else self.sent - 1
         return self.left[number] if 0 <= number < len(self.left) else None
 
     def _send_upto(self, last: int) -> None:
-        """Sends the commands of so many cases; behind the last case stands `bye`."""
+        """Send the commands of the first ``last`` cases; `bye` follows the last of all."""
         while self.sent < min(last, len(self.left) + 1) and not self.interrupt.requested:
             self.sent += 1
             if self.sent > len(self.left):
@@ -228,7 +239,7 @@ class AgentSession:
             self._expect_load(case)
 
     def _expect_load(self, case: Case) -> None:
-        """The agent changes the load, if the case is not to run beside the one that runs."""
+        """Note that the agent changes the load, if the case does not run under the current one."""
         call = self.plan.call(case)
         self.lead_s = 0.0 if call == self.load else self.target.load_s
         if call != self.load:

@@ -1,4 +1,4 @@
-"""Start a run: request, plan, run directory, outcome.  Whatever measures comes through here."""
+"""Start a run: request, plan, run directory, outcome.  Every measurement starts here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rtstone.targets.base import Target
 
 
 class Finished(NamedTuple):
-    """A run that is over: its document, its directory, and what went wrong, if anything."""
+    """A finished run: its document, its directory, and the error, if any."""
 
     run: Run
     directory: RunDirectory
@@ -40,10 +40,10 @@ def start(
     out: Path | None = None,
     approve: Callable[[Plan], None] = lambda plan: None,
 ) -> Finished:
-    """Measure what is asked for, and keep it in ``out`` or else where all runs are.
+    """Measure a request and store the run in ``out``, by default among the other runs.
 
-    ``approve`` sees the plan before anything is measured, and may raise.  Raises UsageError,
-    TargetError, Interrupted as long as there is nothing to keep.
+    ``approve`` is called with the plan before anything is measured, and may raise.  Raises
+    UsageError, TargetError, Interrupted as long as there is nothing to store.
     """
     target, plan = build_plan(request, interrupt)
     approve(plan)
@@ -68,9 +68,9 @@ def execute(
 
 
 def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
-    """Go on with the run in a directory: with its cases that have no valid result yet.
+    """Continue the run in a directory with the cases that have no valid result yet.
 
-    Raises UsageError if it is complete, or its target is not what it began on.
+    Raises UsageError if it is complete, or if its target has changed.
     """
     if (path / RUN).exists() and load(path).status == "complete":
         raise UsageError(f"the run is complete, {path}; there is nothing to resume")
@@ -90,9 +90,9 @@ def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
 
 
 def _same_target(plan: Plan, earlier: Assembly) -> Target:
-    """Return the target that a run is to go on with.  Raises UsageError.
+    """Return the target to resume a run on.
 
-    It must be what the run began on, as far as can be told before its agent starts.
+    Raises UsageError if it has changed, as far as can be seen before its agent starts.
     """
     target = find(plan.target.name)
     then = identity.of_target(plan.target.detail, plan.surroundings)
@@ -101,8 +101,8 @@ def _same_target(plan: Plan, earlier: Assembly) -> Target:
         raise not_the_same(differs)
     if earlier.valid() and (unknown := earlier.known.lacking()):
         raise UsageError(
-            "what the run began on is not known, for records of its agent were lost: "
-            f"{', '.join(unknown)}; run anew"
+            "the run's original target is not known, as records of its agent were lost: "
+            f"{', '.join(unknown)}; start a new run"
         )
     return target
 
@@ -110,7 +110,7 @@ def _same_target(plan: Plan, earlier: Assembly) -> Target:
 def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
     """Return the CPUs that the plan measures on, None if the target cannot tell.
 
-    Raises UsageError for one that is not there.
+    Raises UsageError for a CPU that the target does not have.
     """
     here = target.cpus()
     if not here:
@@ -119,7 +119,7 @@ def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
     if absent := measured - here:
         verb = "is" if len(absent) == 1 else "are"
         raise UsageError(
-            f"CPU {cpu_list(absent)} {verb} not there, on target '{target.name}'; "
+            f"CPU {cpu_list(absent)} {verb} not available, on target '{target.name}'; "
             f"it has {cpu_list(here)}"
         )
     return measured

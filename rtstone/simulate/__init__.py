@@ -1,1 +1,1 @@
-"""Scheduling simulated instead of measured (benchmarks 6.2 and 6.3)."""
+"""Simulation of scheduling (benchmarks 6.2 and 6.3)."""

@@ -1,4 +1,4 @@
-"""What a person asks of a simulation, from text.  All raise UsageError."""
+"""Parse the options of a simulation.  All functions raise UsageError."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from rtstone.documents.run import Run
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs.parameters import duration
@@ -78,14 +79,14 @@ def server(text: str) -> tuple[str, int, int]:
 
 
 def costs(
-    run: str | None,
+    run: Run | None,
     switch: str | None,
     tick: str | None,
     tick_cost: str | None,
     *,
     needed: bool = True,
 ) -> Cost:
-    """Costs as given, else as measured by a run, which ``needed`` to, else none."""
+    """Return the costs as given, else as measured by a run, else none."""
     given = {
         name: duration(text, f"in {option}")
         for name, option, text in (
@@ -106,21 +107,19 @@ def costs(
     return cost
 
 
-def _measured(run: str | None, given: dict[str, int], needed: bool) -> Cost:
+def _measured(run: Run | None, given: dict[str, int], needed: bool) -> Cost:
     from msgspec.structs import replace
 
     if run is None:
         return replace(Cost(), **given)
     from rtstone.simulate.costs import of_run
-    from rtstone.store.index import find
-    from rtstone.store.rundir import load
 
-    cost = of_run(load(find(run)), switch_known="switch_ns" in given, switch_needed=needed)
+    cost = of_run(run, switch_known="switch_ns" in given, switch_needed=needed)
     words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in given]
     kept = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in given]
     return replace(cost, **given, sources=[*kept, *words])
 
 
 def workers(given: int | None) -> int:
-    """Return how many processes: as given, else one for every CPU this one may use."""
+    """Return the number of processes: as given, else one per usable CPU."""
     return given or len(os.sched_getaffinity(0))

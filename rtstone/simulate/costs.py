@@ -1,4 +1,4 @@
-"""What a measured system takes for a switch and for its clock interrupt."""
+"""Costs of a context switch and of the clock interrupt on a measured system."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Totals(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a task set; ``counts`` has an entry per task with the members of COUNTS.
+    """The outcome of a task set; ``counts`` has an entry per task with the members of COUNTS.
 
     ``completed`` and ``request_completed`` are -1 for what did not come to its end; None unless
     asked for.
@@ -96,7 +96,7 @@ class Outcome(NamedTuple):
 
 @cache
 def library() -> ctypes.CDLL:
-    """Return what has been built of the C sources.  Raises UsageError."""
+    """Load the library built from the C sources.  Raises UsageError."""
     path = os.environ.get(ENGINE_VARIABLE, LIBRARY)
     try:
         return ctypes.CDLL(str(path))
@@ -105,12 +105,12 @@ def library() -> ctypes.CDLL:
 
 
 def require() -> None:
-    """Raises UsageError if the simulator has not been built."""
+    """Raise UsageError if the simulator has not been built."""
     library()
 
 
 class Simulator:
-    """A task set, made ready to be simulated under one set of rules after another."""
+    """A task set, prepared for simulation under several sets of rules."""
 
     def __init__(self, tasks: TaskSet) -> None:
         self._run = library().sim_run

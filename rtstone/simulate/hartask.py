@@ -1,4 +1,4 @@
-"""Which Hartstone experiments are simulated, and how: as asked, or as a run has measured them."""
+"""Select Hartstone experiments to simulate: as requested, or as a run measured them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIGITS = 6  # of a raw speed that are taken over: time is counted in fractions o
 
 @dataclass(frozen=True)
 class Choice:
-    """What a command line asks for; None or empty: as measured, else all, or the default."""
+    """The requested options; None or empty: as measured, else all, or the default."""
 
     experiments: tuple[str, ...] = ()
     set: str | None = None
@@ -45,7 +45,7 @@ class Measured(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What a run has of Hartstone, and what of it cannot be simulated; raw speed in KWIPS."""
+    """The Hartstone results of a run, and those that cannot be simulated; raw speed in KWIPS."""
 
     found: tuple[Measured, ...] = ()
     left_out: tuple[str, ...] = ()

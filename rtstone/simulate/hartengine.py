@@ -73,7 +73,7 @@ class HartOutcome(NamedTuple):
 
 
 def ticks_per_ns(raw: int, duration: int) -> int:
-    """Of how many ticks a nanosecond consists, so that every load is a whole number of them."""
+    """Return the ticks per nanosecond for which every load is a whole number of ticks."""
     per_ns = raw // gcd(raw, SECOND)
     if duration * per_ns >= LONGEST:
         raise UsageError(f"raw speed {raw} KWIPS is too fine, in --raw; round it to 3 digits")
@@ -83,7 +83,7 @@ def ticks_per_ns(raw: int, duration: int) -> int:
 def run(
     what: HartSet, raw: int, duration: int, rules: HartRules, order: list[int]
 ) -> HartOutcome:  # fmt: skip
-    """Simulates a test of ``duration`` ns; the tasks first wait in this order."""
+    """Simulate a test of ``duration`` ns; the tasks first wait in this order."""
     per_ns = ticks_per_ns(raw, duration)
     work = per_ns * SECOND // raw  # ticks of a KWI
     tasks = [what.tasks[i] for i in order]

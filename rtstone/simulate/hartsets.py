@@ -30,7 +30,7 @@ EXPERIMENTS = tuple(f"{series}.{number}" for series in SERIES for number in (1, 
 
 
 class Kind(Enum):
-    """What releases a task."""
+    """The kinds of release of a task."""
 
     PERIODIC = "periodic"
     SPORADIC = "sporadic"
@@ -53,13 +53,13 @@ class Task:
 
     @property
     def hz(self) -> float:
-        """The mean rate of its activations."""
+        """Return the mean rate of its activations."""
         least = 0 if self.kind is Kind.BACKGROUND else TENTHS / self.rate
         return 1 / (least + self.gap / 1e9)
 
     @property
     def urgency(self) -> int:
-        """The larger, the more urgent under rate-monotonic priorities."""
+        """Return the rate-monotonic rank: larger is a higher priority."""
         return -1 if self.kind is Kind.BACKGROUND else self.rate
 
 
@@ -101,7 +101,7 @@ def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
 
 
 class HartSet(NamedTuple):
-    """What a test asks for; ``service``: KWIPP that the server works for each call."""
+    """The demand of a test; ``service``: work of the server per call in KWIPP."""
 
     tasks: tuple[Task, ...]
     service: int = 0
@@ -143,7 +143,7 @@ def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> H
 
 
 def factor(series: str, raw: int) -> int:
-    """That of all loads in the set auto.
+    """Return the factor of all loads in the set auto.
 
     The baseline of the series is near a fifth of raw speed, and no first step of its experiments
     is above a twentieth.

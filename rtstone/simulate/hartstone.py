@@ -1,4 +1,4 @@
-"""Hartstone without an operating system: experiments, test after test, up to where they break down.
+"""Hartstone without an operating system: experiments, test after test, up to their breakdown.
 
 The sets are those of hartsets.py; what becomes of them is hartstone.c's to say.
 """
@@ -46,7 +46,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Played:
-    """A test: its set, its share of the processor, and what came of it."""
+    """A test: its set, its utilisation, and its outcome."""
 
     what: sets.HartSet
     utilisation: float

@@ -1,4 +1,4 @@
-"""From what is asked to the documents of a simulation."""
+"""Turn requests into simulation documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_TIME = 600 * 10**9  # of a set
 
 
 def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
-    """Return the study that a command line asks for, and its document without an answer."""
+    """Return the study for these options, and its document without results."""
     policies = ask.policies(options["policies"])
     kind, budget, period = ask.server(options["server"])
     cost = ask.costs(
@@ -98,12 +98,12 @@ def hartstone(
     policies: tuple[str, ...],
     form: str | None,
     raw: int | None,
-    costs_from: str | None,
+    costs_from: Run | None,
     switch_cost: str | None,
     tick: str | None,
     tick_cost: str | None,
 ) -> Hartstone:
-    """Simulates the experiments, beside what the run of the costs has measured of them."""
+    """Simulate the experiments, beside those measured by the run that the costs come from."""
     choice = Choice(
         tuple(name.upper().removeprefix("HART.") for name in experiments),
         tasks,
@@ -111,7 +111,7 @@ def hartstone(
         form,
         raw,
     )
-    beside = None if costs_from is None else measured(_run(costs_from))
+    beside = None if costs_from is None else measured(costs_from)
     wanted = list(asks(choice, beside))
     cost = ask.costs(costs_from, switch_cost, tick, tick_cost, needed=False)
     return Hartstone(
@@ -123,10 +123,3 @@ def hartstone(
             for one, of in wanted
         ],
     )
-
-
-def _run(name: str) -> Run:
-    from rtstone.store.index import find
-    from rtstone.store.rundir import load
-
-    return load(find(name))

@@ -1,4 +1,4 @@
-"""Thousands of task sets under several policies: how many of them miss nothing, and the rest."""
+"""Simulate thousands of task sets under several policies, and compute the metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_DUE = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Study:
-    """What is asked: every number of tasks at every utilisation (in 1e-6), under every rule."""
+    """The request: every number of tasks at every utilisation (in 1e-6), under every rule."""
 
     workload: Workload
     rules: tuple[Rules, ...]
@@ -71,7 +71,7 @@ def measure(study: Study, n: int, ppm: int, number: int) -> list[list[int]]:
 
 
 def breakdown(study: Study, n: int, number: int) -> list[list[int]]:
-    """For every rule how heavy, in 1/STEPS, the set may be without a miss (Lehoczky, Sha, Ding).
+    """Return the breakdown utilisation of a set in 1/STEPS for every rule (Lehoczky, Sha, Ding).
 
     Execution times are exact, and scaled together; bisection takes it that what a set does not
     bear, a heavier one does not.
@@ -120,7 +120,7 @@ Progress = Callable[[int, int], None]
 def run(
     study: Study, workers: int, progress: Progress | None = None
 ) -> tuple[list[Point], list[Breakdown]]:
-    """Simulates everything; the same for any number of workers.  Raises TargetError."""
+    """Simulate everything, with the same result for any number of workers.  Raises TargetError."""
     todo = list(chunks(study))
     parts: dict[tuple[int, int | None], list[Ints]] = {}
     alone = workers == 1 or len(todo) == 1

@@ -1,4 +1,4 @@
-"""What is simulated, and by what rules; times are whole ticks, nanoseconds where none are named."""
+"""Task sets and scheduling rules; times are whole ticks, by default nanoseconds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
 
 @dataclass(frozen=True)
 class Rules:
-    """How the processor is given out, and what that costs.
+    """The scheduling rules, and their costs.
 
     A server has ``server_budget`` of every ``server_period``; background has neither.
     ``stop_after_misses``: the simulation ends early, with what is counted by then.

@@ -1,4 +1,4 @@
-"""Processes that share out work: answers come in order, and nothing outlives who asked.
+"""Worker processes: results come in order, and no worker outlives its parent.
 
 They hang on pipes alone.  A pool of the standard library keeps semaphores with names, which stay
 behind when its process is killed, as do workers that wait on them.
@@ -22,7 +22,7 @@ _B = TypeVar("_B")
 
 
 def shared_out(work: Callable[[_A], _B], todo: Sequence[_A], workers: int) -> Iterator[_B]:
-    """Yields what ``work`` makes of each, in order.
+    """Yield the result of ``work`` for each item, in order.
 
     Raises what ``work`` does, and TargetError if a worker was killed.
     """
@@ -75,7 +75,7 @@ def _answer(line: Connection) -> Any:
 
 
 def _serve(line: Connection, work: Callable[[_A], _B], parent: int) -> None:
-    """A worker leaves Ctrl-C to its parent, and ends with it."""
+    """Make a worker ignore Ctrl-C, and end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG

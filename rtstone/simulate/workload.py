@@ -26,7 +26,7 @@ _TASKS, _WORK, _REQUESTS = range(3)  # streams of a set
 
 @dataclass(frozen=True)
 class Workload:
-    """What all sets have in common.
+    """The parameters common to all sets.
 
     ``constrained``: deadlines are uniform between execution time and period, else the period.
     ``exact``: jobs take their nominal execution time, else that times uniform(0.5, 1).
@@ -42,7 +42,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Shape:
-    """A set before it is known how heavy it is; ``share`` is each task's part of the whole."""
+    """A set without its utilisation; ``share`` is each task's part of the total."""
 
     share: NDArray[np.float64]
     period: Ints

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rtstone.assemble import pool
 from rtstone.documents.case_key import CaseKey, case_key
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.inputs.budget import Entry, fits
 from rtstone.inputs.parameters import quantity, values
@@ -27,7 +27,7 @@ class Case(NamedTuple):
     def status(self) -> str | None:
         """Why it has no valid result, None if it has."""
         bad = [result for result in self.results if result.status != "ok"]
-        return f"{bad[0].status}: {bad[0].reason or 'no reason was recorded'}" if bad else None
+        return f"{bad[0].status}: {bad[0].reason or NO_REASON}" if bad else None
 
     @property
     def flags(self) -> list[str]:
@@ -155,7 +155,7 @@ class Matcher:
         return [case for case in found if any(fits(case.load, pattern) for pattern in wanted)]
 
     def _of_series(self, entry: Entry, found: list[Case]) -> list[Case]:
-        """Return a case without samples tells nothing of its series: it may be any."""
+        """Return the cases of a series, and those without samples, which may be of any."""
         wanted = entry.series
         if wanted is None:
             return found

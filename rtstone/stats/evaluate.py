@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rtstone import resources
 from rtstone.documents.comparison import Comparison
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.loads import LoadMatrix, compare_loads
 from rtstone.stats.standouts import Standouts, standouts
 from rtstone.stats.worstcase.extremes import worst_case
+
+RIGHTS = frozenset({"no_rt", "page_faults"})  # flags of what more rights would mend
 
 
 class RunEvaluation(NamedTuple):
@@ -22,6 +25,7 @@ class RunEvaluation(NamedTuple):
     standouts: Standouts
     worst_cases: dict[int, WorstCase]  # by the place of the result
     by_load: LoadMatrix | None
+    granting: str | None  # the command that grants this machine's agent the rights that it lacked
 
 
 class Evaluation(NamedTuple):
@@ -35,7 +39,8 @@ class Evaluation(NamedTuple):
 def evaluate_run(run: Run) -> RunEvaluation:
     """Return what is computed of one run."""
     found = standouts(run)
-    return RunEvaluation(run, found, _worst_cases(run, found), compare_loads(run))
+    worst = _worst_cases(run, found)
+    return RunEvaluation(run, found, worst, compare_loads(run), _granting(run))
 
 
 def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
@@ -61,6 +66,14 @@ def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
         for place, result in enumerate(run.results)
         if place in wanted and result.max is not None
     }
+
+
+def _granting(run: Run) -> str | None:
+    if run.target.name != LOCAL or not any(RIGHTS & set(r.flags) for r in run.results):
+        return None
+    from rtstone.system.rights import granting
+
+    return granting(resources.local_agent())
 
 
 def _side_by_side(named: Sequence[Run | Sequence[Run]]) -> tuple[Comparison | None, str]:

@@ -488,7 +488,7 @@ def _takes(limit: Limit, case: Case) -> bool:
 
 
 def _concerns(limit: Limit, case: Case) -> bool:
-    """Return a case without a valid result might have had the number."""
+    """Tell whether a case has the number, or might have had it with a valid result."""
     return _takes(limit, case) or case.status is not None
 
 

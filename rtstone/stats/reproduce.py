@@ -22,7 +22,7 @@ from rtstone.documents.reproduction import (
     System,
     Table,
 )
-from rtstone.documents.run import Figure, Result, Run, Status, Value
+from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs.loads import name_of
@@ -30,10 +30,9 @@ from rtstone.published import layout
 from rtstone.published.layout import Here, Layout, Show
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
+from rtstone.units import CLOCK
 from rtstone.wire.records import Bench
 
-_GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
-_TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _PLAIN = "transcribed"  # the quality of a number that nothing has to be said of
 
 _ONLY = layout.Axis(label="")  # the variant of a table that names none
@@ -146,7 +145,7 @@ def _loads(runs: Sequence[Run]) -> Iterator[str]:
 def _remarks(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         if run.status != "complete":
-            yield f"the run is incomplete: {run.reason or 'no reason was recorded'}"
+            yield f"the run is incomplete: {run.reason or NO_REASON}"
         if run.conditions.get("rights.realtime") is False:
             yield "ran without real-time scheduling"
         yield from run.notes
@@ -265,7 +264,7 @@ class _Table:
         if found.load and wanted.load and found.load != wanted.load:
             notes.append(self._note(f"{today.column.label}: under load {found.load}"))
         if found.status != "ok":
-            why = found.reason or "no reason was recorded"
+            why = found.reason or NO_REASON
             notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
         return Cell(here=found, notes=notes)
 
@@ -344,7 +343,7 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
     if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
         return Found(status="ok", values=values)
-    worst = max(results, key=lambda result: _GRAVITY.index(result.status))
+    worst = max(results, key=lambda result: GRAVITY.index(result.status))
     spans = [span for result in telling if (span := result.section_s) is not None]
     return Found(
         status=worst.status,
@@ -359,12 +358,12 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     )
 
 
-def _measures(show: layout.Statistic | Show) -> bool:
+def _measures(show: str | Show) -> bool:
     return isinstance(show, str) or bool(show.figure)
 
 
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
-    """Return a system has other series of a bench than another; or the case was not run at all."""
+    """Say why nothing is there: the system has other series, or did not run the case."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
     if why := _left_out(wanted.series, others):
         return "unsupported", why
@@ -388,9 +387,7 @@ def _not_run(wanted: Here, today: _Today) -> str:
     return f"{runs} has {wanted.bench}{series} with these parameters{under}"
 
 
-def _shown(
-    show: layout.Statistic | Show, results: Sequence[Result], today: _Today, unit: str | None
-) -> Shown:
+def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
     if isinstance(show, str):
         return _statistic(show, [result for result in results if result.n], unit)
     if show.figure:
@@ -425,8 +422,8 @@ def _converted(values: Sequence[float | None], unit: str, wanted: str | None) ->
     """The least and the most of some values in the unit of the table, where it is of their kind."""
     known = [value for value in values if value is not None]
     unit = unit.removesuffix(" per hop")
-    if unit in _TIMES and wanted in _TIMES:
-        known = [value * _TIMES[unit] / _TIMES[wanted] for value in known]
+    if unit in CLOCK and wanted in CLOCK:
+        known = [value * CLOCK[unit] / CLOCK[wanted] for value in known]
         unit = wanted
     if not known:
         return Shown(value=None, unit=unit)

@@ -1,4 +1,4 @@
-"""The runs that a budget is relative to."""
+"""The baseline runs of a budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtstone.store.rundir import load
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:
-    """Return the runs that a budget names: directories beside its file, else RUN.
+    """Return the baseline runs of a budget: directories beside its file, else RUN.
 
     Raises UsageError.
     """

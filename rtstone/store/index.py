@@ -1,4 +1,4 @@
-"""The index of runs: an SQLite file that only repeats, faster, what the run directories say."""
+"""The index of runs: an SQLite cache of the run directories."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 def entries() -> list[Entry]:
-    """Return all runs in the order of their arrival, brought up to date with the directories."""
+    """Update the index from the directories, and return all runs in order of arrival."""
     try:
         return _indexed(home() / "index.db")
     except sqlite3.Error as error:
@@ -62,7 +62,7 @@ def arrivals() -> int:
 
 
 def forget(run_id: str) -> None:
-    """The run is about to change: what is known of it is not true any more."""
+    """Invalidate the entry of a run that is about to change."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(home() / "index.db")) as database:
         database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
         database.commit()
@@ -113,7 +113,7 @@ def _indexed(path: Path | str) -> list[Entry]:
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
-    """Raises DatabaseError for what no version of rtstone has written."""
+    """Raise DatabaseError for content that no version of rtstone has written."""
     try:
         texts = (shown(item) if isinstance(item, str) else item for item in row)
         return msgspec.convert(tuple(texts), Entry)
@@ -122,7 +122,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
 
 
 def _refresh(database: sqlite3.Connection) -> None:
-    """Adds new directories, takes out those that have gone, looks again at the unfinished."""
+    """Add new directories, remove those that are gone, reread the unfinished ones."""
     there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
@@ -175,7 +175,7 @@ class _Head(msgspec.Struct):
 
 
 def _read(name: str) -> Entry | None:
-    """Return what the document says, or else the plan; None if neither can be read."""
+    """Return the entry from the document, else from the plan; None if neither is readable."""
     plan = _head(runs() / name / PLAN)
     head = _head(runs() / name / RUN) or plan
     if head is None:

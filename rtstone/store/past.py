@@ -1,10 +1,10 @@
-"""The last run of this machine, which tells what was measured of it before."""
+"""Find the last run of this machine."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries
 from rtstone.store.places import runs
@@ -12,9 +12,9 @@ from rtstone.store.rundir import load
 
 
 def last_run() -> Run | None:
-    """Return the last run of this machine that is kept and has a result, None if there is none."""
+    """Return the last stored run of this machine that has a result, None if there is none."""
     for entry in reversed(entries()):
-        if entry.target == "local" and entry.ok:
+        if entry.target == LOCAL and entry.ok:
             with suppress(UsageError):  # it may be another version's, or gone meanwhile
                 return load(runs() / entry.run_id)
     return None

@@ -1,14 +1,17 @@
-"""Where runs are kept, the names of a run directory's files, and how such files are read."""
+"""The location of runs, the names of a run directory's files, and reading them."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import IO
 
 import msgspec
+
+from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 NEW = ".new"  # behind the name of a file that is not yet whole
@@ -19,7 +22,7 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def home() -> Path:
-    """Return where runs are kept: $RTSTONE_HOME, else rtstone in the user's data directory."""
+    """Return the store: $RTSTONE_HOME, else rtstone in the user's data directory."""
     if named := os.environ.get("RTSTONE_HOME"):
         return Path(named)
     data = os.environ.get("XDG_DATA_HOME")
@@ -29,6 +32,12 @@ def home() -> Path:
 def runs() -> Path:
     """Return the directory of run directories, each named by its run id."""
     return home() / "runs"
+
+
+def run_name(path: Path) -> str:
+    """Return how a run is named on a command line: by its id where all runs are, else its path."""
+    among_all = path.absolute().parent == runs().absolute()
+    return path.name if among_all else shlex.quote(shown(str(path)))
 
 
 def holds_run(path: Path) -> bool:
@@ -53,7 +62,7 @@ def regular(path: Path, largest: int | None = None) -> bytes:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Open a file to read.  Raises OSError also for what may never end, as a pipe."""
+    """Open a file for reading.  Raises OSError also for files that may never end (pipes)."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

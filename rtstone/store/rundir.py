@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 
 class RunDirectory:
-    """The directory of a run that goes on."""
+    """The directory of a run in progress."""
 
     begun = True  # False: nothing has been changed yet, and what is appended waits for `begin`
     finished = False  # True: the document is there
@@ -42,7 +42,7 @@ class RunDirectory:
     _run_id: str
 
     def __init__(self, plan: Plan, out: Path | None = None) -> None:
-        """Makes the directory: ``out``, which must be empty or new, else one in ``runs()``.
+        """Create the directory: ``out``, which must be empty or new, else one in ``runs()``.
 
         Raises UsageError if that is impossible: nothing has been measured yet, and nothing is left.
         """
@@ -66,7 +66,7 @@ class RunDirectory:
             self._make_known(plan.run_id)
 
     def _begin(self, plan: Plan) -> None:
-        """Writes the plan and opens the log, or leaves the directory as it was.
+        """Write the plan and open the log, or leave the directory as it was.
 
         Raises OSError, and UsageError if it is not empty.
         """
@@ -86,7 +86,7 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
-        """Return the directory of a run to go on with, its plan, and its logs so far.
+        """Return the directory of a run to resume, its plan, and its logs so far.
 
         It is this process's from now on, but nothing in it changes before ``begin``.
         Raises UsageError.
@@ -110,7 +110,7 @@ class RunDirectory:
         return self, plan, texts or [b""]
 
     def begin(self) -> None:
-        """Begins the next log of a resumed run with what was held back.  Raises StoreError.
+        """Begin the next log of a resumed run with the lines held back.  Raises StoreError.
 
         The document goes: until there is a new one it is made from the logs, which hold it all.
         """
@@ -126,7 +126,7 @@ class RunDirectory:
         self.append(bytes(self._held))
 
     def _make_known(self, run_id: str) -> None:
-        """Lets `last` and `list runs` find a directory elsewhere; not worth failing for."""
+        """Register a directory outside the store for `last` and `list runs`; failure is ignored."""
         try:
             runs().mkdir(parents=True, exist_ok=True)
             (runs() / run_id).symlink_to(self.path)
@@ -134,7 +134,7 @@ class RunDirectory:
             pass
 
     def append(self, line: bytes) -> None:
-        """Adds one of the agent's lines.  Raises StoreError."""
+        """Append a line of the agent.  Raises StoreError."""
         if not self.begun:
             self._held += line
             return
@@ -146,14 +146,14 @@ class RunDirectory:
             raise self._lost(error) from error
 
     def sync(self) -> None:
-        """Returns when all lines so far are on the disk.  Raises StoreError."""
+        """Sync all lines so far to disk.  Raises StoreError."""
         try:
             os.fsync(self._log.fileno())
         except OSError as error:
             raise self._lost(error) from error
 
     def finish(self, run: Run) -> None:
-        """Writes the document, whole or not at all.  Raises StoreError."""
+        """Write the document atomically.  Raises StoreError."""
         temporary = RUN + NEW
         try:
             with suppress(FileNotFoundError):  # left by a host that was killed, or planted
@@ -170,7 +170,7 @@ class RunDirectory:
             self.close()
 
     def close(self) -> None:
-        """Lets others go on with the run."""
+        """Release the run, so that others can resume it."""
         self._log.close()
         os.close(self._place)
 
@@ -199,7 +199,7 @@ def load(path: Path) -> Run:
 
 
 def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
-    """Return a log that is this process's as long as it is open.  Raises OSError, UsageError."""
+    """Open a log and lock it for as long as it is open.  Raises OSError, UsageError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     log = os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "ab", buffering=0)
     _lock(log, path)
@@ -208,7 +208,7 @@ def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """The log is this process's as long as it is open: nobody else goes on with the run."""
+    """Lock the log while it is open, so that no other process resumes the run."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -242,7 +242,7 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for cycles: a document has none, and most of its decoding is spent on looking."""
+    """Disable garbage collection, which would take most of the time of decoding a document."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -257,7 +257,7 @@ class _Schema(msgspec.Struct):
 
 
 def _write(place: int, name: str, data: bytes) -> None:
-    """A new file in a directory, on the disk when this returns.  Raises OSError."""
+    """Write a new file in a directory, synced to disk.  Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "wb") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""Runs as they are named for a comparison: each alone, in groups, or a whole session by one."""
+"""Find the runs named for a comparison: single ones, groups, or whole sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rtstone.store.rundir import load
 
 
 def several(text: str) -> list[str]:
-    """RUN,RUN,... unless a file has that name."""
+    """Split RUN,RUN,... unless a file has that name."""
     try:
         return [text] if Path(text).exists() else text.split(",")
     except (OSError, ValueError):  # no file can

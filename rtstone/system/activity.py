@@ -1,4 +1,4 @@
-"""What goes on now: the counts of two moments, and what differs between them."""
+"""Current activity: the difference between the counts of two moments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Task(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """Counts since the start of the system."""
+    """Counts since boot."""
 
     at: float  # seconds
     tasks: dict[tuple[int, int], Task]
@@ -42,7 +42,7 @@ class Moment(NamedTuple):
 
 
 def now(system: System) -> Moment:
-    """Return the counts of this moment."""
+    """Return the current counts."""
     processes = [name for name in system.names("proc") if name.isdigit()]
     found = [task for process in processes for task in _tasks(system, process)]
     return Moment(
@@ -61,7 +61,7 @@ def _tasks(system: System, process: str) -> list[Task]:
 
 
 def _task(system: System, folder: str, tid: str) -> Task | None:
-    """One that has gone meanwhile, or cannot be read, is none."""
+    """Return a thread, None if it is gone or unreadable."""
     _, opened, rest = (system.read(f"{folder}/stat") or "").partition("(")
     name, closed, tail = rest.rpartition(")")
     numbers = [whole(word) for word in tail.split()[1:]]  # from the fourth field on

@@ -1,4 +1,4 @@
-"""A check of the system: what was found, and how good that is for measuring real time."""
+"""Checks of the system: findings, and their verdicts for measuring."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 class Finding(NamedTuple):
-    """What a probe found."""
+    """The finding of a check."""
 
     verdict: Verdict
     value: str
 
 
 class Seen:
-    """What a check looks at: the system, and what goes on in it between two moments."""
+    """The input of a check: the system, and its activity between two moments."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -68,12 +68,12 @@ class Line(NamedTuple):
 
 
 def unreadable(name: str) -> Finding:
-    """Return the finding where a file does not tell."""
+    """Return the finding for an unreadable file."""
     return Finding("unknown", f"/{name} cannot be read")
 
 
 def carried_out(check: Check, seen: Seen) -> Line:
-    """Return the line of a check; advice stands where it is of use."""
+    """Return the line of a check, with advice where useful."""
     verdict, value = check.probe(seen)
     advice = "" if verdict == "good" else check.advice
     return Line(check.id, check.group, check.title, verdict, value, advice)

@@ -8,16 +8,16 @@ from rtstone.system.facts import System
 from rtstone.wire.records import TextTable
 
 TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"
-REMAINS_YOURS = "nobody can check this from here"
+REMAINS_YOURS = "cannot be checked from here"
 
 
 def _own(identity: str, title: str) -> Check:
-    """Return a line about the user's application."""
+    """Return a check of the user's application, which only the user can make."""
     return Check(identity, "application", title, lambda _: Finding("yours", ""), REMAINS_YOURS)
 
 
 def _asked(identity: str, group: Group, title: str, value: str, advice: str) -> Check:
-    """Return a line that only its reader can settle."""
+    """Return a check that only the user can make."""
     return Check(identity, group, title, lambda _: Finding("yours", value), advice)
 
 
@@ -35,14 +35,14 @@ _FEATURES = (
         "preemptible kernel",
         features.preemption,
         "a PREEMPT_RT kernel bounds latencies; on a PREEMPT_DYNAMIC one boot with preempt=full "
-        "(as root with debugfs mounted: /sys/kernel/debug/sched/preempt tells and sets it)",
+        "(as root with debugfs mounted: /sys/kernel/debug/sched/preempt shows and sets it)",
     ),
     Check(
         "os.priorities",
         "OS features",
         "priority levels",
         features.priorities,
-        "more than 100 are asked for",
+        "more than 100 are required",
     ),
     Check(
         "os.synchronisation",
@@ -77,7 +77,7 @@ _FEATURES = (
         "OS features",
         "complete 1003.1b",
         features.tried("options"),
-        "what the C library lacks cannot be measured here",
+        "options that the C library lacks cannot be measured here",
     ),
     Check(
         "os.scaling",
@@ -91,7 +91,7 @@ _FEATURES = (
         "OS features",
         "user-space interrupts, DMA",
         features.user_interrupts,
-        "only drivers in user space need UIO or VFIO",
+        "only user-space drivers need UIO or VFIO",
     ),
 )
 
@@ -106,9 +106,9 @@ _QUANTITIES = (
           "`rtstone run sys.getpid sys.read` measures the lightest, `rtstone run full` many"),
     Check("known.masking", "known quantities", "longest masking time",
           features.measured("dk.irqsoff", "det.bintime"),
-          "`rtstone run det.bintime` sees the longest time that the CPU was taken away"),
+          "`rtstone run det.bintime` shows the longest time that the CPU was taken away"),
     _asked("known.levels", "known quantities", "interrupt levels, request lines",
-           "the drivers' own", "their durations: trace irq_handler_entry and irq_handler_exit"),
+           "set by the drivers", "for durations, trace irq_handler_entry and irq_handler_exit"),
 )  # fmt: skip
 
 _APPLICATION = (
@@ -128,19 +128,19 @@ _ENVIRONMENT = (
     Check("env.interrupts", "environment", "device interrupts now", quiet.device_interrupts,
           f"steer them to other CPUs: {TUNE}"),
     Check("env.processes", "environment", "number of processes", quiet.processes,
-          "bound it: ulimit -u, or pids.max of the control groups"),
+          "limit it: ulimit -u, or pids.max of the control groups"),
     _asked("env.calls", "environment", "few system calls by others", "not counted",
            "perf stat -e raw_syscalls:sys_enter -a counts them"),
     Check("env.competitors", "environment", "competitors", quiet.competitors,
-          "end them, lower them, or bind them to other CPUs (taskset, chrt)"),
+          "end them, lower their priority, or bind them to other CPUs (chrt, taskset)"),
     Check("env.realtime", "environment", "other real-time tasks", quiet.realtime_tasks,
-          "they run beside what is measured; bind them to other CPUs if they need not"),
+          "they run on the measured CPU; bind them to other CPUs if possible"),
     Check("env.disk", "environment", "disk I/O now", quiet.disk,
-          "let it end, or measure it as a load of its own"),
+          "wait until it ends, or measure under it as a load"),
     _asked("env.actions", "environment", "known problem actions avoided", "",
-           "console switching, modprobe, hdparm, CPU hotplug, fsync storms during a run"),
+           "no console switching, modprobe, hdparm, CPU hotplug or fsync storms during a run"),
     Check("env.clock", "environment", "clock source", machine.clock_source,
-          "a clock read should not go over a bus; see dmesg for why the TSC was given up"),
+          "a clock read should not go over a bus; dmesg says why the TSC was rejected"),
 )  # fmt: skip
 
 _MULTIPROCESSOR = (
@@ -154,21 +154,21 @@ _MULTIPROCESSOR = (
     Check(
         "mp.interrupts",
         "multiprocessor",
-        "interrupts that may hit it",
+        "interrupts that can reach it",
         quiet.steered,
         f"steer them away: {TUNE}",
     ),
     Check(
         "mp.hits",
         "multiprocessor",
-        "interrupts that did hit it",
+        "interrupts that reached it",
         quiet.interrupts_so_far,
-        "history since the start; what counts is what comes from now on",
+        "counts since boot; only those from now on matter",
     ),
     Check(
         "mp.default_affinity",
         "multiprocessor",
-        "interrupts yet to come",
+        "future interrupts",
         quiet.default_affinity,
         TUNE,
     ),
@@ -190,7 +190,7 @@ _MULTIPROCESSOR = (
     Check(
         "mp.rcu_nocbs",
         "multiprocessor",
-        "RCU callbacks elsewhere",
+        "RCU callbacks offloaded",
         quiet.callbacks,
         "boot with rcu_nocbs=LIST, which nohz_full=LIST implies",
     ),
@@ -204,13 +204,13 @@ _MULTIPROCESSOR = (
 )
 
 _TODAY = (
-    Check("rt.granted", "today", "right to real-time", rights.realtime,
+    Check("rt.granted", "today", "real-time privilege", rights.realtime,
           "run as root, or with CAP_SYS_NICE, or with an rtprio limit of 99"),
     Check("rt.group", "today", "RT group scheduling", rights.rt_group,
-          "a budget of 0 refuses real-time even to root: " + TUNE),
+          "with a budget of 0, real-time scheduling is refused even to root: " + TUNE),
     Check("rt.throttling", "today", "RT throttling", rights.throttling,
-          "it is the machine's way out of a runaway task; the agent keeps within it. Off, only "
-          "if you must: `rtstone tune apply --only rt_throttling`"),
+          "protects the machine from a runaway task; the agent stays within its limit. Turn it off "
+          "only if you must: `rtstone tune apply --only rt_throttling`"),
     Check("cap.nice", "today", "CAP_SYS_NICE",
           rights.capability("CAP_SYS_NICE", "bad", "Max realtime priority"),
           "for real-time priorities and deadlines; or an rtprio limit of 99 (limits.conf)"),
@@ -218,15 +218,15 @@ _TODAY = (
           rights.capability("CAP_IPC_LOCK", "warn", "Max locked memory"),
           "for locked memory; or a memlock limit of 256 MiB or more"),
     Check("cap.admin", "today", "CAP_SYS_ADMIN", rights.capability("CAP_SYS_ADMIN", "warn"),
-          "for a /dev/shm of each case's own; without it a killed agent can leave a file there"),
+          "for a private /dev/shm per case; without it a killed agent can leave a file there"),
     Check("cap.rawio", "today", "CAP_SYS_RAWIO", rights.capability("CAP_SYS_RAWIO", "warn"),
-          "for /dev/cpu/N/msr, which counts SMIs; without it they go unseen"),
+          "for /dev/cpu/N/msr, which counts SMIs; without it they are not detected"),
     Check("cap.resource", "today", "CAP_SYS_RESOURCE",
           rights.capability("CAP_SYS_RESOURCE", "warn"),
-          "for message queues beyond the limits; or raise these (next lines)"),
+          "for message queues beyond the limits; or raise the limits (next lines)"),
     Check("cap.override", "today", "CAP_DAC_OVERRIDE",
           rights.capability("CAP_DAC_OVERRIDE", "warn"),
-          "for files of root: /dev/cpu_dma_latency, and all that `rtstone tune` writes"),
+          "for files of root: /dev/cpu_dma_latency, and everything that `rtstone tune` writes"),
     Check("limit.rtprio", "today", "limit of real-time priority",
           rights.limit("Max realtime priority", rights.PRIORITY, "CAP_SYS_NICE"),
           "ulimit -r 99, or rtprio 99 in limits.conf"),
@@ -241,35 +241,35 @@ _TODAY = (
     Check("today.governor", "today", "frequency governor", machine.governor,
           f"set it to performance: {TUNE}"),
     Check("today.idle", "today", "deep idle states", machine.idle_states,
-          f"the agent holds them off while it runs if it may; {TUNE}"),
+          f"the agent disables them while it runs, if it may; {TUNE}"),
     Check("today.dma_latency", "today", "/dev/cpu_dma_latency", machine.idle_request,
-          "idle states cannot be held off: let the user write it, or disable the states"),
+          "deep idle states cannot be disabled: make it writable for the user, or disable them"),
     Check("today.smi", "today", "SMI count", machine.smi,
-          "modprobe msr and CAP_SYS_RAWIO show it; if it grows, look for USB legacy support and "
-          "power management in the firmware's set-up"),
+          "modprobe msr and CAP_SYS_RAWIO make it readable; if it grows, check USB legacy support "
+          "and power management in the firmware set-up"),
     Check("today.soft_watchdog", "today", "soft-lockup watchdog", machine.soft_watchdog, TUNE),
     Check("today.nmi_watchdog", "today", "NMI watchdog",
           machine.switch("proc/sys/kernel/nmi_watchdog", 0),
           "sysctl kernel.nmi_watchdog=0 while you measure"),
     Check("today.timer_migration", "today", "timer migration",
           machine.switch("proc/sys/kernel/timer_migration", 0), TUNE),
-    Check("today.stat", "today", "interval of vm statistics",
+    Check("today.stat", "today", "interval of VM statistics",
           quiet.statistics, TUNE),
     Check("today.thp", "today", "transparent huge pages", machine.huge_pages, TUNE),
     Check("today.swap", "today", "swap", machine.swap,
-          "swapoff -a, or lock the memory of all that matters"),
+          "swapoff -a, or lock the memory of everything that matters"),
     Check("today.virtual", "today", "virtual machine", machine.virtual,
           "the host can take the CPU at any time: measure on bare metal, or pin the guest's CPUs"),
-    Check("today.steal", "today", "stolen time", machine.steal,
-          "give the guest CPUs of its own"),
+    Check("today.steal", "today", "steal time", machine.steal,
+          "give the guest dedicated CPUs"),
     Check("today.container", "today", "container", machine.container,
           "neighbours share the kernel; give it --cap-add=SYS_NICE, IPC_LOCK, --ulimit rtprio=99"),
-    Check("today.quota", "today", "quota of CPU time", rights.cpu_quota,
-          "the host program and loads are held to it: take it away (cpu.max, --cpus of docker)"),
+    Check("today.quota", "today", "CPU time quota", rights.cpu_quota,
+          "it limits rtstone and its loads: remove it (cpu.max, --cpus of docker)"),
     Check("today.mitigations", "today", "mitigations", machine.mitigations,
-          "they make system calls dearer; compare only what was measured with the same"),
+          "they make system calls slower; compare only runs with the same mitigations"),
     Check("today.cmdline", "today", "kernel command line", machine.command_line,
-          "the options that matter for latency, of those given at boot"),
+          "boot options that matter for latency"),
 )  # fmt: skip
 
 CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR + _TODAY
@@ -282,6 +282,6 @@ def lines(system: System) -> list[Line]:
 
 
 def table() -> TextTable:
-    """`env.check` for this machine, to be kept beside a run."""
+    """Return `env.check` for this machine, to be stored with a run."""
     rows = [list(line) for line in lines(System())]
     return TextTable("checklist of the operating environment", list(Line._fields), rows)

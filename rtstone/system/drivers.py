@@ -1,4 +1,4 @@
-"""The drivers in use: what a guarantee of a latency has to name."""
+"""The drivers in use, which a latency guarantee has to name."""
 
 from __future__ import annotations
 

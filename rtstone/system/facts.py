@@ -1,4 +1,4 @@
-"""What this system says of itself, read below a root: a scratch tree stands for another system."""
+"""Facts about this system, read below a root, so that tests can use a scratch tree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
 
 class System:
-    """A system; unreadable is None, never a guess.
+    """A system; unreadable facts are None, never guessed.
 
     ``probes`` are the functional ones by name, for a tree that is not this machine none.
     ``run`` gives the last run that was kept of it, if there is one.
@@ -133,7 +133,7 @@ class System:
 
     @cached_property
     def measured(self) -> frozenset[int]:
-        """The CPUs that are measured: those named, else the agent's choice; see posix/system.c."""
+        """The CPUs that are measured: those named, else the agent's choice; see linux/cpus.c."""
         if self._named is not None:
             return self._chosen(self._named)
         allowed = listed(self.status.get("Cpus_allowed_list")) or self.online

@@ -1,4 +1,4 @@
-"""Probes of what the operating system offers, and of what is known of its times."""
+"""Checks of the features of the operating system, and of its known times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USER_DRIVERS = ("sys/class/uio", "sys/class/vfio-dev", "dev/vfio")
 
 
 def preemption(seen: Seen) -> Finding:
-    """PREEMPT_RT, or the model in force, or if that is not told the one it was started with."""
+    """Return PREEMPT_RT, or the active preemption model, or else the one of the boot options."""
     system = seen.system
     version = (system.read("proc/sys/kernel/version") or "").split()
     if system.number("sys/kernel/realtime") == 1 or "PREEMPT_RT" in version:
@@ -30,10 +30,10 @@ def preemption(seen: Seen) -> Finding:
         start = system.command_line.get("preempt") or _built(options) or "unknown"
         return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not told now")
     if not version and not options:
-        return Finding("unknown", "the kernel does not tell its version")
+        return Finding("unknown", "the kernel does not report its version")
     built = "full" if "PREEMPT" in version else _built(options)
     if built is None:
-        return Finding("unknown", "the kernel's configuration is not told")
+        return Finding("unknown", "the kernel's configuration is not available")
     return Finding(MODELS[built], built)
 
 
@@ -92,7 +92,7 @@ def user_interrupts(seen: Seen) -> Finding:
 
 
 def scaling(seen: Seen) -> Finding:
-    """Return whether a context switch costs more the more tasks there are."""
+    """Return whether the cost of a context switch grows with the number of tasks."""
     run = seen.system.run
     slopes = [slope for slope in run.slopes if slope.bench == "ctx.ballast"] if run else []
     if not slopes:
@@ -109,7 +109,7 @@ def _growth(slope: Slope) -> str:
 
 
 def measured(*benches: str) -> Callable[[Seen], Finding]:
-    """Return the worst that the last run saw, of the first of these benches that it holds.
+    """Return the maximum in the last run of the first of these benches that it contains.
 
     A name with a dot at its end is that of a family.  What was measured is known, not judged.
     """

@@ -1,4 +1,4 @@
-"""What was changed, on the disk before it is changed, so that it can be put back after a crash.
+"""The journal of changes, written before each change so that it can be undone after a crash.
 
 One JSON record a line, only ever added to; each is on the disk before what it tells of is done.
 A line that was cut off by a crash tells of nothing that was done.
@@ -25,7 +25,7 @@ NAME = "tune.journal"
 
 
 class Begin(msgspec.Struct, frozen=True, tag="begin"):
-    """The first record; values of another boot have gone by themselves."""
+    """The first record; the values of an earlier boot are gone."""
 
     boot: str
     since: str
@@ -62,7 +62,7 @@ Record = Begin | Step | Done | Dropped
 
 
 class Journal:
-    """The journal below a root, as it stands on the disk."""
+    """The journal below a root, as stored on disk."""
 
     def __init__(self, root: Path) -> None:
         """Raises UsageError if it cannot be read."""
@@ -75,7 +75,7 @@ class Journal:
             self._take(record)
 
     def of(self, path: str) -> list[Step]:
-        """Return the steps in force that changed a path, the first one first."""
+        """Return the steps in force that changed a path, in their order."""
         return [step for step in self.steps.values() if step.path == path]
 
     def paths(self) -> list[str]:
@@ -85,7 +85,7 @@ class Journal:
     # ---- adding ----------------------------------------------------------------------------
 
     def open(self, begin: Begin) -> None:
-        """Begins the journal, or notes that other CPUs are measured from now on."""
+        """Begin the journal, or record that other CPUs are measured from now on."""
         if self.begin is None or self.begin.cpus != begin.cpus:
             self._add(begin)
 
@@ -99,7 +99,7 @@ class Journal:
         form: Form = "text",
         contents: Sequence[tuple[str, str, Form]] | None = None,
     ) -> int:
-        """Takes down a change that will be made when this has returned; its number.
+        """Record a change that is about to be made, and return its number.
 
         With ``contents`` it is a control group that is made, else a file that is written.
         """
@@ -109,15 +109,15 @@ class Journal:
         return number
 
     def done(self, number: int, found: str) -> None:
-        """Takes down that the change was made, and what was read back."""
+        """Record that the change was made, and what was read back."""
         self._add(Done(number, found))
 
     def drop(self, number: int) -> None:
-        """Takes down that the change is not in force."""
+        """Record that the change is not in force."""
         self._add(Dropped(number))
 
     def clear(self) -> None:
-        """Removes the journal."""
+        """Remove the journal."""
         self.path.unlink(missing_ok=True)
         _sync(self.path.parent)
         self.begin, self.steps, self.found = None, {}, {}
@@ -150,7 +150,7 @@ class Journal:
             except msgspec.MsgspecError as error:
                 raise UsageError(
                     f"the journal is damaged, {self.path} line {number}: {error}; it holds the old "
-                    "values: put them back by hand, then remove it"
+                    "values: restore them by hand, then remove it"
                 ) from error
 
     def _add(self, record: Record) -> None:
@@ -164,8 +164,8 @@ class Journal:
             _sync(self.path.parent)
         except OSError as error:
             raise UsageError(
-                f"the journal cannot be written, {self.path}: {error.strerror}; "
-                "nothing is changed that it does not hold"
+                f"cannot write the journal, {self.path}: {error.strerror}; "
+                "nothing was changed without being recorded in it"
             ) from error
         self._take(record)
 
@@ -189,21 +189,21 @@ def _sync(folder: Path) -> None:
 
 @contextmanager
 def locked(root: Path) -> Iterator[Journal]:
-    """The journal, for one at a time; the kernel gives it free if its holder dies."""
+    """Lock the journal; the kernel releases the lock if its holder dies."""
     folder = root / FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UsageError(
-            f"the journal cannot be written, {folder}: {error.strerror}; run as root"
+            f"cannot write the journal, in {folder}: {error.strerror}; run as root"
         ) from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise UsageError(
-                f"another `rtstone tune` is at work, {folder}; try again when it has ended"
+                f"another `rtstone tune` is running, {folder}; try again when it has ended"
             ) from error
         yield Journal(root)
     finally:

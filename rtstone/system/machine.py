@@ -34,7 +34,7 @@ def _each(seen: Seen, name: str) -> dict[int, str]:
 
 
 def _virtual(seen: Seen) -> bool | None:
-    """None where a CPU does not tell."""
+    """None if a CPU has no such file."""
     info = seen.system.fields("proc/cpuinfo")
     if "flags" in info:
         return "hypervisor" in info["flags"].split()
@@ -47,7 +47,7 @@ def _virtual(seen: Seen) -> bool | None:
 
 
 def governor(seen: Seen) -> Finding:
-    """A CPU that must speed up first measures its governor."""
+    """Check the frequency governor: a CPU that has to speed up first measures its governor."""
     found = _each(seen, "cpufreq/scaling_governor")
     if not found:
         if seen.system.names(f"{CPU}/cpu{min(seen.system.measured, default=0)}"):
@@ -60,7 +60,7 @@ def governor(seen: Seen) -> Finding:
 
 
 def idle_states(seen: Seen) -> Finding:
-    """Deep states that are enabled, with the time it takes to leave them."""
+    """Check for enabled deep idle states, and their exit latency."""
     system, deep, states = seen.system, [], 0
     for cpu in sorted(system.measured):
         for state in system.names(f"{CPU}/cpu{cpu}/cpuidle"):
@@ -72,7 +72,7 @@ def idle_states(seen: Seen) -> Finding:
             if latency > DEEP_US and system.number(f"{folder}/disable") != 1:
                 deep.append(f"{system.read(f'{folder}/name') or state} {latency} µs")
     if not states:
-        return Finding("unknown", "the kernel tells of no idle states (cpuidle)")
+        return Finding("unknown", "the kernel reports no idle states (cpuidle)")
     if not deep:
         return Finding("good", f"none above {DEEP_US} µs")
     held = system.probe("idle_request").works
@@ -81,7 +81,7 @@ def idle_states(seen: Seen) -> Finding:
 
 
 def idle_request(seen: Seen) -> Finding:
-    """The way in which the agent holds off idle states."""
+    """Check whether the agent can disable idle states."""
     outcome = seen.system.probe("idle_request")
     if outcome.works is None:
         return Finding("unknown", outcome.text)
@@ -92,7 +92,7 @@ def idle_request(seen: Seen) -> Finding:
 
 
 def siblings(seen: Seen) -> Finding:
-    """Hyper-threads that share a core with the measured CPUs."""
+    """Check for hyper-threads that share a core with the measured CPUs."""
     found = _each(seen, "topology/thread_siblings_list")
     if not found:
         return unreadable(f"{CPU}/cpuN/topology/thread_siblings_list")
@@ -103,16 +103,16 @@ def siblings(seen: Seen) -> Finding:
 
 
 def virtual(seen: Seen) -> Finding:
-    """A hypervisor can take the CPU away at any time."""
+    """Check for a hypervisor, which can take the CPU away at any time."""
     guest = _virtual(seen)
     product = seen.system.read("sys/class/dmi/id/product_name") or ""
     if guest is None:
-        return Finding("unknown", "the CPU does not tell")
+        return Finding("unknown", "not reported by the CPU")
     return Finding("warn", f"yes {product}".strip()) if guest else Finding("good", "no")
 
 
 def steal(seen: Seen) -> Finding:
-    """Time that the hypervisor took from the measured CPUs: now, and since the start."""
+    """Check steal time of the measured CPUs: now, and since boot."""
     before, after = seen.moments
     names = [f"cpu{cpu}" for cpu in sorted(seen.system.measured)]
     rows = [(before.cpu_times.get(n, []), after.cpu_times.get(n, [])) for n in names]
@@ -127,7 +127,7 @@ def steal(seen: Seen) -> Finding:
 
 
 def container(seen: Seen) -> Finding:
-    """A container sees and may do less than the machine; its neighbours share the kernel."""
+    """Check for a container, whose view and privileges are limited, and which shares the kernel."""
     system = seen.system
     kind = system.read("run/systemd/container")
     if system.path(".dockerenv").exists():
@@ -203,13 +203,13 @@ def soft_watchdog(seen: Seen) -> Finding:
     if not state or system.number("proc/sys/kernel/watchdog") == 0:
         return Finding("good", "off")
     if cpus is None:
-        return Finding("unknown", "on; its CPUs are not told")
+        return Finding("unknown", "on; its CPUs are not known")
     there = cpus & system.measured
     return Finding("warn" if there else "good", f"on CPU {cpu_list(cpus)}")
 
 
 def huge_pages(seen: Seen) -> Finding:
-    """The kernel may stop a task to put its memory together."""
+    """Check transparent huge pages: the kernel may stop a task to compact its memory."""
     name = "sys/kernel/mm/transparent_hugepage/enabled"
     setting = chosen(seen.system.read(name))
     if setting is None:
@@ -218,7 +218,7 @@ def huge_pages(seen: Seen) -> Finding:
 
 
 def swap(seen: Seen) -> Finding:
-    """Locked memory is not swapped; everything else is."""
+    """Check for swap, from which only locked memory is exempt."""
     words = seen.system.fields("proc/meminfo").get("SwapTotal", "").split()
     total = whole(words[0]) if words else None
     if total is None:
@@ -227,7 +227,7 @@ def swap(seen: Seen) -> Finding:
 
 
 def mitigations(seen: Seen) -> Finding:
-    """What the kernel does against faults of the CPU costs time at each system call."""
+    """Check CPU vulnerability mitigations, which cost time in each system call."""
     folder = f"{CPU}/vulnerabilities"
     states = {
         name: seen.system.read(f"{folder}/{name}") or "" for name in seen.system.names(folder)

@@ -1,4 +1,4 @@
-"""What can only be found out by trying.  Each trial is a process of its own, which ends with it."""
+"""Functional tests of the system, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OPTIONS = (
 
 
 class Probe(NamedTuple):
-    """``works`` is None where that could not be found out; ``text`` says what was seen."""
+    """The outcome of a test; ``works`` None: undetermined; ``text``: the observation."""
 
     works: bool | None
     text: str
@@ -41,7 +41,7 @@ class Probe(NamedTuple):
 
 
 def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
-    """The outcome of a trial in a forked child: whatever it does to itself is gone with it."""
+    """Run a test in a forked child, whose changes end with it, and return the outcome."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -62,7 +62,7 @@ def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
         os.kill(child, signal.SIGKILL)  # a child that has ended is still there until waited for
         os.waitpid(child, 0)
     if not said:
-        return Probe(None, f"the trial did not end within {limit_s:.0f} s" if not ready else "died")
+        return Probe(None, f"the test did not end within {limit_s:.0f} s" if not ready else "died")
     word, _, text = said.partition(" ")
     return Probe({"yes": True, "no": False}.get(word), text)
 
@@ -93,7 +93,7 @@ def _levels() -> Probe:
 
 
 def _deadline() -> Probe:
-    """Asks for 1 ms of every 100 ms, on all CPUs as the kernel wants it."""
+    """Request 1 ms in every 100 ms, on all CPUs as the kernel requires."""
     number = SCHED_SETATTR.get(platform.machine())
     if number is None:
         return Probe(None, f"not tried on {platform.machine()}")
@@ -110,7 +110,7 @@ def _deadline() -> Probe:
 
 
 def _inheritance() -> Probe:
-    """A task of priority 1 holds a mutex that a task of priority 2 waits for: is it at 2 then?"""
+    """Test priority inheritance: is a holder at priority 1 boosted to 2 by a waiter at 2?"""
     libc = ctypes.CDLL(None, use_errno=True)
     attributes, mutex = (ctypes.create_string_buffer(MUTEX_BYTES) for _ in range(2))
     libc.pthread_mutexattr_init(attributes)
@@ -121,7 +121,7 @@ def _inheritance() -> Probe:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
-        return Probe(None, "mutexes take it; seeing it work needs the right to real-time")
+        return Probe(None, "mutexes accept it; testing it needs real-time privileges")
     before = _priority()
     waiter = threading.Thread(target=_wait_above, args=(libc, mutex), daemon=True)
     waiter.start()
@@ -141,7 +141,7 @@ def _wait_above(libc: ctypes.CDLL, mutex: ctypes.Array[ctypes.c_char]) -> None:
 
 
 def _priority() -> int:
-    """The kernel's figure for this thread, with what it has inherited: lower is more urgent."""
+    """Return the kernel's effective priority of this thread; lower values are higher priorities."""
     with open(f"/proc/self/task/{threading.get_native_id()}/stat") as file:  # noqa: PTH123
         return int(file.read().rpartition(")")[2].split()[15])
 
@@ -177,7 +177,7 @@ def _timers() -> Probe:
 
 
 def _idle_request() -> Probe:
-    """Whether /dev/cpu_dma_latency may be used to hold off idle states; it asks for nothing."""
+    """Return whether /dev/cpu_dma_latency can be used to disable idle states; changes nothing."""
     try:
         os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Probes of what else goes on: tasks, interrupts, disks, and who may use the measured CPUs."""
+"""Checks of other activity: tasks, interrupts, disks, and what may use the measured CPUs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _others(seen: Seen) -> list[Task]:
 
 
 def competitors(seen: Seen) -> Finding:
-    """Tasks that the measuring one cannot push aside, or that want a measured CPU for themselves.
+    """Check for tasks that the measuring task cannot preempt, or that monopolize a measured CPU.
 
     The kernel's stopper (migration/N) is above every task on every kernel and is not one of them.
     """
@@ -64,7 +64,7 @@ def _outranks(task: Task) -> bool:
 
 
 def realtime_tasks(seen: Seen) -> Finding:
-    """Other real-time tasks on the measured CPUs: they disturb each other's neighbours."""
+    """Check for other real-time tasks on the measured CPUs."""
     if not seen.moments[1].tasks:
         return Finding("unknown", "no task can be seen")
     found = [str(task) for task in _others(seen) if task.policy in REALTIME and not task.kernel]
@@ -87,7 +87,7 @@ def foreign_tasks(seen: Seen) -> Finding:
 
 
 def processes(seen: Seen) -> Finding:
-    """Bounded by a limit or not."""
+    """Check whether the number of processes is limited."""
     _, after = seen.moments
     limit = seen.system.limit("Max processes")
     if not after.processes:
@@ -103,7 +103,7 @@ def processes(seen: Seen) -> Finding:
 
 
 def device_interrupts(seen: Seen) -> Finding:
-    """Which interrupts hit the measured CPUs just now."""
+    """Check which interrupts currently arrive on the measured CPUs."""
     before, after = seen.moments
     if not after.interrupts:
         return unreadable("proc/interrupts")
@@ -114,7 +114,7 @@ def device_interrupts(seen: Seen) -> Finding:
         if name.isdigit() and hit > 0:
             hits[name] = (hit, what.split()[-1] if what else "")
     if not hits:
-        return Finding("good", "none on the measured CPU while looked at")
+        return Finding("good", "none on the measured CPU during the check")
     elapsed = max(after.at - before.at, 1e-3)
     rate = sum(hit for hit, _ in hits.values()) / elapsed
     named = [f"{name} {what} {hit}x" for name, (hit, what) in hits.items()]
@@ -122,7 +122,7 @@ def device_interrupts(seen: Seen) -> Finding:
 
 
 def interrupts_so_far(seen: Seen) -> Finding:
-    """Which interrupts have ever hit the measured CPUs."""
+    """Check which interrupts have arrived on the measured CPUs since boot."""
     _, after = seen.moments
     if not after.interrupts:
         return unreadable("proc/interrupts")
@@ -137,7 +137,7 @@ def _on(seen: Seen, counts: list[int]) -> int:
 
 
 def steered(seen: Seen) -> Finding:
-    """Which interrupts may hit the measured CPUs.
+    """Check which interrupts can be delivered to the measured CPUs.
 
     Of the CPUs it is allowed on, an interrupt goes to the effective ones; where it was moved, it
     goes there with the first that comes.
@@ -160,12 +160,12 @@ def steered(seen: Seen) -> Finding:
 
 
 def default_affinity(seen: Seen) -> Finding:
-    """Where the interrupts of drivers yet to come go."""
+    """Check the default affinity of future interrupts."""
     return _off(seen, "proc/irq/default_smp_affinity")
 
 
 def workqueues(seen: Seen) -> Finding:
-    """Where the kernel's unbound work runs."""
+    """Check the affinity of the kernel's unbound work."""
     return _off(seen, "sys/devices/virtual/workqueue/cpumask")
 
 
@@ -212,7 +212,7 @@ def _within(seen: Seen, cpus: frozenset[int]) -> Finding:
 
 
 def statistics(seen: Seen) -> Finding:
-    """How often the kernel sums up its memory statistics on every CPU."""
+    """Check the interval of the kernel's per-CPU memory statistics."""
     name = "proc/sys/vm/stat_interval"
     seconds = seen.system.number(name)
     if seconds is None:

@@ -1,4 +1,4 @@
-"""Probes of what this process may do: capabilities, limits, control groups."""
+"""Checks of the privileges of this process: capabilities, limits, control groups."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _amount(value: float) -> str:
 
 
 def realtime(seen: Seen) -> Finding:
-    """Return whether SCHED_FIFO is granted; where that cannot be tried, whether it should be.
+    """Check whether SCHED_FIFO is granted or, if that cannot be tested, should be.
 
     The agent can have by its file what this process, which tries it, has not.
     """
@@ -56,7 +56,7 @@ def realtime(seen: Seen) -> Finding:
 
 
 def rt_group(seen: Seen) -> Finding:
-    """RT_GROUP_SCHED refuses real-time to a group whose budget is 0, even to root."""
+    """Check the RT_GROUP_SCHED budget: with 0, real-time is refused even to root."""
     system = seen.system
     options, group = system.configuration, system.group("cpu")
     budget = system.number(f"{group.folder}/cpu.rt_runtime_us") if group else None
@@ -66,22 +66,22 @@ def rt_group(seen: Seen) -> Finding:
     if options is not None and "RT_GROUP_SCHED" not in options:
         return Finding("good", "not in this kernel")
     if options is None:
-        return Finding("unknown", "the kernel's configuration is not told")
+        return Finding("unknown", "the kernel's configuration is not available")
     return Finding("unknown", "in this kernel; the budget of the control group cannot be read")
 
 
 def throttling(seen: Seen) -> Finding:
-    """How long real-time tasks may run of each period."""
+    """Check RT throttling: how long real-time tasks may run in each period."""
     runtime, period = seen.system.number(RUNTIME), seen.system.number(PERIOD)
     if runtime is None or period is None:
         return unreadable(RUNTIME)
     if runtime < 0 or runtime >= period:
-        return Finding("yours", "off: a runaway real-time task takes the machine")
+        return Finding("yours", "off: a runaway real-time task hangs the machine")
     return Finding("yours", f"{runtime} of {period} µs")
 
 
 def granting(agent: Path, root: Path = Path("/")) -> str:
-    """The command that grants the agent real-time scheduling and locked memory on this machine."""
+    """Return the command that grants the agent real-time scheduling and locked memory here."""
     from rtstone.system.facts import System
     from rtstone.system.machine import container
 
@@ -124,7 +124,7 @@ def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen
         limit = seen.system.limit(instead) if instead else None
         enough = limit is not None and limit >= (PRIORITY if "prio" in instead else LOCKED)
         if enough and limit is not None:
-            return Finding("good", f"not held, but a limit of {_amount(limit)} does")
+            return Finding("good", f"not held, but covered by a limit of {_amount(limit)}")
         return Finding(lacking, "not held")
 
     return probe
@@ -165,7 +165,7 @@ def queues(seen: Seen) -> Finding:
 
 
 def cpu_quota(seen: Seen) -> Finding:
-    """A share of CPU time that this group or one above it is held to."""
+    """Check for a CPU time quota of this control group or one above it."""
     group = seen.system.group("cpu")
     if group is None:
         return Finding("unknown", "no control group of CPU time is seen")

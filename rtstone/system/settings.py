@@ -1,4 +1,4 @@
-"""What can be changed at run time for a measurement: one entry, one setting.
+"""The settings that can be changed at run time for a measurement.
 
 Reasons stand with each; nothing that is already enough is raised or lowered.
 """
@@ -21,7 +21,7 @@ CPUSET = "rtstone"  # the name of the control group
 
 
 class Write(NamedTuple):
-    """A value for a file that is there."""
+    """A value to write to an existing file."""
 
     path: str
     new: str
@@ -29,7 +29,7 @@ class Write(NamedTuple):
 
 
 class Make(NamedTuple):
-    """A control group to be made, and what is to be written to its files, in this order."""
+    """A control group to create, and the values to write to its files, in this order."""
 
     path: str
     contents: list[tuple[str, str, Form]]
@@ -39,7 +39,7 @@ Change = Write | Make
 
 
 class Setting(NamedTuple):
-    """``plan`` gives the changes, or the reason why there can be none.
+    """A setting; ``plan`` returns the changes, or the reason why it is impossible.
 
     One that is not ``default`` is only carried out when it is asked for by name.
     """
@@ -51,7 +51,7 @@ class Setting(NamedTuple):
 
 
 def value(form: Form, text: str) -> object:
-    """Return what a text means: two that mean the same compare equal."""
+    """Return a text in canonical form, so that equivalent texts compare equal."""
     stripped = text.strip()
     found: object = None
     if form == "list":
@@ -66,7 +66,7 @@ def value(form: Form, text: str) -> object:
 
 
 def undoing(form: Form, old: str) -> str:
-    """Return what has to be written so that the file says ``old`` again."""
+    """Return what to write so that the file reads ``old`` again."""
     if form == "member":
         return "+cpuset" if value(form, old) else "-cpuset"
     if form == "choice":
@@ -78,11 +78,11 @@ def undoing(form: Form, old: str) -> str:
 
 
 def _rest(system: System) -> frozenset[int]:
-    """Return the CPUs that are left to everybody else."""
+    """Return the CPUs left for everything else."""
     return system.online - system.measured
 
 
-NO_REST = "every CPU is measured, none is left for the rest"
+NO_REST = "all CPUs are measured, so there is none to move things to"
 
 
 def _governor(system: System) -> list[Change] | str:
@@ -92,7 +92,7 @@ def _governor(system: System) -> list[Change] | str:
         folder = f"{CPU}/cpu{cpu}/cpufreq"
         if "performance" in (system.read(f"{folder}/scaling_available_governors") or "").split():
             changes.append(Write(f"{folder}/scaling_governor", "performance"))
-    return changes or "the kernel does not offer the governor performance here"
+    return changes or "the kernel does not offer the performance governor here"
 
 
 def _idle(system: System) -> list[Change] | str:
@@ -105,7 +105,7 @@ def _idle(system: System) -> list[Change] | str:
             states += 1
             if (system.number(f"{folder}/latency") or 0) > DEEP_US:
                 changes.append(Write(f"{folder}/disable", "1"))
-    return changes if states else "the kernel tells of no idle states (cpuidle)"
+    return changes if states else "the kernel reports no idle states (cpuidle)"
 
 
 def _interrupts(system: System) -> list[Change] | str:
@@ -196,7 +196,7 @@ def _queues(system: System) -> list[Change] | str:
 
 
 def _throttling(system: System) -> list[Change] | str:
-    """Off is the loss of the machine's way out of a runaway real-time task."""
+    """Plan turning RT throttling off, the protection from a runaway real-time task."""
     return _if_number(system, RUNTIME, lambda now: now >= 0, "-1")
 
 
@@ -207,7 +207,7 @@ def _rt_group(system: System) -> list[Change] | str:
     """A budget for this process's group, and for those above it, where it is 0."""
     group = system.group("cpu")
     if group is None or system.number(f"{group.folder}/cpu.rt_runtime_us") is None:
-        return "no budget of real-time that belongs to a control group is seen (RT_GROUP_SCHED)"
+        return "no real-time budget of a control group found (RT_GROUP_SCHED)"
     folders = list(group.upwards())[::-1]
     budget = system.number(f"{folders[0]}/cpu.rt_runtime_us") or 0
     changes: list[Change] = []
@@ -223,22 +223,24 @@ def _rt_group(system: System) -> list[Change] | str:
 
 
 def _cpuset(system: System) -> list[Change] | str:
-    """A partition that no other task gets into.
+    """Plan an isolated partition for the measured CPUs.
 
     It holds one CPU more than those measured, for the agent's own threads, which all belong to
     one process and cannot be parted from the measuring one.
     """
     group = system.group("cpuset")
     if group is None:
-        return "no control groups with cpuset are seen"
+        return "no control groups with cpuset found"
     if group.version == 1:
         return (
-            "cgroup v1 keeps others off only if every task is moved, which cannot be undone "
-            "exactly; boot with isolcpus="
+            "cgroup v1 isolates CPUs only by moving every task, which cannot be undone exactly; "
+            "boot with isolcpus="
         )
     rest = _rest(system)
     if len(rest) < 2:
-        return "it takes a CPU beside the measured ones for the agent, and one for all others"
+        return (
+            "it needs one CPU besides the measured ones for the agent, and one for everything else"
+        )
     siblings = (system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list")
                 for cpu in system.measured)  # fmt: skip
     near = frozenset[int]().union(*(cpus for cpus in siblings if cpus))

@@ -34,7 +34,7 @@ Outcome = Literal[
 
 
 class Told(NamedTuple):
-    """What became of one change; ``path`` is empty for a setting as a whole."""
+    """The outcome of one change; ``path`` is empty for a setting as a whole."""
 
     setting: str
     outcome: Outcome
@@ -45,13 +45,13 @@ class Told(NamedTuple):
 
 
 class Files:
-    """The ways in which a system is changed."""
+    """Write access to the system's files, below a root."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def write(self, path: str, text: str) -> None:
-        """In one call, as the kernel's files want it.  Raises OSError."""
+        """Write in one call, as the kernel's files require.  Raises OSError."""
         handle = os.open(self._root / path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
         try:
             os.write(handle, text.encode() or b"\n")
@@ -59,18 +59,18 @@ class Files:
             os.close(handle)
 
     def make(self, path: str) -> None:
-        """A control group.  Raises OSError."""
+        """Create a control group.  Raises OSError."""
         (self._root / path).mkdir()
 
     def remove(self, path: str) -> None:
-        """An empty control group.  Raises OSError."""
+        """Remove an empty control group.  Raises OSError."""
         (self._root / path).rmdir()
 
 
 def settings(names: Iterable[str] | None) -> list[Setting]:
-    """Return those of that name, in the order of the table; without names the usual ones.
+    """Return the named settings, in the order of the table; None: the default ones.
 
-    Raises UsageError for a name that is not known.
+    Raises UsageError for an unknown name.
     """
     if names is None:
         return [setting for setting in SETTINGS if setting.default]
@@ -84,7 +84,7 @@ def settings(names: Iterable[str] | None) -> list[Setting]:
 
 
 def apply(system: System, chosen: list[Setting], files: Files | None = None) -> list[Told]:
-    """Carries out settings.  Raises UsageError if the journal cannot be written."""
+    """Apply settings.  Raises UsageError if the journal cannot be written."""
     files = files or Files(system.root)
     with locked(system.root) as journal:
         stale = _other_boot(system, journal)
@@ -116,7 +116,7 @@ def dry_run(system: System, chosen: list[Setting]) -> list[Told]:
 def _changes(
     system: System, chosen: list[Setting], told: list[Told]
 ) -> Iterator[tuple[Setting, Change]]:
-    """Yield the changes to make; settings without any are told of."""
+    """Yield the changes to make; add settings that need none, or cannot be made, to ``told``."""
     for setting in chosen:
         plan = setting.plan(system)
         if isinstance(plan, str):
@@ -138,13 +138,13 @@ def _is_so(system: System, change: Change) -> bool:
 
 
 def _reads(system: System, write: Write) -> bool:
-    """Return whether the file says what is to be written."""
+    """Return whether the file already has the value to write."""
     now = system.raw(write.path)
     return now is not None and value(write.form, now) == value(write.form, write.new)
 
 
 class _Applying:
-    """One change of one setting."""
+    """Apply changes of one setting."""
 
     def __init__(self, system: System, files: Files, journal: Journal, setting: Setting) -> None:
         self._system, self._files, self._journal = system, files, journal
@@ -156,7 +156,7 @@ class _Applying:
     def _write(self, change: Write) -> Told:
         before = self._system.raw(change.path)
         if before is None:
-            return self._told(change, "", "refused", "it cannot be read")
+            return self._told(change, "", "refused", "cannot be read")
         earlier = self._journal.of(change.path)
         old = earlier[0].old if earlier else before
         number = self._journal.plan(
@@ -179,7 +179,7 @@ class _Applying:
     def _make(self, change: Make) -> Told:
         if self._system.path(change.path).exists():
             ours = bool(self._journal.of(change.path))
-            why = "is there with other CPUs; restore first" if ours else "is there already"
+            why = "exists with other CPUs; restore first" if ours else "exists already"
             return self._told(change, "", "refused", why)
         number = self._journal.plan(self._name, change.path, contents=change.contents)
         try:
@@ -204,13 +204,13 @@ class _Applying:
 
 # ---- restore ------------------------------------------------------------------------------------
 
-OTHER_BOOT = "the machine was started anew since, which put the values back"
+OTHER_BOOT = "the machine was rebooted since, which restored the values"
 
 
 def restore(system: System, *, force: bool = False, files: Files | None = None) -> list[Told]:
-    """Puts everything back; ``force`` also what somebody else has changed since.
+    """Restore all values; ``force``: also those changed by others since.
 
-    What could not be put back stays in the journal.  Raises UsageError.
+    What could not be restored stays in the journal.  Raises UsageError.
     """
     files = files or Files(system.root)
     if not Journal(system.root).path.exists():
@@ -224,7 +224,7 @@ def restore(system: System, *, force: bool = False, files: Files | None = None) 
             one = _put_back(system, files, journal, steps, force)
             told.append(one)
             if one.outcome not in ("left", "failed"):
-                with suppress(UsageError):  # a full disk; it is put back all the same
+                with suppress(UsageError):  # a full disk; the value is restored nevertheless
                     for step in steps:
                         journal.drop(step.number)
         if all(one.outcome not in ("left", "failed") for one in told):
@@ -233,7 +233,7 @@ def restore(system: System, *, force: bool = False, files: Files | None = None) 
 
 
 def _other_boot(system: System, journal: Journal) -> bool:
-    """Return whether the journal was of another boot; it is cleared then."""
+    """Return whether the journal is from an earlier boot; if so, clear it."""
     stale = journal.begin is not None and journal.begin.boot != (system.read(BOOT) or "")
     if stale:
         journal.clear()
@@ -255,16 +255,16 @@ def _put_back(
 def _settled(
     system: System, journal: Journal, steps: list[Step], now: str | None, force: bool
 ) -> tuple[Outcome, str] | None:
-    """Say why nothing is to be written, if so."""
+    """Return why nothing is to be written, None if something is."""
     first = steps[0]
     if now is None:
         there = system.path(first.path).exists()
-        return ("failed", "it cannot be read") if there else ("gone", "the file is not there now")
+        return ("failed", "cannot be read") if there else ("gone", "the file no longer exists")
     if value(first.form, now) == value(first.form, first.old):
         return "old", ""
     if force or _ours(now, journal, steps):
         return None
-    return "left", f"somebody else made it {now.strip()}; --force puts it back"
+    return "left", f"changed to {now.strip()} by others; --force restores it"
 
 
 def _written(system: System, files: Files, first: Step) -> tuple[Outcome, str]:
@@ -279,9 +279,9 @@ def _written(system: System, files: Files, first: Step) -> tuple[Outcome, str]:
 
 
 def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
-    """Return whether it is one of our values.
+    """Return whether the current value is one of ours.
 
-    A step that was cut off may have left what the kernel made of it, which nobody read back.
+    An interrupted step may have left a value that the kernel adjusted and nobody read back.
     """
     if steps[-1].number not in journal.found:
         return True
@@ -291,7 +291,7 @@ def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
 
 
 def _unmake(system: System, files: Files, step: Step) -> Told:
-    """Removes a control group; tasks in it go to the one above."""
+    """Remove a control group; its tasks move to the parent."""
     if not system.path(step.path).exists():
         return Told(step.setting, "old", step.path)
     above = f"{step.path.rpartition('/')[0]}/cgroup.procs"
@@ -303,7 +303,7 @@ def _unmake(system: System, files: Files, step: Step) -> Told:
         files.remove(step.path)
     except OSError as error:
         return Told(step.setting, "failed", step.path, reason=error.strerror or str(error))
-    reason = f"{len(moved)} processes moved out of it" if moved else ""
+    reason = f"{len(moved)} processes moved to its parent" if moved else ""
     return Told(step.setting, "restored", step.path, reason=reason)
 
 
@@ -367,10 +367,10 @@ def state(system: System | None = None) -> dict[str, str | None]:
 
 @contextmanager
 def entered(system: System | None = None, files: Files | None = None) -> Iterator[bool]:
-    """While the block lasts this process, and what it starts, is in the tuned partition.
+    """Put this process, and what it starts, into the tuned partition for the length of the block.
 
-    True if there is one.  Start the agent in the block: it is born inside, while this process
-    leaves again.  Raises TargetError if the kernel does not let it in.
+    Yields whether there is one.  Start the agent in the block: it stays inside, while this process
+    leaves again.  Raises TargetError if the kernel refuses.
     """
     system = system or System()
     made = [one.path for one in status(system).told
@@ -386,12 +386,12 @@ def entered(system: System | None = None, files: Files | None = None) -> Iterato
         files.write(door, str(os.getpid()))
     except OSError as error:
         raise TargetError(
-            f"cannot enter the CPUs that `rtstone tune apply` set aside, {door}: {error.strerror}; "
+            f"cannot enter the partition made by `rtstone tune apply`, {door}: {error.strerror}; "
             "run as root, or `rtstone tune restore`"
         ) from error
     try:
         yield True
     finally:
         files.write(f"{group.folder}/cgroup.procs", str(os.getpid()))
-        with suppress(OSError):  # the partition's CPUs are not among what is allowed outside
+        with suppress(OSError):  # the partition's CPUs are not allowed outside
             os.sched_setaffinity(0, affinity)

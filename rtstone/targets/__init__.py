@@ -1,4 +1,4 @@
-"""Targets by name: ``local`` or, of a kind that takes an argument, ``kind:argument``."""
+"""Find targets by name: ``local``, or ``kind:argument`` where the kind takes an argument."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import Literal, NamedTuple
 
 from rtstone import plugins
+from rtstone.documents.run import LOCAL
 from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
 
 
 class Kind(NamedTuple):
-    """A kind of target: its module in this package, its class there, and what it is."""
+    """A kind of target: its module in this package, its class, argument and title."""
 
     module: str
     target: str
@@ -19,12 +20,10 @@ class Kind(NamedTuple):
     title: str
 
     def load(self) -> type[Target]:
-        """Return the class."""
+        """Import and return the class."""
         found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
         return found
 
-
-LOCAL = "local"
 
 TARGETS = {
     LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),
@@ -34,7 +33,7 @@ TARGETS = {
 
 
 def find(spec: str) -> Target:
-    """Return the target that ``spec`` names.  Raises UsageError if there is none."""
+    """Return the target that ``spec`` names.  Raises UsageError if there is no such target."""
     name, colon, argument = spec.partition(":")
     if name not in TARGETS:
         plugin = plugins.find("targets", name, type)

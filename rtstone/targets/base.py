@@ -1,4 +1,4 @@
-"""What every target is: a place where an agent can be started and talked to."""
+"""The interface of a target: a place where an agent can be started and talked to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rtstone.wire.records import TextTable
 
 
 class Options(NamedTuple):
-    """How the agent is to be started.
+    """How to start the agent.
 
-    ``catalogue``: it lists its benches and ends.  ``keep_idle``: it leaves the CPU's idle states
-    as they are.  ``cpus``: the CPUs it will measure, None if that is left to it.  ``script``: all
-    lines that will be sent, for a target that takes them at its start.
+    ``catalogue``: list the benches and exit.  ``keep_idle``: leave the CPUs' idle states alone.
+    ``cpus``: the CPUs to measure on, None to let the agent choose.  ``script``: all command lines,
+    for a target that takes them at its start.
     """
 
     catalogue: bool = False
@@ -24,7 +24,7 @@ class Options(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """An argument that a kind of target takes; ``label``: how its numbers are to be taken."""
+    """A known argument of a kind of target; ``label``: how to read its numbers."""
 
     argument: str
     title: str
@@ -32,32 +32,32 @@ class Listed(NamedTuple):
 
 
 class Link(ABC):
-    """A running agent.  Closing it, as leaving its ``with`` block does, leaves nothing behind."""
+    """A running agent.  Closing it, or leaving its ``with`` block, leaves nothing behind."""
 
     @abstractmethod
     def send(self, line: str) -> None:
-        """Sends one command line.  An agent that has gone is told by ``read``."""
+        """Send one command line.  If the agent has ended, ``read`` reports it."""
 
     @abstractmethod
     def read(self, timeout: float) -> bytes | None:
-        """One raw line; b"" at the orderly end of output; None if nothing came in ``timeout`` s.
+        """Return one raw line, b"" at the orderly end, None if none came within ``timeout`` s.
 
-        Raises TargetError if the agent died, with how and its last words.
+        Raises TargetError if the agent died, with the cause and its last output.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Asks the agent to end the current case and itself; ``read`` goes on until it has.
+        """Ask the agent to end the current case and exit; ``read`` continues until it has.
 
-        May be called again; an agent that does not obey is killed after a bounded time.
+        May be called again; an agent that does not respond is killed after a bounded time.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the agent if it still runs and removes what it has left on the target."""
+        """End the agent if it is still running, and remove what it left on the target."""
 
     def last_words(self) -> str:
-        """Return what the agent said outside its records, to be added to an error; else ""."""
+        """Return what the agent printed besides its records, to append to an error; else ""."""
         return ""
 
     def __enter__(self) -> Link:
@@ -71,40 +71,40 @@ class Target(ABC):
     """A place where an agent runs."""
 
     name: str
-    agent: str  # what is started, for messages
-    scripted: ClassVar[bool] = False  # it takes all commands at its start: Options.script
-    pace: ClassVar[float] = 1.0  # seconds that a second of the target may take here
-    load_s: ClassVar[float] = 60.0  # a load has been started by then, in seconds here
+    agent: str  # the program that is started, for messages
+    scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
+    pace: ClassVar[float] = 1.0  # host seconds that a second of the target may take at most
+    load_s: ClassVar[float] = 60.0  # host seconds that starting a load may take at most
 
     def __init__(self, argument: str | None = None) -> None:
-        """``argument``: what stands behind the colon, None if there is none."""
+        """``argument``: the text after the colon, None if there is no colon."""
         self.argument = argument
 
     @classmethod
     def listed(cls) -> list[Listed]:
-        """Return the arguments that are known beforehand."""
+        """Return the known arguments, for `rtstone list targets`."""
         return []
 
     @abstractmethod
     def start(self, options: Options) -> Link:
-        """Starts an agent.  Raises TargetError if that is impossible."""
+        """Start an agent.  Raises TargetError if it cannot be started."""
 
     def cpus(self) -> frozenset[int]:
-        """Return the CPUs that may be measured on, empty if that is not known beforehand."""
+        """Return the CPUs that can be measured on, empty if not known before the start."""
         return frozenset()
 
     def host_conditions(self) -> dict[str, str | None]:
-        """Conditions that the agent cannot tell: how the place was tuned, its drivers."""
+        """Return the conditions that the agent cannot report: tuning, drivers."""
         return {}
 
     def apart(self) -> Mapping[str, str]:
-        """Say why benches whose ids begin so are not in this agent but in another."""
+        """Return, by prefix of bench ids, why those benches are in another agent."""
         return {}
 
     def checklist(self) -> TextTable | None:
-        """The operating environment, line by line, None if it cannot be looked at from here."""
+        """Return the checklist of the operating environment, None if it cannot be examined."""
         return None
 
     def detail(self) -> dict[str, str | int | None]:
-        """Return what the run document should know of the target besides its name."""
+        """Return what the run document records of the target besides its name."""
         return {}

@@ -1,4 +1,4 @@
-"""This machine: the agent is one of its processes."""
+"""The local machine: the agent is a process on it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from pathlib import Path
 
 from rtstone import resources
 from rtstone.cpus import usable_cpus
+from rtstone.documents.run import LOCAL
 from rtstone.targets.base import Link, Options, Target
 from rtstone.targets.process import Process, digest
 from rtstone.wire.records import TextTable
 
 MACHINE_ID = Path("/etc/machine-id")
-SWEEP_S = 5.0  # an agent has removed by then what a dead one left
+SWEEP_S = 5.0  # time limit for an agent to remove what a dead one left
 
 
 class Local(Target):
-    """The agent of RTSTONE_AGENT, else the one that `make agent` built into this package."""
+    """The agent named by RTSTONE_AGENT, else the one that `make agent` built into this package."""
 
-    name = "local"
+    name = LOCAL
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
@@ -29,11 +30,11 @@ class Local(Target):
         self.agent = str(self._program)
 
     def start(self, options: Options) -> Link:
-        """Starts the agent as a process in a session of its own."""
+        """Start the agent as a process in a session of its own."""
         return _Agent(self._program, options)
 
     def cpus(self) -> frozenset[int]:
-        """Those this process could run on: isolated ones lie outside its affinity at first."""
+        """Return the usable CPUs, including isolated ones outside the initial affinity."""
         return frozenset(usable_cpus())
 
     def host_conditions(self) -> dict[str, str | None]:
@@ -50,12 +51,12 @@ class Local(Target):
         return table()
 
     def detail(self) -> dict[str, str | int | None]:
-        """The hash of the agent's binary and a name of the machine, None if it cannot be read."""
+        """Return the hash of the agent's binary and an id of the machine, None if unreadable."""
         return {"agent_sha256": digest(self._program), "machine": _machine()}
 
 
 def _machine() -> str | None:
-    """What tells this installation from every other; machine-id itself is not to be passed on."""
+    """Return a hash that identifies this installation; machine-id itself is confidential."""
     try:
         told = MACHINE_ID.read_bytes().strip()
     except OSError:
@@ -64,7 +65,7 @@ def _machine() -> str | None:
 
 
 class _Agent(Process):
-    """An agent that is born where `rtstone tune` has made room for it, if it is to measure.
+    """An agent that, when it measures, starts in the cpuset prepared by `rtstone tune`.
 
     Meanwhile the host keeps off the measured CPUs.
     """
@@ -79,7 +80,7 @@ class _Agent(Process):
         with nullcontext() if options.catalogue else _tuned():
             super().__init__([str(program), *arguments], advice)
         if not options.catalogue:
-            # Only now, so that the agent does not inherit it.
+            # Set only now, so that the agent does not inherit it.
             os.sched_setaffinity(0, _host_cpus(self._home, options.cpus))
 
     def close(self) -> None:
@@ -91,7 +92,7 @@ class _Agent(Process):
             self._sweep()
 
     def _sweep(self) -> None:
-        """Has a fresh agent remove the kernel objects that a dead one left."""
+        """Start a fresh agent to remove the kernel objects that a dead one left."""
         with suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 [self._program, "--sweep"],
@@ -111,5 +112,5 @@ def _tuned() -> AbstractContextManager[bool]:
 
 
 def _host_cpus(allowed: set[int], measured: frozenset[int] | None) -> set[int]:
-    """Where the host may run: off the measured CPUs, else off the last one, if another is left."""
+    """Return the CPUs for the host: not the measured ones (default: the last), if any are left."""
     return allowed - (measured or {max(allowed)}) or allowed

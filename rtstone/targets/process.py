@@ -1,4 +1,4 @@
-"""An agent that is a process of this machine; the wire are its pipes."""
+"""An agent as a local process, with its pipes as the wire."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pathlib import Path
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
 
-STOP_S = 5.0  # an agent asked to stop has this long; it needs half of it to hand over what it has
-ORPHANS_S = 1.0  # the children of an agent that was killed have ended by then
-LINE = 16 << 20  # bytes after which a line is taken to have ended
+STOP_S = 5.0  # time limit for an agent to stop; it needs half of it to send what it has
+ORPHANS_S = 1.0  # time limit for the children of a killed agent to end
+LINE = 16 << 20  # longest line in bytes; a longer one is split
 LAST_WORDS = 300  # bytes of the agent's stderr in an error
 
 
 class Process(Link):
     """A program with its arguments, in a session of its own.
 
-    ``advice``: what to do if there is no such program.  ``files``: descriptors that it gets, by
-    their numbers.  Raises TargetError if it does not start.
+    ``advice``: what to do if the program does not exist.  ``files``: file descriptors that it
+    inherits.  Raises TargetError if it does not start.
     """
 
     noun = "the agent"  # what it is, for messages
 
     def __init__(self, command: Sequence[str], advice: str, files: Sequence[int] = ()) -> None:
         self._buffer = bytearray()
-        self._scanned = 0  # so much of it holds no line end
+        self._scanned = 0  # bytes at its beginning that hold no newline
         self._kill_at: float | None = None
         self._closed = False
         try:
@@ -55,18 +55,18 @@ class Process(Link):
             raise not_started(command[0], error, advice) from error
 
     def send(self, line: str) -> None:
-        """Writes the line."""
+        """Write the line."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError, ValueError):  # dead, or stopped
             self._process.stdin.write(line.encode("ascii") + b"\n")
 
     def read(self, timeout: float) -> bytes | None:
-        """Return one line of its output, and how it ended."""
+        """Return one line of its output, as ``Link.read``."""
         line = self._take_line()
         if line is not None:
             return line
         if self._kill_at is not None and time.monotonic() > self._kill_at:
-            self._signal(signal.SIGKILL)  # also of one that has more and more to say
+            self._signal(signal.SIGKILL)  # even while it keeps printing
         more = self._more(timeout)
         if more is None:
             return None
@@ -74,25 +74,25 @@ class Process(Link):
         return self._take_line() if more else self._rest()
 
     def _more(self, timeout: float) -> bytes | None:
-        """Return what has come within ``timeout`` s; b"" at the end, None before it."""
+        """Return the bytes that came within ``timeout`` s, b"" at the end, None if none came."""
         assert self._process.stdout is not None
-        waiting = select.poll()  # select() ends at the 1024th open file
+        waiting = select.poll()  # select() is limited to 1024 descriptors
         waiting.register(self._process.stdout, select.POLLIN)
         if waiting.poll(timeout * 1000):
             return os.read(self._process.stdout.fileno(), 1 << 16)
-        # A child of a dead agent may hold the pipe open, so its end is not awaited.
+        # A child of a dead agent may hold the pipe open, so do not wait for end of file.
         return b"" if self._dead() else None
 
     def stop(self) -> None:
-        """Asks by SIGTERM; STOP_S later ``read`` kills it."""
+        """Send SIGTERM; after STOP_S ``read`` kills it."""
         if self._kill_at is None:
             self._kill_at = time.monotonic() + STOP_S
             self._signal(signal.SIGTERM, group=False)
             assert self._process.stdin is not None
-            self._process.stdin.close()  # an agent that waits for a command sees it end
+            self._process.stdin.close()  # end of file for an agent that waits for a command
 
     def close(self) -> None:
-        """Ends it and its children."""
+        """End it and its children."""
         if self._closed:
             return
         self._closed = True
@@ -105,9 +105,9 @@ class Process(Link):
             stream.close()
 
     def _await_orphans(self) -> None:
-        """Returns when the children of a dead agent have gone as well, or after ORPHANS_S.
+        """Wait up to ORPHANS_S until the children of a dead agent have ended too.
 
-        They end with it, but a moment later, and hold what it had open till then, as its lock.
+        They end shortly after it, and until then hold its open files, such as its lock.
         """
         end = time.monotonic() + ORPHANS_S
         while time.monotonic() < end and _in_session(self._process.pid):
@@ -124,7 +124,7 @@ class Process(Link):
         return line
 
     def _rest(self) -> bytes:
-        """What stands after the last line end, then b""; raises if the end was not orderly."""
+        """Return the rest after the last newline, then b"".  Raises TargetError if it failed."""
         if self._buffer:
             line, self._buffer = bytes(self._buffer), bytearray()
             return line
@@ -135,14 +135,14 @@ class Process(Link):
         return b""
 
     def _dead(self) -> bool:
-        """Return whether the agent has ended.  Leaves its process id, and so the group's, taken."""
+        """Return whether the agent has ended.  Does not reap it, so its ids are not reused."""
         if self._process.returncode is not None:
             return True
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, flags) is not None
 
     def _end(self) -> None:
-        """Waits for the agent's end, forces it when its time is up, and ends its children."""
+        """Wait for the agent to end, kill it at the time limit, and end its children."""
         if self._process.returncode is not None:
             return
         limit = self._kill_at or time.monotonic() + STOP_S
@@ -161,12 +161,12 @@ class Process(Link):
         self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
         words = " ".join(self._words.read().decode(errors="replace").split())
-        return f"; it said: {words}" if words else ""
+        return f"; its output ends: {words}" if words else ""
 
 
 def not_started(program: str, error: OSError, advice: str) -> TargetError:
     """Return the error for an agent that cannot be started."""
-    return TargetError(f"the agent does not start, {program}: {error.strerror}; {advice}")
+    return TargetError(f"cannot start the agent, {program}: {error.strerror}; {advice}")
 
 
 def digest(path: Path) -> str | None:
@@ -178,7 +178,7 @@ def digest(path: Path) -> str | None:
 
 
 def _in_session(session: int) -> bool:
-    """Return whether a process of that session is left, and not only its exit status."""
+    """Return whether a process of that session is still running (zombies do not count)."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has just gone
             told = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()

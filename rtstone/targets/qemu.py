@@ -1,8 +1,8 @@
 """An emulated board: agent and operating system run in QEMU, and virtual time is instructions.
 
-The guest gets its commands before it starts and no other input, its line goes to a file, which
-takes it at once, and everything else that could differ is fixed (rtstone.lab.systems): two runs
-are the same to the instruction, however busy this machine is.
+The guest gets its commands before it starts and no other input, its serial line goes to a file,
+which never blocks, and everything else that could vary is fixed (rtstone.lab.systems).  Two runs
+are identical to the instruction, however busy the host is.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from rtstone.targets.process import Process, digest
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
 
-OLDEST = (7, 2)  # the first version of the emulator that this was tried with
-SCRIPT_MARK = b"#rts script\n"  # what stands in memory is one
+OLDEST = (7, 2)  # the oldest version of QEMU that was tested
+SCRIPT_MARK = b"#rts script\n"  # marks a script in the guest's memory
 CONSOLE = "console"  # file name
 SEEDS = 2**31
 POLL_S = 0.02
 WORDS = 300  # characters of the console in an error
 KERNEL = "kernel="
 
-# A kernel says these when it gives up.
+# Words that a kernel prints when it fails.
 _FATAL = re.compile(rb"panic|not syncing|Oops|BUG:|rtstone:|fault|overflow|abort", re.IGNORECASE)
 
 
 class Word(NamedTuple):
-    """A word behind a system's name: ``+name=value``, one of ``values`` or a whole number."""
+    """An option after a system's name: ``+name=value``, one of ``values`` or a whole number."""
 
     values: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ class Word(NamedTuple):
         """Raises UsageError if there is no such value."""
         if self.values and value not in self.values:
             raise UsageError(
-                f"{name} may be {', '.join(self.values)}, not '{value}', in target '{spec}'"
+                f"{name} is one of {', '.join(self.values)}, not '{value}', in target '{spec}'"
             )
         if not self.values and not (value.isdecimal() and int(value) < SEEDS):
             raise UsageError(f"{name} is a whole number below {SEEDS}, in target '{spec}'")
@@ -84,7 +84,7 @@ class Qemu(Target):
 
     @classmethod
     def listed(cls) -> list[Listed]:
-        """Return the systems of the lab, each preemption model by itself."""
+        """Return the systems of the lab, one entry per preemption model."""
         label = "instructions, not time"
         found = []
         for system in systems.SYSTEMS.values():
@@ -96,7 +96,7 @@ class Qemu(Target):
         return [*found, Listed("kernel=FILE", "a Linux kernel image of your own", label)]
 
     def start(self, options: Options) -> Link:
-        """Starts the emulator.  Raises TargetError if something it takes is missing."""
+        """Start the emulator.  Raises TargetError if something it needs is missing."""
         if self.system.kernel and options.catalogue:
             # The same source makes the same tables, and a kernel takes seconds to boot.
             return Local().start(options)
@@ -104,11 +104,11 @@ class Qemu(Target):
         return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
 
     def cpus(self) -> frozenset[int]:
-        """Return the one there is."""
+        """Return the only CPU."""
         return frozenset({0})
 
     def apart(self) -> Mapping[str, str]:
-        """Return what an image has no room for, by the beginning of a bench's id."""
+        """Return what the image has no room for, by prefix of bench ids."""
         return {
             start: f"{what} is in the image {image}" for start, what, image in self.system.apart
         }
@@ -137,7 +137,7 @@ class Qemu(Target):
         }
 
     def _words(self) -> str:
-        """Return the emulator's command line, whatever its files are called and the seed is."""
+        """Return the emulator's command line, independent of file names and the seed."""
         linux = self.system.kernel is not None
         return " ".join(
             systems.command(
@@ -161,14 +161,14 @@ class Qemu(Target):
 
     @property
     def _image(self) -> Path:
-        """The agent: a program of the guest, or one with its operating system."""
+        """Return the agent: a program of the guest, or an image with its operating system."""
         if self.system.image:
             return BUILT / self.system.image
         return images.AGENTS[self.system.board.arch]
 
     @cached_property
     def _version(self) -> str:
-        """Of the emulator.  Raises TargetError if it is not there, or too old."""
+        """Return the emulator's version.  Raises TargetError if it is missing or too old."""
         board = self.system.board
         if shutil.which(board.emulator) is None:
             raise TargetError(
@@ -180,19 +180,17 @@ class Qemu(Target):
         ).stdout
         found = re.search(r"version (\d+)\.(\d+)[\d.]*", told)
         if not found:
-            raise TargetError(f"{board.emulator} does not say its version; it said: {told[:80]!r}")
+            raise TargetError(f"{board.emulator} does not print its version but: {told[:80]!r}")
         if (int(found[1]), int(found[2])) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
-            raise TargetError(f"{board.emulator} is of {found[0]}; the lab needs {oldest} or later")
+            raise TargetError(f"{board.emulator} is {found[0]}; the lab needs {oldest} or later")
         return found[0].removeprefix("version ")
 
     def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
-        """The emulator's command line; what it reads is among ``files``, as is its console."""
+        """Return the emulator's command line; its input and console are among ``files``."""
         assert self._version
         if not self._image.exists():
-            raise TargetError(
-                f"no agent for this board, {self._image}; `rtstone lab build` makes it"
-            )
+            raise TargetError(f"no agent for this board, {self._image}; run `rtstone lab build`")
         text = "".join(f"{line}\n" for line in lines).encode("ascii")
         image, initramfs, script = self._image, None, None
         if self.system.kernel:
@@ -213,7 +211,7 @@ class Qemu(Target):
 
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
-    """Return the words behind the name.  Raises UsageError."""
+    """Parse the options after the name.  Raises UsageError."""
     known = {"icount": Word(("on", "off"))}
     if system.kernel:
         known["seed"] = Word()
@@ -223,9 +221,11 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     for word in words:
         name, _, value = word.partition("=")
         if name == "preempt" and not system.preempt:
-            raise UsageError(f"{system.name} has but one preemption model, in target '{spec}'")
+            raise UsageError(f"{system.name} has only one preemption model, in target '{spec}'")
         if name == "seed" and not system.kernel:
-            raise UsageError(f"{system.name} draws no random numbers to seed, in target '{spec}'")
+            raise UsageError(
+                f"{system.name} uses no random numbers, so there is no seed, in target '{spec}'"
+            )
         if name not in known:
             raise unknown("word", name, known)
         if name in given:
@@ -236,7 +236,7 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
 
 
 class _Files:
-    """Files without names, for an emulator that gets their descriptors: nothing can be left."""
+    """Unnamed files, whose descriptors the emulator inherits, so that none can be left behind."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -245,11 +245,11 @@ class _Files:
 
     @property
     def console(self) -> Path:
-        """What the emulator is to write to."""
+        """Return the file for the emulator to write to."""
         return _path(self.written)
 
     def holding(self, data: bytes) -> Path:
-        """Return a file to read.  Raises TargetError if there is no room for it."""
+        """Return a file with this content.  Raises TargetError if it cannot be written."""
         try:
             file = self._new()
             file.write(data)
@@ -260,7 +260,7 @@ class _Files:
         return _path(file)
 
     def close(self) -> None:
-        """Gives them back."""
+        """Close all files."""
         self._open.close()
 
     def _new(self) -> IO[bytes]:
@@ -271,20 +271,22 @@ class _Files:
 
 
 def _path(file: IO[bytes]) -> Path:
-    """Return its name for a process that has it open by the same number."""
+    """Return the path of the file for a process that inherits its descriptor."""
     return Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def _no_file(error: OSError) -> TargetError:
     place = tempfile.gettempdir()
-    return TargetError(f"no temporary file for the emulator, in {place}: {error.strerror}")
+    return TargetError(
+        f"cannot write a temporary file for the emulator, in {place}: {error.strerror}"
+    )
 
 
 class _Emulator(Process):
-    """A running emulator whose console is a file: a pipe that is full would hold up the guest."""
+    """A running emulator with a file as its console, since a full pipe would stall the guest."""
 
     def __init__(self, command: Callable[[_Files], list[str]], board: str) -> None:
-        """``command`` gets this run's own files; ``board``: for messages."""
+        """``command`` builds the command line with this run's files; ``board``: for messages."""
         self.noun = f"the emulated {board}"
         self._noise: list[bytes] = []
         self._seen = 0  # bytes of the console
@@ -297,14 +299,14 @@ class _Emulator(Process):
             self._console = files.written
 
     def close(self) -> None:
-        """Ends the emulator and removes its files."""
+        """End the emulator and remove its files."""
         super().close()
         self._files.close()
 
     def _more(self, timeout: float) -> bytes | None:
         end = time.monotonic() + timeout
         while True:
-            dead = self._dead()  # first, so that nothing comes behind what is read now
+            dead = self._dead()  # checked first, so that the read below cannot miss the last bytes
             if more := os.pread(self._console.fileno(), 1 << 20, self._seen):
                 self._seen += len(more)
                 return more
@@ -321,14 +323,14 @@ class _Emulator(Process):
         return line
 
     def last_words(self) -> str:
-        """Say why the guest gave up, as far as its console tells; else the emulator's own words."""
+        """Return why the guest failed, from its console, or else the emulator's own output."""
         fatal = [line for line in self._noise if _FATAL.search(line)]
         lines = fatal[:3] or self._noise[-1:]
         text = " ".join(b" ".join(lines).decode(errors="replace").split())
-        return f"; the console said: {text[:WORDS]}" if text else super().last_words()
+        return f"; its console ends: {text[:WORDS]}" if text else super().last_words()
 
 
 def _bound_to_this(command: list[str]) -> list[str]:
-    """Return the command, so that it ends if this process is killed."""
+    """Wrap the command so that it ends if this process is killed."""
     keeper = shutil.which("setpriv")
     return [keeper, "--pdeathsig", "KILL", *command] if keeper else command

@@ -1,7 +1,7 @@
-"""A simulated system: the agent is a process with a kernel of its own and a model of its costs.
+"""A simulated system: the agent is a process with a simulated kernel and a model of its costs.
 
-Its time is a number that the model moves, so nothing of this machine shows in a result, and the
-same model gives the same results on every host.
+Time is a number that the model advances, so results do not depend on the host: the same model
+gives the same results everywhere.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from rtstone.targets.process import Process, digest, not_started
 
 DEFAULT = "default"
 ADVICE = "`make agent` builds it"
-LIST_S = 10.0  # the agent has said by then what a model may say
+LIST_S = 10.0  # time limit for the agent to list the vocabulary of models
 
 
 class Sim(Target):
-    """The model of that name, or in that file if it ends in .toml."""
+    """A model given by name, or by a file ending in .toml."""
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
         self.name = "sim" if argument is None else f"sim:{argument}"
         self._model = simulated.find(DEFAULT if argument is None else argument)
-        self._hash = digest(self._model.path)  # now: it is not read again
+        self._hash = digest(self._model.path)  # of the content just read
         self._program = BUILT / "rtstone-agent-sim"
         self.agent = str(self._program)
 
@@ -37,13 +37,13 @@ class Sim(Target):
         return [Listed(model.name, model.title, model.label) for model in models]
 
     def start(self, options: Options) -> Link:
-        """Starts the agent with its model as a process.  Raises UsageError for a bad model."""
+        """Start the agent with its model as a process.  Raises UsageError for a bad model."""
         model = simulated.arguments(self._model, self._words())
         listing = ["--list"] if options.catalogue else []
         return Process([self.agent, *listing, *model], ADVICE)
 
     def cpus(self) -> frozenset[int]:
-        """Return the one there is."""
+        """Return the only CPU."""
         return frozenset({0})
 
     def detail(self) -> dict[str, str | int | None]:
@@ -59,7 +59,7 @@ class Sim(Target):
         }
 
     def _words(self) -> simulated.Words:
-        """Return what a model may say; the agent alone knows."""
+        """Ask the agent for the vocabulary of models, which it alone defines."""
         try:
             told = subprocess.run(
                 [self.agent, "--model"],
@@ -69,7 +69,9 @@ class Sim(Target):
         except OSError as error:
             raise not_started(self.agent, error, ADVICE) from error
         except subprocess.SubprocessError as error:
-            raise TargetError(f"the agent does not say what a model may be: {error}") from error
+            raise TargetError(
+                f"the agent does not list what a model may contain: {error}"
+            ) from error
         lines = [line.split() for line in told.splitlines()]
         named = {kind: [line[1] for line in lines if line[0] == kind] for kind, *_ in lines}
         most = {line[1]: int(line[2]) for line in lines if line[0] == "most"}

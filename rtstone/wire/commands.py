@@ -16,12 +16,12 @@ def case(number: int, bench: str, params: Mapping[str, object]) -> str:
 
 
 def load(name: str, params: Mapping[str, object]) -> str:
-    """Ends the load that runs and starts another for the cases to come; "none": none."""
+    """Stop the current load and start another for the following cases; "none": none."""
     return " ".join(["load", name, *_words(params)])
 
 
 def progress(milliseconds: int) -> str:
-    """Asks for progress records at that interval; 0: none."""
+    """Request progress records at that interval in ms; 0: none."""
     return f"progress {milliseconds}"
 
 

@@ -1,4 +1,4 @@
-"""Lines of bytes to records, with every defect of the line told apart.  No input or output."""
+"""Parse lines of bytes into records and classify every defect of the line.  No input or output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _START = re.compile(rb"#rts (\d{1,19}) \{")
 
 
 class Record(NamedTuple):
-    """A record whose checksum fits."""
+    """A record with a valid checksum."""
 
     seq: int
     body: Body
@@ -45,12 +45,12 @@ class Defect(NamedTuple):
 
     @property
     def costs(self) -> bool:
-        """True if content is gone."""
+        """Whether content was lost."""
         return self.kind not in {"duplicate", "late"}
 
     @property
     def size(self) -> int:
-        """How many records."""
+        """The number of records."""
         return self.last - self.first + 1
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Defect(NamedTuple):
 
 
 class Reader:
-    """Feed it lines; it yields records once each, and remembers what is wrong with the line."""
+    """A parser of lines: it yields each record once, and collects defects of the line."""
 
     def __init__(self) -> None:
         self._next = 0

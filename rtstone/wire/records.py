@@ -60,7 +60,7 @@ class Param(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """What the agent declares of a bench or a load."""
+    """The agent's declaration of a bench or a load."""
 
     noun: ClassVar[str]
 
@@ -86,13 +86,13 @@ class Bench(Table, frozen=True, tag_field="t", tag="bench"):
 
 
 class Load(Table, frozen=True, tag_field="t", tag="load"):
-    """A disturbance and its parameters."""
+    """A load and its parameters."""
 
     noun = "load"
 
 
 class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
-    """The clock that takes the stamps."""
+    """The clock that takes the time stamps."""
 
     source: str
     hz: Positive
@@ -102,7 +102,7 @@ class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
 
 
 class Conditions(msgspec.Struct, frozen=True, tag_field="t", tag="conditions"):
-    """What the target found out about itself."""
+    """The conditions reported by the target."""
 
     values: dict[str, Value]
 
@@ -182,7 +182,7 @@ class Batches(msgspec.Struct, frozen=True):
 
 
 class TextTable(msgspec.Struct, frozen=True):
-    """What a case has to tell that is no number."""
+    """A table of texts of a case."""
 
     title: str
     columns: list[str]
@@ -242,7 +242,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
 
 
 class Component(msgspec.Struct, frozen=True):
-    """A part of a load, and the rate it is to reach per second; None: as fast as it goes."""
+    """A part of a load, and its target rate per second; None: as fast as possible."""
 
     name: str
     unit: str
@@ -250,7 +250,7 @@ class Component(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
-    """A load runs, or cannot."""
+    """A load has been started, or could not be."""
 
     load: str
     status: str
@@ -289,7 +289,7 @@ class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
 
 
 class Log(msgspec.Struct, frozen=True, tag_field="t", tag="log"):
-    """Something the agent has to say."""
+    """A message of the agent."""
 
     level: str
     text: str

@@ -18,6 +18,7 @@ AGENT = BUILD / "rtstone-agent"
 STUB = BUILD / "tests" / "stub-agent"
 # Whose two clocks differ from each other and from ns: a mistaken unit is a wrong result.
 UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
+POSIX = BUILD / "tests" / "posix-agent"  # with nothing but what POSIX has
 UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
 
 Json = dict[str, Any]

@@ -58,7 +58,7 @@ def test_half_of_the_tasks_are_done_and_the_time_is_accounted_for() -> None:
 
 
 @realtime
-def test_round_robin_needs_a_slice_shorter_than_the_work_and_stays_below_the_brake() -> None:
+def test_round_robin_needs_a_slice_shorter_than_the_work_and_stays_below_the_limit() -> None:
     """Whatever the machine's slice is, the work is too short for it or within the limit."""
     slice_ns = int(SLICE.read_text()) * 1_000_000
     _, end = case(f"sched.bg50.half policy=rr work={slice_ns}")
@@ -66,4 +66,4 @@ def test_round_robin_needs_a_slice_shorter_than_the_work_and_stays_below_the_bra
     assert "sched_rr_timeslice_ms" in end["reason"]
     _, end = case("sched.bg50.half policy=rr work=900000000")
     assert end["status"] == "unsupported"
-    assert "brakes real-time tasks: work of at most" in end["reason"]
+    assert "the RT throttling limit allows work of at most" in end["reason"]

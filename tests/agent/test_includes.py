@@ -22,8 +22,14 @@ LAYERS = {
     "runner": ["agent", "runner"],
 }
 ORDER = list(LAYERS)
-OF_PORT = {"port_types.h", "port_inline.h", "freertos.h", "timer_type.h"}  # port.h with these
+OF_PORT = {"port_types.h", "port_inline.h", "posix_types.h", "posix_inline.h", "freertos.h"}
+OF_PORT |= {"timer_type.h"}  # port.h with these
 ABOVE_PORTS = re.compile(r"\brts_(case|running|load|bench)\b")
+OF_LINUX = re.compile(
+    r"[\"</]linux[./]|<sys/(syscall|prctl|eventfd|timerfd|epoll|vfs|statfs|mount|random)\.h>"
+    r"|\b(syscall|prctl|unshare|clone)\(|\bSYS_|affinity|\bCPU_SET|\bO_(PATH|TMPFILE)\b"
+    r'|"/(proc|sys|dev/shm)\b'
+)
 
 
 def sources() -> list[Path]:
@@ -91,7 +97,15 @@ def test_a_port_knows_of_the_core_what_it_is_given() -> None:
         if layer(path) == "ports":
             of_core = {p.name for p in included(path) if p.parent.name == "core"}
             assert of_core <= allowed, path
-            assert not re.search(r"\brts_(case|running|load|bench)\b", path.read_text()), path
+            assert not ABOVE_PORTS.search(path.read_text()), path
+
+
+@pytest.mark.parametrize("room", ["ports", "benches", "loads"])
+def test_what_any_posix_system_shares_asks_for_nothing_of_linux(room: str) -> None:
+    """What it may ask for, POSIX has; agent/tests/posix is a system that has no more."""
+    for path in sorted((AGENT / room / "posix").glob("*.[ch]")):
+        wrong = [line for line in path.read_text().splitlines() if OF_LINUX.search(line)]
+        assert not wrong, path
 
 
 @pytest.mark.parametrize("name", [name for names in LAYERS.values() for name in names])

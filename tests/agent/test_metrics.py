@@ -154,7 +154,7 @@ def test_a_waiter_more_costs_a_switch_more() -> None:
 def test_what_one_cpu_cannot_show_is_said() -> None:
     _, end = case("posix.mutex.handover protocol=protect")
     assert end["status"] == "unsupported"
-    assert "on one CPU nobody ever waits for it" in end["reason"]
+    assert "on one CPU no task ever waits" in end["reason"]
     _, end = case("posix.mutex.lock protocol=protect batch=2")
     assert end["status"] == "unsupported"
     assert "cannot be batched" in end["reason"]

@@ -61,3 +61,13 @@ def test_cases_follow_each_other_as_if_each_were_the_first() -> None:
     results = [r | {"id": 0, "seq": 0} for r in found if r["t"] == "result"]
     assert len(results) == 3
     assert results[0] == results[1] == results[2]
+
+
+def test_percentiles_are_told_while_a_case_runs() -> None:
+    found = answers(SIM, "progress 1", "case 1 null samples=3000000 time=0", model=[])
+    told = [r for r in found if r["t"] == "progress"]
+    assert told
+    for progress in told:
+        assert progress["min"] == progress["max"] == C.read
+        assert progress["p50"] == progress["p99"]
+        assert 127 * C.read <= 128 * progress["p50"] <= 128 * C.read  # the start of its bucket

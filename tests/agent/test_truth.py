@@ -10,6 +10,8 @@ import pytest
 from tests.agent.speak import UNEQUAL_SIM
 from tests.agent.truth import CHECKS, SIM, Agent, Check, listed
 
+pytestmark = pytest.mark.simulation
+
 for path in sorted(Path(__file__).parent.glob("truth_*.py")):
     importlib.import_module(f"tests.agent.{path.stem}")
 

@@ -94,7 +94,7 @@ def test_ctx_sync_takes_the_calls_of_the_same_load_and_configuration(plan: Plan)
         ([calls(load="heavy"), trip()], "sync.test1 did not run beside it"),
         ([calls(status="failed", reason="killed"), trip()], "sync.test1 is failed: killed"),
         ([calls(), trip(status="incomplete", reason="load heavy: x")], "sync.test2 is incomplete"),
-        ([calls(mean=None), trip()], "sync.test1 is ok: it has no samples"),
+        ([calls(mean=None), trip()], "sync.test1 is ok: no samples"),
     ],
 )
 def test_ctx_sync_says_what_it_lacks(plan: Plan, measured: list[Result], told: str) -> None:
@@ -134,6 +134,22 @@ def test_compare_needs_several_loads(plan: Plan) -> None:
             [["sync.test2 entity=thread config=bound", "2250.0 / 3000.0 ns", "4000.0 / 9000.0 ns"]],
         )
     ]
+
+
+def test_compare_has_a_row_for_every_case(plan: Plan) -> None:
+    plan = msgspec.structs.replace(plan, derived=[Case(9, "dk.compare", {})])
+    made = [
+        trip(load=load, mean=mean, params={**trip().params, "size": size, "time": time})
+        for load, time in (("none", 0), ("heavy", 9))
+        for size, mean in ((64, 100.0), (128, 200.0))
+    ]
+    (found,) = derived.results(plan, made)
+    (table,) = found.tables
+    name = "sync.test2 entity=thread config=bound"
+    assert [row[0] for row in table.rows] == [f"{name} size=64", f"{name} size=128"]
+    assert [[cell.split()[0] for cell in row[1:]] for row in table.rows] == [
+        ["100.0", "100.0"], ["200.0", "200.0"],
+    ]  # fmt: skip
 
 
 def test_the_checklist_is_that_of_the_run(plan: Plan) -> None:

@@ -121,7 +121,7 @@ def test_what_was_lost_makes_it_incomplete(plan: Plan, lost: dict[str, Any], tol
 def test_a_mean_that_is_no_time_is_not_determined(plan: Plan) -> None:
     (found,) = made(plan, "rate", [*components()[1:], component("il", mean=0.0)])
     assert value(found, "components")[0] == 5
-    assert "interrupt latency, its mean is not above 0" in (found.reason or "")
+    assert "interrupt latency, mean not above 0" in (found.reason or "")
 
 
 def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
@@ -169,7 +169,7 @@ def test_instructions_are_no_time(plan: Plan) -> None:
 
 def test_nothing_is_made_of_nothing(plan: Plan) -> None:
     (found,) = made(plan, "rate", [])
-    assert (found.status, found.reason) == ("incomplete", "no component of it ran")
+    assert (found.status, found.reason) == ("incomplete", "none of its components ran")
     absent = components(status="unsupported", reason="no rights", n=0, mean=None)
     (found,) = made(plan, "rate", absent)
     assert found.status == "unsupported"

@@ -14,6 +14,7 @@ from rtstone.assemble.pool import pooled
 from rtstone.assemble.rounds import MOST, following, merged, standing, width
 from rtstone.documents.plan import Until
 from rtstone.documents.run import Batches, Blocks, Distribution, Figure, Result, Trace, Value, Worst
+from rtstone.statistics import PERCENTILES, given
 from rtstone.wire.records import Rate, TextTable
 
 S = 10**9
@@ -144,7 +145,9 @@ def test_batches_count_against_a_line_of_all_rounds() -> None:
     assert all(0 <= k <= n for k, n in zip(counted, result.batches.n, strict=True))
     total = sum(n * m for n, m in zip(result.batches.n, result.batches.mean, strict=True))
     assert total / result.n == pytest.approx(result.mean, abs=1e-3)
-    assert set(result.batches.above) == {"p50", "p90", "p99"}
+    assert set(result.batches.above) == {
+        name for name, q in PERCENTILES.items() if given(q, result.n)
+    }
 
 
 def test_the_sixteen_worst_of_all() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rtstone.api import Measured
 from rtstone.documents.comparison import Cell
 from rtstone.documents.run import Distribution, Result
 from rtstone.statistics import COLUMNS, DRAFTED, LINES, NAMES, PERCENTILES, given, least_n
@@ -16,6 +17,10 @@ def test_documents_have_a_member_for_each_statistic() -> None:
     for document in (Distribution, Result):
         assert {*NAMES} <= {*document.__struct_fields__}
     assert {*COLUMNS} <= {*Cell.__struct_fields__}
+
+
+def test_a_program_gets_each_statistic_as_an_attribute() -> None:
+    assert {*NAMES} <= {*vars(Measured)}
 
 
 def test_the_agent_counts_beyond_the_same_percentiles_in_the_same_order() -> None:

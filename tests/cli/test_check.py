@@ -114,7 +114,7 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
     [
         ("[[case]", "not a TOML file"),
         ("", "no cases, in budget"),
-        ('schema = "rtstone.budget/2"', "not of schema rtstone.budget/1"),
+        ('schema = "rtstone.budget/2"', "schema is 'rtstone.budget/2', not rtstone.budget/1"),
         ('titel = "x"', "unknown key 'titel'"),
         ("baseline = 3\n" + entry('max = "1s"'), "an item of 'baseline' is not text"),
         ('inconclusive = "skip"', "unknown word 'skip', for inconclusive"),
@@ -130,7 +130,7 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
         (entry('p99 = "50us/KiB"'), "write a quantity with its unit"),
         (entry("p99 = true"), "'p99' is not a number or text"),
         (entry("p99 = [true]"), "bad limit 'True' of p99"),
-        (entry('p99 = ">= 50us"'), "has an upper limit only"),
+        (entry('p99 = ">= 50us"'), "can have an upper limit only"),
         (entry('p99 = ""'), "bad limit '' of p99"),
         (entry('p99 = "nan us"'), "bad limit"),
         (entry("missed = 0.5"), "write a count"),
@@ -138,8 +138,8 @@ def test_json_is_one_document(cli: Cli, budget: Any) -> None:
         (entry('missed = "+10%"'), "write a count"),
         (entry("missed = 0", 'accept = ["no_rights"]'), "unknown flag 'no_rights'"),
         (entry("missed = 0", "loads = [1]"), "an item of 'loads' is not text"),
-        (entry('bound = "+10%"'), "a bound has an absolute limit only"),
-        (entry("missed = 0", "exceedance_per_hour = 1"), "but there is none"),
+        (entry('bound = "+10%"'), "a bound can have an absolute limit only"),
+        (entry("missed = 0", "exceedance_per_hour = 1"), "exceedance_per_hour without a bound"),
         (entry('bound = "1us"', "exceedance_per_hour = 0"), "bad exceedance_per_hour '0'"),
         (entry('p50 = "1us"', "predicted_for_n = 0"), "bad predicted_for_n '0'"),
         (entry('p50 = "1us"', "predicted_for_n = 1.5"), "is not a whole number"),
@@ -194,7 +194,7 @@ def test_other_mistakes_end_with_2(cli: Cli, budget: Any, tmp_path: Path) -> Non
     one = stored(run(result(FLAT)))
     good = budget(entry('max = "1s"'))
     for arguments, says in [
-        (["check", one], "no budget named"),
+        (["check", one], "no budget given"),
         (["check", "nothing", "--budget", good], "no run 'nothing'"),
         (["check", one, "--budget", tmp_path / "none.toml"], "cannot read budget"),
         (["check", one, "--budget", good, "--baseline", "nothing"], "no run 'nothing'"),
@@ -407,10 +407,10 @@ def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "old.toml").touch()
     mistakes: list[tuple[list[str | Path], str]] = [
         ([one, "--write-budget", file], "no valid result"),
-        ([two, "--write-budget", tmp_path / "old.toml"], "there is a file already"),
+        ([two, "--write-budget", tmp_path / "old.toml"], "file exists"),
         ([two, "--write-budget", file, "--margin", "20"], "write a share such as 20%"),
         ([two, "--write-budget", file, "--junit", "x"], "leave out --junit"),
-        ([two, "--margin", "20%"], "--margin is for --write-budget"),
+        ([two, "--margin", "20%"], "--margin applies only with --write-budget"),
         ([two, "--write-budget", "/proc/x.toml"], "cannot write /proc/x.toml"),
     ]
     for arguments, says in mistakes:

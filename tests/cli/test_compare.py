@@ -154,11 +154,11 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--pairs", 3, "a", "b"), "--pairs is for measuring; name two targets with --run A B"),
-        (("--load", "none", "a", "b"), "--load is for measuring"),
+        (("--pairs", 3, "a", "b"), "when measuring; name two targets with --run A B"),
+        (("--load", "none", "a", "b"), "--load applies only when measuring"),
         (("--run", "local", "nowhere", "null"), "unknown target 'nowhere'"),
         (("--run", "local", "local", "nul"), "did you mean 'null'"),
-        (("--run", "local", "local", "--floor", "last"), "pairs tell their own noise"),
+        (("--run", "local", "local", "--floor", "last"), "pairs measure their own noise"),
         (("0", "2", "--floor", "1"), "one run does not scatter, in --floor"),
         (("0", "2", "--floor", "1,3"), "not runs of one system, in --floor"),
         (("0,2", "4"), "not one system"),

@@ -45,7 +45,7 @@ def test_a_defect_is_no_verdict(
     done = cli("list")
     assert (done.status, done.out) == (70, "")
     (file,) = home.glob("defect-*.txt")
-    assert f"a defect of rtstone, {words}" in done.says
+    assert f"internal error, {words}" in done.says
     assert str(file) in done.says
     assert done.err.count("\n") == 1
     assert "raise error\n" in file.read_text()
@@ -64,7 +64,7 @@ def test_a_traceback_needs_no_home(
     assert (done.status, str(file) in done.says) == (70, True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no"))
     done = cli("list")
-    assert (done.status, "its traceback could not be kept" in done.says) == (70, True)
+    assert (done.status, "the traceback could not be saved" in done.says) == (70, True)
 
 
 def test_a_command_that_cannot_be_imported_is_a_defect(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_command_that_cannot_be_imported_is_a_defect(tmp_path: Path) -> None:
     program = [sys.executable, "-c", "from rtstone.cli.main import main; main()"]
     done = subprocess.run(program, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == main.DEFECT
-    assert done.stderr.startswith("rtstone: a defect of rtstone, ImportError: broken")
+    assert done.stderr.startswith("rtstone: internal error, ImportError: broken")
     assert "Traceback" not in done.stderr
 
 

@@ -90,4 +90,4 @@ def test_export(cli: Cli, tmp_path: Path) -> None:
     assert cli("import", tmp_path / "a.json").status == 0
     assert "did you mean 'csv'" in cli("export", name, "--format", "cvs").says
     assert "cannot write" in cli("export", name, "--format", "csv", "-o", tmp_path / "a/b").says
-    assert "no name of a file" in cli("export", name, "--format", "csv", "-o", "").says
+    assert "empty file name" in cli("export", name, "--format", "csv", "-o", "").says

@@ -54,12 +54,12 @@ def test_what_is_inconclusive_is_laid_out_and_said(
     carry_out = run.carry_out
 
     def doubtful(*asked: Any) -> Any:
-        return *carry_out(*asked)[:2], Inconclusive("1 of 16 results is not valid")
+        return *carry_out(*asked)[:2], Inconclusive("1 of 16 results is invalid")
 
     monkeypatch.setattr(run, "carry_out", doubtful)
     done = cli("reproduce", *SIM, "--json")
     assert (done.status, len(done.document["columns"])) == (3, 1)
-    assert done.says == "rtstone: 1 of 16 results is not valid"
+    assert done.says == "rtstone: 1 of 16 results is invalid"
 
 
 def test_a_load_with_options_fills_its_row(cli: Cli) -> None:
@@ -94,9 +94,9 @@ def test_a_page(cli: Cli, tmp_path: Path) -> None:
         (["gutsalov", "-o", "page.pdf"], "write -o FILE.html or FILE.md"),
         (["gutsalov", "-o", "no/where/page.md"], "cannot write the page"),
         (["gutsalov", "nothing"], "nothing"),
-        (["gutsalov", "last", "--time", "1"], "only stored runs are named"),
-        (["gutsalov", "last", "--load", "min"], "--load is for what is run"),
-        (["gutsalov", "last", "-p", "samples=5"], "-p is for what is run"),
+        (["gutsalov", "last", "--time", "1"], "not to stored runs"),
+        (["gutsalov", "last", "--load", "min"], "--load applies only when measuring"),
+        (["gutsalov", "last", "-p", "samples=5"], "-p applies only when measuring"),
         (["gutsalov", "--load", "heavy"], "unknown load of the publication's suite 'heavy'"),
         (["gutsalov", "--load", "min", "--load", "min"], "load 'min' is given twice"),
         (["gutsalov", "--target", "sim", "-p", "balast=3"], "did you mean 'ballast'"),

@@ -270,7 +270,7 @@ def test_what_cannot_be_told_to_be_the_same(fake: Fake, cli: Cli, lost: str) -> 
     fake(wire={lost: "damage"})
     done = cli("run", "--resume", path)
     assert done.status == 4
-    assert "whether this is what the run began on cannot be told" in done.says
+    assert "cannot determine whether the target is still the same" in done.says
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
     fake()
     resumed(cli, path)
@@ -281,7 +281,7 @@ def test_what_the_run_began_on_is_not_known(fake: Fake, cli: Cli) -> None:
     path = interrupted(find("last"), cases=2)
     log = (path / "wire.log").read_bytes()
     (path / "wire.log").write_bytes(log.replace(b"Imaginary", b"imaginary"))  # the checksum fails
-    assert "what the run began on is not known, for records" in refused(cli, path)
+    assert "the run's original target is not known, as records" in refused(cli, path)
 
 
 def test_an_agent_that_does_not_start_costs_nothing(
@@ -293,12 +293,12 @@ def test_an_agent_that_does_not_start_costs_nothing(
     fake(fate="fail", at=1)
     monkeypatch.setattr(local._Agent, "__init__", _cannot_start)
     done = cli("run", "--resume", path)
-    assert (done.status, "does not start" in done.says) == (4, True)
+    assert (done.status, "cannot start the agent" in done.says) == (4, True)
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
 def _cannot_start(*_: object) -> None:
-    raise TargetError("the agent does not start")
+    raise TargetError("cannot start the agent")
 
 
 @pytest.mark.parametrize("name", ["run.json.new", "wire-2.log"])
@@ -326,7 +326,7 @@ def test_links_in_a_directory_of_somebody_else_lead_nowhere(
 def test_nothing_else_can_be_asked_for(fake: Fake, cli: Cli, more: list[str]) -> None:
     done = cli("run", "--resume", "last", *more)
     assert done.status == 2
-    assert "goes on with what was asked before" in done.says
+    assert "continues the run as it was requested" in done.says
 
 
 @pytest.mark.machine

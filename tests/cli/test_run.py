@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from rtstone.assemble.received import WARNINGS
+from rtstone.cli.course import Lines
 from rtstone.documents.plan import run_id
 from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
-from rtstone.report.run.terminal import Lines
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
 from rtstone.store import rundir
@@ -101,14 +101,14 @@ def test_missed_activations_are_in_the_table(fake: Fake, cli: Cli) -> None:
     fake(missed=7)
     out = cli("run", "dk.periodic").out
     assert "missed" in out
-    assert "read the corrected percentiles" in out
+    assert "use the corrected percentiles" in out
 
 
 def test_a_run_beside_another_is_flagged(fake: Fake, cli: Cli) -> None:
     fake(others=1)
     done = cli(*GRID)
     assert all("other_run" in result.flags for result in load(find("last")).results)
-    assert "repeat when it is alone" in done.out
+    assert "repeat when no other one is running" in done.out
 
 
 def test_run_ids_sort_by_time_and_tell_what_ran() -> None:
@@ -166,13 +166,13 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["null", "-p", "samples"], "write -p name=value"),
         (["null", "-p", "samples=1", "-p", "samples=2"], "'samples' is given twice"),
         (["null", "-p", "cpus=٣"], "bad CPU list"),
-        (["null", "--cpus", "1023"], "CPU 1023 is not there, on target 'local'; it has 0"),
-        (["null", "--cpus", "1000-1023"], "CPU 1000-1023 are not there"),
-        (["null", "-p", "cpus=1023"], "CPU 1023 is not there"),
+        (["null", "--cpus", "1023"], "CPU 1023 is not available, on target 'local'; it has 0"),
+        (["null", "--cpus", "1000-1023"], "CPU 1000-1023 are not available"),
+        (["null", "-p", "cpus=1023"], "CPU 1023 is not available"),
         (["null", "--cpus", "0-99999"], "the largest CPU number is 1023"),
-        (["null", "--time", "0"], "neither samples nor time"),
-        (["null", "-p", "samples=0"], "neither samples nor time"),
-        (["null", "--out", ""], "no name of a directory"),
+        (["null", "--time", "0"], "both samples and time are 0"),
+        (["null", "-p", "samples=0"], "both samples and time are 0"),
+        (["null", "--out", ""], "empty directory name"),
         (["ctx.ballast", "-p", "ballast=1025"], "0 to 1024"),
         (["ctx.ballast", "-p", "policy=fiffo"], "one of fifo, rr"),
         (["dk.periodic", "-p", "period=1m"], "ns, us, ms"),
@@ -232,7 +232,7 @@ def test_a_home_that_cannot_be_written(
     ("fate", "told"),
     [
         ("kill", "was killed by SIGKILL"),
-        ("fail", "exit status 3; it said: the clock has stopped"),
+        ("fail", "exit status 3; its output ends: the clock has stopped"),
         ("exit", "ended before all cases had run"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_program_that_is_no_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RTSTONE_AGENT", "/bin/true")
     done = cli("run", "null")
     assert done.status == 4
-    assert "/bin/true is no rtstone agent" in done.says
+    assert "not an rtstone agent, /bin/true" in done.says
 
 
 @pytest.mark.parametrize("text", ["echo y", "printf y"])
@@ -279,7 +279,7 @@ def test_a_program_that_never_stops_talking(
     monkeypatch.setattr("rtstone.runner.catalogue.LIST_S", 0.05)
     done = cli("run", "null")
     assert done.status == 4
-    assert "does not end its list of benches" in done.says
+    assert "did not finish its list of benches" in done.says
 
 
 def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +287,7 @@ def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.M
     monkeypatch.setattr(session, "NOISE", 70)
     document = cli("run", "null", "--json").document
     assert (find("last") / "wire.log").read_bytes().count(b"usb 1-1") == 2
-    assert document["notes"] == ["console noise beyond 70 bytes is not kept"]
+    assert document["notes"] == ["console noise beyond 70 bytes was not stored"]
     assert document["status"] == "complete"
 
 
@@ -303,14 +303,14 @@ def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
     fake(wire_version=2)
     done = cli("run", "null", "--json")
     assert done.status == 4
-    assert "speaks wire 2" in done.says
+    assert "uses wire version 2" in done.says
 
 
 def test_an_agent_that_is_not_the_one_that_was_asked(fake: Fake, cli: Cli) -> None:
     fake(listed_source="1122334455667788")
     done = cli("run", "null", "--json")
     assert done.status == 4
-    assert "of source 00ff00ff00ff00ff, the one that told what it can do of 11223344" in done.says
+    assert "has source 00ff00ff00ff00ff, the one that listed the benches 11223344" in done.says
     assert statuses(done.document) == ["incomplete"]
 
 
@@ -403,10 +403,10 @@ def test_what_happens_on_the_wire_costs_only_the_cases_hit(
 @pytest.mark.parametrize(
     ("wire", "told"),
     [
-        ({"5": "damage"}, "1 of 3 results is not valid, ctx.ballast: wire: record 5 damaged"),
+        ({"5": "damage"}, "1 of 3 results is invalid, ctx.ballast: wire: record 5 damaged"),
         (
             {"5": "damage", "9": "damage"},
-            "2 of 3 results are not valid, the first is ctx.ballast: ",
+            "2 of 3 results are invalid, the first is ctx.ballast: ",
         ),
         ({"0": "lose"}, "records of the agent were lost: hello"),
     ],

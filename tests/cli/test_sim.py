@@ -95,7 +95,7 @@ def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
         ),
         (
             "proc.create", "none", "unsupported",
-            "kind=clone is not to be had here, it has thread, process",
+            "kind=clone is not supported here, it has thread, process",
         ),
         ("proc.create", "copy", "unsupported", "no load copy on this target"),
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def test_a_run_that_has_nothing_to_run(cli: Cli) -> None:
         (["null", "--target", "sim:defalt"], "unknown model 'defalt'; did you mean 'default'?"),
         (["posix.optoins", "--target", "sim"], "did you mean 'posix.options'?"),
         (["null", "--target", "sim", "--load", "heavi"], "did you mean 'heavy'?"),
-        (["null", "--target", "sim", "--cpus", "1"], "CPU 1 is not there, on target 'sim'"),
+        (["null", "--target", "sim", "--cpus", "1"], "CPU 1 is not available, on target 'sim'"),
         (["null", "--target", "sim:bad.toml"], "cost 'raed', in model bad.toml; did you mean"),
     ],
 )

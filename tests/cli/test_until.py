@@ -238,7 +238,7 @@ def test_a_damaged_round_costs_its_case_alone(cli: Cli, fake: Fake, harm: str) -
     [
         (["--until", "ci=2"], "write 0.5% to 50%"),
         (["--until", "ci=2%", "--time", "5"], "write --until ci=2%,time=5"),
-        (["--until", "ci=2%", "--target", "qemu:freertos-a64"], "gets all commands at its start"),
+        (["--until", "ci=2%", "--target", "qemu:freertos-a64"], "takes all commands at its start"),
     ],
 )
 def test_what_cannot_be_is_refused(cli: Cli, fake: Fake, more: list[str], told: str) -> None:

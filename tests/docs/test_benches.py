@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from rtstone.cli.benchpages import declared, pages, write
 from rtstone.inputs.suite import Suite, Wanted
-from rtstone.report.benchpages import declared, pages, write
 from rtstone.wire.records import Bench, Param
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "benches"
@@ -22,11 +22,11 @@ def test_a_page_has_all_that_is_declared() -> None:
     assert page.startswith("# a.b: A title\n")
     for line in (
         "What it does.",
-        "* After: Source, 3",
+        "* Source: Source, 3",
         "* Needs: priorities",
         "* In suites: `some`",
         "    rtstone run a.b",
-        "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; bare: s) | of a \\| wait |",
+        "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; no unit: s) | of a \\| wait |",
     ):
         assert line in page.splitlines(), line
 

@@ -99,7 +99,7 @@ def test_values_that_are_not_there_and_those_that_are() -> None:
         Wanted("proc.create", {"kind": [*KINDS, "process"], "samples": [7, 8]}),
     )
     assert [case.params["kind"] for case in found.cases] == ["thread"] * 2 + ["process"] * 2
-    why = "is not to be had here, it has thread, process"
+    why = "is not supported here, it has thread, process"
     assert found.absent == [  # once, whatever stands beside it
         UnsupportedCase(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
         for number, kind in [(5, "clone"), (6, "fork")]
@@ -120,7 +120,7 @@ def test_numbers_out_of_its_range() -> None:
     found = expanded(Wanted("proc.create", {"prio": [1, 98]}))
     assert [case.params for case in found.cases] == [{"prio": 1}]
     assert reasons(found) == [
-        ({"prio": 98}, "none", "prio=98 is not to be had here, it may be 1 to 61")
+        ({"prio": 98}, "none", "prio=98 is not supported here, it may be 1 to 61")
     ]
 
 
@@ -151,7 +151,7 @@ def test_loads_that_it_lacks() -> None:
     assert [case.load for case in found.cases] == ["none", "none", "bg", "bg"]
     assert reasons(found) == [
         ({}, "heavy:disk=off", "no load heavy on this target"),
-        ({}, "bg:by=irq", "load bg: by=irq is not to be had here, it has timer"),
+        ({}, "bg:by=irq", "load bg: by=irq is not supported here, it has timer"),
     ]
     assert set(found.calls) == {"none", "bg"}
 

@@ -124,7 +124,7 @@ def test_names_are_benches_suites_or_files(tmp_path: Path, ballast: Bench) -> No
 
 def test_a_case_must_have_an_end(ballast: Bench) -> None:
     wanted = [Wanted("ctx.ballast", {"samples": 0}, "mine.toml, case 1")]
-    with pytest.raises(UsageError, match=r"sets an end, in bench 'ctx\.ballast', mine\.toml"):
+    with pytest.raises(UsageError, match=r"never end, in bench 'ctx\.ballast', mine\.toml"):
         expanded(wanted, ballast)
     assert cases_of(wanted, ballast, params={"time": "1"})
 

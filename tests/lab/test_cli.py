@@ -55,7 +55,7 @@ def test_what_is_there_is_ready(bare: Path, cli: Cli) -> None:
     ("name", "says"),
     [
         ("linux-6.2", "unknown lab system 'linux-6.2'; did you mean 'linux-6.1"),
-        ("qemu:freertos-m3", "freertos-m3 is not fetched but built: `rtstone lab build`"),
+        ("qemu:freertos-m3", "freertos-m3 is built, not fetched; run `rtstone lab build`"),
     ],
 )
 def test_what_cannot_be_fetched(cli: Cli, name: str, says: str) -> None:

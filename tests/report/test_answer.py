@@ -98,7 +98,7 @@ def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_p
 
 def test_without_rights_it_says_what_grants_them() -> None:
     told = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="local")))
-    assert told.verdict.startswith("No verdict: measured without real-time rights. This grants")
+    assert told.verdict.startswith("No verdict: measured without real-time privileges. This grants")
     assert granting(Path(Local().agent)) in told.verdict
     elsewhere = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="qemu:x")))
     assert "This grants" not in elsewhere.verdict

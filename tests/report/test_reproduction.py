@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from msgspec import structs
+from rich.console import Console
 
 from rtstone import published
 from rtstone.documents.reproduction import Printed, Reproduction, Table
@@ -22,6 +24,14 @@ from rtstone.wire.records import Bench, Param
 
 SOURCES = layout.names()
 WIDE = 100_000
+
+
+def on_terminal(made: Reproduced, width: int) -> list[str]:
+    """Return the lines of a terminal of that width, without the blanks at their ends."""
+    out = io.StringIO()
+    lines = reproduction_lines(made.document, width)
+    Console(file=out, width=width, highlight=False).print(*lines, sep="\n")
+    return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 class Seen(NamedTuple):
@@ -63,7 +73,7 @@ def _split(line: str) -> list[str]:
 def _terminal(made: Reproduced) -> list[Seen]:
     """Tables of a wide terminal: a heading, statements, one or two lines of heads, the rows."""
     document = made.document
-    blocks = "\n".join(line.plain for line in reproduction_lines(document, WIDE)).split("\n\n")
+    blocks = "\n".join(on_terminal(made, WIDE)).split("\n\n")
     found = []
     for table, block in zip(document.tables, blocks[1:], strict=False):
         across = table.across
@@ -217,16 +227,14 @@ def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
 def test_time_load_flags_and_remarks_are_told(form: str) -> None:
     made = MADE["gutsalov"]
     text = {
-        "terminal": lambda: "\n".join(
-            line.plain for line in reproduction_lines(made.document, WIDE)
-        ),
+        "terminal": lambda: "\n".join(on_terminal(made, WIDE)),
         "markdown": lambda: markdown(made.document).replace("\\", ""),
         "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(made))),
     }[form]()
     assert "local: n 1 234; each measured for 2.50 s; load none; of 1 result cut_short in 1" in text
     assert "all printed numbers: unit not printed in the extracted table" in text
     assert "cut_short" in text
-    assert "the time was up before" in text
+    assert "the time limit ended it before" in text
 
 
 def test_a_simulation_and_instructions_are_never_called_here() -> None:
@@ -258,9 +266,7 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
     bench = Bench("sem.wait.busy", "Wait", params=[Param("waiters", "int", None, 0)])
     made = reproduce("gutsalov", [_run(results=results, benches=[bench])])
     text = {
-        "terminal": lambda: "\n".join(
-            line.plain for line in reproduction_lines(made.document, WIDE)
-        ),
+        "terminal": lambda: "\n".join(on_terminal(made, WIDE)),
         "markdown": lambda: markdown(made.document).replace("\\", ""),
         "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(made))),
     }[form]()
@@ -274,7 +280,7 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
-    told = [line.plain for line in reproduction_lines(MADE[source].document, width)]
+    told = on_terminal(MADE[source], width)
     assert [line for line in told if len(line) > width] == []
 
 
@@ -283,8 +289,8 @@ def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
     """In turns or one below the other, but all of them, each as often."""
     numbers = {str(r.value) for r in published.find(source=source) if isinstance(r.value, float)}
     wide, narrow = (
-        re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(line.plain for line in told))
-        for told in (reproduction_lines(MADE[source].document, width) for width in (WIDE, 80))
+        re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(on_terminal(MADE[source], width)))
+        for width in (WIDE, 80)
     )
     for number in numbers:
         assert narrow.count(number) == wide.count(number) > 0

@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 
 from rtstone.assemble.flags import BY_NAME
+from rtstone.cli.course import Display, Lines
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.parts.console import console, figure
-from rtstone.report.run.terminal import Display, Lines, summary
+from rtstone.report.run.terminal import stored, summary
 from rtstone.stats.evaluate import evaluate_run
-from rtstone.store.places import runs
+from rtstone.store.places import run_name, runs
 from rtstone.wire.records import Progress, Rate, TextTable
 
 
@@ -110,7 +111,7 @@ def test_a_closed_pipe_is_the_callers_business() -> None:
 def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
     def told(place: Path) -> str:
         stream = io.StringIO()
-        console(stream).print(*summary(evaluate_run(run_of()), 100, place), sep="\n")
+        console(stream).print(*stored(place, run_name(place)), sep="\n")
         return stream.getvalue()
 
     assert "rtstone report r -o" in told(runs() / "r")

@@ -89,11 +89,11 @@ def test_nothing_planted_is_followed_or_believed(place: Path, tmp_path: Path) ->
     place.unlink()
     place.mkdir()
     place.chmod(0o777)
-    with pytest.raises(UsageError, match="not a directory of this user alone"), alone(Interrupt()):
+    with pytest.raises(UsageError, match="not private to this user"), alone(Interrupt()):
         pass
     place.chmod(0o700)
     (place / NAME).symlink_to(tmp_path / "made")
-    with pytest.raises(UsageError, match="cannot lock"), alone(Interrupt()):
+    with pytest.raises(UsageError, match="cannot open the lock"), alone(Interrupt()):
         pass
     assert not (tmp_path / "made").exists()
     (place / NAME).unlink()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from rtstone.cli.system_lines import checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.report.run.environment import checklist
 from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
@@ -221,7 +221,7 @@ def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
         ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "boot/config-6.12": ""},
          ("warn", "full")),
         ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": ""},
-         ("unknown", "the kernel's configuration is not told")),
+         ("unknown", "the kernel's configuration is not available")),
     ],
 )  # fmt: skip
 def test_preemption(tmp_path: Path, files: dict[str, str], finding: tuple[str, str]) -> None:

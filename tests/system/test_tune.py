@@ -453,7 +453,7 @@ def test_without_rights_nothing_is_touched_and_one_line_says_so() -> None:
         told = os.read(reading, 1000).decode()
         os.close(reading)
         assert told == (
-            f"the journal cannot be written, {root / FOLDER}: Permission denied; run as root"
+            f"cannot write the journal, in {root / FOLDER}: Permission denied; run as root"
         )
         assert snapshot(root) == before
 
@@ -514,7 +514,7 @@ def test_another_boot_has_put_the_values_back(tree: Path) -> None:
     assert tune.status(system(tree)).told == []
     (told,) = tune.restore(system(tree), files=Kernel(tree))
     assert told.outcome == "gone"
-    assert "started anew" in told.reason
+    assert "rebooted since" in told.reason
     assert text(tree, STAT) == "10"  # not ours any more
     assert not (tree / FOLDER / NAME).exists()
 
@@ -529,7 +529,7 @@ def test_apply_after_another_boot_takes_the_values_of_this_one(tree: Path) -> No
 
 def test_two_at_once(tree: Path) -> None:
     with journal.locked(tree):
-        with pytest.raises(UsageError, match="another `rtstone tune` is at work"):
+        with pytest.raises(UsageError, match="another `rtstone tune` is running"):
             apply(tree)
         apply_before = (tree / FOLDER / NAME).exists()
     assert not apply_before
@@ -587,7 +587,7 @@ def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
     apply(tree, "cpuset")
     Kernel(tree).write(f"{PARTITION}/cgroup.procs", "4711")
     (told,) = (one for one in tune.restore(system(tree), files=Kernel(tree)) if one.reason)
-    assert told.reason == "1 processes moved out of it"
+    assert told.reason == "1 processes moved to its parent"
     assert "4711" in text(tree, "sys/fs/cgroup/cgroup.procs").split()
     assert not (tree / PARTITION).exists()
 

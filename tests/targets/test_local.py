@@ -102,7 +102,7 @@ def test_an_agent_that_may_not_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ("echo out; echo the last words >&2; exit 3", "exit status 3; it said: the last words"),
+        ("echo out; echo the last words >&2; exit 3", "status 3; its output ends: the last words"),
         ("kill -KILL $$", "was killed by SIGKILL"),
         ("kill -SEGV $$", "was killed by SIGSEGV"),
     ],

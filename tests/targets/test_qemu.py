@@ -133,7 +133,7 @@ def test_without_counting_it_is_time_and_not_comparable(lab: Lab, cli: Cli) -> N
 def test_only_an_emulator_can_stop_counting(cli: Cli) -> None:
     done = cli("run", "null", "--icount", "off")
     assert (done.status, done.says) == (
-        2, "rtstone: --icount is for targets qemu:..., not for 'local'",
+        2, "rtstone: --icount applies to qemu:... targets only, not to 'local'",
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_a_guest_that_hangs_is_ended(
     monkeypatch.setattr(process, "STOP_S", 0.1)
     done = cli("run", "null", "mem.memset", "--target", "qemu:freertos-a64", "--json")
     assert done.status == 4
-    assert "has been silent for 1 s; it was ended" in done.says
+    assert "has been silent for 1 s; it was stopped" in done.says
     assert "self-detected stall" in done.says
     assert [r["status"] for r in done.document["results"]] == ["ok", "incomplete"]
     assert not lab.alive()
@@ -206,7 +206,7 @@ def test_no_room_for_the_emulators_files(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     done = cli("run", "null", "--target", "qemu:freertos-a64")
-    assert (done.status, "no temporary file for the emulator" in done.says) == (4, True)
+    assert (done.status, "cannot write a temporary file for the emulator" in done.says) == (4, True)
 
 
 def test_a_missing_emulator(lab: Lab, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
     (tmp_path / "built" / "freertos-a64.elf").unlink()
     done = cli("run", "null", "--target", "qemu:freertos-a64")
     assert done.status == 4
-    assert "freertos-a64.elf; `rtstone lab build` makes it" in done.says
+    assert "freertos-a64.elf; run `rtstone lab build`" in done.says
 
 
 @pytest.mark.parametrize(
@@ -242,12 +242,12 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
         ("qemu:freertos-a46", "freertos-a64"),
         ("qemu:linux-6.1+seed=x", "seed is a whole number below"),
         ("qemu:linux-6.1+seed=99999999999", "seed is a whole number below"),
-        ("qemu:freertos-a64+icount=no", "icount may be on, off, not 'no'"),
+        ("qemu:freertos-a64+icount=no", "icount is one of on, off, not 'no'"),
         ("qemu:freertos-a64+sed=1", "unknown word 'sed'"),
-        ("qemu:freertos-a64+seed=1", "freertos-a64 draws no random numbers to seed"),
+        ("qemu:freertos-a64+seed=1", "freertos-a64 uses no random numbers"),
         ("qemu:linux-6.1+seed=1+seed=2", "seed is given twice"),
-        ("qemu:freertos-a64+preempt=full", "freertos-a64 has but one preemption model"),
-        ("qemu:q35/linux-6.1+preempt=rt", "preempt may be none, voluntary, full, not 'rt'"),
+        ("qemu:freertos-a64+preempt=full", "freertos-a64 has only one preemption model"),
+        ("qemu:q35/linux-6.1+preempt=rt", "preempt is one of none, voluntary, full, not 'rt'"),
     ],
 )
 def test_what_is_no_target(spec: str, says: str) -> None:

@@ -90,7 +90,7 @@ def test_what_a_model_becomes(tmp_path: Path, text: str, expected: list[str]) ->
         ('cost.add.random = "1ns"', "x from 0 to 1"),
         ("stalls = [3]", "bad stall 1"),
         ('stalls = [{ length = "1s", frist = "1s" }]', "stall 1; did you mean 'first'"),
-        ('stalls = [{ length = "1s", period = "1s" }]', "its period 0 or longer"),
+        ('stalls = [{ length = "1s", period = "1s" }]', "whose period is 0 or longer"),
         ("stalls = [{}, {}, {}]", "more than 2 stalls"),
         ("cost = [", "not a TOML file"),
     ],

@@ -189,26 +189,27 @@ static int run_cleanup(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.cancel.deferred", GROUP, "Cancel a thread at a cancellation point",
-                 "From the stamp before pthread_cancel to the first statement of the cleanup "
-                 "handler of a more urgent thread that waits in sem_wait.",
+                 "From the time stamp before pthread_cancel to the first statement of the cleanup "
+                 "handler of a higher-priority thread that waits in sem_wait.",
                  NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_deferred),
     METRIC_BENCH("posix.cancel.asynchronous", GROUP, "Cancel a thread that computes",
-                 "From the stamp before pthread_cancel of a less urgent thread, which can be "
-                 "cancelled anywhere, to the first statement of its cleanup handler. It gets the "
-                 "CPU when the task waits in pthread_join, which is part of the interval.",
+                 "From the time stamp before pthread_cancel of a lower-priority thread, which can "
+                 "be cancelled anywhere, to the first statement of its cleanup handler. It gets "
+                 "the CPU when the task waits in pthread_join, which is part of the interval.",
                  NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_asynchronous),
-    METRIC_BENCH("posix.cancel.test", GROUP, "Look for a cancellation",
+    METRIC_BENCH("posix.cancel.test", GROUP, "Test for a pending cancellation",
                  "Duration of pthread_testcancel with nothing pending.", NULL, RTS_CAP_POSIX, ALONE,
                  NULL, run_test),
-    METRIC_BENCH("posix.cancel.state", GROUP, "Forbid or allow cancellation",
-                 "Duration of pthread_setcancelstate, which disables and enables in turn.", NULL,
+    METRIC_BENCH("posix.cancel.state", GROUP, "Disable or enable cancellation",
+                 "Duration of pthread_setcancelstate, alternately disabling and enabling.", NULL,
                  RTS_CAP_POSIX, ALONE, NULL, run_state),
-    METRIC_BENCH("posix.cancel.type", GROUP, "Choose the type of cancellation",
-                 "Duration of pthread_setcanceltype, asynchronous and deferred in turn.", NULL,
+    METRIC_BENCH("posix.cancel.type", GROUP, "Set the type of cancellation",
+                 "Duration of pthread_setcanceltype, alternately asynchronous and deferred.", NULL,
                  RTS_CAP_POSIX, ALONE, NULL, run_type),
-    METRIC_BENCH("posix.cancel.cleanup", GROUP, "Install a cleanup handler and take it away",
-                 "Duration of pthread_cleanup_push and pthread_cleanup_pop, which does not run it.",
-                 NULL, RTS_CAP_POSIX, ALONE, NULL, run_cleanup),
+    METRIC_BENCH(
+        "posix.cancel.cleanup", GROUP, "Push and pop a cleanup handler",
+        "Duration of pthread_cleanup_push and pthread_cleanup_pop, without running the handler.",
+        NULL, RTS_CAP_POSIX, ALONE, NULL, run_cleanup),
 };
 
 RTS_BENCHES(benches);

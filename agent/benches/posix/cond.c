@@ -13,12 +13,12 @@ typedef struct cond_params {
 } cond_params;
 
 static const rts_param broadcast_param[] = {
-    RTS_INT(cond_params, waiters, "waiter", 1, 1, WAITERS_MAX, "tasks that wait"),
+    RTS_INT(cond_params, waiters, "waiter", 1, 1, WAITERS_MAX, "number of waiting tasks"),
     RTS_PARAMS_END,
 };
 
 static const rts_param timed_param[] = {
-    RTS_DURATION(cond_params, delay, 1000000, 10000, SECOND_NS, "how long each wait is to last"),
+    RTS_DURATION(cond_params, delay, 1000000, 10000, SECOND_NS, "length of each wait"),
     RTS_PARAMS_END,
 };
 
@@ -212,7 +212,7 @@ static int run_timed_wait(rts_case *c)
     pthread_mutex_lock(&mutex);
     for (rts_rec_start(r, rts_time()); r->running;) {
         rts_tick due = rts_time() + (rts_tick)p->delay;
-        struct timespec until = timespec_of(due);
+        struct timespec until = posix_timespec(due);
         int err = pthread_cond_timedwait(&cond, &mutex, &until);
         rts_tick now = rts_time();
         if (err == ETIMEDOUT)
@@ -235,22 +235,21 @@ static const rts_bench benches[] = {
                  "Duration of pthread_cond_init.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_create),
     METRIC_BENCH("posix.cond.delete", GROUP, "Delete a condition variable",
                  "Duration of pthread_cond_destroy.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_delete),
-    METRIC_BENCH("posix.cond.signal.nobody", GROUP, "Signal a condition that nobody waits for",
+    METRIC_BENCH("posix.cond.signal.nobody", GROUP, "Signal a condition variable without waiters",
                  "Duration of pthread_cond_signal without a waiter.", NULL, RTS_CAP_POSIX, ALONE,
                  NULL, run_signal_nobody),
     METRIC_BENCH("posix.cond.signal.higher", GROUP,
-                 "Signal a condition that a more urgent task waits for",
-                 "From the stamp before pthread_cond_signal, with the mutex free, to the first "
-                 "statement of the more urgent task after pthread_cond_wait.",
+                 "Signal a condition variable for which a higher-priority task waits",
+                 "From the time stamp before pthread_cond_signal, with the mutex free, to the "
+                 "first statement of the higher-priority task after pthread_cond_wait.",
                  NULL, NEEDS_TASKS, RTS_ONE_CPU, NULL, run_signal_higher),
-    METRIC_BENCH("posix.cond.broadcast", GROUP,
-                 "Broadcast to more urgent tasks that wait for a condition",
-                 "From the stamp before pthread_cond_broadcast, with the mutex free, to the first "
-                 "statement of the last task after pthread_cond_wait.",
+    METRIC_BENCH("posix.cond.broadcast", GROUP, "Broadcast to waiting higher-priority tasks",
+                 "From the time stamp before pthread_cond_broadcast, with the mutex free, to the "
+                 "first statement of the last task after pthread_cond_wait.",
                  broadcast_param, NEEDS_TASKS, RTS_ONE_CPU, "waiters", run_broadcast),
-    METRIC_BENCH("posix.cond.timedwait", GROUP, "Wait for a condition until a time",
-                 "How late pthread_cond_timedwait returns after its time: from that time to the "
-                 "clock reading that follows it.",
+    METRIC_BENCH("posix.cond.timedwait", GROUP, "Wait for a condition variable with a timeout",
+                 "How late pthread_cond_timedwait returns: from its timeout to the clock reading "
+                 "that follows the call.",
                  timed_param, RTS_CAP_POSIX, RTS_OWN_SERIES, NULL, run_timed_wait),
 };
 

@@ -18,7 +18,7 @@ typedef struct ring_params {
 
 static const rts_param ring_param[] = {
     RTS_INT(ring_params, processes, "process", 2, 2, RING_MAX,
-            "processes in the ring, the measuring one included"),
+            "processes in the ring, including the measuring one"),
     RTS_SIZE(ring_params, size, 0, 0, 1 << 20,
              "array that each process sums before it passes the token on"),
     RTS_PARAMS_END,
@@ -306,10 +306,10 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Context switch in a ring of processes"),
      .source = RTS_SAY("Dankwardt, part 1, after lmbench's lat_ctx"),
      .help = RTS_SAY(
-         "A token goes round a ring of processes through pipes; each sums an array of its own "
-         "before it passes it on. A sample is one pass: its hops less what pipe and summing "
-         "cost one process alone, whose array is hot in the cache; refilling the cache belongs "
-         "to the switch. Three runs, each with new processes; lmbench takes the lowest mean."),
+         "A token circulates through a ring of processes by pipes; each process sums its own array "
+         "before it passes the token on. A sample is one hop minus the cost of pipe and summing in "
+         "a single process, whose array is hot in the cache; refilling the cache counts as part of "
+         "the switch. Three runs, each with new processes; lmbench takes the lowest mean."),
      .params = ring_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU,

@@ -4,12 +4,6 @@
 
 #include "../metric.h"
 
-static inline struct timespec timespec_of(rts_tick time)
-{
-    return (struct timespec){.tv_sec = (time_t)(time / RTS_TIME_HZ),
-                             .tv_nsec = (long)(time % RTS_TIME_HZ)};
-}
-
 static inline rts_rec *lateness_series(rts_case *c)
 {
     return rts_series(c, "", RTS_TIME_HZ, 0, false, NULL);

@@ -198,11 +198,11 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Options of POSIX and the real-time profiles"),
      .source = RTS_SAY("Obenland, tables 2 and 3; IEEE 1003.13-2003 and -1998"),
      .help = RTS_SAY(
-         "For each option the macro as compiled, what sysconf says, and a probe that creates, "
-         "uses and destroys one object. An option is supported if sysconf announces it and its "
-         "probe works; announced alone it is partial. The profiles of 2003 are judged by these "
-         "options and the modules for files and processes, not by all their functions; those "
-         "of 1998 by threads, processes and files. There are no samples."),
+         "For each option the macro at compile time, the value of sysconf, and a probe that "
+         "creates, uses and destroys one object. An option is supported if sysconf announces it "
+         "and its probe works, and partial if it is only announced. The profiles of 2003 are "
+         "judged by these options and the modules for files and processes, not by all their "
+         "functions; those of 1998 by threads, processes and files. There are no samples."),
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .samples = 1,
      .traits = RTS_NO_SAMPLES,

@@ -2,7 +2,6 @@
 #include "scratch.h"
 
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "posix.h"
 
@@ -46,7 +45,8 @@ static int write_all(scratch *s)
 int scratch_open(rts_case *c, scratch *s, size_t size, int flags)
 {
     char why[RTS_REASON];
-    struct statfs fs;
+    unsigned long type;
+    long block;
     *s = (scratch){.size = size, .fd = posix_scratch_file(flags, why, sizeof why)};
     if (s->fd < 0)
         return rts_unsupported(c, "%s", why);
@@ -60,9 +60,9 @@ int scratch_open(rts_case *c, scratch *s, size_t size, int flags)
                                    size * SCRATCH_BLOCKS);
         return rts_port_failed(c, "cannot write a file", -error);
     }
-    if (fstatfs(s->fd, &fs) == 0) {
+    if (posix_file_system(s->fd, &type, &block)) {
         rts_table(c, "file", "type of file system (statfs)\tblock size");
-        rts_row(c, "0x%lx\t%ld", (unsigned long)fs.f_type, (long)fs.f_bsize);
+        rts_row(c, "0x%lx\t%ld", type, block);
     }
     return 0;
 }

@@ -29,6 +29,6 @@ off_t scratch_offset(const scratch *s, uint64_t n);
 bool scratch_holds(scratch *s, uint64_t n);
 
 #define SCRATCH_SIZE(S)                                                                            \
-    RTS_SIZE(S, size, 4096, 1, 1 << 20, "bytes per request; of interest: 512, 4096 and 65536")
+    RTS_SIZE(S, size, 4096, 1, 1 << 20, "bytes per request; typical: 512, 4096 and 65536")
 
 #endif

@@ -15,7 +15,7 @@ typedef struct shm_params {
 } shm_params;
 
 static const rts_param shm_param[] = {
-    RTS_SIZE(shm_params, size, 4096, 1, 1 << 24, "bytes of the object"),
+    RTS_SIZE(shm_params, size, 4096, 1, 1 << 24, "size of the object"),
     RTS_PARAMS_END,
 };
 
@@ -241,19 +241,19 @@ static int run_hand_over(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.shm.create", GROUP, "Create a shared memory object and map it",
-                 "Duration of shm_open of a new name, ftruncate to the size and mmap. With locked "
-                 "memory mmap also fetches all its pages.",
+                 "Duration of shm_open with a new name, ftruncate to the size and mmap. With "
+                 "locked memory mmap also populates all its pages.",
                  shm_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_create),
     METRIC_BENCH("posix.shm.attach", GROUP, "Attach a shared memory object",
-                 "Duration of shm_open and mmap of an object that exists. With locked memory mmap "
-                 "also enters all its pages.",
+                 "Duration of shm_open and mmap of an existing object. With locked memory mmap "
+                 "also maps all its pages.",
                  shm_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_attach),
-    METRIC_BENCH("posix.shm.unlink", GROUP, "Take the name of a shared memory object away",
+    METRIC_BENCH("posix.shm.unlink", GROUP, "Unlink a shared memory object",
                  "Duration of shm_unlink of an object that is still mapped.", shm_param,
                  RTS_CAP_POSIX, RTS_RESTS, NULL, run_unlink),
     METRIC_BENCH("posix.shm.handover", GROUP, "Pass a block to another process",
-                 "From the stamp before a block is written to shared memory to the stamp after the "
-                 "more urgent process, let go by a semaphore, has copied it out.",
+                 "From the time stamp before a block is written to shared memory to the time stamp "
+                 "after the higher-priority process, woken by a semaphore, has copied it out.",
                  shm_param, NEEDS_TWO, RTS_ONE_CPU, "size", run_hand_over),
 };
 

@@ -178,21 +178,21 @@ static int run_action(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.sig.send", GROUP, "Queue a signal",
-                 "Duration of sigqueue to the own process, which blocks the signal.", NULL, NEEDS,
-                 ALONE, NULL, run_send),
+                 "Duration of sigqueue to the process itself, which blocks the signal.", NULL,
+                 NEEDS, ALONE, NULL, run_send),
     METRIC_BENCH("posix.sig.accept", GROUP, "Accept a signal that is pending",
                  "Duration of sigtimedwait, without waiting, for a signal that was queued before.",
                  NULL, NEEDS, ALONE, NULL, run_accept),
-    METRIC_BENCH("posix.sig.handler", GROUP, "Have a signal handled",
-                 "From the stamp before kill to the own process to the first statement of the "
-                 "handler, which runs before kill returns.",
+    METRIC_BENCH("posix.sig.handler", GROUP, "Handle a signal",
+                 "From the time stamp before kill to the process itself to the first statement of "
+                 "the handler, which runs before kill returns.",
                  NULL, NEEDS, RTS_RESTS, NULL, run_handler),
     METRIC_BENCH("posix.sig.mask", GROUP, "Block or unblock a signal",
-                 "Duration of pthread_sigmask (sigprocmask of a process with threads), which "
-                 "blocks and unblocks one signal in turn.",
+                 "Duration of pthread_sigmask (sigprocmask of a process with threads), alternately "
+                 "blocking and unblocking one signal.",
                  NULL, NEEDS, ALONE, NULL, run_mask),
     METRIC_BENCH("posix.sig.action", GROUP, "Set the action of a signal",
-                 "Duration of sigaction, which sets a handler and SIG_IGN in turn.", NULL, NEEDS,
+                 "Duration of sigaction, alternately setting a handler and SIG_IGN.", NULL, NEEDS,
                  ALONE, NULL, run_action),
 };
 

@@ -16,7 +16,8 @@ typedef struct signal_params {
 } signal_params;
 
 static const rts_param signal_param[] = {
-    RTS_CHOICE(signal_params, by, "handler|sigwaitinfo", HANDLER, "how the receiver takes it"),
+    RTS_CHOICE(signal_params, by, "handler|sigwaitinfo", HANDLER,
+               "how the receiver gets the signal"),
     RTS_DURATION(signal_params, pace, 1000000, 0, SECOND_NS, "time between two signals; 0: none"),
     RTS_PARAMS_END,
 };
@@ -142,9 +143,9 @@ static const rts_bench benches[] = {
     {.id = "sig.rt",
      .title = RTS_SAY("Real-time signal between two processes"),
      .source = RTS_SAY("Obenland, figure 10"),
-     .help = RTS_SAY(
-         "A less urgent process queues SIGRTMIN to a more urgent one: from the stamp before "
-         "sigqueue() to the first statement of the handler, or behind sigwaitinfo()."),
+     .help =
+         RTS_SAY("A process queues SIGRTMIN to a higher-priority one: from the time stamp before "
+                 "sigqueue() to the first statement of the handler, or after sigwaitinfo()."),
      .metric = "signal exchange",
      .params = signal_param,
      .needs = RTS_CAP_SIGNALS | RTS_CAP_PROCESS | RTS_CAP_PRIORITIES,

@@ -96,8 +96,8 @@ static int run_pread(rts_case *c)
 
 #define NEEDS (RTS_CAP_POSIX | RTS_CAP_FILES)
 #define WHERE                                                                                      \
-    " The file lies in $TMPDIR or /var/tmp and keeps its length. Disk and the system's own "       \
-    "threads do the work, at their priority."
+    " The file is in $TMPDIR or /var/tmp and keeps its length. The disk and the system's own "     \
+    "threads do the work, at their own priority."
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.sio.fsync", GROUP, "Write, then fsync",
@@ -112,8 +112,8 @@ static const rts_bench benches[] = {
     METRIC_BENCH("posix.sio.odsync", GROUP, "Write to a file opened with O_DSYNC",
                  "Duration of pwrite of one block to a file opened with O_DSYNC." WHERE, size_param,
                  NEEDS, 0, "size", run_dsync),
-    METRIC_BENCH("posix.sio.pread", GROUP, "Read what is in the system's cache",
-                 "Duration of pread of one block that was written before.", size_param, NEEDS,
+    METRIC_BENCH("posix.sio.pread", GROUP, "Read data from the page cache",
+                 "Duration of pread of one block that has been written before.", size_param, NEEDS,
                  RTS_RESTS, "size", run_pread),
 };
 

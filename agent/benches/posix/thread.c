@@ -236,41 +236,41 @@ static int run_get_sched(rts_case *c)
 #define ONE_BY_ONE (RTS_RESTS | RTS_ONE_CPU)
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.thread.create", GROUP, "Create a thread, to the return",
-                 "Duration of pthread_create of a less urgent thread, with a stack of its own from "
-                 "the system or kept from the thread before.",
+    METRIC_BENCH("posix.thread.create", GROUP, "Create a thread, to the return of the call",
+                 "Duration of pthread_create of a lower-priority thread, with a stack that is new "
+                 "or reused from the thread before.",
                  NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_create),
     METRIC_BENCH("posix.thread.start", GROUP, "Create a thread, to its first statement",
-                 "From the stamp before pthread_create to the first statement of the new thread, "
-                 "which is more urgent.",
+                 "From the time stamp before pthread_create to the first statement of the new "
+                 "thread, which has a higher priority.",
                  NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_start),
     METRIC_BENCH("posix.thread.join", GROUP, "Join a thread that has ended",
-                 "Duration of pthread_join of a more urgent thread, which has ended before.", NULL,
-                 NEEDS_LEVELS, ONE_BY_ONE, NULL, run_join),
-    METRIC_BENCH("posix.thread.exit", GROUP, "End a thread that somebody waits for",
-                 "From the last statement of a thread to the return of pthread_join in the more "
-                 "urgent task that waits for it.",
+                 "Duration of pthread_join of a higher-priority thread that has already ended.",
+                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_join),
+    METRIC_BENCH("posix.thread.exit", GROUP, "End a thread that another one waits for",
+                 "From the last statement of a thread to the return of pthread_join in the "
+                 "higher-priority task that waits for it.",
                  NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_exit),
-    METRIC_BENCH("posix.thread.self", GROUP, "Ask for the own thread",
+    METRIC_BENCH("posix.thread.self", GROUP, "Get the own thread id",
                  "Duration of pthread_self, called through a pointer.", NULL, RTS_CAP_POSIX, ALONE,
                  NULL, run_self),
     METRIC_BENCH("posix.thread.equal", GROUP, "Compare two threads",
                  "Duration of pthread_equal, called through a pointer.", NULL, RTS_CAP_POSIX, ALONE,
                  NULL, run_equal),
-    METRIC_BENCH("posix.thread.once", GROUP, "Initialise what is initialised",
-                 "Duration of pthread_once after the first time.", NULL, RTS_CAP_POSIX, ALONE, NULL,
+    METRIC_BENCH("posix.thread.once", GROUP, "Initialise again",
+                 "Duration of pthread_once after the first call.", NULL, RTS_CAP_POSIX, ALONE, NULL,
                  run_once),
-    METRIC_BENCH("posix.thread.getspecific", GROUP, "Read a value of the thread's own",
+    METRIC_BENCH("posix.thread.getspecific", GROUP, "Get a thread-specific value",
                  "Duration of pthread_getspecific.", NULL, RTS_CAP_POSIX, ALONE, NULL,
                  run_get_specific),
-    METRIC_BENCH("posix.thread.setspecific", GROUP, "Set a value of the thread's own",
+    METRIC_BENCH("posix.thread.setspecific", GROUP, "Set a thread-specific value",
                  "Duration of pthread_setspecific.", NULL, RTS_CAP_POSIX, ALONE, NULL,
                  run_set_specific),
-    METRIC_BENCH("posix.thread.setschedparam", GROUP, "Change the own priority",
-                 "Duration of pthread_setschedparam on the calling thread, which goes one level "
-                 "down and up in turn; nobody else is ready.",
+    METRIC_BENCH("posix.thread.setschedparam", GROUP, "Set the own priority",
+                 "Duration of pthread_setschedparam on the calling thread, alternately one level "
+                 "down and up; no other task is ready.",
                  NULL, NEEDS_LEVELS, ALONE, NULL, run_set_sched),
-    METRIC_BENCH("posix.thread.getschedparam", GROUP, "Ask for the own priority",
+    METRIC_BENCH("posix.thread.getschedparam", GROUP, "Get the own priority",
                  "Duration of pthread_getschedparam on the calling thread.", NULL, RTS_CAP_POSIX,
                  ALONE, NULL, run_get_sched),
 };

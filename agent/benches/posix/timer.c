@@ -19,7 +19,7 @@ static const rts_param clock_param[] = {
 };
 
 static const rts_param expiry_param[] = {
-    RTS_DURATION(timer_params, delay, 1000000, 10000, SECOND_NS, "time to the expiry"),
+    RTS_DURATION(timer_params, delay, 1000000, 10000, SECOND_NS, "time to the expiration"),
     RTS_PARAMS_END,
 };
 
@@ -195,7 +195,7 @@ static int run_expiry(rts_case *c)
         return cannot_create(c, errno);
     for (rts_rec_start(r, rts_time()); r->running;) {
         rts_tick due = rts_time() + (rts_tick)p->delay;
-        struct itimerspec once = {.it_value = timespec_of(due)};
+        struct itimerspec once = {.it_value = posix_timespec(due)};
         timer_settime(timer, TIMER_ABSTIME, &once, NULL);
         while (sigwaitinfo(&set, &info) < 0)
             ;
@@ -277,8 +277,8 @@ static int run_nanosleep(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.timer.create", GROUP, "Create a timer",
-                 "Duration of timer_create on CLOCK_MONOTONIC, to notify by a signal.", NULL,
-                 NEEDS_SIGNALS, ALONE, NULL, run_create),
+                 "Duration of timer_create on CLOCK_MONOTONIC, with notification by a signal.",
+                 NULL, NEEDS_SIGNALS, ALONE, NULL, run_create),
     METRIC_BENCH("posix.timer.delete", GROUP, "Delete a timer",
                  "Duration of timer_delete of a timer that is not armed.", NULL, NEEDS_SIGNALS,
                  ALONE, NULL, run_delete),
@@ -288,20 +288,20 @@ static const rts_bench benches[] = {
     METRIC_BENCH("posix.timer.disarm", GROUP, "Disarm a timer",
                  "Duration of timer_settime that disarms a timer.", NULL, NEEDS_SIGNALS, ALONE,
                  NULL, run_disarm),
-    METRIC_BENCH("posix.timer.left", GROUP, "Ask a timer how long it still runs",
+    METRIC_BENCH("posix.timer.left", GROUP, "Get the remaining time of a timer",
                  "Duration of timer_gettime of a timer that is armed.", NULL, NEEDS_SIGNALS, ALONE,
                  NULL, run_left),
-    METRIC_BENCH("posix.timer.expiry", GROUP, "Have a timer expire once",
+    METRIC_BENCH("posix.timer.expiry", GROUP, "Expiration of a one-shot timer",
                  "How late the signal of a timer, armed once for an absolute time, is accepted: "
-                 "from that time to the clock reading after sigwaitinfo. Each expiry is armed "
-                 "anew; a periodic timer is det.timer_jitter.",
+                 "from that time to the clock reading after sigwaitinfo. The timer is armed again "
+                 "for each expiration; det.timer_jitter has a periodic timer.",
                  expiry_param, NEEDS_SIGNALS, RTS_OWN_SERIES, NULL, run_expiry),
-    METRIC_BENCH("posix.timer.getres", GROUP, "Ask for the resolution of a clock",
+    METRIC_BENCH("posix.timer.getres", GROUP, "Get the resolution of a clock",
                  "Duration of clock_getres.", clock_param, RTS_CAP_POSIX, ALONE, NULL, run_getres),
     METRIC_BENCH("posix.timer.gettime", GROUP, "Read a clock",
                  "Duration of clock_gettime, which need not enter the kernel.", clock_param,
                  RTS_CAP_POSIX, ALONE, NULL, run_gettime),
-    METRIC_BENCH("posix.timer.nanosleep", GROUP, "Sleep as shortly as can be",
+    METRIC_BENCH("posix.timer.nanosleep", GROUP, "The shortest possible sleep",
                  "Duration of nanosleep of 1 ns.", NULL, RTS_CAP_POSIX, 0, NULL, run_nanosleep),
 };
 

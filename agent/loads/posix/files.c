@@ -1,20 +1,15 @@
-/* Loads on files: copy, read and write one (Senoner, in Dankwardt), /proc, and a slow device. */
+/* Loads on files: copy, read and write one (Senoner, in Dankwardt), and a slow device. */
 #include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "posix.h"
-
-#define TMPFS_MAGIC 0x01021994
-#define RAMFS_MAGIC 0x858458f6
 
 /* ---- directories and files --------------------------------------------------------------- */
 
@@ -25,11 +20,10 @@ static const char *dir_of(const char *dir)
 
 bool rts_load_has_disk(rts_running *l, const char *dir, bool ram)
 {
-    struct statfs fs;
     dir = dir_of(dir);
-    if (statfs(dir, &fs) || access(dir, W_OK))
+    if (access(dir, W_OK))
         return !rts_load_failed(l, "parameter dir: '%s': %s", dir, strerror(errno));
-    if (!ram && (fs.f_type == TMPFS_MAGIC || (unsigned long)fs.f_type == RAMFS_MAGIC))
+    if (!ram && posix_is_in_memory(dir))
         return !rts_load_unsupported(l,
                                      "'%s' lies in memory, not on a disk: name a directory that "
                                      "does with dir=PATH, or want it so with ram=1",
@@ -87,86 +81,6 @@ bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size)
     return true;
 }
 
-/* ---- searching a directory --------------------------------------------------------------- */
-
-#define DEPTH_MAX 64
-#define PROCFS_MAGIC 0x9fa0
-static const char needle[] = "rtstone was here";
-
-/* Reads one file; those of /proc can block, or never end. */
-static void scan_file(rts_worker *w, int dir, const char *name, size_t most)
-{
-    static char buffer[RTS_LOAD_BLOCK];
-    static volatile unsigned found; /* so that nothing of the search is left out */
-    int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ssize_t n;
-    found += strstr(name, needle) != NULL;
-    for (size_t used = 0; used < most && (n = read(file, buffer, sizeof buffer)) > 0;
-         used += (size_t)n)
-        found += memmem(buffer, (size_t)n, needle, sizeof needle - 1) != NULL;
-    close(file);
-    w->done++;
-}
-
-static unsigned char type_of(int dir, const struct dirent *e)
-{
-    struct stat status;
-    if (e->d_type != DT_UNKNOWN)
-        return e->d_type;
-    if (fstatat(dir, e->d_name, &status, AT_SYMLINK_NOFOLLOW))
-        return DT_UNKNOWN;
-    return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
-}
-
-/*
- * True for what must not be read in `dir`, which is called `of`: a reader of kmsg takes the lines
- * out of the kernel's log, kcore is the memory of the kernel with that of devices, and what a
- * device does when its registers are read (bus/pci) nobody knows.
- */
-static bool is_left_out(int dir, const char *of, const char *name)
-{
-    struct statfs fs;
-    return (!strcmp(name, "kmsg") || !strcmp(name, "kcore") ||
-            (!strcmp(of, "bus") && !strcmp(name, "pci"))) &&
-           fstatfs(dir, &fs) == 0 && fs.f_type == PROCFS_MAGIC;
-}
-
-/* One directory and all below it; -1: it cannot be read.  What vanishes meanwhile is passed over.
- */
-static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsigned depth)
-{
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth ? O_NOFOLLOW : 0));
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    for (struct dirent *e; rts_load_goes_on(w) && (e = readdir(dir));) {
-        unsigned char type = is_left_out(fd, name, e->d_name) ? DT_UNKNOWN : type_of(fd, e);
-        if (type == DT_REG)
-            scan_file(w, fd, e->d_name, most);
-        else if (type == DT_DIR && depth < DEPTH_MAX && strcmp(e->d_name, ".") &&
-                 strcmp(e->d_name, ".."))
-            (void)scan_dir(w, fd, e->d_name, most, depth + 1);
-    }
-    closedir(dir);
-    return 0;
-}
-
-void rts_load_search(rts_worker *w, const char *dir, size_t most)
-{
-    do {
-        uint64_t before = w->done;
-        if (scan_dir(w, AT_FDCWD, dir, most, 0))
-            rts_worker_failed(w, "cannot read directory '%s': %s", dir, strerror(errno));
-        else if (w->done == before && rts_load_goes_on(w))
-            rts_worker_failed(w, "there is no readable file in or below '%s'", dir);
-    } while (!w->why[0] && rts_load_goes_on(w));
-}
-
 /* ---- copy, read, write ------------------------------------------------------------------- */
 
 typedef struct file_params {
@@ -177,11 +91,12 @@ typedef struct file_params {
 enum { CACHE_DROP, CACHE_KEEP };
 
 static const rts_param file_param[] = {
-    RTS_SIZE(file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
-             "size of the file; less where that would take more than half of the room on the disk"),
+    RTS_SIZE(
+        file_params, size, 256 << 20, RTS_LOAD_BLOCK, INT64_MAX / 2,
+        "size of the file; reduced if it would take more than half of the free space on the disk"),
     RTS_CHOICE(file_params, cache, "drop|keep", CACHE_DROP,
-               "what the system keeps of the file in memory is dropped after each pass, so that "
-               "the disk is used; or kept, for files larger than the memory"),
+               "drop the file from the page cache after each pass, so that the disk is used; or "
+               "keep it, for files larger than memory"),
     RTS_LOAD_DIR(file_params),
     RTS_PARAMS_END,
 };
@@ -290,15 +205,6 @@ static void copy_file(rts_worker *w)
     }
 }
 
-/* ---- /proc ------------------------------------------------------------------------------- */
-
-#define PROC_BYTES (256u << 10) /* some of its files never end */
-
-void rts_load_read_proc(rts_worker *w)
-{
-    rts_load_search(w, "/proc", PROC_BYTES);
-}
-
 /* ---- driver ------------------------------------------------------------------------------ */
 
 typedef struct driver_params {
@@ -307,9 +213,13 @@ typedef struct driver_params {
 
 static const rts_param driver_param[] = {
     RTS_TEXT(driver_params, device,
-             "block device or file to read: a slow one, such as a USB stick or an SD card"),
+             "block device or file to read; a slow one, such as a USB stick or an SD card"),
     RTS_PARAMS_END,
 };
+
+#ifndef O_DIRECT /* not every system has it */
+#define O_DIRECT 0
+#endif
 
 /* Past the page cache where the device's file system can. */
 static int open_device(const char *path)
@@ -367,11 +277,10 @@ static void scan_device(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "driver",
-     .title = RTS_SAY("A slow block device is read from end to end"),
-     .source = RTS_SAY("Gutsalov; today a read scan of a USB stick or SD card instead of a floppy"),
-     .help = RTS_SAY(
-         "Reads the device in blocks of 64 KiB from the first to the last, as badblocks does, "
-         "past the page cache, and again. Measuring starts 5 s later."),
+     .title = RTS_SAY("Read a slow block device from end to end"),
+     .source = RTS_SAY("Gutsalov; a read scan of a USB stick or SD card instead of a floppy disk"),
+     .help = RTS_SAY("Reads the device repeatedly in blocks of 64 KiB from the first to the last, "
+                     "as badblocks does, bypassing the page cache. Measuring starts 5 s later."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
      .ramp_up_ns = UINT64_C(5000000000),
@@ -379,47 +288,35 @@ static const rts_load loads[] = {
      .component =
          RTS_PARTS({.name = "scan", .title = "read scan", .unit = "bytes", .run = scan_device})},
     {.id = "copy",
-     .title = RTS_SAY("A disk file is copied"),
+     .title = RTS_SAY("Copy a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Copies one file to another in blocks of 64 KiB and brings the copy to the disk, again "
-         "and again. Neither file has a name, so nothing is left of them."),
+     .help = RTS_SAY("Repeatedly copies one file to another in blocks of 64 KiB and flushes the "
+                     "copy to disk. Both files are unnamed, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_copy,
      .component =
          RTS_PARTS({.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file})},
     {.id = "read",
-     .title = RTS_SAY("A disk file is read"),
+     .title = RTS_SAY("Read a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Reads one file in blocks of 64 KiB, again and again. It has no name, so nothing is "
-         "left of it."),
+     .help = RTS_SAY("Repeatedly reads one file in blocks of 64 KiB. The file is unnamed, so "
+                     "nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
      .component =
          RTS_PARTS({.name = "read", .title = "reading", .unit = "bytes", .run = read_file})},
     {.id = "write",
-     .title = RTS_SAY("A disk file is written"),
+     .title = RTS_SAY("Write a file on disk"),
      .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Writes one file in blocks of 64 KiB and brings it to the disk, again and again. It "
-         "has no name, so nothing is left of it."),
+     .help = RTS_SAY("Repeatedly writes one file in blocks of 64 KiB and flushes it to disk. The "
+                     "file is unnamed, so nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_file,
      .component =
          RTS_PARTS({.name = "write", .title = "writing", .unit = "bytes", .run = write_file})},
-    {.id = "proc",
-     .title = RTS_SAY("The /proc tree is read"),
-     .source = RTS_SAY(SENONER),
-     .help = RTS_SAY(
-         "Reads all files of /proc but kmsg, kcore and those of bus/pci, up to 256 KiB of each, "
-         "again and again; a file that would block is passed over. Counted are files."),
-     .needs = RTS_CAP_FILES,
-     .component = RTS_PARTS(
-         {.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc})},
 };
 
 RTS_LOADS(loads);

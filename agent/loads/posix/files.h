@@ -12,7 +12,7 @@
     RTS_TEXT(S, dir,                                                                               \
              "directory on the disk that is used; default $TMPDIR, or /var/tmp, or /tmp where "    \
              "there is none"),                                                                     \
-        RTS_BOOL(S, ram, 0, "the directory may lie in memory, for a system that has no disk")
+        RTS_BOOL(S, ram, 0, "allow a directory in memory, for systems without a disk")
 
 /* True if files can be made in `dir` and lie on a disk, or may lie in `ram`; else it is refused. */
 bool rts_load_has_disk(rts_running *l, const char *dir, bool ram);
@@ -29,14 +29,5 @@ int rts_load_scratch(rts_worker *w, const char *dir);
 
 /* Writes one block at *at, which moves on and wraps at `size`; false: the worker has failed. */
 bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size);
-
-/*
- * Reads all files in and below `dir`, up to `most` bytes of each, and looks for a text in their
- * names and contents, again and again; counts files.
- */
-void rts_load_search(rts_worker *w, const char *dir, size_t most);
-
-/* The same in /proc. */
-void rts_load_read_proc(rts_worker *w);
 
 #endif

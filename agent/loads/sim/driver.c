@@ -24,11 +24,11 @@ static void call(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "driver",
-     .title = RTS_SAY("A device's driver that masks interrupts"),
+     .title = RTS_SAY("A device driver that masks interrupts"),
      .source = RTS_SAY("Gutsalov; on a simulated system"),
      .help = RTS_SAY(
-         "A time-sharing task calls the driver of a simulated device without pause; interrupts "
-         "wait for the end of the call, whose length the model says. Counted are calls."),
+         "A time-sharing task continuously calls the driver of a simulated device; interrupts wait "
+         "for the end of the call, whose length is given by the model. Counted are calls."),
      .params = driver_param,
      .place = RTS_PLACE_MEASURED,
      .component =

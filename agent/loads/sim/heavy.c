@@ -25,11 +25,10 @@ static void change_costs(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "heavy",
-     .title = RTS_SAY("Seven components that are not real-time, as a model has them"),
+     .title = RTS_SAY("Seven components that are not real-time, as in the model"),
      .source = RTS_SAY("Obenland, Table 7; on a simulated system"),
-     .help = RTS_SAY(
-         "Nothing is run: operations cost what the model says of them under this load, which "
-         "is made from figures that were published for it. Counted are operations."),
+     .help = RTS_SAY("Nothing is run: operations have the costs that the model gives for this "
+                     "load, derived from published figures. Counted are operations."),
      .params = no_param,
      .place = RTS_PLACE_MEASURED,
      .prepare = prepare,

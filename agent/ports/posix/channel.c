@@ -6,43 +6,12 @@
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-#define SYSV_LIMIT "/proc/sys/kernel/msgmax"
-#define POSIX_LIMIT "/proc/sys/fs/mqueue/msgsize_max"
-
-static size_t limit(const char *file)
-{
-    return (size_t)posix_read_number(file, 0);
-}
-
-static void raise_limit(const char *file, size_t size)
-{
-    int fd = limit(file) < size ? open(file, O_WRONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return;
-    dprintf(fd, "%zu\n", size);
-    close(fd);
-}
-
-/*
- * Gives the case an IPC namespace of its own, if CAP_SYS_ADMIN allows it: its queues are gone with
- * it however it ends, and messages may be as large as need be without a change to the system.
- */
-static void own_queues(size_t size)
-{
-    static bool tried; /* all channels of a case are in the same */
-    if (!tried && access(SYSV_LIMIT, W_OK) == 0 && unshare(CLONE_NEWIPC) == 0) {
-        raise_limit(SYSV_LIMIT, size);
-        raise_limit(POSIX_LIMIT, size);
-    }
-    tried = true;
-}
-
 static int create_posix(rts_channel *channel, size_t length, unsigned slot)
 {
     int err = rts_queue_create(&channel->queue, length, channel->size, slot);
     if (err != -EMSGSIZE)
         return err;
-    own_queues(channel->size);
+    posix_allow_message(channel->size);
     return rts_queue_create(&channel->queue, length, channel->size, slot);
 }
 
@@ -60,8 +29,7 @@ static int new_queue(key_t key)
 static int create_sysv(rts_channel *channel, size_t bytes, unsigned slot)
 {
     struct msqid_ds queue;
-    own_queues(channel->size);
-    if (limit(SYSV_LIMIT) < channel->size)
+    if (!posix_allow_message(channel->size))
         return -EMSGSIZE;
     channel->id = new_queue(posix_object_key(slot));
     if (channel->id < 0 || msgctl(channel->id, IPC_STAT, &queue))
@@ -77,15 +45,6 @@ static int create_sysv(rts_channel *channel, size_t bytes, unsigned slot)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* The whole of a message has to fit, or it would come in parts. */
-static int make_room(const rts_channel *channel, size_t bytes)
-{
-    int room = fcntl(channel->in, F_GETPIPE_SZ);
-    if (room >= 0 && (size_t)room < bytes)
-        room = fcntl(channel->in, F_SETPIPE_SZ, (int)bytes);
-    return room < 0 || (size_t)room < bytes ? -EMSGSIZE : 0;
-}
-
 static int create_pipe(rts_channel *channel)
 {
     int ends[2];
@@ -100,7 +59,7 @@ static int create_fifo(rts_channel *channel, unsigned slot)
 {
     char name[32], path[64];
     posix_object_name(name, sizeof name, slot);
-    snprintf(path, sizeof path, "/dev/shm/fifo.%s", name + 1);
+    snprintf(path, sizeof path, POSIX_FIFOS "/fifo.%s", name + 1);
     posix_remove_object(AT_FDCWD, path); /* of a case of this agent that was killed */
     if (mkfifo(path, 0600))
         return -errno;
@@ -143,7 +102,9 @@ static int create(rts_channel *channel, int kind, size_t length, unsigned slot)
     case RTS_CHANNEL_PIPE:
     case RTS_CHANNEL_FIFO:
         err = kind == RTS_CHANNEL_PIPE ? create_pipe(channel) : create_fifo(channel, slot);
-        return err ? err : make_room(channel, bytes);
+        if (!err && !posix_make_room(channel->in, bytes)) /* or a message would come in parts */
+            err = -EMSGSIZE;
+        return err;
     case RTS_CHANNEL_UNIX:
         return create_socket(channel, length);
     default: /* a place for one letter */
@@ -177,25 +138,5 @@ int rts_channel_destroy(rts_channel *channel, int kind)
         return sem_destroy(&channel->free) || sem_destroy(&channel->full) ? -errno : 0;
     default:
         return close(channel->in) || close(channel->out) ? -errno : 0;
-    }
-}
-
-const char *rts_channel_limits(int kind)
-{
-    switch (kind) {
-    case RTS_CHANNEL_QUEUE:
-        return "the limits are sysctl fs.mqueue.msgsize_max and msg_max, which CAP_SYS_RESOURCE "
-               "lifts, and ulimit -q";
-    case RTS_CHANNEL_SYSV:
-        return "the limits are sysctl kernel.msgmax, msgmnb and msgmni";
-    case RTS_CHANNEL_PIPE:
-        return "the limits are sysctl fs.pipe-max-size and fs.pipe-user-pages-soft";
-    case RTS_CHANNEL_FIFO:
-        return "/dev/shm has to be writable; the limits are sysctl fs.pipe-max-size and "
-               "fs.pipe-user-pages-soft";
-    case RTS_CHANNEL_UNIX:
-        return "the limit is sysctl net.core.wmem_max";
-    default:
-        return "it needs no more than two semaphores";
     }
 }

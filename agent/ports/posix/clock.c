@@ -60,39 +60,21 @@ static int leave_counter(void)
 #endif
 
 #if defined __x86_64__
-static bool has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *s = text; (s = strstr(s, word)); s += n)
-        if ((s == text || s[-1] == ' ') && (s[n] == '\0' || s[n] == ' '))
-            return true;
-    return false;
-}
-
 /*
- * What an emulator that counts instructions says of the TSC, on the kernel's command line, as it
- * does not announce it as invariant; 0: nothing.
+ * Invariant (CPUID 0x80000007, EDX bit 8), unless the system tells its frequency: an emulator that
+ * counts instructions does not announce it.
  */
-static uint64_t emulated_hz(void)
-{
-    static const char word[] = "rtstone.tsc_hz=";
-    char line[4096];
-    const char *found =
-        posix_read_line("/proc/cmdline", line, sizeof line) ? strstr(line, word) : NULL;
-    return found ? strtoull(found + sizeof word - 1, NULL, 10) : 0;
-}
-
-/* Invariant (CPUID 0x80000007, EDX bit 8), and the kernel has not found it unstable. */
 static bool tsc_is_invariant(void)
 {
     unsigned a, b, c, d;
-    if (!emulated_hz() && (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)))
+    if (!posix_counter_hz() && (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)))
         return false;
-    char sources[128];
-    return !posix_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
-                            sources, sizeof sources) ||
-           has_word(sources, "tsc");
+    return posix_counter_is_stable();
 }
+
+#ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that nothing steers */
+#define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
+#endif
 
 /* A pair of readings of both clocks at as nearly the same time as can be had: the tightest of 100.
  */
@@ -108,7 +90,7 @@ static void read_both(rts_tick *count, rts_tick *ns)
             continue;
         tightest = after - before;
         *count = before + (after - before) / 2;
-        *ns = (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+        *ns = posix_ns(now);
     }
 }
 
@@ -125,7 +107,7 @@ static uint64_t calibrate(void)
 /* An emulator knows better than a calibration can find out, if the two are of one mind at all. */
 static uint64_t tsc_hz(void)
 {
-    uint64_t told = emulated_hz(), found = calibrate();
+    uint64_t told = posix_counter_hz(), found = calibrate();
     if (!told)
         return found;
     if (llabs((long long)(found - told)) <= (long long)(told / 1000))
@@ -140,7 +122,7 @@ uint64_t rts_port_time_resolution_ns(void)
 {
     struct timespec step;
     clock_getres(CLOCK_MONOTONIC, &step);
-    return (uint64_t)step.tv_sec * RTS_TIME_HZ + (uint64_t)step.tv_nsec;
+    return posix_ns(step);
 }
 
 int rts_port_clock_init(rts_clock *clock)

@@ -1,8 +1,7 @@
-/* Small files of /proc and /sys, and a file of one's own. */
+/* Small files, and a file of one's own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statfs.h>
 
 #include "posix.h"
 
@@ -46,15 +45,10 @@ long long posix_read_number(const char *path, long long otherwise)
                                                                                    : otherwise;
 }
 
-/* From linux/magic.h: file systems that keep their files in memory. */
-#define TMPFS 0x01021994
-#define RAMFS 0x858458f6
-
 int posix_scratch_file(int flags, char *why, size_t size)
 {
     const char *directories[] = {getenv("TMPDIR"), "/var/tmp"};
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
-        struct statfs fs;
         if (!directories[i] || !directories[i][0])
             continue;
         int fd = posix_nameless_file(directories[i], flags);
@@ -63,7 +57,7 @@ int posix_scratch_file(int flags, char *why, size_t size)
                      directories[i], strerror(errno));
             continue;
         }
-        if (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS && fs.f_type != RAMFS)
+        if (!posix_is_in_memory(directories[i]))
             return fd;
         close(fd);
         snprintf(why, size, "%s is kept in memory: set TMPDIR to a directory on a disk",

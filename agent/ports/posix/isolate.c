@@ -2,14 +2,10 @@
  * One case in a process of its own, in a group of its own: what it does to the heap, to the memory
  * map or by crashing is gone with it, and it can be killed with everything it started.
  */
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "posix.h"
@@ -19,8 +15,8 @@
 
 void *rts_port_shared(size_t size)
 {
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | POSIX_POPULATE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -29,28 +25,9 @@ void rts_port_unshare(void *memory, size_t size)
     munmap(memory, size);
 }
 
-#define LOCK_HEADROOM (256u << 20)
-#define CAP_IPC_LOCK_BIT 14
-
-/* True if this process may lock as much memory as it likes, or at least enough for any case. */
-static bool has_lock_headroom(void)
-{
-    char status[4096];
-    unsigned long long caps = 0;
-    struct rlimit limit;
-    if (posix_read_file("/proc/self/status", status, sizeof status) > 0) {
-        const char *line = strstr(status, "CapEff:");
-        if (line)
-            caps = strtoull(line + 7, NULL, 16);
-    }
-    return (caps >> CAP_IPC_LOCK_BIT & 1) ||
-           (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= LOCK_HEADROOM);
-}
-
-/* Under a small limit, locking succeeds, and it is malloc() that fails later: better not to. */
 bool posix_lock_memory(void)
 {
-    return has_lock_headroom() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    return posix_may_lock() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
 /* ---- the child: one case ----------------------------------------------------------------- */
@@ -75,17 +52,6 @@ static void measuring_task(void *arg)
     rts_job_run(m->job);
 }
 
-/*
- * A /dev/shm that only this case sees, and that is gone with it however it ends: sem_open() works
- * on a file of a random name first, which nobody could tell from another program's.  It takes
- * CAP_SYS_ADMIN; without it, posix_sweep() removes what bears the agent's name.
- */
-static void own_shm(void)
-{
-    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
-        (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
-}
-
 static void run_child(rts_job *job)
 {
     measured m = {.job = job};
@@ -102,9 +68,8 @@ static void run_child(rts_job *job)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_DFL);
-    own_shm();
-    prctl(PR_SET_TIMERSLACK, 1);
-    mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
+    posix_enter_case();
+    posix_exact_timers();
     job->evidence.sched = posix_may_realtime() ? "fifo" : "other";
     job->evidence.prio = posix_may_realtime() ? job->prio : -1;
     job->evidence.locked = posix_lock_memory();
@@ -132,9 +97,7 @@ static void *watchdog(void *arg)
     uint64_t last = rts_job_heartbeat(w->job);
     rts_tick since = rts_time();
     for (;;) {
-        rts_tick wake = rts_time() + RTS_TIME_HZ;
-        struct timespec until = {.tv_sec = (time_t)(wake / RTS_TIME_HZ),
-                                 .tv_nsec = (long)(wake % RTS_TIME_HZ)};
+        const struct timespec until = posix_timespec(rts_time() + RTS_TIME_HZ);
         if (!sem_clockwait(&w->over, CLOCK_MONOTONIC, &until))
             return NULL;
         uint64_t beat = rts_job_heartbeat(w->job);
@@ -207,16 +170,9 @@ static bool explain(int status, const watch *w, char *why, size_t size)
     if (w->hung)
         snprintf(why, size, "it made no progress for %u s",
                  (unsigned)(w->job->patience_ns / RTS_TIME_HZ));
-    else if (status < 0)
-        snprintf(why, size, "its process was lost: %s", strerror(errno));
-    else if (WIFSIGNALED(status))
-        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status))
-        snprintf(why, size, "exit status %d", WEXITSTATUS(status));
-    else
-        return false;
-    return true;
+    else if (status)
+        posix_how_ended(status, why, size);
+    return w->hung || status;
 }
 
 /*
@@ -232,7 +188,7 @@ static pid_t start_child(rts_job *job, int *go)
         return -1;
     pid_t child = fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        posix_die_with_parent(SIGKILL);
         setpgid(0, 0);
         close(ends[1]);
         bool may = read(ends[0], &byte, 1) == 1 && getppid() == parent;

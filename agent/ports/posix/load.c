@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -15,6 +14,8 @@
 #define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only then */
 #define LOOK_TICKS (RTS_TIME_HZ / 100)
 #define LOWEST_NICE 19
+
+pid_t posix_load_group;
 
 static rts_worker *workers;
 static unsigned n_workers;
@@ -53,17 +54,14 @@ static void default_signals(void)
 
 static bool take_place(rts_worker *w)
 {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (rts_cpuset_has(where, cpu))
-            CPU_SET(cpu, &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus)) {
-        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(errno));
+    int err = posix_bind(where);
+    if (err) {
+        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(-err));
         return false;
     }
-    if (rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER)) {
-        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(errno));
+    err = rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER);
+    if (err) {
+        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(-err));
         return false;
     }
     if (w->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
@@ -75,7 +73,7 @@ static bool take_place(rts_worker *w)
 
 static void work(rts_worker *w, pid_t agent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    posix_die_with_parent(SIGKILL);
     if (getppid() != agent)
         _exit(1);
     setpgid(0, posix_load_group);
@@ -121,6 +119,7 @@ static bool any_left(void)
 bool rts_port_load_alive(unsigned i)
 {
     rts_worker *w = &workers[i];
+    char why[RTS_REASON];
     int status;
     if (!process[i].pid)
         return false;
@@ -128,38 +127,21 @@ bool rts_port_load_alive(unsigned i)
     if (!pid || (pid < 0 && errno == EINTR))
         return true;
     process[i].pid = 0;
-    if (pid < 0)
-        rts_worker_failed(w, "its process was lost: %s", strerror(errno));
-    else if (WIFSIGNALED(status))
-        rts_worker_failed(w, "killed by signal %d (%s)", WTERMSIG(status),
-                          strsignal(WTERMSIG(status)));
-    else
-        rts_worker_failed(w, "exit status %d", WEXITSTATUS(status));
+    posix_how_ended(pid < 0 ? -1 : status, why, sizeof why);
+    rts_worker_failed(w, "%s", why);
     if (!any_left())
         posix_load_group = 0; /* from now on it may be somebody else's */
     return false;
 }
 
-/* CPU time of a process and all that descend from it, those included that it has waited for. */
-static int64_t family_cpu_ns(pid_t root)
-{
-    uint64_t clocks = 0;
-    unsigned n = posix_find_family(root, 0);
-    for (unsigned i = 0; i < n; i++)
-        clocks += posix_family[i].cpu_clocks;
-    return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 int64_t rts_port_load_cpu_ns(unsigned i)
 {
     clockid_t clock;
-    struct timespec used;
     int64_t ns = -1;
     if (process[i].pid && workers[i].program)
-        ns = family_cpu_ns(process[i].pid);
-    else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0 &&
-             clock_gettime(clock, &used) == 0)
-        ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+        ns = posix_family_cpu_ns(process[i].pid);
+    else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0)
+        ns = (int64_t)posix_clock_ns(clock);
     if (ns > process[i].cpu_ns) /* one that has ended keeps what it had */
         process[i].cpu_ns = ns;
     return process[i].cpu_ns;

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "agent.h"
 #include "posix.h"
@@ -18,11 +17,9 @@ static int usage(const char *word)
 
 int main(int argc, char **argv)
 {
-    bool list = false, sweep = false, guest = getpid() == 1;
-    if (guest) { /* whose arguments are the kernel's */
-        posix_init();
+    bool list = false, sweep = false, guest = posix_init();
+    if (guest) /* its arguments are the kernel's */
         argc = 1;
-    }
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--list"))
             list = true;
@@ -42,7 +39,7 @@ int main(int argc, char **argv)
         rts_agent_list();
         return 0;
     }
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without a host has nothing to do */
+    posix_die_with_parent(SIGTERM); /* an agent without a host has nothing to do */
     posix_set_signals();
     posix_claim_names();
     if (!guest) /* with which all it has is gone */

@@ -1,51 +1,25 @@
 /*
- * Names of kernel objects, and their removal after an agent that could not do it itself.
- *
- * An agent holds a lock on /dev/shm/rtstone-PID.lock for as long as it lives; the kernel lets go of
- * it however the agent ends.  Who then gets the lock, the agent's keeper or the next agent of the
- * same user, may remove what bears that number, and the directory that is noted in the file.
- * Anybody can make files of these names: nothing is believed or removed that does not belong to
- * this user.
+ * Names of kernel objects, and their removal.  Anybody can make objects of these names: nothing is
+ * removed that does not belong to this user.
  */
-#include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/msg.h>
-#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "posix.h"
 
-#define SHM "/dev/shm"
-
-static long owner; /* of the names: the agent's number, also in the processes it forks */
-static int lock_fd = -1;
-
-/* The file whose lock agent `number` holds. */
-static void lock_path(char *path, size_t size, long number)
-{
-    snprintf(path, size, SHM "/rtstone-%ld.lock", number);
-}
+long posix_owner;
 
 void posix_object_name(char *name, size_t size, unsigned slot)
 {
-    snprintf(name, size, "/rtstone-%ld.%u", owner, slot);
-}
-
-long posix_owner(void)
-{
-    return owner;
+    snprintf(name, size, "/rtstone-%ld.%u", posix_owner, slot);
 }
 
 /*
- * A key that no chance is likely to give to another program: agent numbers have 25 bits (PID_LIMIT
- * and TRIES), and a case has at most four such objects.
+ * A key that no chance is likely to give to another program: agent numbers have 25 bits, and a
+ * case has at most four such objects.
  */
 #define KEY_SLOTS 4
 static key_t object_key(long number, unsigned slot)
@@ -55,10 +29,9 @@ static key_t object_key(long number, unsigned slot)
 
 int posix_object_key(unsigned slot)
 {
-    return object_key(owner, slot);
+    return object_key(posix_owner, slot);
 }
 
-/* Removes the System V queue of that key if it is this user's; true: it was there. */
 bool posix_remove_queue(key_t key)
 {
     struct msqid_ds queue;
@@ -67,292 +40,40 @@ bool posix_remove_queue(key_t key)
            msgctl(id, IPC_RMID, NULL) == 0;
 }
 
-/* The same for a set of semaphores. */
-static bool remove_set(key_t key)
+/* As posix_remove_queue(), of a set of semaphores. */
+static void remove_set(key_t key)
 {
     struct semid_ds set = {0};
     union semun {
         struct semid_ds *status;
     } found = {.status = &set};
     int id = semget(key, 0, 0);
-    return id >= 0 && semctl(id, 0, IPC_STAT, found) == 0 && set.sem_perm.cuid == geteuid() &&
-           semctl(id, 0, IPC_RMID) == 0;
+    if (id >= 0 && semctl(id, 0, IPC_STAT, found) == 0 && set.sem_perm.cuid == geteuid())
+        semctl(id, 0, IPC_RMID);
 }
 
-/* The same for a segment of shared memory. */
-static bool remove_segment(key_t key)
+/* The same of a segment of shared memory. */
+static void remove_segment(key_t key)
 {
     struct shmid_ds segment;
     int id = shmget(key, 0, 0);
-    return id >= 0 && shmctl(id, IPC_STAT, &segment) == 0 && segment.shm_perm.cuid == geteuid() &&
-           shmctl(id, IPC_RMID, NULL) == 0;
+    if (id >= 0 && shmctl(id, IPC_STAT, &segment) == 0 && segment.shm_perm.cuid == geteuid())
+        shmctl(id, IPC_RMID, NULL);
 }
 
-unsigned posix_remove_system_v(long number)
+void posix_remove_system_v(long number)
 {
-    unsigned removed = 0;
     for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
         key_t key = object_key(number, slot);
-        removed += posix_remove_queue(key);
-        removed += remove_set(key);
-        removed += remove_segment(key);
+        posix_remove_queue(key);
+        remove_set(key);
+        remove_segment(key);
     }
-    return removed;
 }
 
-static bool is_mine(const struct stat *status)
-{
-    return status->st_uid == geteuid();
-}
-
-/* Removes a name of /dev/shm if it is this user's; true: it was there. */
-bool posix_remove_object(int shm, const char *name)
+void posix_remove_object(int dir, const char *name)
 {
     struct stat status;
-    return fstatat(shm, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_mine(&status) &&
-           unlinkat(shm, name, 0) == 0;
-}
-
-/*
- * A file of that name that this user has made, with the lock on it; -1: there is none, or another
- * has the lock.  Whoever else plants a name here cannot have it belong to this user.
- */
-static int open_lock(int shm, const char *name)
-{
-    struct stat status;
-    int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    /* First the lock: who had it before may have removed the file, and another made a new one. */
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
-        S_ISREG(status.st_mode) && is_mine(&status) && status.st_nlink == 1)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* True if the lock on a new file of `owner` is ours, and the file is still the one of that name. */
-static bool take_lock(void)
-{
-    char path[64];
-    struct stat status;
-    lock_path(path, sizeof path, owner);
-    lock_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (lock_fd < 0)
-        return false;
-    if (flock(lock_fd, LOCK_EX | LOCK_NB) == 0 && fstat(lock_fd, &status) == 0 && status.st_nlink)
-        return true;
-    close(lock_fd);
-    lock_fd = -1;
-    return false;
-}
-
-int posix_lock_file(void)
-{
-    return lock_fd;
-}
-
-#define PID_LIMIT (1L << 22) /* of Linux */
-#define TRIES 8
-
-void posix_claim_names(void)
-{
-    /* Taken: by a sweep just now, by another user, or in another process number space that shares
-     * /dev/shm. */
-    owner = getpid();
-    for (int i = 0; i < TRIES && !take_lock(); i++)
-        owner += PID_LIMIT;
-}
-
-/* Queues cannot be listed everywhere; a case has few. */
-#define QUEUE_SLOTS 64
-
-static bool remove_posix_queue(const char *name)
-{
-    struct stat status;
-    mqd_t queue = mq_open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a descriptor, on Linux */
-    bool mine = queue >= 0 && fstat(queue, &status) == 0 && is_mine(&status);
-    if (queue >= 0)
-        mq_close(queue);
-    return mine && mq_unlink(name) == 0;
-}
-
-/* Removes the queues of agent `number`; how many. */
-static unsigned remove_queues(long number)
-{
-    char name[64];
-    unsigned removed = posix_remove_system_v(number);
-    for (unsigned slot = 0; slot < QUEUE_SLOTS; slot++) {
-        snprintf(name, sizeof name, "/rtstone-%ld.%u", number, slot);
-        removed += remove_posix_queue(name);
-    }
-    return removed;
-}
-
-/* True for "sem.rtstone-PID.SLOT", and so with "shm." and "fifo.". */
-static bool is_object(const char *name, long pid)
-{
-    char prefix[32];
-    snprintf(prefix, sizeof prefix, ".rtstone-%ld.", pid);
-    const char *dot = strchr(name, '.');
-    return dot && !strncmp(dot, prefix, strlen(prefix)) &&
-           (!strncmp(name, "sem.", 4) || !strncmp(name, "shm.", 4) || !strncmp(name, "fifo.", 5));
-}
-
-static DIR *open_shm(int *fd)
-{
-    *fd = open(SHM, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = *fd < 0 ? NULL : fdopendir(*fd);
-    if (!dir && *fd >= 0)
-        close(*fd);
-    return dir;
-}
-
-/* Removes what agent `pid` has left that is this user's, and its lock file; how many. */
-static unsigned remove_objects(long pid)
-{
-    char path[64];
-    int shm;
-    unsigned removed = remove_queues(pid);
-    DIR *dir = open_shm(&shm);
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        removed += is_object(e->d_name, pid) && posix_remove_object(shm, e->d_name);
-    if (dir)
-        closedir(dir);
-    lock_path(path, sizeof path, pid);
-    return removed + posix_remove_object(AT_FDCWD, path);
-}
-
-void posix_release_names(void)
-{
-    if (lock_fd < 0)
-        return;
-    posix_remove_work_dir();
-    remove_objects(owner); /* a case that was killed could not */
-    close(lock_fd);
-    lock_fd = -1;
-}
-
-/* ---- the keeper -------------------------------------------------------------------------------
- */
-
-/*
- * Sleeps until the agent and all processes that it has forked have let go of the lock, and removes
- * what they have left, if they have.
- */
-static _Noreturn void keep(void)
-{
-    char path[64];
-    struct stat held, status;
-    lock_path(path, sizeof path, owner);
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) || fstat(lock_fd, &held) || status.st_ino != held.st_ino)
-        _exit(1);
-    close(lock_fd);
-    lock_fd = -1;
-    while (flock(fd, LOCK_EX) && errno == EINTR)
-        ;
-    if (fstat(fd, &status) == 0 && status.st_nlink) {
-        posix_remove_noted(fd);
-        remove_objects(owner);
-    }
-    _exit(0);
-}
-
-/* Nothing of the agent's is held open, and nothing that ends the agent ends its keeper. */
-static void leave_agent(void)
-{
-    int null = open("/dev/null", O_RDWR);
-    if (null < 0)
-        _exit(1);
-    setsid();
-    prctl(PR_SET_NAME, "rtstone-keeper");
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    for (int fd = 0; fd < 3; fd++)
-        dup2(null, fd);
-    syscall(SYS_close_range, 3, lock_fd - 1, 0);
-    syscall(SYS_close_range, lock_fd + 1, ~0u, 0);
-    (void)!chdir("/");
-}
-
-void posix_start_keeper(void)
-{
-    if (lock_fd < 3)
-        return;
-    pid_t between = fork(); /* so that the keeper is nobody's child */
-    if (between == 0) {
-        if (fork() == 0) {
-            leave_agent();
-            keep();
-        }
-        _exit(0);
-    }
-    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
-/* ---- what others have left --------------------------------------------------------------------
- */
-
-/* The agent that a file is the lock of; -1: it is none. */
-static long pid_of_lock(const char *name)
-{
-    static const char prefix[] = "rtstone-";
-    long long pid;
-    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
-        return -1;
-    name += sizeof prefix - 1;
-    return posix_number(&name, &pid) && !strcmp(name, ".lock") ? (long)pid : -1;
-}
-
-int posix_other_locks(posix_lock *lock, int most)
-{
-    int shm, n = 0;
-    struct stat status;
-    DIR *dir = open_shm(&shm);
-    if (!dir)
-        return access(SHM, F_OK) ? 0 : -1;
-    for (struct dirent *e; (e = readdir(dir));) {
-        long number = pid_of_lock(e->d_name);
-        if (number < 0 || number == owner ||
-            fstatat(shm, e->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
-            continue;
-        if (n < most)
-            lock[n] =
-                (posix_lock){number, (pid_t)(number % PID_LIMIT), status.st_uid, status.st_ctim};
-        n++;
-    }
-    closedir(dir);
-    return n;
-}
-
-bool posix_is_held(long number)
-{
-    char path[64];
-    lock_path(path, sizeof path, number);
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
-    if (fd >= 0)
-        close(fd);
-    return held;
-}
-
-unsigned posix_sweep(void)
-{
-    int shm;
-    unsigned removed = 0;
-    DIR *dir = open_shm(&shm);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        long pid = pid_of_lock(e->d_name);
-        int lock = pid < 0 || pid == owner ? -1 : open_lock(shm, e->d_name);
-        if (lock < 0)
-            continue;
-        posix_remove_noted(lock);
-        removed += remove_objects(pid);
-        close(lock);
-    }
-    if (dir)
-        closedir(dir);
-    return removed;
+    if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid())
+        unlinkat(dir, name, 0);
 }

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -48,12 +47,8 @@ int posix_set_attributes(pthread_attr_t *attr, const rts_task_attr *a)
     size_t stack = a->stack ? a->stack : RTS_STACK_DEFAULT;
     size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
     int err = pthread_attr_setstacksize(attr, stack > least ? stack : least);
-    if (!err && a->cpu >= 0) {
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        CPU_SET((unsigned)a->cpu, &cpus);
-        err = pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
-    }
+    if (!err && a->cpu >= 0)
+        err = -posix_bind_thread(attr, a->cpu);
     return err || !posix_may_realtime() ? err : posix_set_policy(attr, a->prio, a->policy);
 }
 
@@ -77,23 +72,25 @@ static int create_thread(rts_task *task, const rts_task_attr *a)
     return -err;
 }
 
+static int bind_to_one(int cpu)
+{
+    rts_cpuset one = {{0}};
+    rts_cpuset_add(&one, (unsigned)cpu);
+    return posix_bind(&one);
+}
+
 static int create_process(rts_task *task, const rts_task_attr *a)
 {
     pid_t pid = fork();
     if (pid < 0)
         return -errno;
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_TIMERSLACK, 1);
+        posix_die_with_parent(SIGKILL);
+        posix_exact_timers();
         posix_lock_memory();
-        if (a->cpu >= 0) {
-            cpu_set_t cpus;
-            CPU_ZERO(&cpus);
-            CPU_SET((unsigned)a->cpu, &cpus);
-            if (sched_setaffinity(0, sizeof cpus, &cpus))
-                _exit(1);
-        }
-        int err = rts_task_set_own_prio(a->prio, a->policy);
+        int err = a->cpu >= 0 ? bind_to_one(a->cpu) : 0;
+        if (!err)
+            err = rts_task_set_own_prio(a->prio, a->policy);
         if (!err)
             a->run(a->arg);
         _exit(err ? 1 : 0);
@@ -119,6 +116,17 @@ int rts_task_join(rts_task *task)
     return status ? -ECHILD : 0;
 }
 
+void posix_how_ended(int status, char *why, size_t size)
+{
+    if (status < 0)
+        snprintf(why, size, "its process was lost: %s", strerror(errno));
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, size, "exit status %d", WEXITSTATUS(status));
+}
+
 int rts_task_set_own_prio(int prio, rts_policy policy)
 {
     struct sched_param param = posix_param(prio, policy);
@@ -128,48 +136,12 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     return -pthread_setschedparam(pthread_self(), posix_policy(policy), &param);
 }
 
-/* ---- scheduling by deadline -------------------------------------------------------------- */
-
-/* As the kernel has it; C libraries have no call of their own for it, or have it under this name.
- */
-typedef struct posix_sched_attr {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period; /* ns */
-} posix_sched_attr;
-
-#define POLICY_DEADLINE 6
-
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
-{
-    posix_sched_attr attr = {.size = sizeof attr,
-                             .policy = POLICY_DEADLINE,
-                             .runtime = runtime,
-                             .deadline = period,
-                             .period = period};
-    return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
-}
-
-bool posix_may_deadline(void)
-{
-    static int may = -1;
-    if (may < 0) {
-        struct sched_param back = {0};
-        may = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10) == 0;
-        if (may)
-            sched_setscheduler(0, SCHED_OTHER, &back);
-    }
-    return may;
-}
-
 uint64_t posix_clock_ns(clockid_t clock)
 {
     struct timespec used;
     if (clock_gettime(clock, &used))
         return 0;
-    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+    return posix_ns(used);
 }
 
 uint64_t rts_task_cpu_time(const rts_task *task)
@@ -186,12 +158,4 @@ uint64_t rts_preemptions(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (uint64_t)usage.ru_nivcsw;
-}
-
-/* Time sharing gives out shares, not slices of a length known beforehand. */
-uint64_t rts_port_slice_ns(rts_policy policy)
-{
-    if (policy != RTS_RR)
-        return 0;
-    return (uint64_t)posix_read_number("/proc/sys/kernel/sched_rr_timeslice_ms", 0) * 1000000;
 }

@@ -8,15 +8,11 @@ enum { BY_SIGNAL, BY_SIGWAITINFO, BY_SLEEP };
 
 #define LEAD_NS 10000000 /* until the first expiration */
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 static rts_tick realtime(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+    return posix_ns(now);
 }
 
 /* What the handler leaves; there is one measuring task in a process. */
@@ -37,14 +33,11 @@ static void on_expiry(int signal, siginfo_t *info, void *context)
 /* To this task alone: the other threads of the process would take it as well. */
 static int arm(rts_timer *t)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
-    struct itimerspec when;
-    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    struct sigevent event = {.sigev_signo = SIGRTMIN};
+    posix_to_this_thread(&event);
     t->first = realtime() + LEAD_NS;
-    when.it_value.tv_sec = (time_t)(t->first / RTS_TIME_HZ);
-    when.it_value.tv_nsec = (long)(t->first % RTS_TIME_HZ);
-    when.it_interval.tv_sec = (time_t)(t->period / RTS_TIME_HZ);
-    when.it_interval.tv_nsec = (long)(t->period % RTS_TIME_HZ);
+    const struct itimerspec when = {.it_value = posix_timespec(t->first),
+                                    .it_interval = posix_timespec(t->period)};
     if (timer_create(CLOCK_REALTIME, &event, &t->id))
         return -errno;
     if (!timer_settime(t->id, TIMER_ABSTIME, &when, NULL))

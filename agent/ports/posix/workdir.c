@@ -7,12 +7,9 @@
  * emptied: which one that was is noted in the agent's lock file, which nobody else can write.
  */
 #include <dirent.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix.h"
@@ -25,18 +22,14 @@ const char *posix_temporary(void)
     return access("/var/tmp", F_OK) ? "/tmp" : "/var/tmp"; /* an initial RAM disk has no /var */
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* A guest that has just started may have no random numbers yet; nor has it other users. */
 void posix_new_name(char *name, size_t size)
 {
     uint64_t number;
-    struct timespec now;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        number = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    }
+    if (!posix_random(&number))
+        number = posix_clock_ns(CLOCK_MONOTONIC);
     snprintf(name, size, "rtstone-%d-%016llx", (int)getpid(), (unsigned long long)number);
 }
 
@@ -44,10 +37,10 @@ int posix_nameless_file(const char *directory, int flags)
 {
     char name[POSIX_NAME];
     flags |= O_RDWR | O_CLOEXEC;
-    int fd = open(directory, O_TMPFILE | flags, 0600);
+    int fd = posix_open_nameless(directory, flags);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;
-    int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(directory, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return -1;
     posix_new_name(name, sizeof name);
@@ -60,22 +53,9 @@ int posix_nameless_file(const char *directory, int flags)
     return fd;
 }
 
-/* ---- removal ----------------------------------------------------------------------------------
- */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 #define DEPTH_MAX 64
-
-/*
- * A directory in `dir`, but no link to one, nor another file system that is mounted there, also if
- * it is a part of the same one; -1: errno.
- */
-static int open_below(int dir, const char *name)
-{
-    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
-    int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-    return fd < 0 && errno == ENOSYS ? openat(dir, name, (int)how.flags) : fd; /* before 5.6 */
-}
 
 /* Removes what a directory holds, and closes it. */
 static void empty_dir(int fd, dev_t device, unsigned depth)
@@ -85,7 +65,7 @@ static void empty_dir(int fd, dev_t device, unsigned depth)
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
-        int below = open_below(fd, e->d_name);
+        int below = posix_open_below(fd, e->d_name);
         if (below >= 0 && depth < DEPTH_MAX && fstat(below, &status) == 0 &&
             status.st_dev == device)
             empty_dir(below, device, depth + 1);
@@ -117,7 +97,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 static void remove_dir(int parent, const char *name, const struct stat *made)
 {
     struct stat status;
-    int fd = open_below(parent, name);
+    int fd = posix_open_below(parent, name);
     if (fd < 0)
         return;
     bool ours = fstat(fd, &status) == 0 && is_own(&status);
@@ -129,8 +109,7 @@ static void remove_dir(int parent, const char *name, const struct stat *made)
         unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* ---- the note in the lock file ----------------------------------------------------------------
- */
+/* ---- the note in the lock file --------------------------------------------------------------- */
 
 #define NUMBERS 42 /* "DEVICE INODE ", of 20 digits each */
 
@@ -139,7 +118,7 @@ static bool note(const char *parent, const char *name, const struct stat *made)
 {
     int lock = posix_lock_file();
     char *text;
-    if (lock < 0) /* no /dev/shm: nobody looks there either */
+    if (lock < 0) /* nobody looks for a note either */
         return true;
     int n = asprintf(&text, "%020llu %020llu %s/%s\n", (unsigned long long)made->st_dev,
                      (unsigned long long)made->st_ino, parent, name);
@@ -169,15 +148,14 @@ void posix_remove_noted(int lock)
     made.st_ino = (ino_t)inode;
     *name = '\0';
     int parent =
-        open(name == text + NUMBERS ? "/" : text + NUMBERS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        open(name == text + NUMBERS ? "/" : text + NUMBERS, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return;
     remove_dir(parent, name + 1, &made);
     close(parent);
 }
 
-/* ---- the directory of this agent --------------------------------------------------------------
- */
+/* ---- the directory of this agent ------------------------------------------------------------- */
 
 static struct {
     int parent, fd;
@@ -201,7 +179,7 @@ static int make_in(int parent, const char *path, const char *name, struct stat *
     *made = (struct stat){0};
     if (!note(path, name, made) || mkdirat(parent, name, 0700))
         return -1;
-    int fd = open_below(parent, name);
+    int fd = posix_open_below(parent, name);
     if (fd >= 0 && fstat(fd, made) == 0 && is_own(made) && note(path, name, made))
         return fd;
     int error = errno;
@@ -217,7 +195,7 @@ static int make(const char *where)
 {
     posix_new_name(work.name, sizeof work.name);
     char *path = realpath(where, NULL);
-    work.parent = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    work.parent = path ? open(path, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (work.parent >= 0 && !is_safe(work.parent))
         errno = EXDEV; /* which it cannot be otherwise */
     else if (work.parent >= 0)

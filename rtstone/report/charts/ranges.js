@@ -5,18 +5,18 @@ import { count, quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
-const MARKS = ["min", "p50", "p99", "p99.9", "max"]; // in the order of the data
 const NARROW = 620; // below this the label stands above its line
 
 export function rangesHeight({ rows }, width) {
   return rows.length * (width < NARROW ? 36 : 24) + 44;
 }
 
+/** `marks`: what the numbers of a row are, in their order; one that has no shape is told only. */
 export function ranges(chart, width) {
-  const { unit, floor } = chart;
-  const rows = chart.rows.map((r) => ({ ...r, ...Object.fromEntries(MARKS.map((m, i) => [m, r.at[i]])) }));
+  const { unit, floor, marks } = chart;
+  const rows = chart.rows.map((r) => ({ ...r, ...Object.fromEntries(marks.map((m, i) => [m, r.at[i]])) }));
   const narrow = width < NARROW;
-  const present = rows.flatMap((r) => MARKS.map((m) => r[m]).filter((v) => v !== null));
+  const present = rows.flatMap((r) => marks.map((m) => r[m]).filter((v) => v !== null));
   const exps = present.map((v) => log(v, floor));
   const span = Math.max(...exps) - Math.min(...exps) || 0.5;
   const low = Math.min(...exps) - span * 0.03;
@@ -30,8 +30,8 @@ export function ranges(chart, width) {
     const ownInk = inks[api.value(0)];
     const y = api.coord([low, api.value(0)])[1] + (narrow ? 7 : 0);
     const x = (m) => (row[m] === null ? null : api.coord([log(row[m], floor), 0])[0]);
-    const at = Object.fromEntries(MARKS.map((m) => [m, x(m)]));
-    const known = MARKS.map((m) => at[m]).filter((v) => v !== null);
+    const at = Object.fromEntries(marks.map((m) => [m, x(m)]));
+    const known = marks.map((m) => at[m]).filter((v) => v !== null);
     const bar = (a, b, h, fill) => ({ type: "rect", style: { fill },
       shape: { x: a, y: y - h / 2, width: Math.max(b - a, 1.5), height: h } });
     const parts = [bar(Math.min(...known), Math.max(...known), 1.5, ink.line)];
@@ -66,7 +66,7 @@ export function ranges(chart, width) {
           ["n", count(row.n)],
           ["load", row.load],
           ...(row.time ? [["time", row.time]] : []),
-          ...MARKS.filter((m) => row[m] !== null).map((m) => [m, quantity(row[m], unit)]),
+          ...marks.filter((m) => row[m] !== null).map((m) => [m, quantity(row[m], unit)]),
         ]);
       },
     },

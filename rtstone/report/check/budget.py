@@ -17,14 +17,10 @@ from rtstone.stats.cases import Case, label
 from rtstone.stats.comparison.effects import LEVEL
 from rtstone.stats.draft import Draft, DraftedCase, DraftedSlope
 from rtstone.stats.prediction import WIDEST
-from rtstone.units import count, quantity, seconds
+from rtstone.units import WRITTEN, count, quantity, seconds
 from rtstone.wire.records import Bench
 
 _FINEST = -9  # power of ten of the smallest unit, below which nothing is told apart
-_UNITS = {
-    "ns": [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)],
-    "instructions": [("M instr", 1e6), ("k instr", 1e3), ("instr", 1.0)],
-}
 
 
 def budget_text(draft: Draft) -> str:
@@ -188,10 +184,11 @@ def _above(value: float, unit: str, margin: float, least: float) -> str:
 
 def _rounded(value: float, unit: str) -> str:
     """Three digits, rounded up, with the largest unit that leaves something before the point."""
-    scale = _UNITS.get(unit, [(unit, 1.0)])
-    name, factor = next((step for step in scale if abs(value) >= step[1]), scale[-1])
+    units = WRITTEN.get(unit, {unit: 1})
+    name = next((name for name in reversed(units) if abs(value) >= units[name]), next(iter(units)))
     if value == 0:
         return f"0{name}"
+    factor = units[name]
     step = 10.0 ** max(math.floor(math.log10(abs(value) / factor)) - 2, _FINEST)
     steps = math.ceil(value / factor / step - 1e-9)
     return f"{(max(steps, 1) if value > 0 else steps) * step:.9g}{name}"

@@ -10,9 +10,8 @@ from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Ro
 from rtstone.report.comparison import text as plainly
 from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_text, shared
 from rtstone.report.comparison.text_verdicts import column as versus
-from rtstone.report.parts.shapes import floor_of, short
+from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import count, seconds, typeset
-from rtstone.statistics import COLUMNS
 
 APART = 3  # times the next largest maximum: from there a system hides the others in a chart
 
@@ -179,22 +178,19 @@ def _entries(
     row = comparison.rows[place]
     several = len({other.load for other in comparison.rows}) > 1
     for number_, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
-        marks = [getattr(cell, member) for member in COLUMNS] if cell and cell.n else []
-        if cell is None or all(value is None for value in marks):
+        if cell is None:
             continue
         parts = (name.case, row.load if several else "", column.label)
-        yield (
-            number_,
-            {
-                "id": f"c-{place}",
-                "label": " · ".join(filter(None, parts)),
-                "system": number_,
-                "n": cell.n,
-                "load": row.load,
-                "time": None if cell.section_s is None else seconds(cell.section_s),
-                "at": [None if value is None else short(value) for value in marks],
-            },
+        entry = range_row(
+            cell,
+            id=f"c-{place}",
+            label=" · ".join(filter(None, parts)),
+            system=number_,
+            load=row.load,
+            time=None if cell.section_s is None else seconds(cell.section_s),
         )
+        if entry:
+            yield number_, entry
 
 
 def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:
@@ -221,9 +217,8 @@ def _chart(
     if not entries:
         return
     rows = [entry for _, entry in entries]
-    floor = floor_of(v for row in rows for v in row["at"] if v is not None)
     chart = f"c-ranges-{len(page.charts)}"
-    page.charts[chart] = {"kind": "ranges", "unit": unit, "floor": floor, "rows": rows}
+    page.charts[chart] = range_chart(unit, rows)
     page.plots.append(Plot(chart, bench, caption))
 
 

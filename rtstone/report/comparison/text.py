@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.documents.imported import PLACE
+from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
 from rtstone.report.parts.console import packed
 from rtstone.report.parts.words import Named, telling, usual
@@ -120,7 +121,7 @@ class Remarks:
 
 
 def _key(cell: Cell) -> tuple[str, str]:
-    return cell.status, cell.reason or "no reason was recorded"
+    return cell.status, cell.reason or NO_REASON
 
 
 def shared(values: Iterable[str | None]) -> str:
@@ -258,7 +259,11 @@ def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
 
 
 class _Grid:
-    """The widths of a table in which the systems stand beside each other."""
+    """The widths of a table in which the systems stand beside each other.
+
+    Not a table of rich, which has no cells across columns: a system's name stands above its three
+    numbers, a text in their place, and a case above its loads.
+    """
 
     GAP = "  "  # between columns; a system's is one wider
 

@@ -207,6 +207,7 @@ def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> I
 
 
 def _row(line: _Line, widths: Sequence[int]) -> str:
+    """Return the cells in their columns; a table of rich could not put a reason across them."""
     *numbers, why = line.cells
     if not numbers[-1]:  # nothing but a reason
         column, stat, verdict, *_ = numbers

@@ -55,18 +55,21 @@ def plain_table(gap: int = 2, **options: Any) -> Table:
     return Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False, **options)
 
 
-def folded(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """Return the lines of a text, parted at blanks; ``first`` and ``rest`` are their indents."""
+def folded(
+    text: str, width: int, first: str = "", rest: str = "", *, break_words: bool = True
+) -> list[str]:
+    """Return the lines of a text, parted at blanks; ``first`` and ``rest`` are their indents.
+
+    A word longer than a line is broken, or stands out if ``break_words`` is false.
+    """
     return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
+        break_long_words=break_words,
+    )  # fmt: skip
 
 
 def packed(pieces: list[str], width: int) -> list[str]:
     """Return indented lines of pieces, none of which is parted."""
     glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
-    rows = textwrap.wrap(
-        glued, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False,
-        break_long_words=False,
-    )  # fmt: skip
+    rows = folded(glued, width, "  ", "  ", break_words=False)
     return [row.replace("\0", " ") for row in rows]

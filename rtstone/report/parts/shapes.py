@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from rtstone.documents.comparison import Cell
 from rtstone.documents.run import Blocks, Distribution, Result, Trace
 from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
@@ -36,6 +37,25 @@ def short(value: float) -> float | int:
     """Four significant digits: more than a screen can show, and half the bytes."""
     number = float(f"{value:.4g}")
     return int(number) if number == int(number) else number
+
+
+# ---------------------------------------------------------------------------- ranges
+
+
+def range_row(of: Result | Cell, **told: Any) -> dict[str, Any] | None:
+    """Return a row of a chart of ranges: its marks, and what is told of it; None without marks."""
+    marks = [getattr(of, member) for member in COLUMNS]
+    if not of.n or all(value is None for value in marks):
+        return None
+    at = [None if value is None else short(value) for value in marks]
+    return {"n": of.n, **told, "at": at}
+
+
+def range_chart(unit: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a chart of ranges, from minimum to maximum of each row, all in one unit."""
+    floor = floor_of(value for row in rows for value in row["at"] if value is not None)
+    marks = list(COLUMNS.values())
+    return {"kind": "ranges", "unit": unit, "floor": floor, "marks": marks, "rows": rows}
 
 
 # ---------------------------------------------------------------------------- distributions

@@ -205,7 +205,7 @@ def growths(run: Run) -> list[Growth]:
 
 
 def _growth(slope: Slope, name: str) -> Growth:
-    """Return a document's slope is per unit of its parameter; no reader wants one per byte."""
+    """Return a slope in words; one per byte is told per KiB."""
     unit, _, per = slope.unit.partition(" per ")
     per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
     low, high = (trimmed(end * times, unit) for end in slope.ci95)

@@ -17,12 +17,12 @@ from rtstone.report.parts.typeset import typeset
 from rtstone.report.reproduction import text as plainly
 from rtstone.report.reproduction.text import Head, Place, grid, kind_of
 from rtstone.stats.reproduce import Reproduced
+from rtstone.units import CLOCK
 
 MOMENTS = 200  # of a curve over time, at most
 TRACE_ROWS = 200
 FAR_APART = 30  # times the least bar: from there an axis is logarithmic
 NOTE = "A line for each system: at each point the largest sample from there to the next."
-_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 @dataclass(frozen=True)
@@ -307,13 +307,13 @@ def _bar_text(item: Item, cell: Cell, place: int, value: float | None) -> str:
 
 def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:
     """Lines of all systems whose numbers are times; of what has no place on the axis nothing."""
-    items = [item for item in table.items if item.at is not None and item.unit in _NS]
+    items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
     series = []
     for number, system in enumerate(table.systems):
         points = []
         for item in items:
             value = _number(item.cells[number], item, figure.value)
-            points.append([item.at, None if value is None else value * _NS[str(item.unit)]])
+            points.append([item.at, None if value is None else value * CLOCK[str(item.unit)]])
         if any(y is not None for _, y in points):
             series.append({"name": f"{system.label} ({system.kind})", "points": points})
     if not series:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rich.console import JustifyMethod, RenderableType
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from rtstone.assemble.flags import BY_NAME
@@ -24,10 +26,11 @@ from rtstone.documents.reproduction import (
     System,
     Table,
 )
-from rtstone.report.parts.console import folded
+from rtstone.documents.run import NO_REASON
+from rtstone.report.parts.console import folded, plain_table
 from rtstone.report.parts.markdown import escaping, items
 from rtstone.report.parts.markdown import table as markdown_table
-from rtstone.units import count, counted, rounded, seconds
+from rtstone.units import CLOCK, SYMBOLS, count, counted, rounded, seconds
 
 EMPTY = "-"
 MEANING = (
@@ -37,8 +40,7 @@ MEANING = (
 GAPS = "Without a number today, and why"
 INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
 _UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
-_SYMBOLS = {"us": "µs", "instructions": "instr"}
-_MEASURED = {"ns", "us", "ms", "s", "MB/s"}
+_MEASURED = {*CLOCK, "MB/s"}
 _GAP = "  "
 
 # ---- words --------------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ def heading(table: Table) -> str:
 
 def measure(table: Table) -> str:
     """Return what the numbers of a table are, and in which unit."""
-    return ", ".join(filter(None, (_SYMBOLS.get(table.unit or "", table.unit), table.form)))
+    return ", ".join(filter(None, (SYMBOLS.get(table.unit or "", table.unit), table.form)))
 
 
 def _marks(notes: Sequence[int]) -> str:
@@ -142,7 +144,7 @@ def _as_printed(record: Printed) -> str:
 def _own(record: Printed, unit: str | None) -> str:
     if record.value is None or record.unit is None or record.unit in {unit, *_UNSAID}:
         return ""
-    return _SYMBOLS.get(record.unit, record.unit)
+    return SYMBOLS.get(record.unit, record.unit)
 
 
 def _here(item: Item, found: Found, marks: str) -> Place:
@@ -156,7 +158,7 @@ def _here(item: Item, found: Found, marks: str) -> Place:
 def _unit(shown: Shown, unit: str | None) -> str:
     if shown.unit is None or unit in {shown.unit, ""}:
         return ""
-    return _SYMBOLS.get(shown.unit, shown.unit)
+    return SYMBOLS.get(shown.unit, shown.unit)
 
 
 def _shown(shown: Shown) -> str:
@@ -256,7 +258,7 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
                     continue
                 if any(shown.value is not None for shown in here.values):
                     continue
-                why = f"{here.status}, {here.reason or 'no reason was recorded'}"
+                why = f"{here.status}, {here.reason or NO_REASON}"
                 if here.status == "not run":  # each place says which bench
                     why = "not run, no run of it has these"
                 key = (reproduction.columns[system.column].label, why)
@@ -284,7 +286,7 @@ def origin(reproduction: Reproduction) -> str:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[Text]:
+def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[RenderableType]:
     """Yield the reproduction on a terminal."""
     yield from _wrapped(origin(reproduction), width, "bold")
     for column in reproduction.columns:
@@ -314,7 +316,7 @@ def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Te
     yield from (Text(line, style) for line in folded(text, room, indent, f"{indent}  "))
 
 
-def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Text]:
+def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[RenderableType]:
     measured = measure(table)
     told = f"{heading(table)} ({measured})" if measured else heading(table)
     yield from _wrapped(told, width, "bold cyan")
@@ -330,7 +332,7 @@ def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Tex
         yield from _wrapped(f"[{number}] {text}", width, "dim")
 
 
-def _grid(made: Grid, width: int) -> Iterator[Text]:
+def _grid(made: Grid, width: int) -> Iterator[RenderableType]:
     """Yield one line for a row; if that is too wide n stands beneath, and columns come in turns.
 
     Where a cell is nearly as wide as the terminal, each has a line of its own.
@@ -340,7 +342,7 @@ def _grid(made: Grid, width: int) -> Iterator[Text]:
         heads, rows = _heads(made, lead), list(_rows(made, lead, split))
         columns = list(zip(*(cells for _, cells in rows), strict=True))
         widths = [max(map(len, column)) for column in columns]
-        for place, texts in enumerate(zip(*heads, strict=True)):
+        for place, texts in enumerate(zip(*(texts for _, texts in heads), strict=True)):
             pieces = [piece for text in texts for piece in (text.split() if split else [text])]
             widths[place] = max(widths[place], *map(len, ["", *pieces]))
         turns = list(_turns(widths, lead, width))
@@ -349,8 +351,7 @@ def _grid(made: Grid, width: int) -> Iterator[Text]:
                 if number:
                     yield Text()
                 own = [widths[place] for place in turn]
-                for style, cells in [*_folded(_only(heads, turn), own), *_rows_of(rows, turn)]:
-                    yield Text(_line(cells, own, lead), style=style)
+                yield _turn([*heads, *rows], turn, own, lead)
             return
     yield from _stacked(made, width)
 
@@ -370,25 +371,26 @@ def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
     yield turn
 
 
-def _only(lines: Sequence[Sequence[str]], turn: Sequence[int]) -> list[list[str]]:
-    return [[line[place] for place in turn] for line in lines]
-
-
-def _rows_of(
-    rows: Sequence[tuple[str, list[str]]], turn: Sequence[int]
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the cells of a turn; a line that is empty there is left out."""
+def _turn(
+    rows: Iterable[tuple[str, list[str]]], turn: Sequence[int], widths: Sequence[int], lead: int
+) -> RichTable:
+    """Return the table of a turn; a row that is empty there is left out."""
+    table = plain_table(show_header=False)
+    for place, width in enumerate(widths):
+        justify: JustifyMethod = "left" if place < lead else "right"
+        table.add_column(width=width, justify=justify, vertical="bottom", overflow="fold")
     for style, cells in rows:
         own = [cells[place] for place in turn]
         if any(own):
-            yield style, own
+            table.add_row(*map(Text, own), style=style)
+    return table
 
 
-def _heads(made: Grid, lead: int) -> list[list[str]]:
+def _heads(made: Grid, lead: int) -> list[tuple[str, list[str]]]:
     """Whose numbers stand below, and of what; the former only where columns are systems."""
     kinds = ["", *[""] * (lead - 1), *(head.kind for head in made.heads)]
     labels = [made.stub, *["from"] * (lead - 1), *(head.label for head in made.heads)]
-    return [kinds, labels] if any(kinds) else [labels]
+    return [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
 
 
 def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
@@ -398,26 +400,6 @@ def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]
         yield "", [*before, *(place.value if split else str(place) for place in places)]
         if split and any(place.n for place in places):
             yield "dim", [*[""] * lead, *(place.n for place in places)]
-
-
-def _folded(
-    heads: Sequence[Sequence[str]], widths: Sequence[int]
-) -> Iterator[tuple[str, list[str]]]:
-    """Heads in as many lines as their widths ask for, standing on the rows."""
-    for texts in heads:
-        pairs = zip(texts, widths, strict=True)
-        parts = [folded(text, max(width, 1)) for text, width in pairs]
-        high = max(map(len, parts))
-        for line in range(high):
-            cells = ["" if (at := line - high + len(p)) < 0 else p[at] for p in parts]
-            yield "dim" if texts is not heads[-1] else "bold", cells
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], lead: int) -> str:
-    return _GAP.join(
-        f"{cell:<{width}}" if place < lead else f"{cell:>{width}}"
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ).rstrip()
 
 
 def _stacked(made: Grid, width: int) -> Iterator[Text]:

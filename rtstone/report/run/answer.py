@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from rtstone import units
@@ -19,9 +18,8 @@ from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
-from rtstone.stats.evaluate import RunEvaluation
+from rtstone.stats.evaluate import RIGHTS, RunEvaluation
 from rtstone.stats.standouts import largest
-from rtstone.targets import LOCAL
 from rtstone.units import count, counted, quantity
 
 # What a latency is like, by its first value that is not: ns.
@@ -37,7 +35,6 @@ MAGNITUDES = (
 LONGEST = "seconds"
 
 _BREAKDOWN = "breakdown utilisation"
-_RIGHTS = ("no_rt", "page_faults")  # flags of what more rights would mend
 
 # Flags of what came from outside the system that was measured, or cannot be believed.
 DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
@@ -77,7 +74,7 @@ def answer(evaluated: RunEvaluation) -> Answer:
     wakeups = [subjects[place] for place in evaluated.standouts.wakeups]
     worst, others = split(findings(evaluated))
     estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
-    grade, verdict = _verdict(run, wakeups)
+    grade, verdict = _verdict(evaluated, wakeups)
     longest = largest(run, evaluated.standouts.wakeups, lambda r: r.max)
     basis = [
         *_left_out(wakeups),
@@ -93,7 +90,8 @@ def magnitude(ns: float) -> str:
     return next((name for end, name in MAGNITUDES if ns < end), LONGEST)
 
 
-def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
+def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, str]:
+    run = evaluated.run
     if not words.measured(run):
         return "bad", "No verdict: nothing was measured."
     if words.counted_units(run):
@@ -102,7 +100,7 @@ def _verdict(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
     if judged and (flag := spoilt(judged)):
-        return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
+        return "info", f"No verdict: {flag.spoils}. {_remedy(evaluated, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
@@ -114,13 +112,10 @@ def spoilt(results: Sequence[Result]) -> flags.Flag | None:
     return None if None in found else found[0]
 
 
-def _remedy(run: Run, flag: flags.Flag) -> str:
+def _remedy(evaluated: RunEvaluation, flag: flags.Flag) -> str:
     """Return what to do, as a command where there is one."""
-    if flag.name in _RIGHTS and run.target.name == LOCAL:
-        from rtstone.system.rights import granting
-        from rtstone.targets.local import Local
-
-        return f"This grants them: {granting(Path(Local().agent))}"
+    if flag.name in RIGHTS and evaluated.granting:
+        return f"This grants them: {evaluated.granting}"
     return f"{flag.advice[0].upper()}{flag.advice[1:]}."
 
 
@@ -168,7 +163,7 @@ def _period(subject: Subject) -> str:
 
 
 def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
-    """Yield the observed worst case never goes without load, time and n."""
+    """Yield the observed worst case with its load, time and n, and the estimated one."""
     r = found.result
     like = f", {magnitude(r.max)}" if r.unit == "ns" and r.max is not None else ""
     over = f" over {span}" if (span := words.observed(r)) else ""

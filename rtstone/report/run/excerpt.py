@@ -16,13 +16,16 @@ _BAR = 40  # letters of its longest bar
 _WORST = 5
 
 
-def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path) -> str:
-    """The summary of a run; of each of these results its distribution and its worst samples."""
+def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, name: str) -> str:
+    """Return the summary of a run, and of some results their distributions and worst samples.
+
+    ``path`` is where it is stored, ``name`` how it is named on a command line.
+    """
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import summary
+    from rtstone.report.run.terminal import stored, summary
 
     out = StringIO()
-    console(out).print(*summary(evaluated, _WIDE, path), sep="\n")
+    console(out).print(*summary(evaluated, _WIDE), *stored(path, name), sep="\n")
     return "\n".join([out.getvalue().rstrip(), *(_result(r) for r in results if r.n)])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rtstone.documents.imported import tool
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import NO_REASON, Result, Run, Value
 from rtstone.report.parts import typeset, words
 from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
@@ -17,8 +17,8 @@ from rtstone.report.parts.shapes import (
     TRACE_MOST,
     axis_of,
     charts,
-    floor_of,
-    short,
+    range_chart,
+    range_row,
     spark_path,
 )
 from rtstone.report.parts.typeset import NARROW, count, counted, quantity, seconds
@@ -54,28 +54,20 @@ FAMILIES = {
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
 
-def range_chart(rows: list[Row], family: str, unit: str) -> dict[str, Any] | None:
-    """Minimum to maximum of every result of a family that shares a unit."""
-    shown: list[tuple[Row, list[float | None]]] = []
-    for row in rows:
-        marks = [getattr(row.result, member) for member in COLUMNS]
-        if row.result.unit == unit and row.result.n and any(v is not None for v in marks):
-            shown.append((row, marks))
-    if not shown:
-        return None
-    entries = [
-        {
-            "id": row.key,
-            "label": row.title.removeprefix(f"{family}."),
-            "n": row.result.n,
-            "load": row.result.load,
-            "time": row.observed,
-            "at": [None if v is None else short(v) for v in marks],
-        }
-        for row, marks in shown
-    ]
-    floor = floor_of(v for _, marks in shown for v in marks if v is not None)
-    return {"kind": "ranges", "unit": unit, "floor": floor, "rows": entries}
+def _ranges(rows: list[Row], family: str, unit: str) -> list[dict[str, Any]]:
+    """Return the rows of a chart of ranges, of every result of a family that shares a unit."""
+    entries = (
+        range_row(
+            row.result,
+            id=row.key,
+            label=row.title.removeprefix(f"{family}."),
+            load=row.result.load,
+            time=row.observed,
+        )
+        for row in rows
+        if row.result.unit == unit
+    )
+    return [entry for entry in entries if entry]
 
 
 def families(page: Page, trace_rows: int, forms: Forms) -> None:
@@ -98,9 +90,9 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
             rows.append(row)
         ranges = []
         for unit in units:
-            if chart := range_chart(rows, name, unit):
+            if entries := _ranges(rows, name, unit):
                 ranges.append(f"{page.key}-ranges-{len(page.charts)}")
-                page.charts[ranges[-1]] = chart
+                page.charts[ranges[-1]] = range_chart(unit, entries)
         drawn_axes = [axis for axis in axes.values() if axis]
         page.families.append(Family(name, FAMILIES.get(name, ""), rows, drawn_axes, ranges))
 
@@ -215,7 +207,7 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             f"{title} was not measured: every number follows from a model ({label}).",
         )
     if run.status != "complete":
-        reason = run.reason or "no reason was recorded"
+        reason = run.reason or NO_REASON
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."
     if units := words.counted_units(run):
         yield (

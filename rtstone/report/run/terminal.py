@@ -1,31 +1,23 @@
-"""What the terminal shows: the course of a run, and the table of its results."""
+"""A run on the terminal: its summary with the table of results, and its conditions."""
 
 from __future__ import annotations
 
-import math
-import shlex
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from rtstone.assemble.flags import BY_NAME
-from rtstone.assemble.ticks import Net
 from rtstone.documents.imported import tool
-from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.printable import shown
 from rtstone.report.parts.console import figure, packed, plain_table
 from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import (
     OBSERVED,
-    assignments,
     counted_units,
     emulated,
     growths,
@@ -41,12 +33,9 @@ from rtstone.report.parts.words import (
 )
 from rtstone.report.run.answer import answer
 from rtstone.report.run.loads import load_effects
-from rtstone.runner.listener import Listener
 from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.store.places import runs
 from rtstone.units import count
-from rtstone.wire.records import Progress
 
 _ROOMY = 120  # a table with a column for everything needs so much
 _BENCH = 16  # the least width of a column with the name of a bench
@@ -54,151 +43,8 @@ _NUMBERS = ("n", *COLUMNS.values())
 _LONG = 100  # rows of a table that a terminal shows
 
 
-# ---- the course of a run ------------------------------------------------------------------------
-
-
-def _case_label(plan: Plan, case: Case) -> str:
-    told = assignments(plan.benches[case.bench], case.params, case.params)
-    return f"{case.bench} {told}".rstrip()
-
-
-def _load_starting(load: str) -> str:
-    return "ending the load" if load == NONE else f"starting load {load}"
-
-
-def _numbers(values: dict[str, float | None], unit: str) -> str:
-    return "  ".join(f"{name} {figure(value, unit)}" for name, value in values.items())
-
-
-def _outcome(result: Result) -> str:
-    if result.status != "ok":
-        return f"{result.status}: {result.reason}"
-    if not result.n:
-        return f"ok {_first_figures(result)}".rstrip()
-    values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
-    series = f"{result.series}: " if result.series else ""
-    known = f"  {told}" if (told := reached(result)) else ""
-    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{known}"
-
-
-def _so_far(result: Result) -> str:
-    """Return what is known so far of a case that goes on."""
-    told = result.until
-    width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
-    return f"n {count(result.n)} {width}"
-
-
-def _first_figures(result: Result) -> str:
-    """Return what a bench without samples tells first: what it is run for."""
-    facts = list(result.figures.items())[:2]
-    return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
-
-
-class Lines(Listener):
-    """One plain line for each case as it completes."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-
-    def started(self, plan: Plan) -> None:
-        """Takes note of the plan."""
-        self._plan = plan
-
-    def load_starting(self, load: str) -> None:
-        """Prints what is waited for."""
-        print(_load_starting(load), file=self._file, flush=True)
-
-    def case_ended(self, case: Case, results: list[Result]) -> None:
-        """Prints the line of the case, one for each of its series."""
-        for result in results:
-            place = f"{case.id}/{len(self._plan.cases)}"
-            label = _case_label(self._plan, case)
-            print(f"{place} {label}: {_outcome(result)}", file=self._file, flush=True)
-
-
-class Display(Listener):
-    """A display that follows the run: case, live figures, bar, time left."""
-
-    progress_ms = 250
-
-    def __init__(self, console: Console) -> None:
-        # Drawn only when something has come: between cases, or while another CPU measures.
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-        self._untimed: list[float] = []  # what the cases took that did not tell before
-        self._begin = time.monotonic()
-
-    def started(self, plan: Plan) -> None:
-        """Opens the display."""
-        self._plan = plan
-        self._live.start()
-        self._live.update(Text("starting the agent …"), refresh=True)
-
-    def load_starting(self, load: str) -> None:
-        """Says what is waited for."""
-        self._live.update(Text(_load_starting(load)), refresh=True)
-
-    def case_started(self, case: Case) -> None:
-        """Shows the case."""
-        self._begin = time.monotonic()
-        self._draw(case, 0.0, "")
-
-    def progress(self, case: Case, record: Progress, unit: str) -> None:
-        """Shows the figures so far, or what the case says instead."""
-        elapsed = time.monotonic() - self._begin
-        by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
-        share = min(max((record.done or 0) / 1000, by_time), 1.0)
-        if record.text is not None:
-            self._draw(case, share, record.text)
-            return
-        per_tick = 1e9 / record.hz if unit == "ns" else 1.0
-        net = Net(record.overhead, per_tick, record.batch)
-        names = ("min", "p50", "p99") if record.batch > 1 else ("min", "p50", "p99", "max")
-        values = {name: net.value(getattr(record, name)) for name in names}
-        self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
-
-    def round_ended(self, case: Case, results: list[Result]) -> None:
-        """Shows what is known so far."""
-        self._draw(case, 1.0, _so_far(results[-1]))
-
-    def case_ended(self, case: Case, results: list[Result]) -> None:
-        """Shows the case's results until the next one has begun."""
-        if self._plan.expected_s(case) is None:
-            self._untimed.append(time.monotonic() - self._begin)
-        self._draw(case, 1.0, _outcome(results[-1]))
-
-    def ended(self) -> None:
-        """Closes the display."""
-        self._live.stop()
-
-    def _draw(self, case: Case, share: float, figures: str) -> None:
-        cases = self._plan.cases
-        times = [self._expected_s(other) for other in cases]
-        done = sum(times[: case.id - 1]) + share * times[case.id - 1]
-        whole = max(sum(times), 1e-9)
-        head = Text.assemble(
-            (f"{case.id}/{len(cases)} ", "dim"), (_case_label(self._plan, case), "bold")
-        )
-        bar = Table.grid(padding=(0, 1))
-        left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
-        if self._plan.until:  # nobody knows how many rounds there will be
-            left = f"{done / whole:.0%}"
-        bar.add_row(ProgressBar(total=whole, completed=done, width=40), left)
-        self._live.update(Group(head, Text(figures or " "), bar), refresh=True)
-
-    def _expected_s(self, case: Case) -> float:
-        known = self._plan.expected_s(case)
-        if known is not None:
-            return known
-        return sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
-
-
-# ---- the results --------------------------------------------------------------------------------
-
-
-def summary(
-    evaluated: RunEvaluation, width: int, place: Path | None = None
-) -> Iterator[RenderableType]:
-    """Yield the parts of a run's summary, from its first line to where it is stored.
+def summary(evaluated: RunEvaluation, width: int) -> Iterator[RenderableType]:
+    """Yield the parts of a run's summary.
 
     In a narrow terminal everything but the figures stands in one column; where even that would
     cut a number short, each result is a block of lines.
@@ -216,11 +62,12 @@ def summary(
         yield from _blocks(lines, width)
     yield from _footnotes(evaluated)
     yield from _told(run)
-    if place is not None:
-        yield Text(f"stored in {shown(str(place))}", style="dim")
-        known = place.absolute() == (runs() / run.run_id).absolute()
-        name = run.run_id if known else shlex.quote(shown(str(place)))
-        yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
+
+
+def stored(place: Path, name: str) -> Iterator[Text]:
+    """Yield where a run is stored, and how a page is made of it; ``name`` as on a command line."""
+    yield Text(f"stored in {shown(str(place))}", style="dim")
+    yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 
 _TOLD = {"title", "label", "model", "system"}  # of a target's detail, elsewhere
@@ -335,6 +182,7 @@ def _figures(of: Result | Distribution, unit: str) -> list[str]:
 def _needs(lines: list[_Line], others: int, gap: int) -> int:
     """Return the width of a terminal in which no number of a table is cut short.
 
+    Rich does not tell: the least width that it knows is that of words, and `1.20 µs` are two.
     ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
     """
     rows = [_NUMBERS, *(line.figures for line in lines if len(line.figures) == len(_NUMBERS))]

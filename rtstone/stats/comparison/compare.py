@@ -11,7 +11,7 @@ from msgspec import structs
 from rtstone.assemble.pool import pooled, section_s
 from rtstone.documents.case_key import KEEPING, MEASURING, CaseKey, case_key, may_be
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
-from rtstone.documents.run import Result, Run, Status, Value
+from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.conditions import (
@@ -26,8 +26,6 @@ from rtstone.stats.comparison.conditions import (
 from rtstone.stats.comparison.judge import Content, Judge
 from rtstone.stats.comparison.systems import System, session, systems
 from rtstone.wire.records import Bench
-
-_GRAVITY: list[Status] = ["ok", "unsupported", "incomplete", "failed"]  # rising
 
 
 class _Key(NamedTuple):
@@ -236,7 +234,7 @@ class _Table:
         )  # fmt: skip
 
     def _differences(self) -> list[Difference]:
-        """Return the same difference in several benches is told once."""
+        """Return in what the measuring of columns differs, each difference once for all benches."""
         found: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
             for name, grade in MEASURING.items():
@@ -281,11 +279,11 @@ def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
 def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
     results = [place.result for place in places]
     missing = len(system.runs) - len({place.run for place in places})
-    status = max((result.status for result in results), key=_GRAVITY.index)
+    status = max((result.status for result in results), key=GRAVITY.index)
     reasons = dict.fromkeys(_reason(system, place) for place in places)
     texts = [reason for reason in reasons if reason]
     if missing:
-        status = max(status, "incomplete", key=_GRAVITY.index)
+        status = max(status, "incomplete", key=GRAVITY.index)
         texts.append(f"not part of {missing} of {len(system.runs)} runs")
     cell = Cell(
         status=status,
@@ -298,7 +296,7 @@ def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
 def _reason(system: System, place: _Place) -> str | None:
     if place.result.status == "ok":
         return None
-    why = place.result.reason or "no reason was recorded"
+    why = place.result.reason or NO_REASON
     if len(system.runs) == 1 or place.result.status == "unsupported":
         return why
     return f"{system.told(place.run)}: {why}"

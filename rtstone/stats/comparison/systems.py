@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Column
-from rtstone.documents.run import Run
+from rtstone.documents.run import NO_REASON, Run
 
 SEED, SYSTEM = "seed", "system"  # of a target's detail
 
@@ -40,7 +40,7 @@ class System(NamedTuple):
     def column(self) -> Column:
         """Return what the document says of it."""
         reasons = [
-            f"{run.run_id}: {run.reason or 'no reason was recorded'}"
+            f"{run.run_id}: {run.reason or NO_REASON}"
             for run in self.runs
             if run.status != "complete"
         ]

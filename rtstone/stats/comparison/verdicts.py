@@ -18,7 +18,7 @@ from msgspec import structs
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
-from rtstone.statistics import least_n
+from rtstone.statistics import MEDIAN, TAILS, least_n
 from rtstone.stats.comparison.effects import (
     KEPT,
     LEVEL,
@@ -33,7 +33,6 @@ from rtstone.stats.comparison.effects import (
     width,
 )
 
-MEDIAN, TAILS = "p50", ("p999", "p99")  # of the tail the first that all runs have
 MAXIMUM = "max"
 VALUE = "value"  # of a figure
 CORRECTION = "Bonferroni"

@@ -286,7 +286,7 @@ class Estimate:
         return Check(name="stability", passed=abs(moved) < EXTREME, detail=detail)
 
     def _agreeing(self, tail: _Tail) -> Check:
-        """Return the maxima of blocks are as the peaks predict."""
+        """Check that the maxima of blocks are as the peaks predict."""
         each = tail.n * self._blocks.samples / self._n
         times = 1 << max(0, ceil(log2(4 / each)))  # so that next to none is below the threshold
         blocks = merged(self._blocks, times)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtstone.assemble.pool import section_s
-from rtstone.documents.run import Result
+from rtstone.documents.run import NO_REASON, Result
 from rtstone.documents.worstcase import Check, WorstCase
 from rtstone.stats.worstcase.blocks import joined
 from rtstone.stats.worstcase.outcome import EXCESSES, LEAST_BLOCKS, TAIL, document
@@ -56,9 +56,7 @@ def _unusable(result: Result) -> str | None:
     """Return why no worst case can be told from a result, however long it was measured."""
     counted = sum(count for _, count in result.histogram)
     faults = {
-        f"the result is {result.status}: {result.reason or 'no reason was recorded'}": (
-            result.status != "ok"
-        ),
+        f"the result is {result.status}: {result.reason or NO_REASON}": (result.status != "ok"),
         "there are no samples": not result.n,
         "instructions are counted, not time: there is no hour to exceed a bound in": (
             result.unit != "ns"

@@ -88,7 +88,7 @@ def maxima_likelihood(bins: Bins, location: Floats, log_scale: Floats, shape: Fl
 
 
 def _total(terms: Floats, bins: Bins) -> Floats:
-    """Return what is impossible under the parameters has no likelihood at all."""
+    """Return the sum over all values; -inf where one is impossible under the parameters."""
     terms = np.where(np.isnan(terms), -np.inf, terms)
     total: Floats = np.einsum("...i,i", terms, bins.counts)  # in this thread
     return total

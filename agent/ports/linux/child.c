@@ -2,18 +2,18 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "posix.h"
+#include "linux.h"
 
 /* A spawned child runs the agent's file: it ends before main(), whatever program that is. */
 __attribute__((constructor)) static void end_at_once(int argc, char **argv, char **env)
 {
     (void)env;
-    if (argc == 1 && !strcmp(argv[0], POSIX_CHILD_PROGRAM))
+    if (argc == 1 && !strcmp(argv[0], LINUX_CHILD_PROGRAM))
         _exit(0);
 }
 
 /* A cancellation point is where pthread_cancel() ends it. */
-void *posix_child_thread(void *unused)
+void *linux_child_thread(void *unused)
 {
     (void)unused;
     for (;;)
@@ -24,7 +24,7 @@ void *posix_child_thread(void *unused)
  * A process of its own must not outlive its parent.  A clone shares the parent's errno, so it makes
  * no call that sets it: prctl() succeeds, and a pause that ends ends it.
  */
-int posix_child_body(void *parent)
+int linux_child_body(void *parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (getppid() == *(const pid_t *)parent)
@@ -32,7 +32,7 @@ int posix_child_body(void *parent)
     return 0;
 }
 
-int posix_child_end(void *unused)
+int linux_child_end(void *unused)
 {
     (void)unused;
     return 0;
@@ -50,9 +50,9 @@ static int prepare_thread(rts_child *child, size_t stack)
 
 static int prepare_spawn(rts_child *child)
 {
-    static char name[] = POSIX_CHILD_PROGRAM;
+    static char name[] = LINUX_CHILD_PROGRAM;
     struct sched_param param = {.sched_priority = child->prio};
-    struct posix_spawn *s = calloc(1, sizeof *s);
+    struct linux_spawn *s = calloc(1, sizeof *s);
     if (!s)
         return -ENOMEM;
     child->spawn = s;

@@ -8,7 +8,7 @@
 
 #include "../longcalls.h"
 #include "calls.h"
-#include "posix.h"
+#include "linux.h"
 
 #define CHUNK (4u << 20)    /* bytes that one call reads or writes */
 #define MAPPING (16u << 20) /* bytes mapped, filled with pages, and unmapped */
@@ -29,12 +29,12 @@ static int call_write(void)
 
 static int call_fork(void)
 {
-    return posix_call_fork(NULL, 0);
+    return linux_call_fork(NULL, 0);
 }
 
 static int call_mmap(void)
 {
-    return posix_call_unmap(MAPPING);
+    return linux_call_unmap(MAPPING);
 }
 
 static int call_scan(void)

@@ -11,7 +11,7 @@
 #include <sys/shm.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -38,7 +38,7 @@ enum { ZERO, NULL_DEVICE, PIPE };
 
 static const rts_param file_param[] = {
     RTS_CHOICE(sys_params, file, "zero|null|pipe", ZERO,
-               "/dev/zero, /dev/null, or a pipe that has the byte, or room for it"),
+               "/dev/zero, /dev/null, or a pipe that holds the byte or has room for it"),
     RTS_PARAMS_END,
 };
 
@@ -127,7 +127,7 @@ static int run_write(rts_case *c)
 
 static const rts_param select_param[] = {
     RTS_INT(sys_params, descriptors, "descriptor", 10, 1, DESCRIPTORS_MAX,
-            "descriptors that are asked about; lmbench has 10, 100, 250 and 500"),
+            "number of descriptors; lmbench uses 10, 100, 250 and 500"),
     RTS_PARAMS_END,
 };
 
@@ -174,7 +174,7 @@ static int run_select(rts_case *c)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static const rts_param mmap_param[] = {
-    RTS_SIZE(sys_params, size, 64 << 10, 1, 1 << 28, "bytes that are mapped"),
+    RTS_SIZE(sys_params, size, 64 << 10, 1, 1 << 28, "bytes to map"),
     RTS_PARAMS_END,
 };
 
@@ -215,7 +215,7 @@ static inline int fork_and_exec(char *const argv[])
 
 static int run_forkexec(rts_case *c)
 {
-    char name[] = POSIX_CHILD_PROGRAM;
+    char name[] = LINUX_CHILD_PROGRAM;
     char *const argv[] = {name, NULL};
     uint64_t programs = 0;
     RTS_SAMPLES(c) {
@@ -255,7 +255,7 @@ static int run_sem(rts_case *c)
 {
     key_t key = posix_object_key(c->slot);
     int err = 0;
-    posix_remove_system_v(posix_owner());
+    posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_sem(key));
         if (err)
@@ -268,7 +268,7 @@ static int run_shm(rts_case *c)
 {
     key_t key = posix_object_key(c->slot);
     int err = 0;
-    posix_remove_system_v(posix_owner());
+    posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_shm(key));
         if (err)
@@ -292,36 +292,36 @@ static int run_shm(rts_case *c)
      .run = fn}
 
 static const rts_bench benches[] = {
-    SYS_BENCH("sys.getpid", "The lightest call of the system",
-              "Duration of getpid, by syscall(), so that it does enter the kernel.", NULL,
+    SYS_BENCH("sys.getpid", "The lightest system call",
+              "Duration of getpid, through syscall(), so that it enters the kernel.", NULL,
               RTS_BATCHES, NULL, run_getpid),
     SYS_BENCH("sys.read", "Read one byte",
-              "Duration of read of one byte: of /dev/zero, of /dev/null, which ends before its "
-              "first byte, or of a pipe that holds it.",
+              "Duration of read of one byte: from /dev/zero, from /dev/null, which is at end of "
+              "file, or from a pipe that holds it.",
               file_param, RTS_BATCHES, NULL, run_read),
     SYS_BENCH("sys.write", "Write one byte",
               "Duration of write of one byte: to /dev/zero, to /dev/null, or to a pipe that is "
               "emptied between samples.",
               file_param, RTS_BATCHES, NULL, run_write),
-    SYS_BENCH("sys.select", "Ask which descriptors are ready",
-              "Duration of select, which does not wait, on event descriptors, all of them ready "
-              "to be written to.",
-              select_param, RTS_BATCHES, "descriptors", run_select),
-    SYS_BENCH("sys.mmap", "Map memory and unmap it",
-              "Duration of mmap of anonymous memory that nobody touches, and munmap, together. "
-              "With locked memory mmap fetches all its pages, and munmap gives them back.",
+    SYS_BENCH(
+        "sys.select", "Query which descriptors are ready",
+        "Duration of select, without waiting, on event descriptors that are all ready for writing.",
+        select_param, RTS_BATCHES, "descriptors", run_select),
+    SYS_BENCH("sys.mmap", "Map and unmap memory",
+              "Duration of mmap of anonymous memory that is not touched, and munmap, together. "
+              "With locked memory mmap populates all its pages, and munmap frees them.",
               mmap_param, RTS_BATCHES, "size", run_mmap),
     SYS_BENCH("sys.forkexec", "Run a program",
               "Duration of fork, exec and wait, together: the program is the agent's own file, "
-              "which is linked statically and ends before its main().",
+              "which is linked statically and exits before main().",
               NULL, 0, NULL, run_forkexec),
     SYS_BENCH("sys.sem", "Create and remove a set of semaphores",
-              "Duration of semget of a new set of one semaphore of System V, and semctl that "
-              "removes it, together.",
+              "Duration of semget of a new System V set of one semaphore, and semctl that removes "
+              "it, together.",
               NULL, RTS_BATCHES, NULL, run_sem),
     SYS_BENCH("sys.shm", "Create and remove shared memory",
-              "Duration of shmget of a new segment of 4 KiB of System V, which nobody attaches, "
-              "and shmctl that removes it, together.",
+              "Duration of shmget of a new System V segment of 4 KiB, which is not attached, and "
+              "shmctl that removes it, together.",
               NULL, RTS_BATCHES, NULL, run_shm),
 };
 

@@ -8,13 +8,13 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../posix/files.h"
 #include "calls.h"
-#include "files.h"
-#include "posix.h"
+#include "linux.h"
+#include "search.h"
 
 /* Of all loads in this file; each has those that it needs. */
 typedef struct call_params {
@@ -37,17 +37,15 @@ static uint64_t size_of(const rts_worker *w)
 
 /* ---- memory and processes ---------------------------------------------------------------- */
 
-/* A region of small pages is what takes long; a huge page is cleared and freed at once. */
-static void want_small_pages(void)
-{
-    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-}
-
-/* The large address space that a load needs in its own process; NULL: the worker has failed. */
+/*
+ * The large address space that a load needs in its own process; NULL: the worker has failed.  Of
+ * small pages, here and below, for they are what takes long: a huge one is cleared and freed at
+ * once.
+ */
 static void *get_large(rts_worker *w)
 {
-    want_small_pages();
-    void *memory = posix_call_map(size_of(w));
+    linux_small_pages();
+    void *memory = linux_call_map(size_of(w));
     if (!memory)
         rts_worker_failed(w, "no memory for %llu bytes: %s", (unsigned long long)size_of(w),
                           strerror(errno));
@@ -56,9 +54,9 @@ static void *get_large(rts_worker *w)
 
 static void run_unmap(rts_worker *w)
 {
-    want_small_pages();
+    linux_small_pages();
     while (rts_load_goes_on(w)) {
-        int err = posix_call_unmap(size_of(w));
+        int err = linux_call_unmap(size_of(w));
         if (err) {
             rts_worker_failed(w, "mmap and munmap of %llu bytes: %s",
                               (unsigned long long)size_of(w), strerror(-err));
@@ -70,13 +68,13 @@ static void run_unmap(rts_worker *w)
 
 static int grow(size_t size)
 {
-    return posix_call_map(size) ? 0 : -errno;
+    return linux_call_map(size) ? 0 : -errno;
 }
 
 static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
 {
     while (rts_load_goes_on(w)) {
-        int err = posix_call_fork(work, size_of(w));
+        int err = linux_call_fork(work, size_of(w));
         if (err) {
             rts_worker_failed(w, "a process of %llu bytes: %s", (unsigned long long)size_of(w),
                               strerror(-err));
@@ -89,7 +87,7 @@ static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
 /* The child gets pages of its own: its end frees them, that of a copy would only count them. */
 static void run_exit(rts_worker *w)
 {
-    want_small_pages();
+    linux_small_pages();
     fork_again_and_again(w, grow);
 }
 
@@ -335,13 +333,13 @@ static int prepare_all(rts_running *l)
     RTS_SIZE(call_params, size, size_, RTS_LOAD_BLOCK, INT64_C(1) << 40, help)
 
 static const rts_param size_param[] = {
-    SIZE_PARAM(SIZE_ALONE, "bytes of memory, or of the file"),
+    SIZE_PARAM(SIZE_ALONE, "size of the memory, or of the file"),
     RTS_PARAMS_END,
 };
 
 #define MANY_PARAM                                                                                 \
-    RTS_INT(call_params, many, NULL, 2000, 1, 100000, "files that are there at a time"),           \
-        RTS_BOOL(call_params, sync, 0, "each file is brought to the disk (fsync)")
+    RTS_INT(call_params, many, NULL, 2000, 1, 100000, "number of files at a time"),                \
+        RTS_BOOL(call_params, sync, 0, "flush each file to disk (fsync)")
 
 static const rts_param files_param[] = {MANY_PARAM, RTS_PARAMS_END};
 
@@ -357,7 +355,7 @@ static const rts_param all_param[] = {
     RTS_BOOL(call_params, udp, 1, "with component udp"),
     RTS_BOOL(call_params, files, 1, "with component files"),
     SIZE_PARAM(SIZE_TOGETHER,
-               "bytes of memory or file that each of unmap, exit, smaps, fork and truncate has"),
+               "size of the memory or file of each of unmap, exit, smaps, fork and truncate"),
     MANY_PARAM,
     RTS_PARAMS_END,
 };
@@ -384,10 +382,9 @@ static const rts_load loads[] = {
      .title = RTS_SAY("Ten kinds of long system calls"),
      .source = RTS_SAY(SOURCE),
      .help = RTS_SAY(
-         "Each component is a time-sharing process that makes one kind of long system call "
-         "without pause; each is a load of its own as well, of that name, and can be left out "
-         "here. A kernel that cannot be preempted in such a call lets a real-time task wait "
-         "for its end."),
+         "Each component is a time-sharing process that continuously makes one kind of long system "
+         "call; each is also a load of its own with that name, and can be left out here. A kernel "
+         "that cannot be preempted during such a call makes a real-time task wait for its end."),
      .params = all_param,
      .needs = RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_NETWORK,
      .prepare = prepare_all,
@@ -397,55 +394,50 @@ static const rts_load loads[] = {
                             {TRUNCATE, .workers = "truncate"}, {TCP, .workers = "tcp"},
                             {UDP, .workers = "udp"}, {FILES, .workers = "files"})},
     {.id = "unmap",
-     .title = RTS_SAY("A large region is mapped, filled with pages and unmapped"),
+     .title = RTS_SAY("Map, populate and unmap a large region"),
      .source = RTS_SAY(SOURCE),
-     .help =
-         RTS_SAY("mmap with MAP_POPULATE, and munmap, of small pages, again and again. Counted are "
-                 "bytes unmapped."),
+     .help = RTS_SAY("Repeated mmap with MAP_POPULATE, and munmap, of small pages. Counted are "
+                     "bytes unmapped."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(UNMAP)},
     {.id = "exit",
-     .title = RTS_SAY("A large process ends"),
+     .title = RTS_SAY("Exit of a large process"),
      .source = RTS_SAY(SOURCE),
-     .help =
-         RTS_SAY("A process fills a region with small pages of its own and ends, again and again. "
-                 "Counted are processes that have ended."),
+     .help = RTS_SAY("Repeatedly, a process fills a region with private small pages and exits. "
+                     "Counted are processes that have exited."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(EXIT)},
     {.id = "smaps",
-     .title = RTS_SAY("A large process has its memory listed"),
+     .title = RTS_SAY("List the memory of a large process"),
      .source = RTS_SAY(SOURCE),
-     .help =
-         RTS_SAY("A process that holds a region of small pages reads its own " SMAPS ", again and "
-                 "again. Counted are readings."),
+     .help = RTS_SAY("A process with a region of small pages repeatedly reads its own " SMAPS
+                     ". Counted are readings."),
      .params = size_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_smaps,
      PART(SMAPS_PART)},
     {.id = "urandom",
-     .title = RTS_SAY("Random bytes are read, many at a time"),
+     .title = RTS_SAY("Read many random bytes at a time"),
      .source = RTS_SAY(SOURCE),
      .help = RTS_SAY("Reads " URANDOM " in blocks of 256 KiB. Counted are bytes."),
      .needs = RTS_CAP_FILES,
      .prepare = prepare_urandom,
      PART(RANDOM)},
     {.id = "fork",
-     .title = RTS_SAY("A large process forks"),
+     .title = RTS_SAY("Fork of a large process"),
      .source = RTS_SAY(SOURCE),
-     .help = RTS_SAY(
-         "A process that holds a region of small pages forks one that exits at once, and waits "
-         "for it, again and again. Counted are processes that have ended."),
+     .help = RTS_SAY("A process with a region of small pages repeatedly forks a child that exits "
+                     "at once, and waits for it. Counted are processes that have exited."),
      .params = size_param,
      .needs = RTS_CAP_PROCESS,
      PART(FORK)},
     {.id = "truncate",
-     .title = RTS_SAY("A large file is written and truncated"),
+     .title = RTS_SAY("Write and truncate a large file"),
      .source = RTS_SAY(SOURCE),
-     .help = RTS_SAY(
-         "A file without a name in $TMPDIR, /var/tmp or /tmp, on whatever file system that is, "
-         "is written and truncated to nothing, again and again. Counted are bytes written."),
+     .help = RTS_SAY("An unnamed file in $TMPDIR, /var/tmp or /tmp, on whatever file system that "
+                     "is, is repeatedly written and truncated to 0. Counted are bytes written."),
      .params = size_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_truncate,
@@ -453,27 +445,25 @@ static const rts_load loads[] = {
     {.id = "tcp",
      .title = RTS_SAY("TCP traffic on loopback"),
      .source = RTS_SAY(SOURCE),
-     .help = RTS_SAY(
-         "One process sends as much as there is room for, up to 4 MiB, in one call and takes "
-         "it from the other end of the connection. Counted are bytes that have come."),
+     .help = RTS_SAY("One process sends as much as fits, up to 4 MiB, in one call and receives it "
+                     "at the other end of the connection. Counted are bytes received."),
      .needs = RTS_CAP_NETWORK,
      .prepare = prepare_network,
      PART(TCP)},
     {.id = "udp",
      .title = RTS_SAY("UDP traffic on loopback"),
      .source = RTS_SAY(SOURCE),
-     .help = RTS_SAY("One process sends 16 datagrams of 60,000 bytes and takes them from the other "
-                     "socket. Counted are datagrams that have come."),
+     .help = RTS_SAY("One process sends 16 datagrams of 60,000 bytes and receives them from the "
+                     "other socket. Counted are datagrams received."),
      .needs = RTS_CAP_NETWORK,
      .prepare = prepare_network,
      PART(UDP)},
     {.id = "files",
-     .title = RTS_SAY("Many small files are made, written and deleted"),
+     .title = RTS_SAY("Create, write and delete many small files"),
      .source = RTS_SAY(SOURCE),
-     .help = RTS_SAY(
-         "Files of 4 KiB in a directory of their own in $TMPDIR, /var/tmp or /tmp, on whatever "
-         "file system that is: all are made, then all deleted. Counted are files made and files "
-         "deleted."),
+     .help = RTS_SAY("Files of 4 KiB in a directory of their own in $TMPDIR, /var/tmp or /tmp, on "
+                     "whatever file system that is: all are created, then all deleted. Counted are "
+                     "files created and files deleted."),
      .params = files_param,
      .needs = RTS_CAP_FILES,
      .prepare = prepare_files,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
@@ -27,12 +27,6 @@ static const rts_param user_param[] = {
                  "time between two expirations"),
     RTS_PARAMS_END,
 };
-
-static struct timespec timespec_of(rts_tick ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / RTS_TIME_HZ),
-                             .tv_nsec = (long)(ns % RTS_TIME_HZ)};
-}
 
 /* Expirations that came together are served late by the first of them; the rest are missed. */
 static void take_expirations(rts_rec *rec, rts_hist *omitted, int fd, rts_tick due, rts_tick period)
@@ -61,8 +55,8 @@ static int run_user(rts_case *c)
     if ((uint64_t)p->period * 3 > c->job.patience_ns)
         c->job.patience_ns = (uint64_t)p->period * 3;
     rts_tick first = rts_time() + LEAD_NS;
-    struct itimerspec when = {.it_interval = timespec_of((rts_tick)p->period),
-                              .it_value = timespec_of(first)};
+    struct itimerspec when = {.it_interval = posix_timespec((rts_tick)p->period),
+                              .it_value = posix_timespec(first)};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL)) {
         close(fd);
         return rts_port_failed(c, "cannot set the timer", -errno);
@@ -85,7 +79,7 @@ typedef struct timerlat_params {
 static const rts_param timerlat_param[] = {
     RTS_DURATION(timerlat_params, period, 1000000, 100000, SECOND_NS,
                  "time between two expirations of the tracer's timer"),
-    RTS_TEXT(timerlat_params, tracefs, "where the tracing file system is; empty: " TRACEFS),
+    RTS_TEXT(timerlat_params, tracefs, "mount point of tracefs; empty: " TRACEFS),
     RTS_PARAMS_END,
 };
 
@@ -236,12 +230,11 @@ static int run_timerlat(rts_case *c)
 
 static const rts_bench benches[] = {
     {.id = "int.latency.user",
-     .title = RTS_SAY("From a timer's expiration to the user's program"),
+     .title = RTS_SAY("From the expiration of a timer to a user program"),
      .source = RTS_SAY("rtstone, benchmarks 4.3"),
-     .help =
-         RTS_SAY("A timerfd with absolute expirations: from each to the first statement behind the "
-                 "read() that returns. Interrupt, wake-up and switch together, which is not the "
-                 "latency of a handler."),
+     .help = RTS_SAY("A timerfd with absolute expirations: from each expiration to the first "
+                     "statement after the read() that returns. It includes interrupt, wake-up and "
+                     "switch, and is not the latency of a handler."),
      .metric = "clocks and timers",
      .params = user_param,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,
@@ -251,11 +244,10 @@ static const rts_bench benches[] = {
     {.id = "int.latency.timerlat",
      .title = RTS_SAY("Interrupt and thread latency, by the kernel's tracer"),
      .source = RTS_SAY("rtstone, benchmarks 4.3"),
-     .help = RTS_SAY(
-         "The tracer timerlat: from the programmed expiration of a timer of the kernel to its "
-         "handler (series irq) and to the thread that this wakes (series thread). The source "
-         "is dependent. What it sets is put back at its end; after a kill, write nop to "
-         "current_tracer."),
+     .help = RTS_SAY("The kernel's timerlat tracer: from the programmed expiration of a kernel "
+                     "timer to its handler (series irq) and to the thread it wakes (series "
+                     "thread). The source is not independent of the system's timers. Settings are "
+                     "restored at the end; after a kill, write nop to current_tracer."),
      .params = timerlat_param,
      .needs = RTS_CAP_FILES,
      .traits = RTS_OWN_SERIES,

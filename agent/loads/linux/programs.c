@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "linux.h"
 #include "load.h"
-#include "posix.h"
 
 #define LINE (RTS_PARAM_BYTES + 64)
 #define TIDY_TICKS (3 * RTS_TIME_HZ) /* for a program, between SIGTERM and SIGKILL */
@@ -179,7 +179,7 @@ static void end_descendants(void)
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
         rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
-    } while (posix_find_family(getpid(), 0) > 1 && rts_time() < end);
+    } while (linux_find_family(getpid(), 0) > 1 && rts_time() < end);
 }
 
 /* Mounts what belongs to the process numbers in here; `own_tmp`: an empty /tmp as well. */
@@ -240,7 +240,7 @@ typedef struct text_params {
      0,    0,          sizeof(((text_params *)0)->text) - 1, RTS_SAY(help)}
 
 static const rts_param command_param[] = {
-    TEXT("run", "the command line, for /bin/sh"),
+    TEXT("run", "command line, for /bin/sh"),
     RTS_PARAMS_END,
 };
 
@@ -250,7 +250,7 @@ static const rts_param stress_param[] = {
 };
 
 static const rts_param hackbench_param[] = {
-    TEXT("args", "arguments; without any, what hackbench does by itself"),
+    TEXT("args", "arguments; default: those of hackbench itself"),
     RTS_PARAMS_END,
 };
 
@@ -444,30 +444,27 @@ static void run_x11(rts_worker *w)
 
 static const rts_load loads[] = {
     {.id = "x11",
-     .title = RTS_SAY("x11perf draws"),
+     .title = RTS_SAY("Drawing by x11perf"),
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
-     .help = RTS_SAY(
-         "Runs x11perf again and again on the X server that DISPLAY names, or on an Xvfb of "
-         "its own that listens to nobody else. Counted is CPU time, that of Xvfb included."),
+     .help = RTS_SAY("Repeatedly runs x11perf on the X server of DISPLAY, or on a private Xvfb "
+                     "that accepts no other clients. Counted is CPU time, including that of Xvfb."),
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_x11,
      PROGRAM("x11", "x11perf", run_x11)},
     {.id = "stress-ng",
      .title = RTS_SAY("stress-ng"),
      .source = RTS_SAY("rtstone"),
-     .help = RTS_SAY(
-         "Runs stress-ng with the arguments, again when it has ended with success. Counted is "
-         "CPU time of all its processes."),
+     .help = RTS_SAY("Runs stress-ng with the arguments, and restarts it whenever it exits with "
+                     "success. Counted is the CPU time of all its processes."),
      .params = stress_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_stress,
      PROGRAM("stress-ng", "stress-ng", run_named)},
     {.id = "hackbench",
-     .title = RTS_SAY("hackbench, again and again"),
+     .title = RTS_SAY("hackbench, repeatedly"),
      .source = RTS_SAY("rtstone"),
-     .help = RTS_SAY(
-         "Runs hackbench with the arguments, again when it has ended with success. Counted is "
-         "CPU time of all its processes."),
+     .help = RTS_SAY("Runs hackbench with the arguments, and restarts it whenever it exits with "
+                     "success. Counted is the CPU time of all its processes."),
      .params = hackbench_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_hackbench,
@@ -476,8 +473,8 @@ static const rts_load loads[] = {
      .title = RTS_SAY("Any command line"),
      .source = RTS_SAY("rtstone"),
      .help = RTS_SAY(
-         "Runs the command line by /bin/sh, again when it has ended with status 0; any other "
-         "end is the end of the load. Counted is CPU time of all its processes."),
+         "Runs the command line with /bin/sh, and restarts it whenever it exits with status 0; any "
+         "other end ends the load. Counted is the CPU time of all its processes."),
      .params = command_param,
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
      .prepare = prepare_command,

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include "posix.h"
+#include "linux.h"
 
 #define CPU "/sys/devices/system/cpu/"
 
@@ -148,7 +148,7 @@ static void put_idle_states(rts_wire *w, int cpu)
         snprintf(all + used, sizeof all - used, "%s%s", i ? " " : "", name);
     }
     rts_wire_str(w, "cpu.idle_states", all[0] ? all : NULL);
-    rts_wire_str(w, "cpu_dma_latency", posix_idle_state);
+    rts_wire_str(w, "cpu_dma_latency", linux_idle_state);
 }
 
 static void put_cpu_lines(rts_wire *w, int cpu)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "posix.h"
+#include "linux.h"
 
 extern const char __executable_start[], etext[], end[]; /* from the linker */
 

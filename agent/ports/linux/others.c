@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "posix.h"
+#include "linux.h"
 
-#define MOST 64        /* that are told from one another */
-#define YOUNGER_S 2    /* by which clocks that are not the same may differ */
-#define START_FIELD 18 /* of the numbers of /proc/PID/stat behind the state */
+#define MOST 64     /* that are told from one another */
+#define YOUNGER_S 2 /* by which clocks that are not the same may differ */
 
 typedef struct agent {
     long number;
@@ -46,25 +45,18 @@ static bool is_of_user(pid_t pid, uid_t user)
 /* When a process has started, in s of the clock of files; false: there is none. */
 static bool start_of(pid_t pid, double *start)
 {
-    char path[32], line[1024];
-    long long number = 0;
+    linux_process p;
     struct timespec now, up;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const char *rest = posix_read_file(path, line, sizeof line) > 0 ? strrchr(line, ')') : NULL;
-    if (!rest || strlen(rest) < sizeof ") S")
+    if (!linux_read_process(pid, &p))
         return false;
-    rest += 3;
-    for (int i = 0; i <= START_FIELD; i++)
-        if (!posix_number(&rest, &number))
-            return false;
     clock_gettime(CLOCK_REALTIME, &now);
     clock_gettime(CLOCK_BOOTTIME, &up);
     *start = (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9 +
-             (double)number / (double)sysconf(_SC_CLK_TCK);
+             (double)p.start_clocks / (double)sysconf(_SC_CLK_TCK);
     return true;
 }
 
-static bool is_agent(const posix_lock *lock)
+static bool is_agent(const linux_lock *lock)
 {
     double start;
     return start_of(lock->pid, &start) && start <= (double)lock->made.tv_sec + YOUNGER_S &&
@@ -72,11 +64,11 @@ static bool is_agent(const posix_lock *lock)
 }
 
 /* True if it cannot be found out whether there is an agent that has the file. */
-static bool may_be_hidden(const posix_lock *lock)
+static bool may_be_hidden(const linux_lock *lock)
 {
     char line[64];
     if (lock->user == geteuid()) /* of another process number space, say */
-        return posix_is_held(lock->number);
+        return linux_is_held(lock->number);
     return !posix_read_line("/proc/1/stat", line, sizeof line); /* others' are not shown: hidepid */
 }
 
@@ -85,16 +77,16 @@ static uint64_t family_ns(pid_t root)
 {
     clockid_t clock;
     uint64_t ns = 0;
-    unsigned n = posix_find_family(root, 0);
+    unsigned n = linux_find_family(root, 0);
     for (unsigned i = 0; i < n; i++)
-        ns += clock_getcpuclockid(posix_family[i].pid, &clock) ? 0 : posix_clock_ns(clock);
+        ns += clock_getcpuclockid(linux_family[i].pid, &clock) ? 0 : posix_clock_ns(clock);
     return ns;
 }
 
 static void look(agents *a)
 {
-    posix_lock lock[MOST];
-    int found = posix_other_locks(lock, MOST);
+    linux_lock lock[MOST];
+    int found = linux_other_locks(lock, MOST);
     *a = (agents){.unknown = found < 0 || found > MOST};
     for (int i = 0; i < found && i < MOST; i++) {
         if (is_agent(&lock[i]))

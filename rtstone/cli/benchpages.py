@@ -1,6 +1,6 @@
 """The pages of docs/benches, one per bench, from the tables that the agent declares.
 
-`make docs` writes them; a test holds that they are what the tables say.
+`make docs` writes them; a test checks that they are up to date.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rtstone.inputs.parameters import Benches, Catalogue, allowed, quantity
+from rtstone.documents.run import LOCAL
+from rtstone.inputs.parameters import Benches, allowed, quantity
 from rtstone.inputs.suite import Suite, load, shipped
+from rtstone.interrupt import Interrupt
+from rtstone.runner.catalogue import catalogue
+from rtstone.targets import find
 from rtstone.wire.records import Bench, Param
 
 INDEX = "README.md"
@@ -21,7 +25,7 @@ _GENERATED = "<!-- From the bench's table: `make docs` writes this page. -->"
 
 
 def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
-    """Name of a file, and its text."""
+    """Return the text of each page by file name."""
     parts: dict[str, list[str]] = defaultdict(list)
     for suite in suites:
         for bench in dict.fromkeys(case.bench for case in suite.cases):
@@ -31,22 +35,22 @@ def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
 
 
 def index(benches: Benches) -> str:
-    """Return a line for every bench."""
+    """Return the index, with a line per bench."""
     rows = [
         f"| [`{name}`]({name}.md) | {_cell(table.title)} | {_cell(table.source)} |"
         for name, table in sorted(benches.items())
     ]
-    head = ["# The benches", "", _GENERATED, "", "| bench | measures | after |", "|---|---|---|"]
+    head = ["# Benches", "", _GENERATED, "", "| bench | measures | source |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
 
 
 def page(bench: Bench, suites: Iterable[str]) -> str:
-    """Return all that is declared of a bench."""
+    """Return the page of a bench."""
     named = ", ".join(f"`{suite}`" for suite in suites)
     facts = {
-        "After": bench.source,
+        "Source": bench.source,
         "Needs": ", ".join(bench.needs),
-        "Gives": bench.metric or "",
+        "POSIX.1 metric group": bench.metric or "",
         "Slope over": f"`{bench.slope_over}`" if bench.slope_over else "",
         "In suites": named,
     }
@@ -56,7 +60,7 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
         if text
     ]
     params = [_parameter(param) for param in bench.params]
-    table = ["| parameter | default | may be | meaning |", "|---|---|---|---|", *params]
+    table = ["| parameter | default | values | description |", "|---|---|---|---|", *params]
     return "\n".join(
         [
             f"# {bench.id}: {bench.title}",
@@ -85,7 +89,7 @@ def _cell(text: str) -> str:
 
 
 def write(found: Mapping[str, str], folder: Path) -> None:
-    """Makes the folder hold these pages and no others."""
+    """Write the pages to a folder, and remove all others from it."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.md"):
         if old.name not in found:
@@ -95,13 +99,9 @@ def write(found: Mapping[str, str], folder: Path) -> None:
 
 
 def declared() -> tuple[Benches, list[Suite]]:
-    """The benches of the agent for Linux, which has all, and the suites that come with rtstone."""
-    from rtstone.interrupt import Interrupt
-    from rtstone.runner.catalogue import catalogue
-    from rtstone.targets import find
-
+    """Return the benches of the agent for Linux, which has all, and rtstone's own suites."""
     with Interrupt() as interrupt:
-        offered: Catalogue = catalogue(find("local"), interrupt)
+        offered = catalogue(find(LOCAL), interrupt)
     return offered.benches, [load(path) for path in shipped().values()]
 
 

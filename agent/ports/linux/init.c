@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
-#include "posix.h"
+#include "linux.h"
 
 #define CONSOLE "/dev/console"
 #define SCRIPT "/rtstone/script"
@@ -209,8 +209,10 @@ static void await_agent(pid_t agent)
                 WEXITSTATUS(status));
 }
 
-void posix_init(void)
+bool posix_init(void)
 {
+    if (getpid() != 1)
+        return false;
     mount_all();
     take_console();
     keep_awake();
@@ -223,7 +225,7 @@ void posix_init(void)
     if (agent < 0)
         give_up("cannot start the agent");
     if (agent == 0)
-        return;
+        return true;
     close(STDIN_FILENO);
     await_agent(agent);
     power_off();

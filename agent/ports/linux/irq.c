@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "posix.h"
+#include "linux.h"
 
 enum { BY_SIGNAL, BY_EVENTFD };
 
@@ -24,10 +24,10 @@ static int open_signal(rts_irq *irq)
     irq->process = getpid();
     irq->task = (pid_t)syscall(SYS_gettid);
     signalled = irq;
-    if (sigaction(POSIX_IRQ_SIGNAL, &action, NULL))
+    if (sigaction(LINUX_IRQ_SIGNAL, &action, NULL))
         return -errno;
     sigemptyset(&own);
-    sigaddset(&own, POSIX_IRQ_SIGNAL);
+    sigaddset(&own, LINUX_IRQ_SIGNAL);
     return -pthread_sigmask(SIG_UNBLOCK, &own, &irq->mask);
 }
 
@@ -82,7 +82,7 @@ int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
 void rts_irq_close(rts_irq *irq)
 {
     if (irq->fd < 0) {
-        signal(POSIX_IRQ_SIGNAL, SIG_DFL);
+        signal(LINUX_IRQ_SIGNAL, SIG_DFL);
         pthread_sigmask(SIG_SETMASK, &irq->mask, NULL);
         return;
     }

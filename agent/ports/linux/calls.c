@@ -7,20 +7,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void *posix_call_map(size_t size)
+void *linux_call_map(size_t size)
 {
     void *memory =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int posix_call_unmap(size_t size)
+int linux_call_unmap(size_t size)
 {
-    void *memory = posix_call_map(size);
+    void *memory = linux_call_map(size);
     return !memory || munmap(memory, size) ? -errno : 0;
 }
 
-int posix_call_fork(int (*work)(size_t size), size_t size)
+int linux_call_fork(int (*work)(size_t size), size_t size)
 {
     int status;
     pid_t parent = getpid(), child = fork();

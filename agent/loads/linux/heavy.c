@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #include "../bursts.h"
-#include "files.h"
+#include "../posix/files.h"
+#include "search.h"
 #include "whetstone.h"
 
 typedef struct heavy_params {
@@ -41,13 +42,13 @@ static const rts_param heavy_param[] = {
     RTS_BOOL(heavy_params, memory, 1, "with component memory"),
     RTS_BOOL(heavy_params, search, 1, "with component search"),
     RTS_CHOICE(heavy_params, irq, "emulated|external", IRQ_EMULATED,
-               "interrupts of a timer, or of a serial line whose output is wired to its input"),
+               "interrupts from a timer, or from a serial line whose output is wired to its input"),
     RTS_TEXT(heavy_params, serial, "with irq=external: the serial line"),
     RTS_CHOICE(heavy_params, net, "loopback|external", NET_LOOPBACK,
-               "packets go to this machine, or to a second one"),
-    RTS_TEXT(heavy_params, peer, "with net=external: ADDRESS:PORT of one that reads them"),
+               "send packets to this machine, or to a second one"),
+    RTS_TEXT(heavy_params, peer, "with net=external: ADDRESS:PORT of a receiver"),
     RTS_LOAD_DIR(heavy_params),
-    RTS_TEXT(heavy_params, tree, "directory that is searched; default " TREE_DEFAULT),
+    RTS_TEXT(heavy_params, tree, "directory to search; default " TREE_DEFAULT),
     RTS_PARAMS_END,
 };
 
@@ -140,8 +141,7 @@ static bool add_timer(int epoll, unsigned phase)
     struct epoll_event event = {.events = EPOLLIN};
     rts_tick first = rts_time();
     first += TIMER_PERIOD_NS - first % TIMER_PERIOD_NS + phase * (TIMER_PERIOD_NS / TIMERS);
-    when.it_value.tv_sec = (time_t)(first / RTS_TIME_HZ);
-    when.it_value.tv_nsec = (long)(first % RTS_TIME_HZ);
+    when.it_value = posix_timespec(first);
     event.data.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     return event.data.fd >= 0 &&
            timerfd_settime(event.data.fd, TFD_TIMER_ABSTIME, &when, NULL) == 0 &&
@@ -371,11 +371,10 @@ static const rts_load loads[] = {
      .source = RTS_SAY("Obenland, Table 7"),
      .help = RTS_SAY(
          "Each component is a time-sharing process: Whetstone, file writes with an fsync after "
-         "each burst, utility calls and dynamic allocation for 10 ms in every 100 ms of wall "
-         "time each, at fixed distances from one another; 1000 interrupts a second; 4000 "
-         "packets of 64 bytes a second over TCP; and a search through a directory and all "
-         "below it without pause. Counted are ms of bursts, interrupts, messages received, "
-         "and files."),
+         "each burst, utility calls and dynamic allocation for 10 ms in every 100 ms of wall time "
+         "each, at fixed offsets from one another; 1000 interrupts per second; 4000 packets of 64 "
+         "bytes per second over TCP; and a continuous search through a directory tree. Counted are "
+         "ms of bursts, interrupts, messages received, and files."),
      .params = heavy_param,
      .needs = RTS_CAP_FILES | RTS_CAP_NETWORK | RTS_CAP_HEAP,
      .prepare = prepare_heavy,

@@ -1,14 +1,12 @@
 /* Silence: every process of the load is stopped, and goes on later where it was. */
 #include <signal.h>
 
-#include "posix.h"
+#include "linux.h"
 
 #define PATIENCE_TICKS (2 * RTS_TIME_HZ)
 #define LOOK_TICKS (RTS_TIME_HZ / 1000)
 
-pid_t posix_load_group;
-
-static bool is_stopped(const posix_process *p)
+static bool is_stopped(const linux_process *p)
 {
     return p->state == 'T' || p->state == 't' || p->state == 'Z' || p->state == 'X';
 }
@@ -17,10 +15,10 @@ static bool is_stopped(const posix_process *p)
 static unsigned stop_all(void)
 {
     unsigned awake = 0;
-    unsigned n = posix_find_family(0, posix_load_group);
+    unsigned n = linux_find_family(0, posix_load_group);
     for (unsigned i = 0; i < n; i++)
-        if (!is_stopped(&posix_family[i])) {
-            kill(posix_family[i].pid, SIGSTOP);
+        if (!is_stopped(&linux_family[i])) {
+            kill(linux_family[i].pid, SIGSTOP);
             awake++;
         }
     return awake;
@@ -31,9 +29,9 @@ void rts_port_load_pause(bool pause)
     if (!posix_load_group)
         return;
     if (!pause) {
-        unsigned n = posix_find_family(0, posix_load_group);
+        unsigned n = linux_find_family(0, posix_load_group);
         for (unsigned i = 0; i < n; i++)
-            kill(posix_family[i].pid, SIGCONT);
+            kill(linux_family[i].pid, SIGCONT);
         return;
     }
     /* Asleep meanwhile, so that a load on the same CPU gets to where it stops. */

@@ -12,7 +12,7 @@ typedef struct mlock_params {
 } mlock_params;
 
 static const rts_param size_param[] = {
-    RTS_SIZE(mlock_params, size, 65536, 1, SIZE_MAX_B, "bytes of the region"),
+    RTS_SIZE(mlock_params, size, 65536, 1, SIZE_MAX_B, "size of the region"),
     RTS_PARAMS_END,
 };
 
@@ -220,23 +220,23 @@ static int run_fault(rts_case *c)
 }
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.mlock.lock", GROUP, "Lock memory that is there",
-                 "Duration of mlock of a region whose pages are in memory.", size_param,
+    METRIC_BENCH("posix.mlock.lock", GROUP, "Lock memory that is resident",
+                 "Duration of mlock of a region whose pages are all resident.", size_param,
                  RTS_CAP_POSIX, RTS_RESTS, "size", run_lock),
-    METRIC_BENCH("posix.mlock.populate", GROUP, "Lock memory that is not there yet",
-                 "Duration of mlock of a region none of whose pages is in memory.", size_param,
+    METRIC_BENCH("posix.mlock.populate", GROUP, "Lock memory that is not yet resident",
+                 "Duration of mlock of a region none of whose pages is resident.", size_param,
                  RTS_CAP_POSIX, RTS_RESTS, "size", run_populate),
     METRIC_BENCH("posix.mlock.unlock", GROUP, "Unlock memory", "Duration of munlock of a region.",
                  size_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_unlock),
     METRIC_BENCH("posix.mlock.read", GROUP, "Read locked memory",
-                 "Duration of reading one byte of a locked region, of another page each time.",
+                 "Duration of reading one byte of a locked region, from another page each time.",
                  size_param, RTS_CAP_POSIX, ALONE, NULL, run_read),
     METRIC_BENCH("posix.mlock.write", GROUP, "Write locked memory",
-                 "Duration of writing one byte of a locked region, of another page each time.",
+                 "Duration of writing one byte of a locked region, to another page each time.",
                  size_param, RTS_CAP_POSIX, ALONE, NULL, run_write),
-    METRIC_BENCH("posix.mlock.fault", GROUP, "Write a page that is neither locked nor there",
-                 "Duration of the first write to a page, which has to be fetched: what locking "
-                 "spares.",
+    METRIC_BENCH("posix.mlock.fault", GROUP, "Write to a page that is neither locked nor resident",
+                 "Duration of the first write to a page, which causes a page fault: the cost that "
+                 "locking avoids.",
                  NULL, RTS_CAP_POSIX, RTS_RESTS, NULL, run_fault),
 };
 

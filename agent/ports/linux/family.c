@@ -4,20 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "posix.h"
+#include "linux.h"
 
 #define PROCESSES 16384 /* of the whole system, at most */
 
-posix_process posix_family[PROCESSES];
+linux_process linux_family[PROCESSES];
 
-/* Numbers of /proc/PID/stat behind the state; the last four are CPU time. */
-enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13 };
+/* Numbers of /proc/PID/stat behind the state; CPU time is four of them. */
+enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13, START = 18 };
 
-/* False: it is gone. */
-static bool read_process(pid_t pid, posix_process *p)
+bool linux_read_process(pid_t pid, linux_process *p)
 {
     char path[32], line[512];
-    long long number[CHILDREN_SYSTEM + 1];
+    long long number[START + 1];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (posix_read_file(path, line, sizeof line) < 0)
         return false;
@@ -26,12 +25,13 @@ static bool read_process(pid_t pid, posix_process *p)
         return false;
     p->state = rest[2];
     rest += 3;
-    for (int i = PARENT; i <= CHILDREN_SYSTEM; i++)
+    for (int i = PARENT; i <= START; i++)
         if (!posix_number(&rest, &number[i]))
             return false;
     p->pid = pid;
     p->parent = (pid_t)number[PARENT];
     p->group = (pid_t)number[GROUP];
+    p->start_clocks = (unsigned long long)number[START];
     p->cpu_clocks = 0;
     for (int i = USER; i <= CHILDREN_SYSTEM; i++)
         p->cpu_clocks += (unsigned long)number[i];
@@ -44,7 +44,7 @@ static unsigned read_all(void)
     DIR *dir = opendir("/proc");
     for (struct dirent *e; dir && n < PROCESSES && (e = readdir(dir));) {
         pid_t pid = atoi(e->d_name);
-        if (pid > 0 && read_process(pid, &posix_family[n]))
+        if (pid > 0 && linux_read_process(pid, &linux_family[n]))
             n++;
     }
     if (dir)
@@ -55,23 +55,23 @@ static unsigned read_all(void)
 static bool is_child_of_member(unsigned i, unsigned members)
 {
     for (unsigned k = 0; k < members; k++)
-        if (posix_family[k].pid == posix_family[i].parent)
+        if (linux_family[k].pid == linux_family[i].parent)
             return true;
     return false;
 }
 
 /* Moves the members to the front, first those that are known, then, again and again, children. */
-unsigned posix_find_family(pid_t root, pid_t group)
+unsigned linux_find_family(pid_t root, pid_t group)
 {
     unsigned n = read_all(), members = 0;
     for (bool first = true, found = true; found; first = false) {
         found = false;
         for (unsigned i = members; i < n; i++) {
-            posix_process p = posix_family[i];
+            linux_process p = linux_family[i];
             if (first ? p.pid == root || (group && p.group == group)
                       : is_child_of_member(i, members)) {
-                posix_family[i] = posix_family[members];
-                posix_family[members++] = p;
+                linux_family[i] = linux_family[members];
+                linux_family[members++] = p;
                 found = true;
             }
         }
@@ -79,10 +79,19 @@ unsigned posix_find_family(pid_t root, pid_t group)
     return members;
 }
 
+int64_t posix_family_cpu_ns(pid_t root)
+{
+    uint64_t clocks = 0;
+    unsigned n = linux_find_family(root, 0);
+    for (unsigned i = 0; i < n; i++)
+        clocks += linux_family[i].cpu_clocks;
+    return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 void posix_kill_family(pid_t root, pid_t group)
 {
-    unsigned n = posix_find_family(root, group);
+    unsigned n = linux_find_family(root, group);
     for (unsigned i = 0; i < n; i++)
-        if (posix_family[i].pid != getpid())
-            kill(posix_family[i].pid, SIGKILL);
+        if (linux_family[i].pid != getpid())
+            kill(linux_family[i].pid, SIGKILL);
 }

@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "posix.h"
+#include "linux.h"
 
 #define AREA (64u << 10) /* bytes of heap, of stack and of mapped memory that are used */
 #define AREAS 3
@@ -19,7 +18,7 @@ typedef struct fault_params {
 } fault_params;
 
 static const rts_param fault_param[] = {
-    RTS_BOOL(fault_params, lock, 1, "memory is locked and touched before the timed section"),
+    RTS_BOOL(fault_params, lock, 1, "lock and touch memory before the timed section"),
     RTS_PARAMS_END,
 };
 
@@ -75,7 +74,7 @@ static int prepare(rts_case *c, setup *s)
 {
     munlockall(); /* also what the agent locked: each step is to be seen */
     c->job.evidence.locked = false;
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a fault per page, not one for many */
+    linux_small_pages();
     if (s->lock)
         touch_all(s);
     s->scheduled = rts_task_set_own_prio((int)c->common.prio, RTS_FIFO);
@@ -226,11 +225,10 @@ static const rts_bench benches[] = {
     {.id = "env.setup",
      .title = RTS_SAY("Set-up of a real-time task, step by step"),
      .source = RTS_SAY("Dankwardt, part 1"),
-     .help = RTS_SAY(
-         "Allocates and touches heap, stack and mapped memory, takes the real-time priority, "
-         "locks memory, and counts page faults around a section that writes to all of it; the "
-         "samples are these writes, a page each. The table says what came of each step and what "
-         "is missing where one was refused."),
+     .help = RTS_SAY("Allocates and touches heap, stack and mapped memory, sets the real-time "
+                     "priority, locks memory, and counts page faults around a section that writes "
+                     "to all of it; the samples are these writes, one page each. The table gives "
+                     "the result of each step, and what is missing if one was refused."),
      .needs = RTS_CAP_POSIX,
      .traits = RTS_RESTS,
      .samples = 1000,
@@ -241,8 +239,8 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("Dankwardt, part 1"),
      .help = RTS_SAY(
          "Duration of a write to a page of heap, stack or mapped memory that was touched and "
-         "locked before, or with lock=off is fresh; and the faults that getrusage counts in the "
-         "section. There must be none with locked memory; a fresh page costs one at least."),
+         "locked before or, with lock=off, is new; and the page faults that getrusage counts in "
+         "the section. With locked memory there must be none; a new page takes at least one."),
      .params = fault_param,
      .needs = RTS_CAP_POSIX,
      .traits = RTS_RESTS,

@@ -1,32 +1,37 @@
-/* The hot operations of the POSIX port: the system's own call and nothing else. */
-#ifndef RTS_PORT_INLINE_H
-#define RTS_PORT_INLINE_H
+/*
+ * The hot operations of any POSIX system: the system's own call and nothing else.  A port's
+ * port_inline.h includes them.
+ */
+#ifndef RTS_POSIX_INLINE_H
+#define RTS_POSIX_INLINE_H
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/msg.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A time in the ns that rts_time() counts, and back. */
+static inline rts_tick posix_ns(struct timespec time)
+{
+    return (rts_tick)time.tv_sec * RTS_TIME_HZ + (rts_tick)time.tv_nsec;
+}
+
+static inline struct timespec posix_timespec(rts_tick ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / RTS_TIME_HZ),
+                             .tv_nsec = (long)(ns % RTS_TIME_HZ)};
+}
 
 static inline rts_tick rts_time(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
-}
-
-static inline rts_tick rts_time_syscall(void)
-{
-    struct timespec now;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return (rts_tick)now.tv_sec * RTS_TIME_HZ + (rts_tick)now.tv_nsec;
+    return posix_ns(now);
 }
 
 /*
@@ -77,7 +82,7 @@ static inline uint64_t rts_cpu_time(void)
 {
     struct timespec used;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * RTS_TIME_HZ + (uint64_t)used.tv_nsec;
+    return posix_ns(used);
 }
 
 static inline void rts_yield(void)
@@ -87,88 +92,18 @@ static inline void rts_yield(void)
 
 static inline void rts_sleep_until(rts_tick time)
 {
-    struct timespec until = {.tv_sec = (time_t)(time / RTS_TIME_HZ),
-                             .tv_nsec = (long)(time % RTS_TIME_HZ)};
+    const struct timespec until = posix_timespec(time);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;
 }
 
 static inline int rts_sleep_for(rts_tick duration)
 {
-    const struct timespec request = {.tv_sec = (time_t)(duration / RTS_TIME_HZ),
-                                     .tv_nsec = (long)(duration % RTS_TIME_HZ)};
+    const struct timespec request = posix_timespec(duration);
     return nanosleep(&request, NULL) ? -errno : 0;
 }
 
-/* ---- children (child.c) ------------------------------------------------------------------- */
-
-/* Everything shared but the thread group: who is in the parent's cannot be killed alone. */
-#define POSIX_CLONE_FLAGS                                                                          \
-    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_IO)
-
-struct posix_spawn {
-    posix_spawnattr_t attr;
-    char *argv[2];
-};
-
-void *posix_child_thread(void *unused);
-int posix_child_body(void *parent);
-int posix_child_end(void *unused);
-
-/*
- * vfork() by the flags that define it, for what calls vfork() itself cannot be inlined.  A child of
- * fork() must not write to *child, which may lie in memory that is shared with its parent.
- */
-static inline int rts_child_create(rts_child *child, int kind)
-{
-    pid_t pid;
-    switch (kind) {
-    case RTS_CHILD_THREAD:
-        return -pthread_create(&child->thread, &child->attr, posix_child_thread, NULL);
-    case RTS_CHILD_CLONE:
-        pid = clone(posix_child_body, child->stack_end, POSIX_CLONE_FLAGS, &child->parent);
-        break;
-    case RTS_CHILD_FORK:
-        pid = fork();
-        if (pid == 0)
-            _exit(posix_child_body(&child->parent));
-        break;
-    case RTS_CHILD_SPAWN:
-        return -posix_spawn(&child->pid, "/proc/self/exe", NULL, &child->spawn->attr,
-                            child->spawn->argv, NULL);
-    default:
-        pid = clone(posix_child_end, child->stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-    }
-    child->pid = pid;
-    return pid < 0 ? -errno : 0;
-}
-
-static inline int rts_child_kill(rts_child *child, int kind)
-{
-    if (kind == RTS_CHILD_THREAD)
-        return -pthread_cancel(child->thread);
-    return kill(child->pid, SIGKILL) ? -errno : 0;
-}
-
-static inline int rts_child_reap(rts_child *child, int kind)
-{
-    if (kind == RTS_CHILD_THREAD)
-        return -pthread_join(child->thread, NULL);
-    return waitpid(child->pid, NULL, __WALL) < 0 ? -errno : 0;
-}
-
 /* ---- semaphores, mutexes and queues --------------------------------------------------------- */
-
-/* Beside SIGRTMIN, which is the timers'. */
-#define POSIX_IRQ_SIGNAL (SIGRTMIN + 1)
-
-static inline int rts_irq_raise(rts_irq *irq)
-{
-    static const uint64_t one = 1;
-    if (irq->fd >= 0)
-        return write(irq->fd, &one, sizeof one) < 0 ? -errno : 0;
-    return syscall(SYS_tgkill, irq->process, irq->task, POSIX_IRQ_SIGNAL) ? -errno : 0;
-}
 
 static inline int rts_sem_create(rts_sem *sem, unsigned value)
 {

@@ -1,6 +1,6 @@
-/* Types of the POSIX port (Linux). */
-#ifndef RTS_PORT_TYPES_H
-#define RTS_PORT_TYPES_H
+/* Types and constants of any POSIX system.  A port's port_types.h includes them. */
+#ifndef RTS_POSIX_TYPES_H
+#define RTS_POSIX_TYPES_H
 
 #include <mqueue.h>
 #include <pthread.h>
@@ -13,18 +13,13 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define RTS_PRIO_MIN 1
-#define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT (32u << 10)
 #define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
 #define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTS_COLD 1 /* there is rts_port_chill() */
-#define RTS_FOOTPRINT 1
-#define RTS_TIME_SYSCALL 1
 #define RTS_CPU_TIME 1
-#define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
 
 typedef struct rts_sem {
     sem_t *s; /* own, or what sem_open() returned */
@@ -35,12 +30,6 @@ typedef struct rts_sem {
 
 #define rts_sem_at_hand(sem) (&(rts_sem){.s = (sem)->s})
 
-#define RTS_EVENTS "best|hpet|rtc|timerfd"
-typedef struct rts_event {
-    int fd;
-    unsigned shift;
-} rts_event;
-
 #define RTS_TIMERS "signal|sigwaitinfo|sleep"
 typedef struct rts_timer {
     int kind;
@@ -48,18 +37,6 @@ typedef struct rts_timer {
     timer_t id;
     sigset_t mask; /* while it is waited for */
 } rts_timer;
-
-/* A real-time signal to the task that asks, or a more urgent thread that waits in read(). */
-#define RTS_IRQ_FORMS "signal|eventfd"
-typedef struct rts_irq {
-    void (*handler)(void *);
-    void *arg;
-    int fd;              /* -1: by signal */
-    pid_t process, task; /* to whom the signal goes */
-    sigset_t mask;       /* as it was before */
-    pthread_t thread;
-    volatile bool closing;
-} rts_irq;
 
 typedef struct rts_mutex {
     pthread_mutex_t m;
@@ -89,28 +66,6 @@ typedef struct rts_task {
     pthread_t thread;
     pid_t process; /* 0: a thread */
 } rts_task;
-
-/* The first three and spawn are still there when the call returns; a child of vfork is not. */
-#define RTS_VICTIM_KINDS "thread|clone|fork|spawn"
-#define RTS_CHILD_KINDS RTS_VICTIM_KINDS "|vfork"
-enum {
-    RTS_CHILD_THREAD,
-    RTS_CHILD_CLONE,
-    RTS_CHILD_FORK,
-    RTS_CHILD_SPAWN,
-    RTS_CHILD_VFORK,
-};
-#define RTS_EACH_CHILD(X)                                                                          \
-    X(RTS_CHILD_THREAD) X(RTS_CHILD_CLONE) X(RTS_CHILD_FORK) X(RTS_CHILD_SPAWN) X(RTS_CHILD_VFORK)
-
-typedef struct rts_child {
-    int prio;
-    char *stack, *stack_end; /* of threads, clones and vforks */
-    pthread_attr_t attr;     /* of threads */
-    pthread_t thread;
-    struct posix_spawn *spawn; /* what posix_spawn() is given */
-    pid_t pid, parent;
-} rts_child;
 
 enum {
     RTS_CHANNEL_QUEUE, /* POSIX message queue */

@@ -1,0 +1,88 @@
+/* The hot operations of Linux beside those of any POSIX system. */
+#ifndef RTS_PORT_INLINE_H
+#define RTS_PORT_INLINE_H
+
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "posix_inline.h"
+
+static inline rts_tick rts_time_syscall(void)
+{
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return posix_ns(now);
+}
+
+/* ---- children (child.c) ------------------------------------------------------------------- */
+
+/* Everything shared but the thread group: who is in the parent's cannot be killed alone. */
+#define LINUX_CLONE_FLAGS                                                                          \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_IO)
+
+struct linux_spawn {
+    posix_spawnattr_t attr;
+    char *argv[2];
+};
+
+void *linux_child_thread(void *unused);
+int linux_child_body(void *parent);
+int linux_child_end(void *unused);
+
+/*
+ * vfork() by the flags that define it, for what calls vfork() itself cannot be inlined.  A child of
+ * fork() must not write to *child, which may lie in memory that is shared with its parent.
+ */
+static inline int rts_child_create(rts_child *child, int kind)
+{
+    pid_t pid;
+    switch (kind) {
+    case RTS_CHILD_THREAD:
+        return -pthread_create(&child->thread, &child->attr, linux_child_thread, NULL);
+    case RTS_CHILD_CLONE:
+        pid = clone(linux_child_body, child->stack_end, LINUX_CLONE_FLAGS, &child->parent);
+        break;
+    case RTS_CHILD_FORK:
+        pid = fork();
+        if (pid == 0)
+            _exit(linux_child_body(&child->parent));
+        break;
+    case RTS_CHILD_SPAWN:
+        return -posix_spawn(&child->pid, "/proc/self/exe", NULL, &child->spawn->attr,
+                            child->spawn->argv, NULL);
+    default:
+        pid = clone(linux_child_end, child->stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    }
+    child->pid = pid;
+    return pid < 0 ? -errno : 0;
+}
+
+static inline int rts_child_kill(rts_child *child, int kind)
+{
+    if (kind == RTS_CHILD_THREAD)
+        return -pthread_cancel(child->thread);
+    return kill(child->pid, SIGKILL) ? -errno : 0;
+}
+
+static inline int rts_child_reap(rts_child *child, int kind)
+{
+    if (kind == RTS_CHILD_THREAD)
+        return -pthread_join(child->thread, NULL);
+    return waitpid(child->pid, NULL, __WALL) < 0 ? -errno : 0;
+}
+
+/* ---- an interrupt that is asked for (irq.c) ------------------------------------------------ */
+
+/* Beside SIGRTMIN, which is the timers'. */
+#define LINUX_IRQ_SIGNAL (SIGRTMIN + 1)
+
+static inline int rts_irq_raise(rts_irq *irq)
+{
+    static const uint64_t one = 1;
+    if (irq->fd >= 0)
+        return write(irq->fd, &one, sizeof one) < 0 ? -errno : 0;
+    return syscall(SYS_tgkill, irq->process, irq->task, LINUX_IRQ_SIGNAL) ? -errno : 0;
+}
+
+#endif

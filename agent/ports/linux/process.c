@@ -1,0 +1,72 @@
+/* What Linux does for a process and its threads beyond POSIX. */
+#include <malloc.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "linux.h"
+
+void posix_die_with_parent(int signal)
+{
+    prctl(PR_SET_PDEATHSIG, signal);
+}
+
+void posix_exact_timers(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1);
+}
+
+void linux_small_pages(void)
+{
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+void posix_to_this_thread(struct sigevent *event)
+{
+    event->sigev_notify = SIGEV_THREAD_ID;
+    event->sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+}
+
+#define LOCK_HEADROOM (256u << 20)
+#define CAP_IPC_LOCK_BIT 14
+
+/*
+ * True if this process may lock as much memory as it likes, or at least enough for any case: under
+ * a small limit, locking succeeds, and it is malloc() that fails later.
+ */
+bool posix_may_lock(void)
+{
+    char status[4096];
+    unsigned long long caps = 0;
+    struct rlimit limit;
+    if (posix_read_file("/proc/self/status", status, sizeof status) > 0) {
+        const char *line = strstr(status, "CapEff:");
+        if (line)
+            caps = strtoull(line + 7, NULL, 16);
+    }
+    return (caps >> CAP_IPC_LOCK_BIT & 1) ||
+           (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= LOCK_HEADROOM);
+}
+
+/*
+ * A /dev/shm that only this case sees, and that is gone with it however it ends: sem_open() works
+ * on a file of a random name first, which nobody could tell from another program's.  It takes
+ * CAP_SYS_ADMIN; without it, posix_sweep() removes what bears the agent's name.
+ */
+static void own_shm(void)
+{
+    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+        (void)mount("rtstone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+}
+
+void posix_enter_case(void)
+{
+    own_shm();
+    mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
+}

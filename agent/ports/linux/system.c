@@ -1,0 +1,167 @@
+/* What this Linux is and allows: capabilities, errors, clocks, caches, throttling, idle states. */
+#include <stdio.h>
+#include <string.h>
+
+#include "linux.h"
+
+/* ---- capabilities and errors ----------------------------------------------------------------- */
+
+uint32_t posix_system_caps(void)
+{
+    uint32_t caps = RTS_CAP_CLOCK_SYSCALL | RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ | RTS_CAP_FOOTPRINT;
+    if (posix_may_realtime())
+        caps |= RTS_CAP_CHILDREN;
+    if (linux_may_deadline())
+        caps |= RTS_CAP_DEADLINE;
+    if (access("/dev/shm", W_OK) == 0)
+        caps |= RTS_CAP_SEM_NAMED;
+    return caps;
+}
+
+static const char *why_not_cold(void)
+{
+    if (posix_option.drain)
+        return "an emulator that counts instructions has no caches";
+    return "how large the caches are is not told (/sys/devices/system/cpu/cpu0/cache), or the "
+           "port does not know this processor";
+}
+
+const char *rts_port_why_not(uint32_t cap)
+{
+    switch (cap) {
+    case RTS_CAP_PRIORITIES:
+    case RTS_CAP_ROUND_ROBIN:
+    case RTS_CAP_CHILDREN: /* it takes a priority to keep them from running */
+        return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
+               "group scheduling a cpu.rt_runtime_us of the control group)";
+    case RTS_CAP_SMP:
+        return "there is no second CPU, or the agent may not use it";
+    case RTS_CAP_DEADLINE:
+        return "the kernel has no SCHED_DEADLINE, or no right to it (CAP_SYS_NICE), or the agent "
+               "may "
+               "not use all CPUs of its root domain";
+    case RTS_CAP_IRQ_TIMER:
+        return "a user's program has no interrupt handlers, and cannot see a timer's counter in "
+               "one";
+    case RTS_CAP_COLD:
+        return why_not_cold();
+    case RTS_CAP_SEM_NAMED:
+        return "/dev/shm is not there or not writable";
+    default:
+        return "this port does not have it";
+    }
+}
+
+static const struct {
+    int error;
+    const char *text;
+} hints[] = {
+    {EPERM, "not permitted (CAP_SYS_NICE, CAP_IPC_LOCK or the limits rtprio and memlock)"},
+    {EAGAIN, "a limit is reached (ulimit -u for tasks, ulimit -l for locked memory, or pids.max of "
+             "the control group)"},
+    {ENOMEM, "no memory, or the limit of locked memory is reached (ulimit -l)"},
+    {EMFILE, "the limit of open files or queues is reached (ulimit -n, ulimit -q)"},
+    {EMSGSIZE, "beyond fs.mqueue.msg_max or fs.mqueue.msgsize_max"},
+    {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max is reached"},
+};
+
+const char *posix_hint(int error)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (hints[i].error == error)
+            return hints[i].text;
+    return NULL;
+}
+
+/* ---- the cycle counter and the caches -------------------------------------------------------- */
+
+/*
+ * What an emulator that counts instructions says of the TSC, on the kernel's command line, as it
+ * does not announce it as invariant.
+ */
+uint64_t posix_counter_hz(void)
+{
+    static const char word[] = "rtstone.tsc_hz=";
+    char line[4096];
+    const char *found =
+        posix_read_line("/proc/cmdline", line, sizeof line) ? strstr(line, word) : NULL;
+    return found ? strtoull(found + sizeof word - 1, NULL, 10) : 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *s = text; (s = strstr(s, word)); s += n)
+        if ((s == text || s[-1] == ' ') && (s[n] == '\0' || s[n] == ' '))
+            return true;
+    return false;
+}
+
+bool posix_counter_is_stable(void)
+{
+    char sources[128];
+    return !posix_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+                            sources, sizeof sources) ||
+           has_word(sources, "tsc");
+}
+
+#define INDICES 8 /* caches of a CPU, as the system counts them */
+
+/* Of the first CPU. */
+size_t posix_largest_cache(void)
+{
+    char path[80], text[32];
+    size_t largest = 0;
+    for (int i = 0; i < INDICES; i++) {
+        const char *at = text;
+        long long size;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        if (!posix_read_line(path, text, sizeof text) || !posix_number(&at, &size) || size <= 0)
+            continue;
+        size_t bytes = (size_t)size << (*at == 'M' ? 20 : *at == 'K' ? 10 : 0);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+/* ---- scheduling and idle states -------------------------------------------------------------- */
+
+/* Time sharing gives out shares, not slices of a length known beforehand. */
+uint64_t rts_port_slice_ns(rts_policy policy)
+{
+    if (policy != RTS_RR)
+        return 0;
+    return (uint64_t)posix_read_number("/proc/sys/kernel/sched_rr_timeslice_ms", 0) * 1000000;
+}
+
+/*
+ * The limit is that of RT throttling or, since Linux 6.12, the server that gives others 50 ms of
+ * every second whatever sched_rt_runtime_us says.
+ */
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    long long run_us = posix_read_number("/proc/sys/kernel/sched_rt_runtime_us", -1);
+    long long period_us = posix_read_number("/proc/sys/kernel/sched_rt_period_us", -1);
+    if (run_us <= 0 || run_us >= period_us) {
+        run_us = 950000;
+        period_us = 1000000;
+    }
+    /* Half the allowance at a time, and twice the rest that its share of the period asks for. */
+    *busy_ns = (uint64_t)run_us * 500;
+    *rest_ns = (uint64_t)((double)*busy_ns * (double)(period_us - run_us) / (double)run_us * 2);
+}
+
+char linux_idle_state[96] = "left as it is";
+
+void posix_hold_idle(void)
+{
+    const int32_t latency_us = 0;
+    if (posix_option.keep_idle)
+        return;
+    /* The request holds for as long as the file is open. */
+    int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, &latency_us, sizeof latency_us) == sizeof latency_us)
+        snprintf(linux_idle_state, sizeof linux_idle_state, "held at 0 us");
+    else
+        snprintf(linux_idle_state, sizeof linux_idle_state, "not held: %s", strerror(errno));
+}

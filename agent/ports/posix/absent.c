@@ -1,0 +1,203 @@
+/* Defaults of posix.h, for what a system lacks.  A port's own function of the name replaces each.
+ */
+#include <limits.h>
+#include <signal.h>
+
+#include "posix.h"
+
+#define DEFAULT __attribute__((weak))
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+DEFAULT bool posix_init(void)
+{
+    return false;
+}
+
+DEFAULT void posix_die_with_parent(int signal)
+{
+    (void)signal;
+}
+
+DEFAULT void posix_hold_idle(void)
+{
+}
+
+DEFAULT void posix_claim_names(void)
+{
+    posix_owner = getpid();
+}
+
+DEFAULT void posix_release_names(void)
+{
+    posix_remove_work_dir();
+    posix_remove_system_v(posix_owner);
+}
+
+DEFAULT void posix_sweep(void)
+{
+}
+
+DEFAULT void posix_start_keeper(void)
+{
+}
+
+DEFAULT int posix_lock_file(void)
+{
+    return -1;
+}
+
+DEFAULT void posix_others_start(void)
+{
+}
+
+DEFAULT int64_t posix_others_at_work(void)
+{
+    return -1;
+}
+
+/* ---- the system ------------------------------------------------------------------------------ */
+
+DEFAULT uint32_t posix_system_caps(void)
+{
+    return 0;
+}
+
+DEFAULT const char *posix_hint(int error)
+{
+    (void)error;
+    return NULL;
+}
+
+DEFAULT uint64_t posix_counter_hz(void)
+{
+    return 0;
+}
+
+DEFAULT bool posix_counter_is_stable(void)
+{
+    return true;
+}
+
+DEFAULT size_t posix_largest_cache(void)
+{
+    return 0;
+}
+
+/* ---- a case ---------------------------------------------------------------------------------- */
+
+DEFAULT void posix_enter_case(void)
+{
+}
+
+DEFAULT void posix_exact_timers(void)
+{
+}
+
+DEFAULT bool posix_may_lock(void)
+{
+    return true;
+}
+
+/* There is one CPU, as rts_port_cpus() has it by default. */
+DEFAULT int posix_bind(const rts_cpuset *cpus)
+{
+    (void)cpus;
+    return 0;
+}
+
+DEFAULT int posix_bind_thread(pthread_attr_t *attr, int cpu)
+{
+    (void)attr;
+    (void)cpu;
+    return 0;
+}
+
+DEFAULT void posix_to_this_thread(struct sigevent *event)
+{
+    event->sigev_notify = SIGEV_SIGNAL;
+}
+
+DEFAULT void posix_evidence_open(const rts_job *job)
+{
+    (void)job;
+}
+
+DEFAULT posix_events posix_evidence_read(const rts_job *job)
+{
+    (void)job;
+    return (posix_events){-1, -1, -1};
+}
+
+/* ---- a load: what left its group is not found -------------------------------------------------
+ */
+
+DEFAULT void posix_kill_family(pid_t root, pid_t group)
+{
+    (void)root;
+    if (group)
+        kill(-group, SIGKILL);
+}
+
+DEFAULT int64_t posix_family_cpu_ns(pid_t root)
+{
+    (void)root;
+    return -1;
+}
+
+DEFAULT void rts_port_load_pause(bool pause)
+{
+    if (posix_load_group)
+        kill(-posix_load_group, pause ? SIGSTOP : SIGCONT);
+}
+
+/* ---- files and queues ------------------------------------------------------------------------ */
+
+DEFAULT int posix_open_nameless(const char *directory, int flags)
+{
+    (void)directory;
+    (void)flags;
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+DEFAULT int posix_open_below(int dir, const char *name)
+{
+    return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+DEFAULT bool posix_is_in_memory(const char *directory)
+{
+    (void)directory;
+    return false;
+}
+
+DEFAULT bool posix_file_system(int fd, unsigned long *type, long *block_size)
+{
+    (void)fd;
+    *type = 0;
+    *block_size = 0;
+    return false;
+}
+
+DEFAULT bool posix_random(uint64_t *number)
+{
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool all = fd >= 0 && read(fd, number, sizeof *number) == sizeof *number;
+    if (fd >= 0)
+        close(fd);
+    return all;
+}
+
+DEFAULT bool posix_allow_message(size_t size)
+{
+    (void)size;
+    return true;
+}
+
+/* What goes in at once on any system. */
+DEFAULT bool posix_make_room(int pipe, size_t bytes)
+{
+    (void)pipe;
+    return bytes <= _POSIX_PIPE_BUF;
+}

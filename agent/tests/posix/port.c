@@ -1,0 +1,13 @@
+/* What a port to a POSIX system has to have of its own. */
+#include "posix.h"
+
+void rts_port_conditions(rts_wire *w)
+{
+    rts_wire_bool(w, "rights.realtime", posix_may_realtime());
+}
+
+const char *rts_channel_limits(int kind)
+{
+    (void)kind;
+    return "the limits are the system's";
+}

@@ -1,0 +1,55 @@
+"""The part of the port that any POSIX system shares, on nothing but what POSIX has."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.speak import AGENT, POSIX, case, result, talk
+
+ONLY_HERE = {"children", "clock_syscall", "cold_cache", "deadline", "event", "footprint"} | {
+    "sem_named",
+    "smp",
+    "soft_irq",
+}
+
+
+def test_it_has_no_capability_that_a_system_has_to_add() -> None:
+    here, there = (set(talk([], agent=agent)[0]["caps"]) for agent in (AGENT, POSIX))
+    assert there <= here
+    assert here - there <= ONLY_HERE
+    assert {"process", "signals", "rwlock", "posix"} <= there
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sem.post.nowait",
+        "ipc.srsr mechanism=pipe size=256",
+        "ipc.srsr mechanism=fifo size=256",
+        "ipc.srsr mechanism=sysv",
+        "det.timer_jitter by=signal",
+        "posix.thread.create",
+    ],
+)
+def test_it_measures(command: str) -> None:
+    assert result(f"{command} samples=20", agent=POSIX)["n"] == 20
+
+
+def test_what_posix_cannot_tell_is_unknown() -> None:
+    _, end = case("sem.post.nowait samples=20", agent=POSIX)
+    assert end["evidence"]["section_ns"] > 0
+    assert {end["evidence"][k] for k in ("migrations", "steal_ns", "smi", "others")} == {None}
+
+
+def test_a_pipe_takes_at_once_what_posix_promises() -> None:
+    """512 bytes, of one message or several."""
+    _, end = case("ipc.srsr mechanism=pipe size=1024 samples=20", agent=POSIX)
+    assert end["status"] == "unsupported"
+    assert "the limits are the system's" in end["reason"]
+
+
+def test_a_load_works_and_ends() -> None:
+    found = talk(["load copy size=65536 ram=1", "case 1 sem.try.free samples=10"], agent=POSIX)
+    (end,) = (r for r in found if r["t"] == "end")
+    assert end["status"] == "ok", end
+    assert end["load"][0]["achieved"] > 0
