@@ -42,6 +42,7 @@ test: $(VENV)/dev.stamp agent engine charts sanitized
 bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.simulate
 	$(BIN)/python -m tests.bench.store
+	$(BIN)/python -m tests.bench.imports
 	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates

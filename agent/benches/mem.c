@@ -86,7 +86,8 @@ static int no_heap(rts_case *c, kept *k, size_t size)
 static void *malloc_touched(size_t size)
 {
     volatile char *p = rts_malloc(size);
-    for (size_t i = 0; p && i < size; i += PAGE)
+    size_t end = (size_t)rts_work_to_do(size);
+    for (size_t i = 0; p && i < end; i += PAGE)
         p[i] = 1;
     if (p)
         p[size - 1] = 1; /* a block need not begin with a page */

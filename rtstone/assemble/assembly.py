@@ -16,6 +16,7 @@ from rtstone.assemble.slope import slopes
 from rtstone.assemble.ticks import Scale
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Agent, Result, Run, Status
+from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect
 
 STOPPED = "stopped"  # the agent's reason for a case that it was told to end
@@ -35,6 +36,7 @@ class Assembly:
         self.kept = earlier.valid() if earlier else {}
         self._before = earlier.rounds() if earlier else {}
         self.received: Received = Received(plan, earlier.received if earlier else None)
+        self._made: dict[tuple[int, str], tuple[tuple[Any, ...], Result]] = {}
         self.remarks: list[str] = []  # the host's own, for the document's notes
         if earlier:
             kept = f"{len(self.kept)} of {len(plan.cases)} cases are from before"
@@ -156,9 +158,15 @@ class Assembly:
         )  # fmt: skip
         if self.received.clock is None:  # what the numbers count is not known
             return [blank]
-        return [
-            series_result(blank, result, self._scale, self._conditions()) for result in seen.results
-        ] or [blank]
+        return [self._series(blank, result) for result in seen.results] or [blank]
+
+    def _series(self, blank: Result, raw: wire.Result) -> Result:
+        """Return the result of a series, which is made once: each round asks for all before it."""
+        given = (blank, raw, self._scale, self._conditions())
+        known = self._made.get((blank.case, raw.series))
+        if known is None or known[0] != given:
+            known = self._made[blank.case, raw.series] = given, series_result(*given)
+        return known[1]
 
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str

@@ -12,6 +12,12 @@ from tests.conftest import Fake
 from tests.stats.test_gate import entry
 
 
+@pytest.fixture(autouse=True)
+def _started_quickly(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plug-in of which the import takes three quarters of a pytest's start."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+
+
 def test_a_failed_test_shows_what_was_measured(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

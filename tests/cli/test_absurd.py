@@ -72,6 +72,7 @@ def short(of: Result) -> Result:
 
 
 SOUND = small()
+ORDINARY = {0.5, 999.9, 1e6}  # as 1.0 and 1e15 are
 
 
 def put(home: Path, name: str, document: Any) -> None:
@@ -92,7 +93,7 @@ def test_no_document_ends_in_a_traceback(
     read(cli, home, tmp_path, odd, commands[:4])
 
 
-@pytest.mark.parametrize("number", [*FLOATS, 1e60, -1e60])
+@pytest.mark.parametrize("number", [*(n for n in FLOATS if n not in ORDINARY), 1e60, -1e60])
 def test_no_number_ends_in_a_traceback(cli: Cli, home: Path, tmp_path: Path, number: float) -> None:
     read(cli, home, tmp_path, uniform(SOUND, number), COMMANDS)
 

@@ -8,8 +8,8 @@ import pytest
 from rtstone.store.places import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
+from tests.formats.long import DATA
 from tests.formats.test_export import own
-from tests.formats.test_import import DATA
 
 
 def test_an_imported_run_is_a_run(cli: Cli, tmp_path: Path) -> None:

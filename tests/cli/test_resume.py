@@ -336,7 +336,7 @@ def test_a_real_run_that_is_ended_from_outside(
 ) -> None:
     begin = "from rtstone.cli.main import main; main()"
     command = [sys.executable, "-c", begin, "run", "null", "clk.overhead", "sem.try.free"]
-    with subprocess.Popen([*command, "--time", "1"], stdout=-3, stderr=-3) as process:
+    with subprocess.Popen([*command, "--time", "0.5"], stdout=-3, stderr=-3) as process:
         while not any(b'"t":"end"' in log.read_bytes() for log in home.glob("runs/*/wire.log")):
             time.sleep(0.01)
             assert process.poll() is None

@@ -14,11 +14,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Cli
 from tests.docs.commands import PAGES, Command, commands
 
 pytestmark = pytest.mark.lab
@@ -45,8 +47,9 @@ SHORTER = {
     "run --until": ["--until", "ci=50%,time=1ms", "-p", "samples=50"],
     "compare --run": ["--pairs", "2", "--time", "1ms"],
     "simulate hartstone": ["PH.3"],
-    "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9"],
+    "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9", "--workers", "1"],
 }
+LINUX = ("qemu:linux", "qemu:q35")  # a load there takes a second and more, whatever the time
 FAIR = {0, 1, 3}  # an answer: good, a gate that failed, inconclusive
 
 
@@ -65,30 +68,23 @@ def shortened(words: list[str]) -> list[str]:
     added = SHORTER.get(name, [])
     if added and words[:1] in (["run"], ["reproduce"]) and not {"--target", "--cpus"} & set(words):
         added = [*added, "--target", "sim"]
+    if any(word.startswith(LINUX) for word in words) and "--load" not in words:
+        added = [*added, "--load", "none"]
     return [*words, *added]
 
 
 ON_BOARDS: set[str] = set()  # commands that have run: each takes long, and stands for itself
 
 
-def run(command: Command, page: str, where: Path) -> None:
+def run(command: Command, page: str, cli: Cli) -> None:
     for target in (word for word in command.words if word.startswith("qemu:")):
         if target.partition("+")[0] not in ready() or command.text in ON_BOARDS:
             return  # `rtstone lab list` says what brings it
         ON_BOARDS.add(command.text)
-    done = subprocess.run(
-        [*RTSTONE, *shortened(command.words)],
-        cwd=where,
-        env=os.environ | {"RTSTONE_HOME": str(where / "home"), "COLUMNS": "100", "TERM": "dumb"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    told = f"{page}:{command.line}: {command.text}: exit {done.returncode}\n{done.stderr}"
-    assert done.returncode in FAIR, told
-    assert "Traceback" not in done.stderr, told
+    done = cli(*shortened(command.words))
+    told = f"{page}:{command.line}: {command.text}: exit {done.status}\n{done.err}"
+    assert done.status in FAIR, told
+    assert "Traceback" not in done.err, told
 
 
 @pytest.fixture(scope="module")
@@ -96,24 +92,37 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader's directory, with files, and a store with two runs."""
     where: Path = tmp_path_factory.mktemp("docs")
     shutil.copytree(FILES, where, dirs_exist_ok=True)
+    environment = os.environ | {"RTSTONE_HOME": str(where / "home")}
     for _ in range(2):
-        run(Command(0, ["run", "quick"]), "before", where)
+        command = [*RTSTONE, *shortened(["run", "quick"])]
+        subprocess.run(command, env=environment, capture_output=True, check=True)
     return where
 
 
+@pytest.fixture
+def where(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory that a page begins in, which is this process's: a process each took longer."""
+    mine = Path(shutil.copytree(place, tmp_path / "reader"))
+    monkeypatch.chdir(mine)
+    for name, value in {"RTSTONE_HOME": f"{mine}/home", "COLUMNS": "100", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    with Path(os.devnull).open(encoding="ascii") as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        yield mine
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work(page: Path, place: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work(page: Path, place: Path, where: Path, cli: Cli) -> None:
     found = [
         command
         for command in commands(page.read_text(encoding="utf-8"))
         if not any(" ".join(command.words).startswith(name) for name in NOT_HERE)
     ]
-    where = Path(shutil.copytree(place, tmp_path / "reader"))
     for command in found:
         if page.name in LISTS:
             shutil.rmtree(where / "home")
             shutil.copytree(place / "home", where / "home")
-        run(command, page.name, where)
+        run(command, page.name, cli)
 
 
 def test_what_is_not_run_is_written_somewhere() -> None:

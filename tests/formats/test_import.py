@@ -11,10 +11,9 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
-from time import process_time
+from types import FrameType
 
 import pytest
 
@@ -26,8 +25,8 @@ from rtstone.formats.cyclictest import options
 from rtstone.formats.reading import document
 from rtstone.formats.source import Source
 from rtstone.formats.table import READERS, reader
+from tests.formats.long import DATA, LONG, read, rteval
 
-DATA = Path(__file__).parent / "data"
 FILES = sorted(path for path in DATA.iterdir() if path.name != "README")
 TEXTS = [path for path in FILES if path.suffix != ".raw"]
 
@@ -309,7 +308,7 @@ def test_statistics_are_those_of_the_samples(seed: int) -> None:
 
 def prefixes(data: bytes) -> Iterator[bytes]:
     """Every line, and bytes so that a test stays cheap."""
-    step = max(1, len(data) // 2000)
+    step = max(1, len(data) // 400)
     ends = {i + 1 for i, byte in enumerate(data) if byte == 10} | set(range(0, len(data), step))
     return (data[:end] for end in sorted(ends) if end < len(data))
 
@@ -497,56 +496,33 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- files made to be expensive -----------------------------------------------------------------
 
 
-def lmbench(lines: int) -> bytes:
-    return "".join(f"Call a{n}: 1.5 microseconds\n" for n in range(lines)).encode()
+def calls(data: bytes, form: str) -> int:
+    """How many functions are called to read the file, those of the interpreter included."""
+    count = 0
+
+    def called(_frame: FrameType, event: str, _what: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        read(data, form)
+    finally:
+        sys.setprofile(before)
+    return count
 
 
-def twice(lines: int) -> bytes:
-    """A key repeated at the very end, of many."""
-    members = ",".join(f'"k{n}":{n}' for n in range(10 * lines))
-    return f'{{"file_version":1,"x":{{{members},"k{10 * lines - 1}":0}}}}'.encode()
-
-
-def commands(lines: int) -> bytes:
-    """Beginnings of a command line without an end."""
-    return b'{"file_version":1,"x":[' + b'"cmdline": "",\n' * 10 * lines + b"]}"
-
-
-def threads(number: int) -> bytes:
-    return b"".join(struct.pack("<IqqQ", n, 1, 1, 5) for n in range(number))
-
-
-def rteval(buckets: int) -> bytes:
-    told = "".join(f'<bucket index="{n}" value="0"/>' for n in range(buckets))
-    return re.sub(
-        r"<histogram [^>]*>", lambda found: found[0] + told.replace('index="', 'index="9'),
-        (DATA / "rteval.xml").read_text(),
-    ).encode()  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("make", "form"),
-    [
-        (lmbench, "lmbench"), (twice, "cyclictest-json"), (commands, "cyclictest-json"),
-        (threads, "jitterdebugger-raw"), (rteval, "rteval"),
-    ],
-)  # fmt: skip
-def test_a_file_eight_times_as_long_takes_no_sixty_four_times_the_time(
+@pytest.mark.parametrize(("make", "form"), LONG)
+def test_a_file_eight_times_as_long_takes_eight_times_the_calls(
     make: Callable[[int], bytes], form: str
 ) -> None:
-    def taken(data: bytes) -> float:
-        begin = process_time()
-        with suppress(UsageError):
-            run_of(data, form)
-        return process_time() - begin
-
-    # Far from both the 8 of what is linear and the 64 of what is quadratic.
-    short, long = make(1000), make(8000)
-    assert min(taken(long) for _ in range(3)) < 30 * min(taken(short) for _ in range(3)) + 0.02
+    """And not 64 times; tests.bench.imports has the time, regular expressions included."""
+    assert calls(make(2000), form) < 10 * calls(make(250), form)
 
 
 def test_the_buckets_of_rteval_are_not_kept_as_elements() -> None:
-    data = rteval(20_000)
+    data = rteval(5_000)
     tracemalloc.start()
     try:
         assert [r.n for r in run_of(data).results] == [600, 600]

@@ -1,0 +1,58 @@
+"""Files made to be expensive: long of what a reader could go through again and again."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from rtstone.errors import UsageError
+from rtstone.formats.reading import document
+from rtstone.formats.source import Source
+from rtstone.formats.table import reader
+
+DATA = Path(__file__).parent / "data"
+
+
+def lmbench(lines: int) -> bytes:
+    return "".join(f"Call a{n}: 1.5 microseconds\n" for n in range(lines)).encode()
+
+
+def twice(lines: int) -> bytes:
+    """A key repeated at the very end, of many."""
+    members = ",".join(f'"k{n}":{n}' for n in range(10 * lines))
+    return f'{{"file_version":1,"x":{{{members},"k{10 * lines - 1}":0}}}}'.encode()
+
+
+def commands(lines: int) -> bytes:
+    """Beginnings of a command line without an end."""
+    return b'{"file_version":1,"x":[' + b'"cmdline": "",\n' * 10 * lines + b"]}"
+
+
+def threads(number: int) -> bytes:
+    return b"".join(struct.pack("<IqqQ", n, 1, 1, 5) for n in range(number))
+
+
+def rteval(buckets: int) -> bytes:
+    told = "".join(f'<bucket index="{n}" value="0"/>' for n in range(buckets))
+    return re.sub(
+        r"<histogram [^>]*>", lambda found: found[0] + told.replace('index="', 'index="9'),
+        (DATA / "rteval.xml").read_text(),
+    ).encode()  # fmt: skip
+
+
+# Each with the format that it is read as.
+LONG: list[tuple[Callable[[int], bytes], str]] = [
+    (lmbench, "lmbench"), (twice, "cyclictest-json"), (commands, "cyclictest-json"),
+    (threads, "jitterdebugger-raw"), (rteval, "rteval"),
+]  # fmt: skip
+
+
+def read(data: bytes, form: str) -> None:
+    """Reads the file, which may be refused."""
+    source = Source("the file", data)
+    with suppress(UsageError):
+        name, found = reader(form, source)
+        document(found.read(source), source, name, ["rtstone", "import"])
