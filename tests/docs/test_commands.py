@@ -15,12 +15,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, machine
 from tests.docs.commands import PAGES, Command, commands
 
 pytestmark = pytest.mark.lab
@@ -81,7 +82,9 @@ def run(command: Command, page: str, cli: Cli) -> None:
         if target.partition("+")[0] not in ready() or command.text in ON_BOARDS:
             return  # `rtstone lab list` says what brings it
         ON_BOARDS.add(command.text)
-    done = cli(*shortened(command.words))
+    words = shortened(command.words)
+    with machine() if {"local", "--cpus"} & set(words) else nullcontext():
+        done = cli(*words)
     told = f"{page}:{command.line}: {command.text}: exit {done.status}\n{done.err}"
     assert done.status in FAIR, told
     assert "Traceback" not in done.err, told
