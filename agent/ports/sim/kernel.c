@@ -176,7 +176,8 @@ static void use(uint64_t ns)
     if (in_handler)
         return;
     sim_self->cpu += ns;
-    sim_self->slice -= ns < sim_self->slice ? ns : sim_self->slice;
+    if (sim_self->slice)
+        sim_self->slice -= ns < sim_self->slice ? ns : sim_self->slice;
 }
 
 void sim_charge(sim_op op, uint64_t amount, unsigned waiters)

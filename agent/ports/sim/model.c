@@ -245,8 +245,6 @@ static int64_t random_part(void)
 static int64_t at(const table *t, uint64_t x)
 {
     int64_t x_ = (int64_t)x;
-    if (!t->n)
-        return 0;
     if (t->n == 1 || x_ <= t->point[0].x)
         return t->point[0].ps;
     unsigned i = 1;
@@ -255,6 +253,12 @@ static int64_t at(const table *t, uint64_t x)
     int64_t dx = t->point[i].x - t->point[i - 1].x, dy = t->point[i].ps - t->point[i - 1].ps;
     __int128 product = (__int128)dy * (x_ - t->point[i - 1].x);
     return t->point[i - 1].ps + (int64_t)(product / dx);
+}
+
+/* Most costs are fixed, and every reading of a clock has one. */
+static inline int64_t part(const table *t, uint64_t x)
+{
+    return t->n ? at(t, x) : 0;
 }
 
 /* A special case that the model says nothing about costs what the general one does. */
@@ -301,8 +305,8 @@ uint64_t sim_model_cost(sim_op op, const sim_load *load)
     const cost *c = cost_of(op);
     if (heavy && !quiet)
         ++*heavy;
-    int64_t ps = c->fixed + at(&c->amount, load->amount) + at(&c->tasks, load->tasks) +
-                 at(&c->ready, load->ready) + at(&c->waiters, load->waiters);
+    int64_t ps = c->fixed + part(&c->amount, load->amount) + part(&c->tasks, load->tasks) +
+                 part(&c->ready, load->ready) + part(&c->waiters, load->waiters);
     if (c->random.n)
         ps += at(&c->random, (uint64_t)random_part());
     return ps > 0 ? (uint64_t)(ps + PS_PER_NS / 2) / PS_PER_NS : 0;
