@@ -12,14 +12,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from rtstone import __version__
-from tests.conftest import machine
+
+pytestmark = pytest.mark.machine  # for most of its time
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -172,8 +172,7 @@ def test_installed_it_measures_and_reports(account: Account, environment: Path) 
         (("reproduce", "gutsalov", *short, "-o", "gutsalov.html"), {0, 3}),
         (("doctor",), {0, 1, 3}),
     ):
-        with machine() if arguments == local else nullcontext():
-            done = account.run(*arguments)
+        done = account.run(*arguments)
         assert done.returncode in statuses, (arguments, done.returncode, done.stderr[-2000:])
         assert "Traceback" not in done.stderr
     for page in ("sim.html", "quick.html", "gutsalov.html"):
@@ -181,7 +180,6 @@ def test_installed_it_measures_and_reports(account: Account, environment: Path) 
     assert installed(environment) == before
 
 
-@pytest.mark.machine
 def test_a_result_of_an_installation_is_a_result(account: Account) -> None:
     document = json.loads(account.run("run", "dk.periodic", "--time", "1", "--json").stdout)
     (result,) = document["results"]
