@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from rtstone.assemble import rhealstone
-from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, differing, without
 from rtstone.documents.run import Figure, Result, Status, Value, Worst
 from rtstone.statistics import NAMES
 from rtstone.wire.records import Bench, TextTable
@@ -176,18 +175,13 @@ def _row_names(cases: list[Result]) -> list[str]:
         params = (f"{name}={value}" for name, value in r.params.items() if name in names)
         return " ".join([r.bench, *params, r.series]).strip()
 
-    alike: dict[str, list[Result]] = defaultdict(list)
-    for r in cases:
-        alike[named(r, _TELLING)].append(r)
-
-    def differs(r: Result, name: str) -> bool:
-        others = alike[named(r, _TELLING)]
-        return any(other.params.get(name) != r.params[name] for other in others)
-
-    made = {*_TELLING, *ANOTHER_RUN}  # the latter make no other case
+    groups = [named(r, _TELLING) for r in cases]
+    several = differing(
+        (group, without(r.params, ANOTHER_RUN)) for group, r in zip(groups, cases, strict=True)
+    )
     return [
-        named(r, _TELLING.union(name for name in r.params if name not in made and differs(r, name)))
-        for r in cases
+        named(r, _TELLING.union(name for name in r.params if (group, name) in several))
+        for group, r in zip(groups, cases, strict=True)
     ]
 
 

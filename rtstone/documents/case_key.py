@@ -7,7 +7,8 @@ was measured make no other case, but its numbers may differ for them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Grade
@@ -56,6 +57,15 @@ def case_key(
 def without(params: Mapping[str, Value], ignoring: Collection[str]) -> dict[str, Value]:
     """Return the parameters that make a case."""
     return {name: value for name, value in params.items() if name not in ignoring}
+
+
+def differing(cases: Iterable[tuple[Hashable, Mapping[str, Value]]]) -> set[tuple[Hashable, str]]:
+    """Return (group, name) of each parameter with several values among the cases of a group."""
+    values: dict[tuple[Hashable, str], set[str]] = defaultdict(set)
+    for group, params in cases:
+        for name, value in params.items():
+            values[group, name].add(str(value))
+    return {place for place, seen in values.items() if len(seen) > 1}
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:

@@ -19,7 +19,7 @@ import pytest
 
 from rtstone import __version__
 
-pytestmark = pytest.mark.machine  # for most of its time
+pytestmark = pytest.mark.machine  # in the queue of those that measure: it waits for nobody
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
 
-from rtstone.documents.case_key import SELDOM_TOLD
+from rtstone.documents.case_key import SELDOM_TOLD, differing
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
@@ -70,13 +70,10 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
     ``usual`` is the load that goes without saying.
     """
     known = {bench.id: bench for bench in tables}
-    values: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for thing in things:
-        for name, value in thing.params.items():
-            values[thing.bench, name].add(str(value))
+    several = differing((thing.bench, thing.params) for thing in things)
 
     def tells(thing: Named, name: str) -> bool:
-        if len(values[thing.bench, name]) > 1:
+        if (thing.bench, name) in several:
             return True
         bench = known.get(thing.bench)
         param = bench.param(name) if bench and name not in SELDOM_TOLD else None
