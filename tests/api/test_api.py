@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import pickle
+import pydoc
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
+from rtstone.statistics import NAMES
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.wire.reader import Noise, Reader, Record
@@ -286,3 +288,23 @@ def test_what_is_public_is_there() -> None:
     assert {*rtstone.api.__all__} - {"HISTORY"} == {*rtstone.__all__} - {"__version__"}
     raised = {kind.__name__ for kind in RtstoneError.__subclasses__()} | {"RtstoneError", "Unfit"}
     assert raised <= {*rtstone.__all__}
+
+
+CLASSES = [one for name in rtstone.__all__ if isinstance(one := getattr(rtstone, name), type)]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_help_explains_every_attribute(kind: type) -> None:
+    assert kind.__doc__
+    for field in getattr(kind, "__struct_fields__", ()):
+        if field not in NAMES:  # as a statistic, explained at Measured
+            assert f"``{field}``" in kind.__doc__, field
+    for attribute, value in vars(kind).items():
+        if not attribute.startswith("_") and (isinstance(value, property) or callable(value)):
+            assert value.__doc__, attribute
+
+
+def test_help_says_how_many_samples_a_statistic_needs() -> None:
+    assert vars(rtstone.Measured).keys() >= set(NAMES)
+    shown = pydoc.render_doc(rtstone.Measured)
+    assert "The value that 99.9% of the samples do not exceed; needs n >= 10 000." in shown

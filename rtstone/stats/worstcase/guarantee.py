@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rtstone.assemble.flags import BY_NAME
 from rtstone.assemble.pool import section_s
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import Result, Run, Value, as_text
 from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.comparison.conditions import circumstances, differing, emulated
@@ -86,8 +86,8 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
         agent=first.agent,
         kernel=_facts(first, _KERNEL),
         hardware=_facts(first, _HARDWARE),
-        drivers=_text(first.conditions.get("drivers")),
-        modules=_text(first.conditions.get("modules")),
+        drivers=as_text(first.conditions.get("drivers")),
+        modules=as_text(first.conditions.get("modules")),
         application=_application(groups),
         loads=_tested(runs, groups),
         cases=cases,
@@ -212,10 +212,6 @@ def _without_bound(cases: Sequence[Estimated]) -> list[str]:
 def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
     """Return those conditions that are known."""
     return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
-
-
-def _text(value: Value) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
