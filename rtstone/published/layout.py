@@ -22,8 +22,6 @@ from rtstone.inputs import toml
 from rtstone.published import find, sources
 from rtstone.statistics import NAMES
 
-HERE = resources.path("published")
-
 
 class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is shown of the results that were found, if it is no statistic; one of its members.
@@ -164,15 +162,16 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def names() -> list[str]:
     """Return the publications that can be reproduced."""
-    return sorted(path.stem for path in HERE.glob("*.toml"))
+    return list(resources.tables("published"))
 
 
 @cache
 def layout(source: str) -> Layout:
     """Return the layout of a publication.  Raises UsageError for an unknown one."""
-    if source not in names():
-        raise unknown("publication", source, names())
-    return read(source, HERE / f"{source}.toml")
+    layouts = resources.tables("published")
+    if source not in layouts:
+        raise unknown("publication", source, layouts)
+    return read(source, layouts[source])
 
 
 def read(source: str, path: Path) -> Layout:
