@@ -27,10 +27,10 @@ ROOMS = {
     "lab": "",
     "targets": "documents inputs lab system wire",  # inputs: the model of a simulated system
     "runner": "assemble documents inputs store targets wire",
-    "stats": "assemble documents inputs published system wire",  # system: what grants rights
+    "stats": "assemble documents inputs published wire",
     "formats": "assemble documents wire",
     "simulate": "documents inputs",
-    "report": "assemble documents inputs stats wire",
+    "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run makes net times of the agent's ticks.

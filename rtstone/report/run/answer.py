@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rtstone import units
+from rtstone import resources, units
 from rtstone.assemble import flags
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
-from rtstone.stats.evaluate import RIGHTS, RunEvaluation
+from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest
+from rtstone.system.rights import granting
 from rtstone.units import count, counted, quantity
 
 # What a latency is like, by its first value that is not: ns.
@@ -35,6 +36,9 @@ MAGNITUDES = (
 LONGEST = "seconds"
 
 _BREAKDOWN = "breakdown utilisation"
+
+# Flags whose cause is a lack of rights, which one command grants.
+_RIGHTS = ("no_rt", "page_faults")
 
 # Flags of what came from outside the system that was measured, or cannot be believed.
 DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
@@ -100,7 +104,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
     if judged and (flag := spoilt(judged)):
-        return "info", f"No verdict: {flag.spoils}. {_remedy(evaluated, flag)}"
+        return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
@@ -112,10 +116,10 @@ def spoilt(results: Sequence[Result]) -> flags.Flag | None:
     return None if None in found else found[0]
 
 
-def _remedy(evaluated: RunEvaluation, flag: flags.Flag) -> str:
+def _remedy(run: Run, flag: flags.Flag) -> str:
     """Return what to do, as a command where there is one."""
-    if flag.name in RIGHTS and evaluated.granting:
-        return f"This grants them: {evaluated.granting}"
+    if flag.name in _RIGHTS and run.target.name == LOCAL:
+        return f"This grants them: {granting(resources.local_agent())}"
     return f"{flag.advice[0].upper()}{flag.advice[1:]}."
 
 
