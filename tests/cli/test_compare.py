@@ -148,7 +148,7 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
     assert cli("report", "last~3,last~2", "last~1,last", "-o", page).status == 0
     assert page.read_text(encoding="utf-8").count("a drift of the machine looks like") == 1
     beside = cli("compare", "last~1", "last", "--floor", "last~3,last~2", "--json")
-    assert "from 2 runs beside" in beside.document["rules"]["floor"]
+    assert "from 2 further runs" in beside.document["rules"]["floor"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
         (("--run", "local", "nowhere", "null"), "unknown target 'nowhere'"),
         (("--run", "local", "local", "nul"), "did you mean 'null'"),
         (("--run", "local", "local", "--floor", "last"), "pairs measure their own noise"),
-        (("0", "2", "--floor", "1"), "one run does not scatter, in --floor"),
+        (("0", "2", "--floor", "1"), "one run shows no scatter, in --floor"),
         (("0", "2", "--floor", "1,3"), "not runs of one system, in --floor"),
         (("0,2", "4"), "not one system"),
     ],
