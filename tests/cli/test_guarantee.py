@@ -94,4 +94,4 @@ def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli
     assert "simulated (modelled" in cli("show", "last", "--worst-case").out
     done = cli("guarantee", "last", "--bench", "int.latency.phase")
     assert done.status == 3
-    assert "What was measured is a model." in done.out
+    assert "A model was measured." in done.out

@@ -67,7 +67,7 @@ def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
 @pytest.mark.parametrize(
     ("made", "verdict"),
     [
-        (instructions(), "No verdict in time: what stands here are counts"),
+        (instructions(), "No verdict in time: these numbers are counts"),
         (of(), "No verdict: nothing was measured."),
         (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
          "deadlines: no task was woken by a timer."),
@@ -119,7 +119,7 @@ def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
     cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
                        worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
     (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), made)
-    assert "there is no hour" in line.plain
+    assert "a bound needs a rate per hour" in line.plain
 
 
 def test_a_model_is_named_in_the_verdict() -> None:

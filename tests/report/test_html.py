@@ -122,7 +122,7 @@ def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
 
 def test_details_say_without_script_what_is_missing(page: Reader) -> None:
     assert "noscript" in [tag for tag, _ in page.tags]
-    assert any("is built by this page" in w for w in page.words)
+    assert any("are built by this page" in w for w in page.words)
 
 
 def table(data: dict[str, Any], key: str, caption: str) -> dict[str, tuple[Any, ...]]:
