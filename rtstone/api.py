@@ -127,7 +127,7 @@ class Measured:
             benches = {result.bench for result in self.results}
             if bench not in benches:
                 raise unknown("bench", bench, benches, "of what was measured")
-            raise UsageError(f"{len(found)} cases, not one, are {bench} as asked; see .cases")
+            raise UsageError(f"{len(found)} cases of {bench} match, not one; see .cases")
         return found[0]
 
     @property
@@ -212,18 +212,18 @@ class Measured:
         if not n:
             figures = ", ".join(self.result.figures)
             return f"no samples, only figures ({figures})"
-        if name.startswith("p") and n < least_n(name):
+        if name != "max" and n < least_n(name):
             least = f"{name} needs n >= {count(least_n(name))}, there are {count(n)}"
             return f"{least}; give a longer time= or more samples="
-        return f"no {name}, for several operations make a sample"
+        return f"no {name}, as samples are means of several operations"
 
     def _check_trusted(self) -> None:
         if self.result.status != "ok":
             raise _invalid(self.results, None)
         if flag := spoilt(self.result.flags, self._accepted):
             raise Unfit(
-                f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') if it has "
-                "to do as it is"
+                f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') to "
+                "use it as it is"
             )
 
     @property

@@ -288,7 +288,7 @@ class _Judge:
         name = limit.statistic
         found = getattr(pooled(case.results), name)
         if found is None:
-            lack = f"there is no {name} of single operations, for several make a sample"
+            lack = f"no {name}, as samples are means of several operations"
             return structs.replace(check, reason=lack if case.n else "it has no samples")
         if limit.factor is None:
             return _fact(check, limit, found)

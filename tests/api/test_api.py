@@ -83,6 +83,8 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
     measured = sim()
     with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000, there are 1 000"):
         assert measured.p9999 < rtstone.us(50)
+    with pytest.raises(Inconclusive, match="sd needs n >= 2, there are 1"):
+        _ = sim(samples=1).sd
     with pytest.raises(Inconclusive, match="does not count missed activations"):
         _ = measured.missed
     with pytest.raises(UsageError, match=r"unknown figure 'did not hav'.*did not have to wait"):
@@ -204,7 +206,7 @@ def test_a_suite_has_cases(suite: Path) -> None:
     assert repr(measured).endswith("on sim: 4 cases>")
     with pytest.raises(UsageError, match=r"4 cases were measured, not one; take one of \.cases"):
         _ = measured.p50
-    with pytest.raises(UsageError, match=r"2 cases, not one, are dk\.periodic as asked"):
+    with pytest.raises(UsageError, match=r"2 cases of dk\.periodic match, not one"):
         measured.case("dk.periodic")
     with pytest.raises(UsageError, match=r"did you mean 'dk\.periodic'"):
         measured.case("dk.periodik")
