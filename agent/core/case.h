@@ -1,4 +1,4 @@
-/* The end of a case, for the runner; what a bench may call while it runs is in bench.h. */
+/* Cleaning up after a case, for the runner. What a bench may call while it runs is in bench.h. */
 #ifndef RTS_CASE_H
 #define RTS_CASE_H
 

@@ -1,19 +1,20 @@
 /*
  * What rtstone needs from an operating system.
  *
- * Benches use this header only.  A port provides
+ * Benches include only this header. A port provides
  *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task, rts_child and rts_channel,
  *                  the port's constants and options, and its overrides of sizes.h
  *   port_inline.h  the hot operations, inlined so that only the system's own call lies between the
  *                  two clock reads of a sample
  *   *.c            everything else
- * in agent/ports/NAME.  For what a system lacks, the port does not announce the capability; it is
- * never emulated under the same name.
+ * in agent/ports/NAME. If a system lacks a capability, the port does not announce it; a capability
+ * is never emulated under the same name.
  *
  * Functions return 0, or a negative value of enum rts_error. A port whose system has its own error
  * numbers (errno) returns those, negated, and provides rts_port_strerror() and rts_port_is_limit().
  *
- * Whatever a port lacks, or is the same on most systems, has a default in absent.h and absent.c.
+ * Defaults for what a port lacks, and for what most systems have in common, are in absent.h and
+ * absent.c.
  */
 #ifndef RTS_PORT_H
 #define RTS_PORT_H
