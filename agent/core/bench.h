@@ -58,7 +58,7 @@ typedef struct rts_family {
         __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
             table, sizeof table / sizeof table[0]}
 
-/* The benches that are linked in. */
+/* Find one, or call a function for each, of the benches that are linked in. */
 const rts_bench *rts_registry_find(const char *id);
 void rts_registry_each(void (*call)(const rts_bench *bench));
 
@@ -134,13 +134,13 @@ struct rts_case {
     volatile unsigned told_done, tellings;
 };
 
-/* The case of a job. */
+/* Returns the case of a job. */
 static inline rts_case *rts_case_of(const rts_job *job)
 {
     return (rts_case *)((char *)job - offsetof(rts_case, job));
 }
 
-/* The parameters of the case, as the family's struct. */
+/* Returns the parameters of the case, as the family's struct. */
 static inline const void *rts_params(const rts_case *c)
 {
     return c->params;
@@ -218,7 +218,7 @@ void rts_end(rts_case *c, rts_rec *r);
  */
 #define RTS_SAMPLES(c) for (rts_rec_start((c)->rec, rts_now()); (c)->rec->running;)
 
-/* Records the time from time stamp a to time stamp b. */
+/* Records the interval from time stamp a to time stamp b. */
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b);
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 {

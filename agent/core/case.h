@@ -4,7 +4,7 @@
 
 #include "bench.h"
 
-/* Ends all helper tasks and destroys what the case made. */
+/* Ends all helper tasks and destroys what the case has created. */
 void rts_case_clean_up(rts_case *c);
 
 #endif

@@ -109,7 +109,7 @@ typedef struct rts_rec {
     /* used for every sample, kept together */
     uint64_t next;      /* clock value at which limits have to be checked */
     uint64_t low, high; /* a sample < low or >= high takes rts_rec_more() */
-    uint64_t sum;       /* of the samples since the last flush */
+    uint64_t sum;       /* of samples since the last flush */
     rts_tally *count;   /* of buckets, where samples are counted at present */
 #if RTS_BATCH_MAX
     size_t kept, keep; /* place of the next sample in `order`, and its increment: 1 or 0 */
@@ -125,7 +125,7 @@ typedef struct rts_rec {
     uint64_t worst_floor; /* a sample of at least this value is one of the worst */
     uint64_t *raw_next, *raw_end;
 #if RTS_BATCH_MAX
-    rts_tally *spare; /* where samples will be counted after `count` */
+    rts_tally *spare; /* buckets used after those of `count` */
     uint32_t *merge_to, *merge_from, *merge_end;
 #endif
 
