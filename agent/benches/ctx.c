@@ -3,7 +3,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* ---- sched.yield: no other task is ready ---------------------------------------------------- */
+/* ---- sched.yield: no other task is ready ----------------------------------------------------- */
 
 static int run_yield(rts_case *c)
 {

@@ -118,8 +118,7 @@ const long_calls rts_long_calls = {kinds, sizeof kinds / sizeof kinds[0], "a que
                                    clean_up_calls};
 #endif
 
-/* ---- the two tasks ----------------------------------------------------------------------------
- */
+/* ---- the two tasks --------------------------------------------------------------------------- */
 
 /* State shared by the two tasks. */
 typedef struct duel {

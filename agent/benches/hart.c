@@ -126,7 +126,7 @@ static void note_response(account *a, rts_ns release, rts_ns now)
     a->response_max = longer_of(rts_ns_between(release, now), a->response_max);
 }
 
-/* ---- random arrivals: the same on every system ---------------------------------------------- */
+/* ---- random arrivals: the same on every system ----------------------------------------------- */
 
 static uint32_t draw(uint64_t *state)
 {
@@ -150,9 +150,7 @@ static rts_ns exponential(uint64_t *state, rts_ns mean)
     }
 }
 
-/*
- * ---- the tasks' work --------------------------------------------------------------------------
- */
+/* ---- the tasks' work ------------------------------------------------------------------------- */
 
 static void work(hart_task *t, int64_t passes)
 {
@@ -684,9 +682,7 @@ static int add_up(experiment *x, unsigned test, uint64_t *bad)
     return 0;
 }
 
-/*
- * ---- an experiment ----------------------------------------------------------------------------
- */
+/* ---- an experiment --------------------------------------------------------------------------- */
 
 /* Returns whether to run another test, and makes its task set; none begins after the time limit. */
 static bool goes_on(const experiment *x, outcome *o)
@@ -778,9 +774,7 @@ static void tell_outcome(experiment *x, const outcome *o)
     rts_figure_add(c, "time scale", (double)x->duration.ns / (double)x->p->duration, "");
 }
 
-/*
- * ---- duration of an experiment ----------------------------------------------------------------
- */
+/* ---- duration of an experiment --------------------------------------------------------------- */
 
 static rts_ns at_least(double ns, rts_ns least)
 {
@@ -933,7 +927,7 @@ static int run_experiment(rts_case *c)
     return err;
 }
 
-/* ---- raw speed by itself -------------------------------------------------------------------- */
+/* ---- raw speed by itself --------------------------------------------------------------------- */
 
 static int run_raw(rts_case *c)
 {

@@ -283,9 +283,7 @@ static const struct {
 enum { RTS_EACH_CHANNEL(PLACE) };
 _Static_assert(1 RTS_EACH_CHANNEL(IN_PLACE), "kinds of channels in the order of their numbers");
 
-/*
- * ---- the cases --------------------------------------------------------------------------------
- */
+/* ---- the cases ------------------------------------------------------------------------------- */
 
 static int open_channel(ipc *s, rts_channel *channel, unsigned slot)
 {

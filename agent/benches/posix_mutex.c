@@ -93,7 +93,7 @@ static int run_unlock(rts_case *c)
     return bad ? rts_failed(c, "a mutex could not be locked or unlocked") : 0;
 }
 
-/* ---- with another task ---------------------------------------------------------------------- */
+/* ---- with another task ----------------------------------------------------------------------- */
 
 typedef struct shared {
     rts_case *c;

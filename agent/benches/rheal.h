@@ -143,9 +143,7 @@ static inline void rheal_wake(rheal_sleeper *s)
         rts_sem_give(s->sem);
 }
 
-/*
- * ---- for the tables ---------------------------------------------------------------------------
- */
+/* ---- for the tables -------------------------------------------------------------------------- */
 
 #define RHEAL_PARAMS(n)                                                                            \
     RTS_CHOICE(rheal_params, form, "sampled|classic", RHEAL_SAMPLED,                               \

@@ -88,7 +88,7 @@ static int check_order(duo *d, uint64_t came)
     return rts_failed(d->f.c, "the more urgent task did not get the CPU at once");
 }
 
-/* ---- a classic pass: L makes N calls, and H waits for each ---------------------------------- */
+/* ---- a classic pass: L makes N calls, and H waits for each ----------------------------------- */
 
 #define INLINE static inline __attribute__((always_inline))
 

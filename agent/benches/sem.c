@@ -193,7 +193,7 @@ static int run_delete(rts_case *c)
     return err ? rts_port_failed(c, "cannot create a semaphore", err) : 0;
 }
 
-/* ---- with another task ---------------------------------------------------------------------- */
+/* ---- with another task ----------------------------------------------------------------------- */
 
 typedef struct shared {
     rts_case *c;

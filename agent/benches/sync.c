@@ -32,7 +32,7 @@ static rts_sem *measured_sem(rts_case *c, const sync_params *p)
     return rts_sem_make(c, p->type == NAMED ? RTS_SEM_NAMED : shared, 0);
 }
 
-/* ---- test1: both calls, no context switch --------------------------------------------------- */
+/* ---- test1: both calls, no context switch ---------------------------------------------------- */
 
 static int run_mutex(rts_case *c)
 {

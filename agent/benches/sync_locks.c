@@ -32,7 +32,7 @@ static const rts_param barrier_param[] = {
 
 #ifdef RTS_LOCKS
 
-/* ---- no other task waits -------------------------------------------------------------------- */
+/* ---- no other task waits --------------------------------------------------------------------- */
 
 static int run_rwlock(rts_case *c)
 {

@@ -6,9 +6,7 @@
 
 #define DEFAULT __attribute__((weak))
 
-/*
- * ---- as on most systems -----------------------------------------------------------------------
- */
+/* ---- as on most systems ---------------------------------------------------------------------- */
 
 DEFAULT const char *rts_port_why_not(uint32_t cap)
 {

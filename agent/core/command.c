@@ -112,7 +112,7 @@ int rts_command_parse(rts_case *c, char *words)
     return 0;
 }
 
-/* ---- descriptions for the host --------------------------------------------------------------- */
+/* ---- descriptions for the host ----------------------------------------------------------- */
 
 void rts_command_params(rts_wire *w, const rts_case *c)
 {

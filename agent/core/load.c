@@ -392,7 +392,7 @@ typedef struct mark {
 /* Marks are at least MARK_DISTANCE_NS apart, so that together they span more than a window. */
 #define MARK_DISTANCE_NS (RTS_RATE_NS * 8 / (5 * RTS_MARKS))
 static mark marks[RTS_MARKS];
-static unsigned n_marks; /* made since the load started */
+static unsigned n_marks; /* number made since the load started */
 static rts_ns case_start;
 
 static void read_sums(mark *m)
@@ -530,9 +530,7 @@ void rts_load_put(rts_wire *w)
     rts_wire_close(w, ']');
 }
 
-/*
- * ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------- */
 
 static void put_components(rts_wire *w, const rts_running *l)
 {

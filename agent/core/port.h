@@ -209,13 +209,13 @@ RTS_SHARED void rts_sleep_until(rts_tick time);
  */
 RTS_SHARED int rts_sleep_for(rts_tick duration);
 
-/* ---- suspension, with RTS_CAP_SUSPEND ------------------------------------------------------ */
+/* ---- suspension, with RTS_CAP_SUSPEND ---------------------------------------------------- */
 
 /* Suspends the calling task until another task resumes it. */
 static inline void rts_suspend(void);
 static inline int rts_resume(rts_task *task);
 
-/* ---- work ---------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------- */
 
 /* Kinds of work that a task does without system calls, and their units. */
 typedef enum rts_work {
@@ -255,7 +255,7 @@ int rts_timer_start(rts_timer *timer, int kind, rts_tick period);
 void rts_timer_wait(rts_timer *timer, rts_expiry *expiry);
 void rts_timer_stop(rts_timer *timer);
 
-/* ---- children: what proc.* creates and kills ---------------------------------------------- */
+/* ---- children: what proc.* creates and kills --------------------------------------------- */
 
 /*
  * A child has one of the port's RTS_CHILD_KINDS ("thread|...", the choices of a parameter) and does
@@ -316,7 +316,7 @@ void rts_event_close(rts_event *event);
 static inline rts_tick rts_event_late(const rts_event *event);
 #endif
 
-/* ---- interrupts by software, with RTS_CAP_SOFT_IRQ ------------------------------------------ */
+/* ---- interrupts by software, with RTS_CAP_SOFT_IRQ --------------------------------------- */
 
 /*
  * The port lists in RTS_IRQ_FORMS ("interrupt|...", the choices of a parameter) what it uses as an
@@ -395,7 +395,7 @@ int rts_queue_destroy(rts_queue *queue);
 static inline int rts_queue_send(rts_queue *queue, const void *message);
 static inline int rts_queue_receive(rts_queue *queue, void *message);
 
-/* ---- channels: what ipc.* sends messages through ------------------------------------------- */
+/* ---- channels: what ipc.* sends messages through ----------------------------------------- */
 
 /*
  * A channel is unidirectional, has one of the port's kinds, and holds `length` messages of `size`

@@ -38,7 +38,7 @@ uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
     return rts_bucket_start(i);
 }
 
-/* ---- lists whose entries are merged in pairs ------------------------------------------------- */
+/* ---- lists whose entries are merged in pairs ----------------------------------------------- */
 
 /*
  * Returns the place of entry i in a list that was halved `halved` times. Each time, the lower half

@@ -12,7 +12,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* ---- simulated workers --------------------------------------------------------------------- */
+/* ---- simulated workers ------------------------------------------------------------------- */
 
 static uint64_t per_s;        /* present rate of each worker */
 static uint64_t missed;       /* periods missed by each worker */

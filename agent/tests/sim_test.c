@@ -260,7 +260,7 @@ static void test_a_ceiling_lifts_at_once_and_is_kept(void)
     CHECK_EQ(level[1], 20);
 }
 
-/* ---- tasks that never end -------------------------------------------------------------------- */
+/* ---- tasks that never end ------------------------------------------------------------------- */
 
 static void lock_twice(void *arg)
 {
@@ -341,7 +341,7 @@ static void test_a_killed_owner_leaves_its_mutex_locked(void)
     CHECK_EQ(level[1], 10);
 }
 
-/* ---- queues and interrupts ------------------------------------------------------------------- */
+/* ---- queues and interrupts ------------------------------------------------------------------ */
 
 static rts_queue queue;
 

@@ -166,7 +166,7 @@ static int run_pagefaults(rts_case *c)
     return run_section(c, &s);
 }
 
-/* ---- env.setup: the same, step by step ------------------------------------------------------ */
+/* ---- env.setup: the same, step by step ------------------------------------------------------- */
 
 static void row(rts_case *c, const char *step, const char *result, int err, const char *missing)
 {

@@ -16,7 +16,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define LEAD_NS 10000000
 
-/* ---- int.latency.user: a timer whose expirations are known ---------------------------------- */
+/* ---- int.latency.user: a timer whose expirations are known ----------------------------------- */
 
 typedef struct user_params {
     int64_t period;

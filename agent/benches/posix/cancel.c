@@ -134,7 +134,7 @@ static int run_asynchronous(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* ---- no thread is cancelled (template TA) --------------------------------------------------- */
+/* ---- no thread is cancelled (template TA) ---------------------------------------------------- */
 
 static int run_test(rts_case *c)
 {

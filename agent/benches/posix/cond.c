@@ -22,7 +22,7 @@ static const rts_param timed_param[] = {
     RTS_PARAMS_END,
 };
 
-/* ---- no task waits (template TA) ------------------------------------------------------------ */
+/* ---- no task waits (template TA) ------------------------------------------------------------- */
 
 static int run_signal_nobody(rts_case *c)
 {
@@ -83,7 +83,7 @@ static int run_delete(rts_case *c)
     return end_row(c, row, bad);
 }
 
-/* ---- higher-priority tasks wait (template TB) ----------------------------------------------- */
+/* ---- higher-priority tasks wait (template TB) ------------------------------------------------ */
 
 typedef struct shared {
     pthread_mutex_t mutex;
@@ -196,7 +196,7 @@ static int run_broadcast(rts_case *c)
     return err;
 }
 
-/* ---- a wait that times out ------------------------------------------------------------------ */
+/* ---- a wait that times out ------------------------------------------------------------------- */
 
 static int run_timed_wait(rts_case *c)
 {

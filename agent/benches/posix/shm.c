@@ -141,7 +141,7 @@ static int run_unlink(rts_case *c)
     return left ? rts_failed(c, "an object could still be opened by the name taken from it") : 0;
 }
 
-/* ---- with another process ------------------------------------------------------------------- */
+/* ---- with another process -------------------------------------------------------------------- */
 
 typedef struct shared {
     rts_case *c;

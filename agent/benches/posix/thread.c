@@ -131,7 +131,7 @@ static int run_exit(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* ---- short calls ---------------------------------------------------------------------------- */
+/* ---- short calls ----------------------------------------------------------------------------- */
 
 /* Called through these pointers, because the compiler assumes their results to be constant. */
 static pthread_t (*volatile call_self)(void) = pthread_self;

@@ -100,7 +100,7 @@ static void run_fork(rts_worker *w)
         fork_again_and_again(w, NULL);
 }
 
-/* ---- reading what the kernel has to generate ----------------------------------------------- */
+/* ---- reading what the kernel has to generate --------------------------------------------- */
 
 #define READ_BYTES (256u << 10) /* at a time */
 #define SMAPS "/proc/self/smaps"

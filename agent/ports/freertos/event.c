@@ -49,7 +49,7 @@ void rts_event_close(rts_event *event)
     vSemaphoreDelete(event->arrived.handle);
 }
 
-/* ---- the software interrupt ------------------------------------------------------------------ */
+/* ---- the software interrupt ----------------------------------------------------------------- */
 
 static TaskHandle_t irq_owner;
 

@@ -67,7 +67,7 @@ RTS_HOT int rts_resume(rts_task *task)
     return 0;
 }
 
-/* ---- children ----------------------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------------------------ */
 
 void freertos_child(void *unused);
 
@@ -113,7 +113,7 @@ static inline rts_tick rts_event_late(const rts_event *event)
     return event->late;
 }
 
-/* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
+/* ---- semaphores, mutexes, queues ----------------------------------------------------------- */
 
 RTS_HOT int rts_sem_create(rts_sem *sem, unsigned value)
 {
@@ -216,7 +216,7 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 RTS_HOT void *rts_malloc(size_t size)
 {

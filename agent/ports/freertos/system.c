@@ -149,7 +149,7 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_bool(w, "freertos.checks", RTS_FREERTOS_CHECKS);
 }
 
-/* ---- after a fault -------------------------------------------------------------------------- */
+/* ---- after a fault ------------------------------------------------------------------------- */
 
 /* Formats digits without a library: the stack may be corrupt. */
 static void put_hex(const char *before, unsigned long value)

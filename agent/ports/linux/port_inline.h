@@ -72,7 +72,7 @@ static inline int rts_child_reap(rts_child *child, int kind)
     return waitpid(child->pid, NULL, __WALL) < 0 ? -errno : 0;
 }
 
-/* ---- an interrupt on request (irq.c) ------------------------------------------------------- */
+/* ---- an interrupt on request (irq.c) ------------------------------------------------------ */
 
 /* After SIGRTMIN, which timers use. */
 #define LINUX_IRQ_SIGNAL (SIGRTMIN + 1)

@@ -30,7 +30,7 @@ bool posix_lock_memory(void)
     return posix_may_lock() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
-/* ---- the child: one case ----------------------------------------------------------------- */
+/* ---- the child: one case ------------------------------------------------------------------- */
 
 typedef struct measured {
     rts_job *job;
@@ -83,7 +83,7 @@ static void run_child(rts_job *job)
         rts_task_join(&task);
 }
 
-/* ---- the watchdog: priority above every measuring task --------------------------------------- */
+/* ---- the watchdog: priority above every measuring task ------------------------------------- */
 
 typedef struct watch {
     const rts_job *job;
@@ -129,7 +129,7 @@ static bool start_watchdog(watch *w, pthread_t *thread)
     return err == 0;
 }
 
-/* ---- the parent: waits, watches, and can be asked to stop ------------------------------------ */
+/* ---- the parent: waits, watches, and can be asked to stop ---------------------------------- */
 
 #define STOP_GRACE_NS UINT64_C(2500000000)
 

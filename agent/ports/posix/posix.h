@@ -130,7 +130,7 @@ void posix_remove_object(int dir, const char *name);
 /* Removes this user's System V objects with the number of agent `number`. */
 void posix_remove_system_v(long number);
 
-/* ---- what POSIX does not have -------------------------------------------------------------- */
+/* ---- what POSIX does not have ------------------------------------------------------------- */
 
 /*
  * From here on: functions that a port defines if its system has more than POSIX; the defaults in
@@ -166,7 +166,7 @@ int posix_lock_file(void);
 void posix_others_start(void);
 int64_t posix_others_at_work(void);
 
-/* ---- ...of the system ---------------------------------------------------------------------- */
+/* ---- ...of the system --------------------------------------------------------------------- */
 
 /* Returns capabilities of the system beyond those that rts_port_caps() has for every system. */
 uint32_t posix_system_caps(void);

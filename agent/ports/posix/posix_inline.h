@@ -191,7 +191,7 @@ static inline int rts_queue_receive(rts_queue *queue, void *message)
     return mq_receive(queue->q, message, queue->size, NULL) < 0 ? -errno : 0;
 }
 
-/* ---- channels (channel.c) ------------------------------------------------------------------ */
+/* ---- channels (channel.c) ------------------------------------------------------------------- */
 
 static inline bool rts_channel_passes_pointer(int kind)
 {
@@ -253,7 +253,7 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static inline void *rts_malloc(size_t size)
 {

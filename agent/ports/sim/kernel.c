@@ -96,7 +96,7 @@ static sim_task *most_urgent(void)
     return NULL;
 }
 
-/* ---- stalls: time passes, but nothing happens ------------------------------------------------ */
+/* ---- stalls: time passes, but nothing happens ---------------------------------------------- */
 
 static uint64_t stall_next[SIM_STALLS];
 static uint64_t stall_at; /* start of the next one */
@@ -291,7 +291,7 @@ static void serve(void)
     }
 }
 
-/* ---- what AddressSanitizer needs to know about stacks ---------------------------------------- */
+/* ---- what AddressSanitizer needs to know about stacks -------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -660,7 +660,7 @@ void sim_sleep(uint64_t time)
     insert(&sleepers, self, NULL);
 }
 
-/* ---- interface to the agent ------------------------------------------------------------------ */
+/* ---- interface to the agent ---------------------------------------------------------------- */
 
 void sim_boot(void)
 {

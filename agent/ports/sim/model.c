@@ -220,7 +220,7 @@ void sim_model_list(void)
            sizeof sim_the_model.label - 1);
 }
 
-/* ---- cost of an operation -------------------------------------------------------------------- */
+/* ---- cost of an operation ---------------------------------------------------------------- */
 
 /* State of splitmix64: the same numbers on every host. */
 static uint64_t state;
