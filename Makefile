@@ -11,8 +11,10 @@ TEST_ARGS ?=
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 GENERATOR := Unix Makefiles
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+# Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test bench lint lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
 	sanitized charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -51,10 +53,14 @@ bench: $(VENV)/dev.stamp agent engine charts
 # each in every program it is part of.  Clang does not know every option of GCC.
 TIDY := $(BIN)/python agent/tidy.py
 
-lint: $(VENV)/dev.stamp build/agent/Makefile
+lint: lint-host lint-agent lint-engine
+
+lint-host: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-agent: $(VENV)/dev.stamp build/agent/Makefile
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
 	cmake --build build/agent
 	$(TIDY) build/agent $$(git ls-files 'agent/*.c' | grep -v /template/)
@@ -63,6 +69,8 @@ lint: $(VENV)/dev.stamp build/agent/Makefile
 	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
 	    && $(TIDY) --flag=--target=arm-none-eabi --without=-fno-move-loop-invariants \
 	        build/freertos-m3 agent/boards/mps2-an385/*.c; fi
+
+lint-engine: $(VENV)/dev.stamp
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
 
 lint-all: TIDY += --all
