@@ -66,7 +66,7 @@ static rts_tick shortest_of(block *b, int tries)
     return shortest > rts_the_clock.overhead ? shortest - rts_the_clock.overhead : 0;
 }
 
-/* With this count, any of these kinds of work takes far less than a second per piece. */
+/* A larger count is not tried: any of these kinds of work takes seconds at this one. */
 #define MOST (UINT64_C(1) << 34)
 
 /*

@@ -72,7 +72,7 @@ static int create_fifo(rts_channel *channel, unsigned slot)
     return err;
 }
 
-#define SOCKET_OVERHEAD 1024 /* bytes that the kernel adds to a message, at most */
+#define SOCKET_OVERHEAD 1024 /* bytes, more than the kernel adds to a message */
 
 static int create_socket(rts_channel *channel, size_t length)
 {
