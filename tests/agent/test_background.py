@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
 
 

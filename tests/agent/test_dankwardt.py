@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, records, result, talk
-from tests.agent.test_posix import as_root, begin, copy, group_of, realtime, start, unprivileged
+from tests.agent.processes import descendants
+from tests.agent.rights import as_root, realtime, unprivileged
+from tests.agent.speak import AGENT, STUB, Agent, case, figures, records, result, talk
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 MS = 1_000_000
 
@@ -189,15 +188,14 @@ def test_every_signal_of_the_timer_is_one_distance() -> None:
 
 
 def test_expirations_that_fall_together_are_missed() -> None:
-    agent = start()
-    begun = begin(agent, "dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
-    (measuring,) = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin("dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
+    (measuring,) = descendants(agent.pid)
     os.kill(measuring, signal.SIGSTOP)
     time.sleep(0.1)  # 50 expirations
     os.kill(measuring, signal.SIGCONT)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=30)
-    found = next(r for r in records(begun + out) if r["t"] == "result")
+    found = next(r for r in begun + agent.rest() if r["t"] == "result")
     assert figures(found)["expirations without a signal"] >= 40
     assert figures(found)["expirations without a signal"] == without_a_signal(found, 2_000_000)
     assert figures(found)["signals"] == found["n"] + 1
@@ -241,13 +239,12 @@ def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
 
 @pytest.mark.parametrize("member", [1, 3])
 def test_a_ring_that_breaks_is_no_result(member: int) -> None:
-    agent = start()
-    begun = begin(agent, "dk.lat_ctx processes=4 samples=0 time=20000000000")
-    members = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin("dk.lat_ctx processes=4 samples=0 time=20000000000")
+    members = descendants(agent.pid)
     assert len(members) == 4  # the measuring process and three
     os.kill(sorted(members)[member], signal.SIGKILL)
-    out, _ = agent.communicate(b"bye\n", timeout=30)
-    answers = records(begun + out)
+    answers = begun + agent.rest("bye")
     end = next(r for r in answers if r["t"] == "end")
     assert (end["status"], end["reason"]) == ("failed", "a process of the ring is gone")
     assert not [r for r in answers if r["t"] == "result"]
@@ -299,14 +296,14 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
 
 @realtime
 def test_the_calls_are_made_by_a_less_urgent_process_on_the_same_cpu() -> None:
-    agent = start()
+    agent = Agent()
     cpu = max(os.sched_getaffinity(0))
-    begin(agent, f"dk.schedlat samples=0 time=60000000000 cpus={cpu}")
-    caller = group_of(agent.pid)[1]
+    agent.begin(f"dk.schedlat samples=0 time=60000000000 cpus={cpu}")
+    caller = descendants(agent.pid)[1]
     assert os.sched_getscheduler(caller) == os.SCHED_OTHER
     assert os.sched_getaffinity(caller) == {cpu}
     agent.send_signal(signal.SIGTERM)
-    agent.communicate(timeout=20)
+    agent.rest()
 
 
 # ---- dk.pagefaults, env.setup ---------------------------------------------------------------

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, HASTY, QUICK, records
-from tests.agent.test_loads import Agent, text
-from tests.agent.test_posix import as_root, copy, gone, keeper_of, nobody
+from tests.agent.processes import gone
+from tests.agent.rights import as_root, nobody
+from tests.agent.speak import AGENT, HASTY, QUICK, Agent
+from tests.agent.test_loads import LoadAgent, text
+from tests.agent.test_posix import keeper_of
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 SHM = Path("/dev/shm")
 NOBODY = 65534
@@ -56,24 +56,18 @@ def tree(path: Path) -> set[str]:
 
 
 def start(
-    command: str, directory: str | Path, case: str = "case 1 null samples=10\n", **options: Any
-) -> subprocess.Popen[bytes]:
-    """An agent that is to run a load, and a case beside it, with that TMPDIR."""
-    agent = subprocess.Popen(
-        [HASTY, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(directory)}, **options,
-    )  # fmt: skip
-    assert agent.stdin
-    agent.stdin.write(f"load {command}\n{case}bye\n".encode())
-    agent.stdin.flush()
+    load: str, directory: str | Path, case: str = "case 1 null samples=10", **options: Any
+) -> Agent:
+    """Start an agent with that TMPDIR, which is to run a load and a case beside it."""
+    agent = Agent(HASTY, QUICK, env={**os.environ, "TMPDIR": str(directory)}, **options)
+    agent.send(f"load {load}\n{case}\nbye")
     return agent
 
 
-def loaded(agent: subprocess.Popen[bytes]) -> tuple[str, str | None]:
-    """How its load came off."""
-    out, _ = agent.communicate(timeout=60)
+def loaded(agent: Agent) -> tuple[str, str | None]:
+    """Return status and reason of its load, once it has ended."""
+    (found,) = (r for r in agent.rest(timeout=60) if r["t"] == "loaded")
     assert agent.returncode == 0
-    (found,) = (r for r in records(out) if r["t"] == "loaded")
     return found["status"], found["reason"]
 
 
@@ -319,15 +313,14 @@ def test_a_users_sweep_leaves_what_is_roots(lock: Path, copy: Path) -> None:
 def test_what_replaces_the_directory_meanwhile_stays(
     kill: bool, public: Path, victim: Path
 ) -> None:
-    agent = Agent(env={**os.environ, "TMPDIR": str(public)})
+    agent = LoadAgent(env={**os.environ, "TMPDIR": str(public)})
     agent.load("command run=touch%20left;sleep%2060")
-    keeper = keeper_of(agent.process)
+    keeper = keeper_of(agent)
     (work,) = public.iterdir()
     work.rename(public / "moved")
     victim.rename(work)
     if kill:
-        agent.process.kill()
-        agent.process.communicate(timeout=10)
+        agent.end_now()
     else:
         agent.bye()
     assert gone([keeper])
@@ -337,7 +330,7 @@ def test_what_replaces_the_directory_meanwhile_stays(
 @as_root
 def test_what_is_mounted_in_the_directory_stays(public: Path, victim: Path) -> None:
     """Also of the same file system, which has the same device."""
-    agent = Agent(
+    agent = LoadAgent(
         "unshare", "--mount", "--propagation=private",
         env={**os.environ, "TMPDIR": str(public)},
     )  # fmt: skip

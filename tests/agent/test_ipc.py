@@ -11,21 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, QUICK, STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import (
-    SHM,
-    begin,
-    copy,  # noqa: F401  # a fixture
-    gone,
-    group_of,
-    nobody,
-    soon,
-)
+from tests.agent.processes import descendants, gone, soon
+from tests.agent.rights import as_root, nobody, realtime
+from tests.agent.speak import AGENT, QUICK, STUB, Agent, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
+SHM = Path("/dev/shm")
 MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]
 
 
@@ -138,20 +130,17 @@ def test_the_copies_are_computed_only_where_there_are_none() -> None:
 
 
 @contextlib.contextmanager
-def at_work(
-    command: str, *agent: str | Path
-) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
-    """An agent within a case that goes on until the block is left, and its processes."""
-    process = subprocess.Popen([*agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+def at_work(command: str, *agent: str | Path) -> Iterator[tuple[Agent, list[int]]]:
+    """Start an agent and a case that lasts until the block is left; yield it and its processes."""
+    process = Agent(*agent)
     family: list[int] = []
     try:
-        begin(process, f"{command} samples=0 time=30000000000")
-        family = group_of(process.pid)
+        process.begin(f"{command} samples=0 time=30000000000")
+        family = descendants(process.pid)
         assert family
         yield process, family
     finally:
-        process.kill()
-        process.communicate(timeout=10)
+        process.end_now()
         assert gone(family)
 
 
@@ -208,7 +197,7 @@ def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descript
 
 
 @pytest.fixture
-def anyone(copy: Path) -> list[str | Path]:  # noqa: F811
+def anyone(copy: Path) -> list[str | Path]:
     """An agent without CAP_SYS_ADMIN, whose queues everyone sees."""
     return [*nobody("sys_nice"), copy, QUICK]
 
@@ -230,12 +219,12 @@ def test_nothing_is_left_after_sigkill(mechanism: str, anyone: list[str | Path])
 @as_root
 @realtime
 def test_a_case_that_was_killed_does_not_block_the_next(anyone: list[str | Path]) -> None:
-    agent = subprocess.Popen([*anyone], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    begin(agent, "ipc.receive mechanism=sysv samples=0 time=30000000000")
-    for pid in group_of(agent.pid):
+    agent = Agent(*anyone)
+    agent.begin("ipc.receive mechanism=sysv samples=0 time=30000000000")
+    for pid in descendants(agent.pid):
         os.kill(pid, 9)
-    out, _ = agent.communicate(b"case 2 ipc.receive mechanism=sysv samples=50\nbye\n", timeout=20)
-    assert re.findall(rb'"status":"(\w+)"', out) == [b"failed", b"ok"]
+    answers = agent.rest("case 2 ipc.receive mechanism=sysv samples=50", "bye")
+    assert [r["status"] for r in answers if r["t"] == "end"] == ["failed", "ok"]
     assert not queues(agent.pid)  # an agent that ends takes them with it
 
 

@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
+from tests.agent.rights import may_realtime, realtime
+from tests.agent.speak import AGENT, STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a second CPU")
 
 

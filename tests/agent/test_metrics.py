@@ -11,35 +11,24 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.agent.processes import descendants, gone, soon
+from tests.agent.rights import as_root, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
     QUICK,
     STUB,
+    Agent,
     Json,
     case,
     figures,
-    may_realtime,
     records,
     result,
     talk,
 )
-from tests.agent.test_posix import (
-    as_root,
-    begin,
-    copy,  # noqa: F401  (a fixture)
-    gone,
-    group_of,
-    measuring,
-    nobody,
-    realtime,
-    send,
-    start,
-    unprivileged,
-)
+from tests.agent.test_posix import measuring
 
 pytestmark = pytest.mark.machine
 
@@ -99,7 +88,7 @@ def test_it_takes_its_samples(name: str, answers: dict[str, tuple[list[Json], Js
 
 
 @as_root
-def test_without_rights_none_of_them_fails(copy: Path) -> None:  # noqa: F811
+def test_without_rights_none_of_them_fails(copy: Path) -> None:
     ends = unprivileged(copy, [f"case {i} {n} samples={N}" for i, n in enumerate(BENCHES)], [])
     for bench, end in zip(BENCHES.values(), ends, strict=True):
         wanted = "unsupported" if "priorities" in bench["needs"] else "ok"
@@ -384,7 +373,7 @@ def test_a_limit_of_signals_is_named(bench: str) -> None:
 
 
 @as_root
-def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:  # noqa: F811
+def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:
     for name in ("lock", "populate", "unlock", "read", "write"):
         (end,) = unprivileged(
             copy, [f"case 1 posix.mlock.{name} size=1048576"], [],
@@ -410,44 +399,29 @@ def test_a_file_in_memory_is_no_file(bench: str) -> None:
 # ---- nothing is left ------------------------------------------------------------------------
 
 
-def until(happened: Callable[[], Any], what: str) -> Any:
-    for _ in range(500):
-        found = happened()
-        if found:
-            return found
-        time.sleep(0.02)
-    return pytest.fail(f"{what} did not happen")
-
-
-def objects(agent: subprocess.Popen[bytes]) -> list[str]:
-    """What bears this agent's number; others may be at work meanwhile."""
+def objects(agent: Agent) -> list[str]:
+    """Return the objects with this agent's process id; other agents may run at the same time."""
     return [p.name for p in SHM.iterdir() if re.search(rf"rtstone-{agent.pid}\.", p.name)]
 
 
-def start_in(directory: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [AGENT, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-        env={**os.environ, "TMPDIR": str(directory)},
-    )  # fmt: skip
+def start_in(directory: Path) -> Agent:
+    return Agent(env={**os.environ, "TMPDIR": str(directory)})
 
 
 def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
     agent = start_in(tmp_path)
-    assert agent.stdout
     proc = Path("/proc", str(agent.pid))
-    agent.stdout.readline()  # hello
+    agent.until("hello")
     opened = len(list((proc / "fd").iterdir()))
     for i, name in enumerate(BENCHES):
-        send(agent, f"case {i} {name} samples=20")
-        line = b""
-        while b'"end"' not in line:
-            line = agent.stdout.readline()
+        agent.send(f"case {i} {name} samples=20")
+        while agent.next()["t"] != "end":
             assert not list(tmp_path.iterdir())  # files never have a name
-        until(lambda: not group_of(agent.pid), f"the end of all processes of {name}")
+        assert soon(lambda: not descendants(agent.pid)), name
         assert len(list((proc / "task").iterdir())) == 1
         assert len(list((proc / "fd").iterdir())) == opened
         assert not (proc / "timers").exists() or not (proc / "timers").read_text()
-    agent.communicate(b"bye\n", timeout=10)
+    agent.rest("bye")
     assert not objects(agent)
 
 
@@ -456,8 +430,8 @@ def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
                                    "posix.cancel.deferred", "posix.cancel.asynchronous",
                                    "posix.timer.create batch=1", "posix.timer.expiry"])  # fmt: skip
 def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
-    agent = start()
-    begun = begin(agent, f"{bench} samples=0 time=3000000000")
+    agent = Agent()
+    begun = agent.begin(f"{bench} samples=0 time=3000000000")
     child = measuring(agent)
     tasks, timers = 0, 0
     for _ in range(15):
@@ -469,8 +443,7 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
             break
         time.sleep(0.02)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    end = next(r for r in records(begun + out) if r["t"] == "end")
+    end = next(r for r in begun + agent.rest() if r["t"] == "end")
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     # main thread, measuring task, the thread of one sample, and the one before it: who joins a
     # thread goes on, by its higher priority, before that one has quite left the kernel
@@ -483,12 +456,11 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
                                    "posix.cond.broadcast waiters=20", "posix.shm.handover",
                                    "posix.aio.list"])  # fmt: skip
 def test_told_to_stop_its_tasks_end(bench: str) -> None:
-    agent = start()
-    begun = begin(agent, f"{bench} samples=0 time=60000000000")
-    family = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin(f"{bench} samples=0 time=60000000000")
+    family = descendants(agent.pid)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
+    answers = begun + agent.rest()
     # by itself: what has to be killed, 2.5 s later, has not closed its series
     assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
     assert gone(family)
@@ -499,37 +471,32 @@ def test_told_to_stop_its_tasks_end(bench: str) -> None:
                                    "posix.timer.expiry", "posix.thread.getspecific"])  # fmt: skip
 def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
     agent = start_in(tmp_path)
-    begin(agent, f"{bench} samples=0 time=60000000000")
-    family = group_of(agent.pid)
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.begin(f"{bench} samples=0 time=60000000000")
+    family = descendants(agent.pid)
+    agent.end_now()
     assert gone(family)
     assert not list(tmp_path.iterdir())
-    until(lambda: not objects(agent), "the removal of what it left")
+    assert soon(lambda: not objects(agent))
 
 
 @as_root
 @pytest.mark.parametrize("victim", ["agent", "case"])
-def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:  # noqa: F811
+def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:
     """Without a /dev/shm of its own, which only root gets, the object is there for all to see."""
-    agent = subprocess.Popen(
-        [*nobody(), copy, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-    )
+    agent = Agent(*nobody(), copy, QUICK)
 
     def shm() -> list[str]:
         return [o for o in objects(agent) if o.startswith("shm.")]
 
-    send(agent, "case 1 posix.shm.attach samples=0 time=60000000000")
-    until(shm, "the creation of the object")
+    agent.send("case 1 posix.shm.attach samples=0 time=60000000000")
+    assert soon(shm)
     if victim == "agent":
-        family = group_of(agent.pid)
-        agent.kill()
-        agent.communicate(timeout=10)
+        family = descendants(agent.pid)
+        agent.end_now()
         assert gone(family)
     else:
-        for pid in group_of(agent.pid):
+        for pid in descendants(agent.pid):
             os.kill(pid, signal.SIGKILL)
-        out, _ = agent.communicate(b"bye\n", timeout=20)
-        end = next(r for r in records(out) if r["t"] == "end")
+        end = next(r for r in agent.rest("bye") if r["t"] == "end")
         assert "signal 9" in end["reason"]
-    until(lambda: not objects(agent), "its removal")
+    assert soon(lambda: not objects(agent))

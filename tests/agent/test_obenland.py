@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rtstone.assemble.histogram import bounds
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
 MS = 1_000_000
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 
 
 # ---- det.timer_jitter ---------------------------------------------------------------------------

@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.agent.rights import as_root, unprivileged
 from tests.agent.speak import case, figures
-from tests.agent.test_posix import as_root, copy, unprivileged
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 PROFILES = ("51", "52", "53", "54")
 

@@ -8,32 +8,22 @@ import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.speak import (
-    AGENT,
-    HASTY,
-    QUICK,
-    case,
-    figures,
-    may_realtime,
-    records,
-    result,
-    talk,
-)
+from tests.agent.processes import descendants, gone, name_of, soon
+from tests.agent.rights import as_root, may_realtime, nobody, realtime, unprivileged
+from tests.agent.speak import AGENT, HASTY, QUICK, Agent, case, figures, records, result, talk
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 SHM = Path("/dev/shm")
 
 
@@ -156,46 +146,6 @@ def test_one_series_per_cpu() -> None:
     assert all(r["n"] == 50 for r in results)
 
 
-def nobody(*capabilities: str) -> list[str]:
-    caps = ",".join(f"+{c}" for c in capabilities)
-    extra = [f"--inh-caps={caps}", f"--ambient-caps={caps}"] if caps else ["--inh-caps=-all"]
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *extra,
-            f"--bounding-set=-all{',' + caps if caps else ''}"]  # fmt: skip
-
-
-def copied(agent: Path, directory: Path) -> Path:
-    """The agent where anyone may run it."""
-    for parent in [directory, *directory.parents][:3]:
-        with contextlib.suppress(PermissionError):
-            parent.chmod(0o755)
-    path = directory / "agent"
-    shutil.copy(agent, path)
-    path.chmod(0o755)
-    return path
-
-
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    return copied(AGENT, tmp_path)
-
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
-
-
-def unprivileged(
-    copy: Path,
-    commands: list[str],
-    capabilities: list[str],
-    kinds: tuple[str, ...] = ("end",),
-    **options: Any,
-) -> Any:
-    done = subprocess.run(
-        [*nobody(*capabilities), copy, QUICK], input="\n".join([*commands, "bye", ""]).encode(),
-        stdout=subprocess.PIPE, timeout=60, check=True, **options,
-    )  # fmt: skip
-    return [r for r in records(done.stdout) if r["t"] in kinds]
-
-
 @as_root
 def test_without_rights_it_goes_on_and_says_so(copy: Path) -> None:
     alone, pair = unprivileged(
@@ -248,82 +198,13 @@ def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
     assert "ulimit -u" in many["reason"]
 
 
-def start(*args: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [AGENT, QUICK, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-    )
-
-
-def send(agent: subprocess.Popen[bytes], command: str) -> None:
-    assert agent.stdin
-    agent.stdin.write(command.encode() + b"\n")
-
-
-def group_of(pid: int) -> list[int]:
-    """Processes that descend from pid; a child's number may be the lower one."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-            parents[int(stat.parent.name)] = int(fields[1])
-    found = [pid]
-    for ancestor in found:
-        found += [child for child, parent in parents.items() if parent == ancestor]
-    return found[1:]
-
-
-def begin(agent: subprocess.Popen[bytes], command: str, samples: int = 1) -> bytes:
-    """Begins a case; what the agent has said when so many samples are taken."""
-    send(agent, "progress 10")
-    send(agent, f"case 1 {command}")
-    assert agent.stdout
-    said = b""
-    for line in agent.stdout:
-        said += line
-        taken = re.search(rb'"progress",.*"n":(\d+)', line)
-        if taken and int(taken[1]) >= samples:
-            return said
-    raise AssertionError(f"no samples, but {said!r}")
-
-
-def name_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def measuring(agent: subprocess.Popen[bytes]) -> int | None:
+def measuring(agent: Agent) -> int | None:
     """The process of the case, once its measuring task is there."""
-    for pid in group_of(agent.pid):
+    for pid in descendants(agent.pid):
         with contextlib.suppress(FileNotFoundError):
             if len(list(Path(f"/proc/{pid}/task").iterdir())) > 1:
                 return pid
     return None
-
-
-def gone(pids: list[int]) -> bool:
-    """True once none of them runs any more (a zombie does not)."""
-    for _ in range(100):
-        alive = []
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-                alive += [pid] if state != "Z" else []
-        if not alive:
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def soon(happened: Callable[[], bool]) -> bool:
-    """True once it has: who was killed is cleaned up after by its keeper, at its own time."""
-    end = time.monotonic() + 20
-    while not happened():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def keepers() -> dict[int, int]:
@@ -338,7 +219,7 @@ def keepers() -> dict[int, int]:
     return found
 
 
-def keeper_of(agent: subprocess.Popen[bytes]) -> int:
+def keeper_of(agent: Agent) -> int:
     inode = (SHM / f"rtstone-{agent.pid}.lock").stat().st_ino
     assert soon(lambda: inode in keepers())
     return keepers()[inode]
@@ -348,12 +229,12 @@ def keeper_of(agent: subprocess.Popen[bytes]) -> int:
 def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
     moments = random.Random(7)
     for _ in range(10):
-        agent = start()
+        agent = Agent()
         for i in range(30):
-            send(agent, f"case {2 * i} sem.create type=named samples=3000")
-            send(agent, f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
+            agent.send(f"case {2 * i} sem.create type=named samples=3000")
+            agent.send(f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
         time.sleep(0.1 + 0.4 * moments.random())
-        family = group_of(agent.pid)
+        family = descendants(agent.pid)
         agent.kill()
         out, _ = agent.communicate(timeout=10)
         assert gone(family)
@@ -367,14 +248,12 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
 
 
 def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() -> None:
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello
+    agent = Agent()
+    agent.until("hello")
     lock = SHM / f"rtstone-{agent.pid}.lock"
     keeper = keeper_of(agent)
     os.kill(keeper, signal.SIGKILL)
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.end_now()
     assert gone([keeper])
     assert lock.exists()
     subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
@@ -383,11 +262,10 @@ def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() ->
 
 @pytest.mark.parametrize("stop", ["bye", signal.SIGTERM, signal.SIGKILL])
 def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello
+    agent = Agent()
+    agent.until("hello")
     keeper = keeper_of(agent)
-    assert keeper not in group_of(agent.pid)
+    assert keeper not in descendants(agent.pid)
     fds = {str(fd.readlink()) for fd in Path(f"/proc/{keeper}/fd").iterdir()}
     assert fds == {"/dev/null", f"/dev/shm/rtstone-{agent.pid}.lock"}
     if isinstance(stop, signal.Signals):
@@ -398,19 +276,13 @@ def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
 
 
 def test_a_case_that_nobody_listens_to_ends_and_leaves_nothing(tmp_path: Path) -> None:
-    agent = subprocess.Popen(
-        [HASTY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    agent = Agent(HASTY, env={**os.environ, "TMPDIR": str(tmp_path)})
+    agent.send("load command run=sleep%2060")
+    agent.begin("dk.periodic samples=0 time=60000000000")
+    assert list(tmp_path.iterdir())
+    family = descendants(agent.pid)
     assert agent.stdin
     assert agent.stdout
-    agent.stdin.write(b"load command run=sleep%2060\nprogress 100\n")
-    agent.stdin.write(b"case 1 dk.periodic samples=0 time=60000000000\n")
-    agent.stdin.flush()
-    while b'"progress"' not in agent.stdout.readline():
-        pass
-    assert list(tmp_path.iterdir())
-    family = group_of(agent.pid)
     agent.stdout.close()
     assert agent.wait(timeout=30) == 1
     assert gone(family)
@@ -438,9 +310,9 @@ def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: 
         )
         for _ in range(8)
     ]  # fmt: skip
-    assert soon(lambda: all("sleep" in map(name_of, group_of(host.pid)) for host in hosts))
+    assert soon(lambda: all("sleep" in map(name_of, descendants(host.pid)) for host in hosts))
     assert list(tmp_path.iterdir())
-    families = [group_of(host.pid) for host in hosts]
+    families = [descendants(host.pid) for host in hosts]
     family = [pid for pids in families for pid in pids]
     locks = [SHM / f"rtstone-{agent}.lock" for agent, *_ in families]
     assert all(lock.exists() for lock in locks)
@@ -454,10 +326,9 @@ def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: 
 
 
 def test_a_sweep_spares_an_agent_that_lives() -> None:
-    agent = start()
+    agent = Agent()
     try:
-        assert agent.stdout
-        agent.stdout.readline()  # hello
+        agent.until("hello")
         lock = SHM / f"rtstone-{agent.pid}.lock"
         subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
         assert lock.exists()
@@ -470,20 +341,16 @@ MEANWHILE = "null samples=0 time=200000000"
 
 
 @contextlib.contextmanager
-def beside(*before: str | Path, at_work: bool = True) -> Iterator[subprocess.Popen[bytes]]:
-    """Another agent, that measures if it is at work."""
-    other = subprocess.Popen(
-        [*before, *([] if before else [AGENT]), QUICK], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, bufsize=0,
-    )  # fmt: skip
+def beside(*command: str | Path, at_work: bool = True) -> Iterator[None]:
+    """Keep another agent beside a test, measuring if it is at work."""
+    other = Agent(*command)
     try:
         if at_work:
-            begin(other, "dk.periodic samples=0 time=60000000000")
+            other.begin("dk.periodic samples=0 time=60000000000")
         else:
-            assert other.stdout
-            other.stdout.readline()  # hello
+            other.until("hello")
             time.sleep(0.1)
-        yield other
+        yield
     finally:
         other.terminate()
         other.communicate(timeout=20)
@@ -517,7 +384,7 @@ def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> Non
     assert seen_by_nobody() == alone
     with beside():
         assert seen_by_nobody() == alone + 1
-    with beside(*nobody(), copy):
+    with beside(*nobody(), copy, QUICK):
         assert others_seen() == alone + 1
         assert seen_by_nobody() == alone + 1
 
@@ -597,11 +464,10 @@ def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000", samples=101)
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000", samples=101)
     agent.send_signal(stop)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
+    answers = begun + agent.rest()
     found = next(r for r in answers if r["t"] == "result")
     end = next(r for r in answers if r["t"] == "end")
     assert found["ended"] == "stopped"
@@ -613,13 +479,12 @@ def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
 
 def test_who_does_not_come_back_does_not_lose_what_there_is() -> None:
     """As if it slept for a long period: it is killed in the end."""
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000")
-    (measures,) = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000")
+    (measures,) = descendants(agent.pid)
     os.kill(measures, signal.SIGSTOP)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
+    answers = begun + agent.rest()
     assert next(r for r in answers if r["t"] == "result")["n"] >= 1
     assert next(r for r in answers if r["t"] == "end")["reason"] == "stopped"
     assert gone([measures])
@@ -634,13 +499,12 @@ def test_it_can_be_started_by_one_that_ignores_its_children() -> None:
 
 
 def test_a_crash_costs_one_case() -> None:
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000")
-    for pid in group_of(agent.pid):
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000")
+    for pid in descendants(agent.pid):
         os.kill(pid, signal.SIGSEGV)
-    send(agent, "case 2 null samples=100")
-    out, _ = agent.communicate(b"bye\n", timeout=20)
-    first, second = (r for r in records(begun + out) if r["t"] == "end")
+    answers = begun + agent.rest("case 2 null samples=100", "bye")
+    first, second = (r for r in answers if r["t"] == "end")
     assert first["status"] == "failed"
     assert "signal 11" in first["reason"]
     assert second["status"] == "ok"
@@ -653,17 +517,14 @@ def address_space(pid: int) -> int:
 
 
 def test_memory_is_constant_over_a_run() -> None:
-    agent = start()
-    assert agent.stdout
+    agent = Agent()
     sizes = []
     for i in range(12):
         bench = "null" if i % 2 else "dk.periodic period=100000"
-        send(agent, f"case {i} {bench} samples={100 + 400 * i}")
-        while b'"end"' not in agent.stdout.readline():
-            pass
+        agent.ask(f"case {i} {bench} samples={100 + 400 * i}", "end")
         time.sleep(0.02)  # it frees the case's memory after it has said `end`
         sizes.append(address_space(agent.pid))
-    agent.communicate(b"bye\n", timeout=10)
+    agent.rest("bye")
     assert len(set(sizes)) == 1, sizes
 
 
@@ -673,9 +534,8 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
     period, offset, length = 1_000_000, 500_000, 8_000_000
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
-    agent = start()
-    assert agent.stdout
-    begun = begin(agent, f"dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
+    agent = Agent()
+    begun = agent.begin(f"dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
     release = time.monotonic_ns() // period * period + 20 * period + offset
     try:
         os.sched_setaffinity(0, {cpu})
@@ -686,8 +546,7 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         os.sched_setaffinity(0, allowed)
-    out, _ = agent.communicate(b"bye\n", timeout=20)
-    found = next(r for r in records(begun + out) if r["t"] == "result")
+    found = next(r for r in begun + agent.rest("bye") if r["t"] == "result")
     lateness = now - release
     value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
     assert value == pytest.approx(lateness, rel=0.01)

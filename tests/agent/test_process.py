@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import begin, gone, group_of, start
+from tests.agent.processes import descendants, gone
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, Agent, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 EARLY = "children that ran before the call returned"
 BEFORE = "victims that ran before they were terminated"
 
@@ -81,21 +81,20 @@ def test_nothing_is_left_to_kill_of_a_child_of_vfork() -> None:
 @realtime
 @pytest.mark.parametrize("kind", ["clone", "fork"])
 def test_children_do_not_outlive_an_agent_that_is_killed(kind: str) -> None:
-    agent = start()
+    agent = Agent()
     family: list[int] = []
     try:
-        begin(agent, f"proc.create kind={kind} samples=0 time=30000000000")
-        (measuring, *_) = group_of(agent.pid)
+        agent.begin(f"proc.create kind={kind} samples=0 time=30000000000")
+        (measuring, *_) = descendants(agent.pid)
         for _ in range(100):  # until it is stopped in the midst of its children
             os.kill(measuring, signal.SIGSTOP)
             time.sleep(0.02)
-            family = group_of(agent.pid)
+            family = descendants(agent.pid)
             if len(family) > 5:
                 break
             os.kill(measuring, signal.SIGCONT)
             time.sleep(0.05)
     finally:
-        agent.kill()
-        agent.communicate(timeout=10)
+        agent.end_now()
     assert len(family) > 5
     assert gone(family)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 COMPONENTS = ["ts", "pt", "il", "ss", "db", "im", "dt"]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
-
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 
 
 @pytest.mark.parametrize("kind", ["unnamed", "mutex"])

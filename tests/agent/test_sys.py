@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, QUICK, case, figures, result, talk
+from tests.agent.speak import AGENT, QUICK, Agent, case, figures, result, talk
 from tests.agent.test_metrics import limited
-from tests.agent.test_posix import start
 
 pytestmark = pytest.mark.machine
 
@@ -100,14 +99,14 @@ def test_every_program_ends_well_and_is_waited_for() -> None:
 def test_a_program_that_cannot_be_executed_fails_the_case(tmp_path: Path) -> None:
     copy = tmp_path / "agent"
     shutil.copy(AGENT, copy)
-    gone = subprocess.Popen([copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert gone.stdout
-    gone.stdout.readline()
-    limit = 2  # bytes of address space: no program gets as far as its start
-    resource.prlimit(gone.pid, resource.RLIMIT_STACK, (limit, limit))
-    out, _ = gone.communicate(f"case 1 sys.forkexec samples={N}\nbye\n".encode(), timeout=30)
-    assert b'"status":"failed"' in out
-    assert b"could not be executed" in out
+    agent = Agent(copy)
+    agent.until("hello")
+    limit = 2  # bytes of stack: no program can start
+    resource.prlimit(agent.pid, resource.RLIMIT_STACK, (limit, limit))
+    end = agent.ask(f"case 1 sys.forkexec samples={N}", "end")[-1]
+    agent.rest("bye")
+    assert end["status"] == "failed"
+    assert "could not be executed" in end["reason"]
 
 
 def test_a_limit_of_descriptors_is_named() -> None:
@@ -131,14 +130,12 @@ def test_more_descriptors_or_bytes_are_what_the_system_is_asked_for() -> None:
 
 def test_system_v_objects_of_an_agent_that_was_killed_are_removed() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello: it has its number
+    agent = Agent()
+    agent.until("hello")  # its lock file exists
     keys = [ctypes.c_int32(0x15 << 27 | agent.pid << 2 | slot).value for slot in range(4)]
     assert min(libc.semget(key, 1, 0o1600) for key in keys) >= 0
     assert min(libc.shmget(key, 4096, 0o1600) for key in keys) >= 0
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.end_now()
     subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
     assert [libc.semget(key, 0, 0) for key in keys] == [-1] * 4
     assert [libc.shmget(key, 0, 0) for key in keys] == [-1] * 4
@@ -149,11 +146,12 @@ def test_no_object_or_process_is_left() -> None:
         return Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
 
     before = listed("sem"), listed("shm")
-    agent = start()
-    assert agent.stdin
-    for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"]):
-        agent.stdin.write(f"case {i} {name} samples={N}\n".encode())
-    agent.communicate(b"bye\n", timeout=30)
+    talk(
+        [
+            f"case {i} {name} samples={N}"
+            for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"])
+        ]
+    )
     assert (listed("sem"), listed("shm")) == before
     children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert "rtstone-child" not in children.stdout.split("\n")
