@@ -1,4 +1,4 @@
-"""The agent also builds for aarch64, and has the same benches there."""
+"""The agent also builds for AArch64, with the same benches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 
 
 def without_texts(bench: Json) -> Json:
-    """The table of a bench as a guest's agent has it, which leaves the texts to the local one."""
+    """Remove the texts from a bench's table: a guest's agent leaves them to the local one."""
     params = [param | {"help": ""} for param in bench["params"]]
     return bench | {"params": params} | dict.fromkeys(("title", "source", "help"), "")
 

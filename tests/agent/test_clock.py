@@ -13,7 +13,7 @@ pytestmark = pytest.mark.machine
 def test_every_stamp_is_of_the_clock_that_the_agent_names(
     args: tuple[str, ...], source: str
 ) -> None:
-    """Readings that follow each other add up to the time that another clock says has passed."""
+    """Successive readings add up to the time that passed by another clock."""
     found = talk(["case 1 det.bintime clock=counter samples=1000000 warmup=0"], *args)
     clock = next(r for r in found if r["t"] == "clock")
     assert clock["source"] == source or not source

@@ -1,4 +1,4 @@
-"""dk.* and env.setup: sleeps and audio on the stub, whose times are known; the rest by counts."""
+"""dk.* and env.setup: sleeps and audio on the stub, whose times are known; others by counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.machine
 MS = 1_000_000
 
 # The first sleep on the stub begins after 10000 pairs of readings and one more, 20 ns each, and
-# 70 us for what is noted before a timed section.
+# 70 us for the conditions recorded before a timed section.
 FIRST, CYCLE = 470_020, 50_005_040
 
 
@@ -38,7 +38,7 @@ def test_a_sleep_deviates_by_the_wake_up(mode: str, overhead: int) -> None:
     found = result(f"dk.nanosleep mode={mode}", agent=STUB)
     assert spread(found) == (5000 + overhead, 5000 + overhead)
     assert (found["overhead"], found["negative"]) == (overhead, 0)
-    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as the source has it
+    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as in the source
     assert figures(found)["ended early"] == 0
 
 
@@ -68,13 +68,13 @@ def test_a_sleep_until_a_time_is_not_ended_by_a_signal() -> None:
 # ---- dk.latencytest -------------------------------------------------------------------------
 
 PERIOD = 2_902_494
-READS = PERIOD // 10 * 8 // 20  # of 20 ns each, to fill 80% of a period
-# after the calibrations: 5 of 1000 readings, 10 of the full length, a stamp each; 10 ms ahead
+READS = PERIOD // 10 * 8 // 20  # of 20 ns each; they fill 80% of a period
+# after the calibrations: 5 of 1000 readings, 10 of full length, a time stamp each; 10 ms ahead
 RELEASE = 5 * 1001 * 20 + 10 * (READS + 1) * 20 + 10 * MS
 
 
 def audio(*stalls: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
-    """Series period and loop, and the figures, of 50 cycles."""
+    """Run 50 cycles and return the series period and loop, and the figures."""
     (period, loop), end = case("dk.latencytest samples=50 warmup=0", *map(str, stalls), agent=STUB)
     assert end["status"] == "ok", end["reason"]
     assert (period["series"], loop["series"]) == ("period", "loop")
@@ -145,7 +145,7 @@ def test_a_job_within_its_runtime() -> None:
 
 @deadline
 def test_jobs_beyond_their_runtime_are_made_to_wait() -> None:
-    # No system wakes up and goes to sleep in 1.1 us: each job waits for a period at least.
+    # No system wakes up and sleeps again within 1.1 us: each job waits for at least a period.
     found = result(
         "dk.periodic policy=deadline config=2cpu period=1000000 runtime=1100 samples=20 warmup=0"
     )
@@ -168,7 +168,7 @@ def test_a_deadline_task_cannot_be_bound() -> None:
 
 
 def without_a_signal(found: dict[str, Any], interval_ns: int) -> int:
-    """Expirations due in the time that passed, less those that came."""
+    """Return how many expirations were due in the time that passed but had no signal."""
     interval = interval_ns * found["hz"] // 1_000_000_000
     return int((found["sum"] + interval // 2) // interval - found["n"])
 
@@ -213,7 +213,7 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     assert told["visits per process and run, fewest"] == 53
     assert told["visits per process and run, most"] == 53
     assert end["evidence"]["tasks"] == processes
-    # a hop is a pass less the overhead, by the processes; the lowest mean of three is reported
+    # hop = (pass - overhead) / processes; the lowest mean of three runs is reported
     hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e9 for r in runs]
     assert all(r["batch"] == processes for r in runs)
     assert told["lowest of 3"] == pytest.approx(min(hops), abs=2)
@@ -233,7 +233,7 @@ def test_a_run_without_samples_is_not_the_lowest_of_three() -> None:
 @realtime
 def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
     _, end = case("dk.lat_ctx processes=4 samples=200 warmup=0")
-    # it blocks once a pass; three runs
+    # it blocks once per pass; three runs
     assert end["evidence"]["nvcsw"] >= 600
 
 
@@ -242,7 +242,7 @@ def test_a_ring_that_breaks_is_no_result(member: int) -> None:
     agent = Agent()
     begun = agent.begin("dk.lat_ctx processes=4 samples=0 time=20000000000")
     members = descendants(agent.pid)
-    assert len(members) == 4  # the measuring process and three
+    assert len(members) == 4  # the measuring process and three others
     os.kill(sorted(members)[member], signal.SIGKILL)
     answers = begun + agent.rest("bye")
     end = next(r for r in answers if r["t"] == "end")
@@ -254,7 +254,7 @@ def test_a_ring_that_breaks_is_no_result(member: int) -> None:
 
 
 def processes_ever() -> int:
-    """Processes made since this system started."""
+    """Return how many processes were created since this system started."""
     stat = Path("/proc/stat").read_text().splitlines()
     return int(next(line.split()[1] for line in stat if line.startswith("processes ")))
 
@@ -276,7 +276,7 @@ def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
 @as_root
 @realtime
 def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path) -> None:
-    """A kernel without terminals has no /dev/ptmx: here it is something that cannot be opened."""
+    """A kernel without terminals has no /dev/ptmx; here it is a file that cannot be opened."""
     with socket.socket(socket.AF_UNIX) as unopenable:
         unopenable.bind(str(tmp_path / "ptmx"))
         hide = f"mount --bind {tmp_path}/ptmx $(readlink -f /dev/ptmx) && exec {AGENT}"
@@ -339,7 +339,7 @@ def test_the_set_up_step_by_step() -> None:
     assert [row[0][0] for row in found["tables"][0]["rows"]] == list("123456d")
     assert step(found, 3)["result"] == "locked"
     assert not any(step(found, number)["error"] for number in range(1, 7))
-    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault between
+    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault in between
     told = figures(found)
     assert told["minor faults in the section"] == 0
     limit = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text()

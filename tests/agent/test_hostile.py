@@ -1,4 +1,4 @@
-"""The agent beside users who plant names, and in directories that are not what they should be."""
+"""The agent against users who plant files, and in directories that are unsafe or unusable."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.machine
 
 SHM = Path("/dev/shm")
 NOBODY = 65534
-NOT_RUNNING = (1 << 22) + 1  # no process has such a number
+NOT_RUNNING = (1 << 22) + 1  # larger than any process id
 
 
 @pytest.fixture
 def public(tmp_path: Path) -> Path:
-    """A directory that anyone may write to, as /var/tmp is."""
+    """Return a directory that anyone may write to, like /var/tmp."""
     path = tmp_path / "public"
     path.mkdir()
     path.chmod(0o1777)
@@ -35,7 +35,7 @@ def public(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """A directory of this user's, with something in it."""
+    """Return a directory of this user with files in it."""
     path = tmp_path / "victim"
     path.mkdir(mode=0o700)
     (path / "precious").write_text("as it was")
@@ -72,7 +72,7 @@ def loaded(agent: Agent) -> tuple[str, str | None]:
 
 
 def of_length(base: Path, length: int) -> Path:
-    """A directory below `base` whose path has that length; each above it holds a file."""
+    """Return a directory below `base` whose path has that length; each parent contains a file."""
     path = base
     while (left := length - len(str(path))) > 0:
         path = path / ("d" * min(left - 1, 200 if left > 202 or left < 202 else 150))
@@ -89,7 +89,7 @@ def of_length(base: Path, length: int) -> Path:
      range(4030, 4055), range(4055, 4096)],
 )  # fmt: skip
 def test_a_long_directory_is_used_as_it_is_or_refused(lengths: range, tmp_path: Path) -> None:
-    """Nothing but what a load has left there goes, whatever a path of that length is cut to."""
+    """Only what a load has left is removed, even if a path of that length were truncated."""
     base = tmp_path / "l"
     base.mkdir()
     directories = [of_length(base, length) for length in lengths]
@@ -163,7 +163,7 @@ def planted_link(path: Path, victim: Path) -> None:
 def test_a_planted_directory_is_not_used(
     plant: Callable[[Path, Path], None], public: Path, victim: Path, tmp_path: Path
 ) -> None:
-    """Planted by another user under the number of an agent that is just about to start."""
+    """Another user plants it under the process id of an agent that is about to start."""
     seen = tmp_path / "seen"
     agent = start(
         f"command run={text(f'ls -a >> {seen}; touch left; sleep 60')}", public,
@@ -218,7 +218,7 @@ def test_a_planted_lock_file_is_not_used(
 
 @pytest.fixture
 def lock() -> Iterator[Path]:
-    """The lock file of an agent that is gone."""
+    """Return the lock file of an agent that has ended."""
     path = SHM / f"rtstone-{NOT_RUNNING}.lock"
     path.touch(mode=0o600)
     yield path
@@ -226,7 +226,7 @@ def lock() -> Iterator[Path]:
 
 
 def note(lock: Path, directory: Path, **other: int) -> None:
-    """Notes in the lock file that the directory is to be removed."""
+    """Write into the lock file that a directory has to be removed."""
     status = directory.stat()
     made = {"device": status.st_dev, "inode": status.st_ino, **other}
     lock.write_text(f"{made['device']:020} {made['inode']:020} {directory}\n")
@@ -246,7 +246,7 @@ def test_what_an_agent_has_noted_is_swept(lock: Path, victim: Path) -> None:
 @pytest.mark.parametrize("spoil", ["inode", "device", "unknown", "cut", "others may enter it"])
 def test_only_the_very_directory_is_swept(spoil: str, lock: Path, victim: Path) -> None:
     note(lock, victim)
-    if spoil == "unknown":  # killed before it had looked at what it had made
+    if spoil == "unknown":  # killed before it had examined the directory that it had created
         note(lock, victim, device=0, inode=0)
     elif spoil == "cut":
         lock.write_text(lock.read_text()[:-2])
@@ -329,7 +329,7 @@ def test_what_replaces_the_directory_meanwhile_stays(
 
 @as_root
 def test_what_is_mounted_in_the_directory_stays(public: Path, victim: Path) -> None:
-    """Also of the same file system, which has the same device."""
+    """Even from the same file system, with the same device number."""
     agent = LoadAgent(
         "unshare", "--mount", "--propagation=private",
         env={**os.environ, "TMPDIR": str(public)},

@@ -1,4 +1,4 @@
-"""int.latency.user and .timerlat: what is due when, and what the tracer is told and says."""
+"""int.latency.user and .timerlat: what is due when, and the dialogue with the tracer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads on this machine: what they do, where they run, how they end, and that nothing is left."""
+"""Loads on this machine: what they do, where they run, how they end; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ CALLS = {
 }  # fmt: skip
 HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
 SHORT = "null samples=100"
-LONGER = "null samples=0 time=300000000"  # than a window of the hasty agent
+LONGER = "null samples=0 time=300000000"  # longer than the window over which HASTY measures rates
 
 
 def text(value: object) -> str:
-    """A value as it stands in a command."""
+    """Quote a value for a command."""
     return quote(str(value), safe="/:=-_.")
 
 
 def cpus_of(pid: int) -> set[int]:
-    """The CPUs a process may run on."""
+    """Return the CPUs that a process may run on."""
     return os.sched_getaffinity(pid)
 
 
 def cpu_clocks(pid: int) -> int:
-    """CPU time that a process has used outside of the kernel, in clock ticks."""
+    """Return the CPU time that a process has used outside the kernel, in clock ticks."""
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
 
 
@@ -102,7 +102,7 @@ class LoadAgent(Agent):
 
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Iterator[LoadAgent]:
-    """Another program than the hasty agent is the fixture's parameter."""
+    """Return HASTY, or the agent that is the fixture's parameter."""
     it = LoadAgent(agent=getattr(request, "param", HASTY))
     yield it
     if it.poll() is None:
@@ -209,7 +209,7 @@ def test_a_new_load_takes_the_place_of_the_old_one(agent: LoadAgent) -> None:
 
 
 def test_beside_the_only_cpu_is_on_it() -> None:
-    """A system with one CPU, as a process is shown it that may use no other."""
+    """To a process that may use only one CPU, the system has one."""
     only = {MEASURED}
     agent = LoadAgent(preexec_fn=lambda: os.sched_setaffinity(0, only))
     loaded = agent.load("syscalls size=1048576 proc=0")
@@ -248,7 +248,7 @@ def test_every_process_is_where_it_belongs(agent: LoadAgent, command: str, cpus:
     assert len(family) >= len(agent.workers()) > 0
     found = []
     for pid in family:
-        with contextlib.suppress(ProcessLookupError):  # a child that was to end
+        with contextlib.suppress(ProcessLookupError):  # a child that has ended by now
             found.append(cpus_of(pid))
     assert len(found) >= len(agent.workers())
     assert found == [cpus] * len(found)
@@ -332,9 +332,9 @@ def test_each_component_can_be_left_out(agent: LoadAgent, name: str) -> None:
 @beside
 def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: LoadAgent) -> None:
     agent.load("heavy disk=0 interrupt=0 network=0 search=0 memory=0")
-    cpu, syscalls = agent.workers()  # in the order they were started in
+    cpu, syscalls = agent.workers()  # in the order of their start
     os.kill(cpu, signal.SIGSTOP)
-    time.sleep(0.1)  # the window must not begin before
+    time.sleep(0.1)  # the window must begin after the stop
     found = agent.case("null samples=0 time=600000000")
     assert (found["cpu"]["achieved"], found["cpu"]["alive"]) == (0, True)
     assert found["syscall"]["achieved"] > 0
@@ -371,14 +371,14 @@ def test_packets_are_whole_messages_that_arrived(agent: LoadAgent) -> None:
 
 @beside
 def test_loopback_packets_are_what_the_receiver_has_taken(agent: LoadAgent) -> None:
-    """The sender goes on while the receiver stands still: nothing is counted then."""
+    """The sender continues while the receiver is stopped: nothing is counted then."""
     only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
     agent.load(f"heavy {only}")
     (sender,) = agent.workers()
     (receiver,) = descendants(sender)
     assert agent.case()["network"]["achieved"] > 0
     os.kill(receiver, signal.SIGSTOP)
-    time.sleep(0.1)  # cases nearer to one another share where their windows begin
+    time.sleep(0.1)  # the windows of cases in quicker succession begin at the same mark
     found = agent.case(LONGER)["network"]
     assert (found["achieved"], found["alive"]) == (0, True)
     os.kill(receiver, signal.SIGKILL)
@@ -390,7 +390,7 @@ def test_loopback_packets_are_what_the_receiver_has_taken(agent: LoadAgent) -> N
 
 @beside
 def test_serial_interrupts_are_the_bytes_that_come_back(agent: LoadAgent) -> None:
-    """Of a line that loses every other byte, half of what was sent is counted."""
+    """On a line that loses every other byte, half of what was sent is counted."""
     master, slave = os.openpty()
     tty.setraw(slave)
     sent, back = 0, 0
@@ -434,7 +434,7 @@ def test_files_are_worked_on_and_none_is_left(
         (worker,) = agent.workers()
         files = [str(fd.readlink()) for fd in Path(f"/proc/{worker}/fd").iterdir()]
         assert sum(f.startswith(str(tmp_path)) for f in files) == (2 if name == "copy" else 1)
-        assert list(tmp_path.iterdir()) == []  # they have no name
+        assert list(tmp_path.iterdir()) == []  # they are unnamed
 
 
 @beside
@@ -445,7 +445,7 @@ def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: LoadAgent) -> None:
 
 
 def small_disk(directory: Path, size: str) -> LoadAgent:
-    """An agent that has a file system of that size there."""
+    """Start an agent whose temporary directory is a file system of that size."""
     mount = f"mount -t tmpfs -o size={size} none {directory} && exec {HASTY} {QUICK}"
     return LoadAgent(
         "unshare", "--mount", "--propagation=private", "sh", "-c", mount,
@@ -543,11 +543,11 @@ def test_files_are_there_and_go(agent: LoadAgent) -> None:
 
 @beside
 def test_a_process_of_the_load_that_dies_is_noticed(agent: LoadAgent) -> None:
-    size = 32 << 20  # so that the child lives for a while
+    size = 32 << 20  # so large that the child lives for a while
     agent.load(f"syscalls size={size} fork=0 proc=0 smaps=0 truncate=0 tcp=0 udp=0 files=0")
     unmap, end, random = agent.workers()
     os.kill(unmap, signal.SIGKILL)
-    for _ in range(5000):  # the child that fills its memory, or ends, just now
+    for _ in range(5000):  # the child that is filling its memory or ending
         for child in descendants(end):
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
@@ -577,7 +577,7 @@ def test_a_command_is_repeated_and_counted(agent: LoadAgent, tmp_path: Path) -> 
 
 @beside
 def test_the_time_of_all_its_processes_is_counted(agent: LoadAgent) -> None:
-    """A program that only waits has next to none; its grandchild's is counted as well."""
+    """A program that only waits uses next to none; that of grandchildren is counted as well."""
     agent.load(f"command run={text('sleep 60')}")
     idle = agent.case("null samples=0 time=1200000000")["command"]
     agent.load(f"command run={text('(while :; do :; done) & wait')}")
@@ -640,7 +640,7 @@ def test_generators_work_and_leave_nothing(
     assert soon(lambda: any(name_of(p).startswith(process) for p in descendants(agent.pid)))
     family = descendants(agent.pid)
     for pid in family:
-        with contextlib.suppress(ProcessLookupError):  # one that was to end
+        with contextlib.suppress(ProcessLookupError):  # one that has ended by now
             assert MEASURED not in cpus_of(pid)
     agent.load("none")
     assert gone(family)
@@ -656,7 +656,7 @@ def work_dirs(pid: int) -> list[Path]:
     return list(base.glob(f"rtstone-{pid}*"))
 
 
-# ignores being told to end, has a session of its own, and leaves a file
+# ignores SIGTERM, has a session of its own, and leaves a file
 TENACIOUS = (
     "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM; sleep 61 & sleep 62' & "
     "mkdir -p left/behind; touch left/behind/file; wait"
@@ -693,7 +693,7 @@ def test_however_it_ends_nothing_is_left(
 
 @beside
 def test_what_will_not_end_is_ended_as_well() -> None:
-    """Its program has 3 s to tidy up, so the agents end side by side."""
+    """A program has 3 s to clean up, so the agents end in parallel."""
     agents = {end: LoadAgent() for end in ("SIGTERM", "none", "eof")}
     for agent in agents.values():
         agent.load(f"command run={text(TENACIOUS)}")
@@ -740,7 +740,7 @@ def test_told_to_stop_in_the_lead_it_ends() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The hasty agent where anyone may run it."""
+    """Return a copy of HASTY that any user may run."""
     return copied(HASTY, tmp_path)
 
 
@@ -756,12 +756,12 @@ def test_without_rights_programs_are_looked_after_as_well(copy: Path) -> None:
     family = descendants(killed.pid)
     assert len(family) >= 4
     killed.end_now()
-    assert gone(told.bye())  # the program has 3 s to tidy up
+    assert gone(told.bye())  # the program has 3 s to clean up
     assert soon(lambda: gone(family))
     assert soon(lambda: not work_dirs(killed.pid) + work_dirs(told.pid))
 
 
-# its name in /proc/PID/stat has two lines
+# a program whose name in /proc/PID/stat has two lines
 TWO_LINES = (
     r"""name=$(printf 'two\nlines'); cp $(which sleep) "$name"; setsid "./$name" 61 & """
     "wait; sleep 62"
@@ -793,7 +793,7 @@ IN_OPEN = 0x20
     ids=["proc", "search"],
 )
 def test_the_log_of_the_kernel_is_not_read(agent: LoadAgent, load: str) -> None:
-    """To read /proc/kmsg is to take its lines away from whoever keeps the log."""
+    """Reading /proc/kmsg takes its lines away from the system's log daemon."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK)
     names = {}
@@ -803,7 +803,7 @@ def test_the_log_of_the_kernel_is_not_read(agent: LoadAgent, load: str) -> None:
     assert {"/proc/version", "/proc/kmsg"} <= set(names.values())
     agent.load(load)
     opened: list[str] = []
-    for _ in range(60):  # all of /proc lies between two readings of one file
+    for _ in range(60):  # between two readings of one file, all of /proc is read
         agent.case("null samples=0 time=300000000")
         with contextlib.suppress(BlockingIOError):
             events = struct.iter_unpack("iIII", os.read(watch, 1 << 16))

@@ -1,4 +1,4 @@
-"""Benches of the POSIX metric groups: who ran when, what arrived, and that nothing is left."""
+"""Benches of the POSIX metric groups: which task ran when, what arrived; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
         assert {b["metric"] for i, b in BENCHES.items() if i.split(".")[1] == name} == {group}
 
 
-# ---- every one of them ----------------------------------------------------------------------
+# ---- all benches ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[list[Json], Json]]:
-    """Results and end of every bench, from one agent."""
+    """Return results and end of every bench, from one agent."""
     found = talk([f"case {i} {name} samples={N}" for i, name in enumerate(BENCHES)])
     return {
         name: (
@@ -95,10 +95,10 @@ def test_without_rights_none_of_them_fails(copy: Path) -> None:
         assert (end["status"], bench["id"]) == (wanted, bench["id"]), end["reason"]
 
 
-# ---- who ran when ---------------------------------------------------------------------------
+# ---- which task ran when --------------------------------------------------------------------
 
-# What must not happen under priorities on one CPU, and how often the measuring task must have lost
-# the CPU in each sample, or have given it up: the kernel's count, not the bench's.
+# What must not happen with priorities on one CPU, and how often per sample the measuring task
+# must have been preempted or have blocked, as counted by the kernel, not by the bench.
 ORDERED = [
     ("posix.mutex.handover", ["waiter was not waiting", "waiter did not preempt"], 2),
     ("posix.mutex.handover protocol=inherit",
@@ -130,7 +130,7 @@ def test_who_runs_when(command: str, never: list[str], switches: int) -> None:
     counted = figures(results[0])
     assert {what: counted[what] for what in never} == dict.fromkeys(never, 0)
     evidence = end["evidence"]
-    # Of all threads of the process: those of a cond or a mutex give the CPU up themselves.
+    # Of all threads of the process: those of a condition variable or a mutex block themselves.
     assert evidence["nivcsw"] + evidence["nvcsw"] >= switches * 200
 
 
@@ -168,7 +168,7 @@ def test_what_one_cpu_cannot_show_is_said() -> None:
 
 
 def counts(command: str) -> tuple[dict[str, float], int]:
-    """Figures, and operations of all samples, warm-up included."""
+    """Return the figures, and the operations of all samples including warm-up."""
     found = result(f"{command} samples={N}")
     return figures(found), (found["n"] + found["warmup"]) * found["batch"]
 
@@ -270,7 +270,7 @@ def test_no_wait_is_cut_short(bench: str) -> None:
     assert {w: n for w, n in counted.items() if w != "signals received"} == dict.fromkeys(
         [w for w in counted if w != "signals received"], 0
     )
-    # the lateness is what the section lasted beyond the delays
+    # the lateness is the length of the section less the delays
     assert end["evidence"]["section_ns"] >= N * delay + results[0]["sum"]
 
 
@@ -296,9 +296,9 @@ def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(name: str, ba
     assert (found["min"], found["max"]) == (batch * 1000 + 20, batch * 1000 + 20)
 
 
-# ---- the system calls, as another program sees them ------------------------------------------
+# ---- the system calls, as strace sees them ---------------------------------------------------
 
-# System calls that a sample makes, of a name and with a text in them.
+# System calls of a sample: their name, and a text in the trace.
 CALLS = [
     ("posix.sig.send", "rt_sigqueueinfo", "", 1),
     ("posix.sig.handler", "kill", "SIGRT", 1),
@@ -315,7 +315,7 @@ CALLS = [
 
 
 def traced(command: str, call: str, directory: Path) -> list[str]:
-    """The system calls of these names that the agent makes in a case."""
+    """Return the system calls of these names that the agent makes in a case."""
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT, QUICK],
@@ -338,7 +338,7 @@ def test_the_system_sees_the_call(
     batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
     found = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
     operations = (100 + WARMUP) * per_sample
-    # beside the samples there is what prepares them, once or twice
+    # one or two more for the preparation
     assert operations <= found <= operations + 3
 
 
@@ -445,8 +445,8 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
     agent.send_signal(signal.SIGTERM)
     end = next(r for r in begun + agent.rest() if r["t"] == "end")
     assert (end["status"], end["reason"]) == ("failed", "stopped")
-    # main thread, measuring task, the thread of one sample, and the one before it: who joins a
-    # thread goes on, by its higher priority, before that one has quite left the kernel
+    # main thread, measuring task, the thread of a sample, and the one before it: the task that
+    # joins a thread has a higher priority and continues before that thread has left the kernel
     assert 2 <= tasks <= 4
     assert timers <= 1
 
@@ -461,7 +461,7 @@ def test_told_to_stop_its_tasks_end(bench: str) -> None:
     family = descendants(agent.pid)
     agent.send_signal(signal.SIGTERM)
     answers = begun + agent.rest()
-    # by itself: what has to be killed, 2.5 s later, has not closed its series
+    # by itself: a case that has to be killed, 2.5 s later, does not close its series
     assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
     assert gone(family)
     assert not objects(agent)
@@ -482,7 +482,7 @@ def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
 @as_root
 @pytest.mark.parametrize("victim", ["agent", "case"])
 def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:
-    """Without a /dev/shm of its own, which only root gets, the object is there for all to see."""
+    """Without a private /dev/shm, which only root gets, the object is visible to all."""
     agent = Agent(*nobody(), copy, QUICK)
 
     def shm() -> list[str]:

@@ -28,7 +28,7 @@ SHM = Path("/dev/shm")
 
 
 def leftovers() -> list[str]:
-    """Objects of agents that are gone, and glibc's temporary semaphores."""
+    """Return objects of agents that have ended, and glibc's temporary semaphores."""
     found = []
     for path in SHM.iterdir():
         owner = re.search(r"rtstone-(\d+)\.", path.name)
@@ -46,8 +46,8 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> None:
-    short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two tests of Hartstone
-    least = {  # where a sample takes long
+    short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two Hartstone tests
+    least = {  # benches with long samples
         "sched.bg50.orig": " samples=3 warmup=0",
         "sched.bg50.half": " samples=1 work=10000000",
         "sync.irqthread": " samples=3 block=5000000",
@@ -65,7 +65,7 @@ def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> No
     assert len(ends) == len(catalogue)
     for bench, end in zip(catalogue, ends, strict=True):
         if bench["id"] == "int.latency.timerlat" and end["status"] == "unsupported":
-            continue  # it needs a tracer that few kernels have, and says so (test_interrupt.py)
+            continue  # it needs a tracer that few kernels have (test_interrupt.py)
         wants_more = set(bench["needs"]) - set(answers[0]["caps"])
         assert end["status"] == ("unsupported" if wants_more else "ok"), (bench, end["reason"])
     assert not leftovers()
@@ -99,7 +99,7 @@ def test_who_preempts_whom_at_a_semaphore(sharing: str) -> None:
 def test_ballast_is_there_and_never_runs(policy: str, state: str) -> None:
     results, end = case(f"ctx.ballast ballast=65 policy={policy} state={state} samples=500")
     assert end["status"] == "ok", end["reason"]  # it fails if ballast got the CPU
-    # A, B, 65 of ballast, and where they have to block first, the one who says that they have
+    # A, B, 65 ballast tasks, and if these have to block first, the one that reports it
     assert end["evidence"]["tasks"] == 67 + (state == "blocked")
     # a switch per sample; FIFO hand-over counts as involuntary
     switches = end["evidence"]["nivcsw"] + end["evidence"]["nvcsw"]
@@ -135,7 +135,7 @@ def test_a_cpu_that_is_not_there_is_named() -> None:
 
 def test_one_series_per_cpu() -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
-    # the releases of the second lie late in the period: it is the last to have all its samples
+    # the second one's releases lie late in the period: it is the last to complete its samples
     results, end = case(
         "dk.periodic period=10000000 distance=9000000 samples=50 time=0 "
         f"cpus={','.join(map(str, cpus))}"
@@ -199,7 +199,7 @@ def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
 
 
 def measuring(agent: Agent) -> int | None:
-    """The process of the case, once its measuring task is there."""
+    """Return the process of the case, once its measuring task exists."""
     for pid in descendants(agent.pid):
         with contextlib.suppress(FileNotFoundError):
             if len(list(Path(f"/proc/{pid}/task").iterdir())) > 1:
@@ -208,7 +208,7 @@ def measuring(agent: Agent) -> int | None:
 
 
 def keepers() -> dict[int, int]:
-    """The keepers that live, by the inode of the lock file they wait for."""
+    """Return the running keepers, by the inode of the lock file that they wait for."""
     found = {}
     for comm in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
@@ -316,7 +316,7 @@ def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: 
     family = [pid for pids in families for pid in pids]
     locks = [SHM / f"rtstone-{agent}.lock" for agent, *_ in families]
     assert all(lock.exists() for lock in locks)
-    for host in hosts:  # some within the lead of the load, some within the case
+    for host in hosts:  # some during the ramp-up of the load, some during the case
         time.sleep(0.15 * moments.random())
         host.kill()
         host.communicate(timeout=10)
@@ -393,7 +393,7 @@ def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> Non
 @as_root
 @pytest.mark.parametrize("whose", ["own", "a dead process's", "root's"])
 def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
-    """By a file of another user, on which a process of that user holds the lock."""
+    """Here the file belongs to another user, whose process holds the lock."""
     hold = "exec 9<>$0; flock 9; echo held; exec sleep 60"
     begin = 'read path; exec setpriv --reuid=65534 --clear-groups sh -c "$0" $path'
     holder = subprocess.Popen(
@@ -423,7 +423,7 @@ def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
 
 @as_root
 def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
-    """It has got the number of an agent that was killed."""
+    """It has the process id of an agent that was killed."""
     spin = ["sh", "-c", "while :; do :; done"]
     alone = others_seen()
     first = subprocess.Popen(spin)
@@ -433,7 +433,7 @@ def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
         fcntl.flock(held, fcntl.LOCK_EX)  # or it would be swept
         assert others_seen() == (alone or 0) + 1
         time.sleep(2.5)
-        for _ in range(100):  # others make processes as well
+        for _ in range(100):  # other programs create processes as well
             first.kill()
             first.wait()
             Path("/proc/sys/kernel/ns_last_pid").write_text(str(int(lock.stem[8:]) - 1))
@@ -441,7 +441,7 @@ def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
             if lock.stem == f"rtstone-{first.pid}":
                 break
         assert lock.stem == f"rtstone-{first.pid}"
-        assert others_seen() is None  # somebody of ours holds the lock, but who?
+        assert others_seen() is None  # a process of this user holds the lock, but which?
     finally:
         lock.unlink(missing_ok=True)
         held.close()
@@ -478,7 +478,7 @@ def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
 
 
 def test_who_does_not_come_back_does_not_lose_what_there_is() -> None:
-    """As if it slept for a long period: it is killed in the end."""
+    """A measuring task that is stopped, as if it slept for a long period, is killed."""
     agent = Agent()
     begun = agent.begin("dk.periodic samples=0 time=60000000000")
     (measures,) = descendants(agent.pid)
@@ -511,7 +511,7 @@ def test_a_crash_costs_one_case() -> None:
 
 
 def address_space(pid: int) -> int:
-    """All memory a process has mapped, KiB."""
+    """Return the size of a process's mapped memory, in KiB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmSize:")[1].split()[0])
 
@@ -522,7 +522,7 @@ def test_memory_is_constant_over_a_run() -> None:
     for i in range(12):
         bench = "null" if i % 2 else "dk.periodic period=100000"
         agent.ask(f"case {i} {bench} samples={100 + 400 * i}", "end")
-        time.sleep(0.02)  # it frees the case's memory after it has said `end`
+        time.sleep(0.02)  # it frees the case's memory after sending `end`
         sizes.append(address_space(agent.pid))
     agent.rest("bye")
     assert len(set(sizes)) == 1, sizes
@@ -530,7 +530,7 @@ def test_memory_is_constant_over_a_run() -> None:
 
 @realtime
 def test_a_stall_of_8_ms_on_this_machine() -> None:
-    """A task above it holds the CPU over a release of a 1 ms task."""
+    """A task with a higher priority occupies the CPU during a release of a 1 ms task."""
     period, offset, length = 1_000_000, 500_000, 8_000_000
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
@@ -567,7 +567,7 @@ def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
     results, end = case("sem.try.free samples=3 cache=cold")
     assert end["status"] == "ok", end["reason"]
     assert figures(results[0])["read before each sample"] > 2 * largest
-    assert end["evidence"]["minflt"] == 0  # all its pages are there before
+    assert end["evidence"]["minflt"] == 0  # all its pages are present before
 
 
 def test_without_room_for_what_fills_the_caches_a_cold_case_is_not_had() -> None:

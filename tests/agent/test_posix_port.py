@@ -1,4 +1,4 @@
-"""The part of the port that any POSIX system shares, on nothing but what POSIX has."""
+"""The part of the port that is common to POSIX systems, built with nothing beyond POSIX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mq.*: every message comes once, whole and in order, and the receiver goes first."""
+"""mq.*: every message arrives once, whole and in order, and the receiver runs first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special cases of the simulated system's costs: each stands in for a general one."""
+"""Special cases of the simulated system's costs, each a shortcut for a general one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MESSAGE = "mq.latency samples=10 entity="
 
 
 def took(command: str, *model: str) -> int:
-    """The constant time of a case, in ns, on a system where nothing else takes any."""
+    """Return the constant time of a case, in ns, on a system where nothing else takes any time."""
     found = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
     assert found["min"] == found["max"]
     return int(found["max"]) - int(found["overhead"])
@@ -56,8 +56,8 @@ def test_an_activation_that_is_not_taken_before_the_next_one_keeps_its_stamp() -
         "cost.switch.random=0:0,500000000:0,500000001:130000000,1000000000:130000000",
         agent=AGENT,
     )
-    assert figures(late)["requests lost or merged"] > 0  # one came during most of those switches
-    assert late["max"] - late["min"] < 122070  # none is told to have waited for the next request
+    assert figures(late)["requests lost or merged"] > 0  # one came during most of the switches
+    assert late["max"] - late["min"] < 122070  # none seems to have waited for the next request
 
 
 @pytest.mark.parametrize(

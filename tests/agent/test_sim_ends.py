@@ -1,4 +1,4 @@
-"""How cases on the simulated system end that do not end by themselves."""
+"""How cases on the simulated system end if they do not end by themselves."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
 
 
 def test_a_sleep_beyond_all_patience_beside_a_load_is_no_hang() -> None:
-    """Sleeps of a minute are in the procedure, and the patience of the case is longer."""
+    """The procedure has sleeps of a minute; the timeout of the case is longer."""
     command = "case 1 dk.nanosleep request=60000000000 samples=2 warmup=0"
     found = answers(SIM, "load min", command, model=[per("add", 3_000_000)])
     assert next(r for r in found if r["t"] == "end")["status"] == "ok"
 
 
 def test_cases_follow_each_other_as_if_each_were_the_first() -> None:
-    """Time and random numbers begin again; nothing of a case is left for the next."""
+    """Time and random numbers start again; no case affects the next one."""
     model = ["seed=5", "cost.switch.random=0:0,1000000000:900000"]
     command = "sem.post.higher samples=200"
     found = answers(SIM, *(f"case {i} {command}" for i in (1, 2, 3)), model=model)

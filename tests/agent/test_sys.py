@@ -1,4 +1,4 @@
-"""Benches of single system calls: what the system sees of them, and that nothing is left."""
+"""Benches of single system calls, as strace sees them; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs 
 
 
 def traced(command: str, calls: str, directory: Path) -> list[str]:
-    """The system calls of these names in a case of N samples, each with what it returned."""
+    """Return the system calls of these names in a case of N samples, each with its result."""
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT, QUICK],
@@ -38,7 +38,7 @@ def traced(command: str, calls: str, directory: Path) -> list[str]:
     return log.read_text().splitlines()
 
 
-# What a sample must be to the system: a call, and a pattern of it with what it returns.
+# The system call of a sample, and a pattern of it with its result.
 PIPE = r"\d+<pipe:\[\d+\]>"
 CALLS = [
     ("sys.getpid", "getpid", r" getpid\(\) += \d+$"),
@@ -70,10 +70,10 @@ def test_a_sample_is_the_call_that_it_is_called_after(
     batch = "" if command.startswith("sys.forkexec") else " batch=1"
     lines = traced(command + batch, calls, tmp_path)
     tasks = Counter(line.split()[0] for line in lines if re.search(pattern, line))
-    if calls == "execve":  # each of them in a process of its own
+    if calls == "execve":  # each in a process of its own
         assert list(tasks.values()) == [1] * (N + WARMUP)
-    else:  # the measuring task, before the others of the agent
-        known = command == "sys.getpid"  # it asks first who it is
+    else:  # the measuring task, which makes most of them
+        known = command == "sys.getpid"  # one more: it first asks for its own process id
         assert tasks.most_common(1)[0][1] == N + WARMUP + known, lines[-20:]
 
 
@@ -88,7 +88,7 @@ def test_it_is_alone_and_keeps_its_samples(command: str) -> None:
 @pytest.mark.parametrize("file", ["zero", "null", "pipe"])
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_a_batch_moves_a_byte_each(way: str, file: str) -> None:
-    # it fails if one of the calls did not move its byte
+    # the bench fails if a call did not transfer its byte
     assert result(f"sys.{way} file={file} batch=4096 samples={N}")["batch"] == 4096
 
 
@@ -157,7 +157,7 @@ def test_no_object_or_process_is_left() -> None:
     assert "rtstone-child" not in children.stdout.split("\n")
 
 
-# ---- how much memory there is and is taken --------------------------------------------------
+# ---- memory available and in use ------------------------------------------------------------
 
 
 def test_the_footprint_is_what_the_system_tells_of_it() -> None:

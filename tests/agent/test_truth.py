@@ -33,7 +33,7 @@ def test_what_is_reported_is_what_the_model_implies(check: Check) -> None:
 
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 def test_so_it_is_where_clocks_have_units_of_their_own(check: Check) -> None:
-    """The counter has 3 ticks in a ns, the clock of sleeps 4."""
+    """The counter has 3 ticks per ns, the clock for sleeps 4."""
     check(Agent(UNEQUAL_SIM))
 
 

@@ -1,4 +1,4 @@
-"""Rhealstone: what lies between the stamps of an event, and what the loop difference leaves."""
+"""Rhealstone: what lies between the time stamps of an event, and the loop difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
 
 
 def classic(found: Json, value: float) -> None:
-    """One loop difference, told in tenths of a nanosecond or so; nothing is subtracted of it."""
+    """Return one loop difference, reported to about 0.1 ns; nothing is subtracted from it."""
     assert (found["n"], found["overhead"]) == (1, 0)
     assert 0.05 < found["tick"] < 0.2
     assert found["min"] == found["max"] == pytest.approx(value, abs=float(found["tick"]))
@@ -61,13 +61,13 @@ def deadlock(agent: Agent) -> None:
     always(found, LOCKED)
     assert figures_of(found)["H met the lock free"] == 0
     always(result(agent, "rheal.db samples=100 variant=kar"), LOCKED)
-    # the published difference holds H's own release as well
+    # the published difference includes H's own release
     classic(result(agent, "rheal.db form=classic loops=1000"), LOCKED + C.mutex_unlock)
 
 
 @truth("rheal.db")
 def nothing_breaks_it(agent: Agent) -> None:
-    """M runs while H waits: found out, told, and over after a limit."""
+    """M runs while H waits: this is detected, reported, and ended after a limit."""
     for form in ("sampled", "classic"):
         for variant in ("rtems", "kar"):
             found = answers(agent, f"case 1 rheal.db lock=none form={form} variant={variant}")

@@ -18,7 +18,7 @@ SERVICES = {
     "sem.wait.free": "wait on free semaphore",
     "sem.post.nowait": "post, no waiters",
 }
-BUSY_OF_LINUX = 6.9  # missing in the source: ours
+BUSY_OF_LINUX = 6.9  # missing in the source: our choice
 
 
 def busy(system: str, waiters: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Her report holds two numbers, and says how OSE behaves."""
+"""The report contains two numbers and describes the behaviour of OSE."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_signal_passes_a_pointer_and_a_queue_copies(cli: Cli) -> None:
     ]
     trips = [queues.us("mean", "ipc.srsr", size=size) for size in KIB]
     assert [figure["value"] for figure in computed] == sorted(f["value"] for f in computed)
-    assert computed[-1]["value"] / 1000 < trips[-1]  # a queue copies twice on either way
+    assert computed[-1]["value"] / 1000 < trips[-1]  # a queue copies twice in each direction
 
 
 def test_what_he_found_of_the_other_calls(cli: Cli) -> None:
