@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tests.agent.speak import Json
+from tests.agent.speak import Json, pick
 
 # Parameters that keep a case short if few samples are not enough.
 SHORT = {"samples": "4", "warmup": "1", "time": "300000000", "batch": "1"}
@@ -43,15 +43,15 @@ def _told(words: dict[str, str]) -> str:
 
 def every_choice(listed: Sequence[Json]) -> list[str]:
     """Return the commands of a session that uses each choice of each parameter once."""
-    benches = [r for r in listed if r["t"] == "bench"]
+    benches = pick(listed, "bench")
     cases = [case for bench in benches for case in _cases(bench)]
     return [f"case {i} {case}" for i, case in enumerate(cases)]
 
 
 def are_answered(commands: Sequence[str], found: Sequence[Json]) -> None:
     """Check that each case has a result, or says what the system lacks."""
-    ends = {r["id"]: r for r in found if r["t"] == "end"}
-    results = {r["id"] for r in found if r["t"] == "result"}
+    ends = {r["id"]: r for r in pick(found, "end")}
+    results = {r["id"] for r in pick(found, "result")}
     wrong = []
     for command in commands:
         i = int(command.split()[1])

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+SHM = Path("/dev/shm")  # where agents have lock files and objects with a name
+
 
 def parents() -> dict[int, int]:
     """Return the parent of every process that is no zombie."""

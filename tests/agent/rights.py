@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ def may_realtime() -> bool:
 
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
+
+
+def limited(what: int, limit: int) -> Callable[[], None]:
+    """Return a ``preexec_fn`` that sets a limit of resources."""
+    return lambda: resource.setrlimit(what, (limit, limit))
 
 
 def nobody(*capabilities: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import select
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,17 @@ def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
         found.append(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]))
     assert not reader.defects
     return found
+
+
+def pick(found: Iterable[Json], kind: str) -> list[Json]:
+    """Return the records of one kind."""
+    return [r for r in found if r["t"] == kind]
+
+
+def listed(kind: str, agent: Path = AGENT) -> list[Json]:
+    """Return the tables of an agent's benches or loads."""
+    done = subprocess.run([agent, "--list"], capture_output=True, check=True, timeout=60)
+    return pick(records(done.stdout), kind)
 
 
 def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: Any) -> list[Json]:
@@ -149,10 +160,7 @@ def case(command: str, *args: str, agent: Path = AGENT, **options: Any) -> tuple
         found = _case_of_living(command, args)
     else:
         found = talk([f"case 1 {command}"], *args, agent=agent, **options)
-    return (
-        [r for r in found if r["t"] == "result"],
-        next(r for r in found if r["t"] == "end"),
-    )
+    return pick(found, "result"), pick(found, "end")[0]
 
 
 def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Json:
@@ -204,3 +212,8 @@ def bucket(found: Json, index: int) -> tuple[Any, Any]:
 def figures(found: Json) -> dict[str, float]:
     """Return the figures of a result by name."""
     return {name: value for name, value, _ in found["figures"]}
+
+
+def spread(found: Json) -> tuple[Any, Any]:
+    """Return minimum and maximum of a result."""
+    return found["min"], found["max"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, Json, case, records
+from tests.agent.speak import AGENT, Json, case, listed
 
 COMPILER = shutil.which("aarch64-linux-gnu-gcc")
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
@@ -31,8 +31,7 @@ def test_the_same_benches(tmp_path: Path) -> None:
     emulated.chmod(0o755)
 
     def catalogue(agent: Path) -> list[Json]:
-        done = subprocess.run([agent, "--list"], check=True, capture_output=True, timeout=60)
-        return [without_texts(r) for r in records(done.stdout) if r["t"] == "bench"]
+        return [without_texts(bench) for bench in listed("bench", agent)]
 
     assert catalogue(emulated) == catalogue(AGENT)
     for command in ("sem.wait.free", "sched.yield.pair"):

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.agent.processes import descendants
-from tests.agent.rights import as_root, realtime, unprivileged
-from tests.agent.speak import AGENT, STUB, Agent, case, figures, records, result, talk
+from tests.agent.rights import as_root, limited, realtime, unprivileged
+from tests.agent.speak import AGENT, STUB, Agent, case, figures, pick, records, result, spread, talk
 
 pytestmark = pytest.mark.machine
 
@@ -24,10 +24,6 @@ MS = 1_000_000
 # The first sleep on the stub begins after 10000 pairs of readings and one more, 20 ns each, and
 # 70 us for the conditions recorded before a timed section.
 FIRST, CYCLE = 470_020, 50_005_040
-
-
-def spread(found: dict[str, Any]) -> tuple[int, int]:
-    return found["min"], found["max"]
 
 
 # ---- dk.nanosleep ---------------------------------------------------------------------------
@@ -195,7 +191,7 @@ def test_expirations_that_fall_together_are_missed() -> None:
     time.sleep(0.1)  # 50 expirations
     os.kill(measuring, signal.SIGCONT)
     agent.send_signal(signal.SIGTERM)
-    found = next(r for r in begun + agent.rest() if r["t"] == "result")
+    found = pick(begun + agent.rest(), "result")[0]
     assert figures(found)["expirations without a signal"] >= 40
     assert figures(found)["expirations without a signal"] == without_a_signal(found, 2_000_000)
     assert figures(found)["signals"] == found["n"] + 1
@@ -245,9 +241,9 @@ def test_a_ring_that_breaks_is_no_result(member: int) -> None:
     assert len(members) == 4  # the measuring process and three others
     os.kill(sorted(members)[member], signal.SIGKILL)
     answers = begun + agent.rest("bye")
-    end = next(r for r in answers if r["t"] == "end")
+    end = pick(answers, "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "a process of the ring is gone")
-    assert not [r for r in answers if r["t"] == "result"]
+    assert not pick(answers, "result")
 
 
 # ---- dk.schedlat ----------------------------------------------------------------------------
@@ -286,9 +282,9 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
             timeout=60, check=True,
         )  # fmt: skip
     found = records(done.stdout)
-    series = [r for r in found if r["t"] == "result"]
+    series = pick(found, "result")
     assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan"]
-    assert [r["status"] for r in found if r["t"] == "end"] == ["ok"]
+    assert [r["status"] for r in pick(found, "end")] == ["ok"]
     assert [table["rows"] for table in series[0]["tables"] if table["title"] == "left out"] == [
         [["open", "calls of open and close (/dev/ptmx)", "No such device or address"]]
     ]
@@ -346,21 +342,17 @@ def test_the_set_up_step_by_step() -> None:
     assert told["real-time limit (-1: none)"] == float(limit)
 
 
-def small_lock() -> None:
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
-
-
 @as_root
 def test_what_the_set_up_is_refused_is_told(copy: Path) -> None:
     answers = unprivileged(
         copy, ["case 1 env.setup samples=50", "case 2 dk.pagefaults samples=50"], [],
-        preexec_fn=small_lock, kinds=("result", "end"),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536), kinds=("result", "end"),
     )  # fmt: skip
-    found = next(r for r in answers if r["t"] == "result")
+    found = pick(answers, "result")[0]
     assert (step(found, 2)["result"], step(found, 3)["result"]) == ("refused", "refused")
     assert "CAP_SYS_NICE" in step(found, 2)["missing"]
     assert "CAP_IPC_LOCK" in step(found, 3)["missing"]
-    setup, faults = (r for r in answers if r["t"] == "end")
+    setup, faults = pick(answers, "end")
     assert (setup["status"], setup["evidence"]["locked"]) == ("ok", False)
     assert faults["status"] == "unsupported"
     assert faults["reason"].startswith("mlockall: ")

@@ -17,7 +17,7 @@ from rtstone.resources import BUILT
 from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
-from tests.agent.speak import BUILD, Json, records
+from tests.agent.speak import BUILD, Json, pick, records
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -102,7 +102,7 @@ def session(emulate: Run) -> Session:
 
 @pytest.fixture(scope="session")
 def listed(session: Session) -> list[Json]:
-    return [r for r in session[0] if r["t"] == "bench"]
+    return pick(session[0], "bench")
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +117,7 @@ def told(session: Session) -> Told:
 
 
 def ends(found: Sequence[Json]) -> list[str]:
-    return [r["status"] for r in found if r["t"] == "end"]
+    return [r["status"] for r in pick(found, "end")]
 
 
 def instructions(result: Json, board: str) -> int:
@@ -145,16 +145,16 @@ def test_what_the_agent_says_of_itself(session: Session, told: Told) -> None:
     assert found[0]["port"] == "freertos"
     assert found[0]["os"].startswith("FreeRTOS V11.2")
     assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(found[0]["caps"])
-    benches = {r["id"] for r in found if r["t"] == "bench"}
+    benches = {r["id"] for r in pick(found, "bench")}
     assert {"sched.yield", "rheal.db", "dk.latencytest", "int.latency.self"} <= benches
-    values = next(r for r in found if r["t"] == "conditions")["values"]
+    values = pick(found, "conditions")[0]["values"]
     assert (values["freertos.heap"], values["freertos.time_slicing"]) == ("heap_4", False)
     end = told(CASES[:1])[-1]
     assert 0 < end["evidence"]["stack_bytes"] < end["evidence"]["heap_bytes"]
 
 
 def test_counts_are_those_of_the_lab(told: Told, board: str) -> None:
-    results = [r for r in told(COUNTED) if r["t"] == "result"]
+    results = pick(told(COUNTED), "result")
     counted = [instructions(r, board) for r in results]
     assert counted == pytest.approx(list(COUNTS[board].values()), rel=0.05)
 
@@ -174,13 +174,13 @@ def test_all_of_rhealstone(told: Told) -> None:
 
 
 def test_sleeps_end_at_ticks_and_releases_lie_there(told: Told) -> None:
-    (result,) = [r for r in told(SLEEPS) if r["t"] == "result"]
+    (result,) = pick(told(SLEEPS), "result")
     assert result["missed"] == 0
     assert 0 < result["max"] < 1_000_000  # ns; between ticks it would be most of a tick
 
 
 def test_mutexes_inherit_and_binary_semaphores_do_not(told: Told) -> None:
-    first = [{f[0]: f[1] for f in r["figures"]} for r in told(INVERSION) if r["t"] == "result"]
+    first = [{f[0]: f[1] for f in r["figures"]} for r in pick(told(INVERSION), "result")]
     assert [f["M ran before H had the resource"] > 0 for f in first] == [True, False]
 
 
@@ -208,7 +208,7 @@ def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: s
     assert status == 0
     assert ends(found) == ["ok", "failed", "ok", "failed", "ok"]
     assert "no progress" in next(r for r in found if r["t"] == "end" and r["id"] == 1)["reason"]
-    good = [r for r in found if r["t"] == "result"]
+    good = pick(found, "result")
     assert len({instructions(r, board) for r in good}) == 1  # removed tasks do not slow the others
 
 
@@ -227,7 +227,7 @@ def test_a_message_is_copied_with_interrupts_masked(emulate: Run, board: str) ->
     sizes = [64, 512, 2048]
     options = "calls=queue samples=500"
     found, _, _ = emulate([f"case {i} dk.schedlat {options} size={s}" for i, s in enumerate(sizes)])
-    spans = [late([r], board)["queue"] for r in found if r["t"] == "result"]
+    spans = [late([r], board)["queue"] for r in pick(found, "result")]
     assert len({least for least, _ in spans}) == 1  # if it falls outside the call
     small, middle, large = (most for _, most in spans)
     a_byte = {"freertos-a64": 0.156, "freertos-m3": 0.5625}[board]
@@ -244,7 +244,7 @@ def test_long_calls_of_every_kind(emulate: Run, board: str) -> None:
     spans = late(first[0], board)
     assert list(spans) == kinds
     assert all(least < most < 5 * least for least, most in spans.values())
-    results = [r for r in first[0] if r["t"] == "result"]
+    results = pick(first[0], "result")
     assert all(r["n"] == 100 and r["figures"][0][1] > 100 for r in results)
 
 
@@ -252,7 +252,7 @@ def test_a_case_that_measures_nothing_has_failed(emulate: Run) -> None:
     commands = ["case 1 bad.silent", "case 2 bad.idle", "case 3 bad.none"]
     found, _, _ = emulate(commands, image="bad_cases.elf")
     assert ends(found) == ["failed", "failed", "ok"]
-    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    reasons = [r["reason"] for r in pick(found, "end")]
     assert reasons[:2] == ["it gave up without a reason", "it ended without a sample"]
 
 
@@ -271,7 +271,7 @@ def test_the_least_priority_leaves_a_level_below_the_case(emulate: Run, listed: 
 def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> None:
     """det.response pauses loads to calibrate; a resumed task misses no future period."""
     found, _, _ = emulate(["load heavy/reduced", "case 1 det.response samples=20 block=1000000"])
-    (end,) = [r for r in found if r["t"] == "end"]
+    (end,) = pick(found, "end")
     assert end["status"] == "ok"
     missed = {k["component"]: k["missed"] for k in end["load"]}
     assert set(missed) == {"cpu", "interrupt", "syscall", "memory"}
@@ -290,7 +290,7 @@ def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
 def test_time_that_does_not_exist_is_unsupported(told: Told) -> None:
     found = told(NO_TIME)
     assert ends(found) == ["unsupported"] * 2
-    reasons: list[Any] = [r["reason"] for r in found if r["t"] == "end"]
+    reasons: list[Any] = [r["reason"] for r in pick(found, "end")]
     assert all(reasons)
 
 
@@ -332,13 +332,11 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
 def test_the_footprint_is_that_of_the_image(told: Told) -> None:
     found = told(FOOTPRINT)
     assert ends(found) == ["ok", "ok", "unsupported", "unsupported"]
-    counted = [
-        {name: value for name, value, _ in r["figures"]} for r in found if r["t"] == "result"
-    ]
+    counted = [{name: value for name, value, _ in r["figures"]} for r in pick(found, "result")]
     assert 90_000 < counted[0]["image"] < 400_000
     assert 0 < counted[0]["of it in use"] < counted[0]["heap"]
     assert counted[1]["served within H's block"] == 0
     assert counted[1]["delay by each interrupt"] > 0
-    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    reasons = [r["reason"] for r in pick(found, "end")]
     assert reasons[2] == "needs rwlock: FreeRTOS has no read-write locks"
     assert reasons[3].startswith("needs cold_cache: ")

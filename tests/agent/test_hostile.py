@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.agent.processes import gone
+from tests.agent.processes import SHM, gone
 from tests.agent.rights import as_root, nobody
-from tests.agent.speak import AGENT, HASTY, QUICK, Agent
+from tests.agent.speak import AGENT, HASTY, QUICK, Agent, pick
 from tests.agent.test_loads import LoadAgent, text
 from tests.agent.test_posix import keeper_of
 
 pytestmark = pytest.mark.machine
 
-SHM = Path("/dev/shm")
 NOBODY = 65534
 NOT_RUNNING = (1 << 22) + 1  # larger than any process id
 
@@ -66,7 +65,7 @@ def start(
 
 def loaded(agent: Agent) -> tuple[str, str | None]:
     """Return status and reason of its load, once it has ended."""
-    (found,) = (r for r in agent.rest(timeout=60) if r["t"] == "loaded")
+    (found,) = pick(agent.rest(timeout=60), "loaded")
     assert agent.returncode == 0
     return found["status"], found["reason"]
 

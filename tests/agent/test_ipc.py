@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import descendants, gone, soon
+from tests.agent.processes import SHM, descendants, gone, soon
 from tests.agent.rights import as_root, nobody, realtime
-from tests.agent.speak import AGENT, QUICK, STUB, Agent, case, figures, result
+from tests.agent.speak import AGENT, QUICK, STUB, Agent, case, figures, pick, result
 
 pytestmark = pytest.mark.machine
 
-SHM = Path("/dev/shm")
 MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]
 
 
@@ -226,7 +225,7 @@ def test_a_case_that_was_killed_does_not_block_the_next(anyone: list[str | Path]
     for pid in descendants(agent.pid):
         os.kill(pid, 9)
     answers = agent.rest("case 2 ipc.receive mechanism=sysv samples=50", "bye")
-    assert [r["status"] for r in answers if r["t"] == "end"] == ["failed", "ok"]
+    assert [r["status"] for r in pick(answers, "end")] == ["failed", "ok"]
     assert not queues(agent.pid)  # the agent removes them when it ends
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from tests.agent.processes import children, descendants, gone, name_of, soon
 from tests.agent.rights import as_root, copied, nobody, realtime
-from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Agent, Json, records, talk
+from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Agent, Json, listed, pick, talk
 
 pytestmark = pytest.mark.machine
 
@@ -114,8 +114,7 @@ unhurried = pytest.mark.parametrize("agent", [AGENT], ids=["unhurried"], indirec
 
 @pytest.fixture(scope="module")
 def catalogue() -> dict[str, Json]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return {r["id"]: r for r in records(done.stdout) if r["t"] == "load"}
+    return {load["id"]: load for load in listed("load")}
 
 
 # ---- tables and commands ---------------------------------------------------------------------
@@ -163,7 +162,7 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
 )  # fmt: skip
 @beside
 def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
-    (loaded,) = (r for r in talk([f"load {command}"]) if r["t"] == "loaded")
+    (loaded,) = pick(talk([f"load {command}"]), "loaded")
     assert (loaded["status"], loaded["reason"]) == ("failed", reason)
 
 
@@ -172,13 +171,13 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     loads = ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm"]
     found = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
                   f"case 3 {SHORT}"])  # fmt: skip
-    driver, heavy, memory, bad, none = (r for r in found if r["t"] == "loaded")
+    driver, heavy, memory, bad, none = pick(found, "loaded")
     assert (bad["status"], none["status"]) == ("failed", "ok")
     assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
     assert driver["reason"] == "no slow block device: name one with device=PATH"
     assert "place=any" in heavy["reason"]
     assert "dir=PATH" in memory["reason"]
-    without, wrong, free = (r for r in found if r["t"] == "end")
+    without, wrong, free = pick(found, "end")
     assert (without["status"], without["load"]) == ("unsupported", None)
     assert without["reason"] == f"load copy: {memory['reason']}"
     assert (wrong["status"], "parameter size: 'x'" in wrong["reason"]) == ("failed", True)
@@ -187,8 +186,8 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
 
 def test_a_system_of_one_task_has_no_load() -> None:
     found = talk(["load bg50", f"case 1 {SHORT}"], agent=STUB)
-    assert next(r for r in found if r["t"] == "loaded")["status"] == "unsupported"
-    assert next(r for r in found if r["t"] == "end")["load"] is None
+    assert pick(found, "loaded")[0]["status"] == "unsupported"
+    assert pick(found, "end")[0]["load"] is None
 
 
 def test_none_stops_the_load_that_runs(agent: LoadAgent) -> None:
@@ -482,11 +481,11 @@ def test_a_size_that_is_not_as_wanted_is_told(
 ) -> None:
     agent = small_disk(tmp_path, room)
     found = agent.rest(f"load {load}", timeout=60)
-    (loaded,) = (r for r in found if r["t"] == "loaded")
+    (loaded,) = pick(found, "loaded")
     assert (loaded["status"], least in (loaded["reason"] or "")) == (
         "unsupported" if least else "ok", True,
     ), loaded  # fmt: skip
-    assert [r["text"].startswith(told) for r in found if r["t"] == "log"] == [True] * bool(told)
+    assert [r["text"].startswith(told) for r in pick(found, "log")] == [True] * bool(told)
 
 
 @beside
@@ -613,8 +612,8 @@ def test_a_command_that_fails_is_dead(
 def test_a_program_that_is_not_there_is_named() -> None:
     environment = {**os.environ, "PATH": "/nowhere"}
     found = talk(["load hackbench", "load stress-ng args=-h", "load x11"], env=environment)
-    reasons = [r["reason"] for r in found if r["t"] == "loaded"]
-    assert [r["status"] for r in found if r["t"] == "loaded"] == ["unsupported"] * 3
+    reasons = [r["reason"] for r in pick(found, "loaded")]
+    assert [r["status"] for r in pick(found, "loaded")] == ["unsupported"] * 3
     for reason, package in zip(reasons, ["rt-tests", "stress-ng", "x11-apps"], strict=True):
         assert reason.endswith(f"is not installed (Debian: apt-get install {package})")
 
@@ -733,7 +732,7 @@ def test_told_to_stop_in_the_lead_it_ends() -> None:
         time.sleep(0.01)
     agent.terminate()
     found = agent.rest()
-    assert [r["reason"] for r in found if r["t"] == "loaded"] == ["stopped"]
+    assert [r["reason"] for r in pick(found, "loaded")] == ["stopped"]
     assert found[-1]["t"] == "bye"
     assert gone(family)
 

@@ -9,13 +9,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import descendants, gone, soon
-from tests.agent.rights import as_root, may_realtime, nobody, realtime, unprivileged
+from tests.agent.processes import SHM, descendants, gone, soon
+from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
     QUICK,
@@ -24,6 +23,8 @@ from tests.agent.speak import (
     Json,
     case,
     figures,
+    listed,
+    pick,
     records,
     result,
     talk,
@@ -37,20 +38,14 @@ GROUPS = {
     "mutexes and condition variables", "access to locked memory", "shared memory", "scheduling",
     "clocks and timers", "message passing", "thread management", "thread cancellation",
 }  # fmt: skip
-SHM = Path("/dev/shm")
 N, WARMUP = 50, 10
 
 
-def catalogue() -> list[Json]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return [r for r in records(done.stdout) if r["t"] == "bench"]
-
-
-BENCHES = {b["id"]: b for b in catalogue() if b["id"].startswith("posix.") and b["metric"]}
+BENCHES = {b["id"]: b for b in listed("bench") if b["id"].startswith("posix.") and b["metric"]}
 
 
 def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
-    words = {b["metric"] for b in catalogue()} - {None}
+    words = {b["metric"] for b in listed("bench")} - {None}
     assert words == GROUPS
     for name, group in [("sig", "signal exchange"), ("sio", "synchronous I/O"),
                         ("aio", "asynchronous I/O"), ("mutex", "mutexes and condition variables"),
@@ -358,10 +353,6 @@ def test_the_file_is_opened_to_be_written_through(
 # ---- limits ---------------------------------------------------------------------------------
 
 
-def limited(what: int, limit: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(what, (limit, limit))
-
-
 @pytest.mark.parametrize("bench", ["posix.sig.send", "posix.sig.accept", "posix.timer.create",
                                    "posix.timer.delete", "posix.timer.arm"])  # fmt: skip
 def test_a_limit_of_signals_is_named(bench: str) -> None:
@@ -391,7 +382,7 @@ def test_a_file_in_memory_is_no_file(bench: str) -> None:
         input=f"case 1 {bench}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=60, check=True,
         env={**os.environ, "TMPDIR": "/dev/shm"},
     )  # fmt: skip
-    end = next(r for r in records(done.stdout) if r["t"] == "end")
+    end = pick(records(done.stdout), "end")[0]
     assert end["status"] == "unsupported"
     assert "is kept in memory: set TMPDIR" in end["reason"]
 
@@ -443,7 +434,7 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
             break
         time.sleep(0.02)
     agent.send_signal(signal.SIGTERM)
-    end = next(r for r in begun + agent.rest() if r["t"] == "end")
+    end = pick(begun + agent.rest(), "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     # main thread, measuring task, the thread of a sample, and the one before it: the task that
     # joins a thread has a higher priority and continues before that thread has left the kernel
@@ -462,7 +453,7 @@ def test_told_to_stop_its_tasks_end(bench: str) -> None:
     agent.send_signal(signal.SIGTERM)
     answers = begun + agent.rest()
     # by itself: a case that has to be killed, 2.5 s later, does not close its series
-    assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
+    assert pick(answers, "result")[0]["ended"] == "stopped"
     assert gone(family)
     assert not objects(agent)
 
@@ -497,6 +488,6 @@ def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None
     else:
         for pid in descendants(agent.pid):
             os.kill(pid, signal.SIGKILL)
-        end = next(r for r in agent.rest("bye") if r["t"] == "end")
+        end = pick(agent.rest("bye"), "end")[0]
         assert "signal 9" in end["reason"]
     assert soon(lambda: not objects(agent))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.rights import as_root, unprivileged
+from tests.agent.rights import as_root, limited, unprivileged
 from tests.agent.speak import case, figures
 
 pytestmark = pytest.mark.machine
@@ -139,7 +139,7 @@ def test_without_files_the_profiles_that_ask_for_them_are_not_satisfied(copy: Pa
     """Besides threads, the profiles of 1998 require processes and files."""
     answers = unprivileged(
         copy, ["case 1 posix.options"], [], kinds=("result",),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        preexec_fn=limited(resource.RLIMIT_FSIZE, 0),
     )  # fmt: skip
     satisfied = [row["satisfied"] for row in rows(answers[0], "Profiles")[4:]]
     assert satisfied == ["yes", "no", "yes", "no"]  # no file can be written

@@ -14,17 +14,26 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.agent.processes import descendants, gone, name_of, soon
-from tests.agent.rights import as_root, may_realtime, nobody, realtime, unprivileged
-from tests.agent.speak import AGENT, HASTY, QUICK, Agent, case, figures, records, result, talk
+from tests.agent.processes import SHM, descendants, gone, name_of, soon
+from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
+from tests.agent.speak import (
+    AGENT,
+    HASTY,
+    QUICK,
+    Agent,
+    case,
+    figures,
+    listed,
+    pick,
+    records,
+    result,
+    talk,
+)
 
 pytestmark = pytest.mark.machine
-
-SHM = Path("/dev/shm")
 
 
 def leftovers() -> list[str]:
@@ -39,13 +48,8 @@ def leftovers() -> list[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def catalogue() -> list[dict[str, Any]]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return [r for r in records(done.stdout) if r["t"] == "bench"]
-
-
-def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> None:
+def test_every_bench_runs_or_says_why_not() -> None:
+    catalogue = listed("bench")
     short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two Hartstone tests
     least = {  # benches with long samples
         "sched.bg50.orig": " samples=3 warmup=0",
@@ -61,7 +65,7 @@ def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> No
     answers = talk(
         [f"case {i} {bench['id']}{parameters(bench['id'])}" for i, bench in enumerate(catalogue)]
     )
-    ends = [r for r in answers if r["t"] == "end"]
+    ends = pick(answers, "end")
     assert len(ends) == len(catalogue)
     for bench, end in zip(catalogue, ends, strict=True):
         if bench["id"] == "int.latency.timerlat" and end["status"] == "unsupported":
@@ -73,8 +77,8 @@ def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> No
 
 def test_the_clock_does_not_go_back_and_null_is_within_a_step_of_nothing() -> None:
     answers = talk(["case 1 null", "case 2 clk.resolution", "case 3 clk.resolution clock=time"])
-    clock = next(r for r in answers if r["t"] == "clock")
-    null, counter, system = (r for r in answers if r["t"] == "result")
+    clock = pick(answers, "clock")[0]
+    null, counter, system = pick(answers, "result")
     assert null["min"] - null["overhead"] >= -clock["granule"]
     assert figures(counter)["backward steps"] == figures(system)["backward steps"] == 0
 
@@ -152,7 +156,7 @@ def test_without_rights_it_goes_on_and_says_so(copy: Path) -> None:
         copy,
         ["case 1 sched.yield samples=100", "case 2 sem.post.higher"],
         [],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536)),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536),
     )
     assert alone["status"] == "ok"
     assert alone["evidence"]["sched"] == "other"
@@ -167,7 +171,7 @@ def test_a_small_limit_of_locked_memory_does_not_make_malloc_fail(copy: Path) ->
         copy,
         ["case 1 mem.malloc.small samples=3000", "case 2 mem.free samples=300"],
         ["sys_nice"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (8 << 20, 8 << 20)),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 8 << 20),
     )
     for end in ends:
         assert end["status"] == "ok", end["reason"]
@@ -190,7 +194,7 @@ def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
         copy,
         ["case 1 ctx.ballast ballast=1 samples=50", "case 2 ctx.ballast ballast=129"],
         ["sys_nice", "ipc_lock"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (40, 40)),
+        preexec_fn=limited(resource.RLIMIT_NPROC, 40),
     )
     assert few["status"] == "ok", few["reason"]
     assert many["status"] == "unsupported"
@@ -241,7 +245,7 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
         lines = out.splitlines(keepends=True)
         whole = b"".join(line for line in lines if line.endswith(b"\n"))
         answers = records(whole)
-        for end in (r for r in answers if r["t"] == "end"):
+        for end in pick(answers, "end"):
             assert end["status"] == "ok"
             assert any(r["t"] == "result" and r["id"] == end["id"] for r in answers)
         assert soon(lambda: not leftovers())
@@ -459,7 +463,7 @@ def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -
             input=f"case 1 {MEANWHILE}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=30,
             check=True,
         )  # fmt: skip
-    assert [r["evidence"]["others"] for r in records(done.stdout) if r["t"] == "end"] == [None]
+    assert [r["evidence"]["others"] for r in pick(records(done.stdout), "end")] == [None]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
@@ -468,8 +472,8 @@ def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
     begun = agent.begin("dk.periodic samples=0 time=60000000000", samples=101)
     agent.send_signal(stop)
     answers = begun + agent.rest()
-    found = next(r for r in answers if r["t"] == "result")
-    end = next(r for r in answers if r["t"] == "end")
+    found = pick(answers, "result")[0]
+    end = pick(answers, "end")[0]
     assert found["ended"] == "stopped"
     assert found["n"] > 100
     assert (end["status"], end["reason"]) == ("failed", "stopped")
@@ -485,8 +489,8 @@ def test_who_does_not_come_back_does_not_lose_what_there_is() -> None:
     os.kill(measures, signal.SIGSTOP)
     agent.send_signal(signal.SIGTERM)
     answers = begun + agent.rest()
-    assert next(r for r in answers if r["t"] == "result")["n"] >= 1
-    assert next(r for r in answers if r["t"] == "end")["reason"] == "stopped"
+    assert pick(answers, "result")[0]["n"] >= 1
+    assert pick(answers, "end")[0]["reason"] == "stopped"
     assert gone([measures])
 
 
@@ -495,7 +499,7 @@ def test_it_can_be_started_by_one_that_ignores_its_children() -> None:
         ["env", "--ignore-signal=CHLD", AGENT], input=b"case 1 null samples=100\nbye\n",
         stdout=subprocess.PIPE, timeout=20, check=True,
     )  # fmt: skip
-    assert [r["status"] for r in records(done.stdout) if r["t"] == "end"] == ["ok"]
+    assert [r["status"] for r in pick(records(done.stdout), "end")] == ["ok"]
 
 
 def test_a_crash_costs_one_case() -> None:
@@ -504,7 +508,7 @@ def test_a_crash_costs_one_case() -> None:
     for pid in descendants(agent.pid):
         os.kill(pid, signal.SIGSEGV)
     answers = begun + agent.rest("case 2 null samples=100", "bye")
-    first, second = (r for r in answers if r["t"] == "end")
+    first, second = pick(answers, "end")
     assert first["status"] == "failed"
     assert "signal 11" in first["reason"]
     assert second["status"] == "ok"
@@ -546,7 +550,7 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         os.sched_setaffinity(0, allowed)
-    found = next(r for r in begun + agent.rest("bye") if r["t"] == "result")
+    found = pick(begun + agent.rest("bye"), "result")[0]
     lateness = now - release
     value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
     assert value == pytest.approx(lateness, rel=0.01)
@@ -573,7 +577,7 @@ def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
 def test_without_room_for_what_fills_the_caches_a_cold_case_is_not_had() -> None:
     _, end = case(
         "sem.try.free samples=3 cache=cold",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (24 << 20, 24 << 20)),
+        preexec_fn=limited(resource.RLIMIT_AS, 24 << 20),
     )
     assert end["status"] == "unsupported"
     assert "no memory to fill the caches with" in end["reason"] or "not told" in end["reason"]

@@ -5,22 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Any
 
 import pytest
 
 from tests.agent.processes import descendants, gone
 from tests.agent.rights import realtime
-from tests.agent.speak import STUB, Agent, case, figures, result
+from tests.agent.speak import STUB, Agent, case, figures, result, spread
 
 pytestmark = pytest.mark.machine
 
 EARLY = "children that ran before the call returned"
 BEFORE = "victims that ran before they were terminated"
-
-
-def spread(found: dict[str, Any]) -> tuple[int, int]:
-    return found["min"], found["max"]
 
 
 def test_one_call_lies_between_the_stamps() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import BUILD, figures, result, talk
+from tests.agent.speak import BUILD, figures, pick, result, talk
 
 AGENT = BUILD / "rtstone-agent-sim"
 TIMER = "dk.nanosleep request=1000000 samples=10"
@@ -79,6 +79,6 @@ def test_a_lock_that_the_model_has_no_cost_of_is_not_there(bench: str, cap: str,
 def test_a_simulated_system_has_no_caches() -> None:
     found = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
                  "cost.time.fixed=1000", agent=AGENT)  # fmt: skip
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"] == "needs cold_cache: the simulated system has no caches"

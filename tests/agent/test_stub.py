@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.agent import speak
-from tests.agent.speak import STUB, UNEQUAL_STUB, Json, bucket, figures, in_ns
+from tests.agent.speak import STUB, UNEQUAL_STUB, Json, bucket, figures, in_ns, pick, spread
 
 MS = 1_000_000
 
@@ -36,17 +35,13 @@ def talk(commands: list[str], *stalls: str) -> list[Json]:
 
 def case(command: str, *stalls: str) -> tuple[list[Json], Json]:
     found = talk([f"case 1 {command}"], *stalls)
-    return [r for r in found if r["t"] == "result"], next(r for r in found if r["t"] == "end")
+    return pick(found, "result"), pick(found, "end")[0]
 
 
 def result(command: str, *stalls: str) -> Json:
     (found,), end = case(command, *stalls)
     assert end["status"] == "ok", end["reason"]
     return found
-
-
-def spread(found: Json) -> tuple[Any, Any]:
-    return found["min"], found["max"]
 
 
 def test_null_is_the_overhead_and_nothing_else() -> None:
@@ -109,7 +104,7 @@ def test_a_rest_lies_between_samples_not_in_them(command: str, value: int) -> No
 
 def test_raw_with_few_samples_keeps_just_them() -> None:
     answers = talk(["case 1 sched.yield samples=5 raw=1"])
-    assert [r["v"] for r in answers if r["t"] == "raw"] == [[1020] * 5]
+    assert [r["v"] for r in pick(answers, "raw")] == [[1020] * 5]
 
 
 def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
@@ -166,7 +161,7 @@ def test_raw_keeps_every_sample_in_order() -> None:
         ["case 1 dk.periodic samples=1000 time=0 warmup=3 raw=1"],
         str(30 * MS), str(3 * MS),
     )  # fmt: skip
-    raw = [v for r in answers if r["t"] == "raw" for v in r["v"]]
+    raw = [v for r in pick(answers, "raw") for v in r["v"]]
     assert len(raw) == 1000
     assert raw[17] == 3 * MS  # the release at 30 ms, after 3 of warm-up
     # the release that is due exactly when the stall ends is met, late by one clock reading
@@ -205,7 +200,7 @@ def test_a_cold_sample_is_one_call() -> None:
 
 
 def test_every_bench_that_can_be_cold_fills_the_caches_once_a_sample() -> None:
-    benches = [r for r in talk(["list"]) if r["t"] == "bench"]
+    benches = pick(talk(["list"]), "bench")
     able = [b["id"] for b in benches if any(p["name"] == "cache" for p in b["params"])]
     assert len(able) > 10
     for bench in able:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.rights import limited
 from tests.agent.speak import AGENT, QUICK, Agent, case, figures, result, talk
-from tests.agent.test_metrics import limited
 
 pytestmark = pytest.mark.machine
 

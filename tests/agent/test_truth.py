@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import UNEQUAL_SIM
-from tests.agent.truth import CHECKS, SIM, Agent, Check, listed
+from tests.agent.speak import UNEQUAL_SIM, listed
+from tests.agent.truth import CHECKS, SIM, Agent, Check
 
 pytestmark = pytest.mark.simulation
 
@@ -38,5 +38,7 @@ def test_so_it_is_where_clocks_have_units_of_their_own(check: Check) -> None:
 
 
 def test_every_bench_has_its_truth() -> None:
-    assert sorted(CHECKS.keys() | UNCHECKED.keys()) == sorted(listed(SIM))
+    assert sorted(CHECKS.keys() | UNCHECKED.keys()) == sorted(
+        bench["id"] for bench in listed("bench", SIM.path)
+    )
     assert not CHECKS.keys() & UNCHECKED.keys()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.agent.speak import BUILD, Json, bucket, in_ns, records, talk
+from tests.agent.speak import BUILD, Json, bucket, in_ns, pick, talk
 
 
 class Agent(NamedTuple):
@@ -126,9 +125,9 @@ def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> lis
 def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
     """Return the results of a case, which must be ok, by the names of their series."""
     found = answers(agent, f"case 1 {command}", model=list(model))
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    return {r["series"]: r for r in found if r["t"] == "result"}
+    return {r["series"]: r for r in pick(found, "result")}
 
 
 def result(agent: Agent, command: str, *model: str) -> Json:
@@ -139,12 +138,8 @@ def result(agent: Agent, command: str, *model: str) -> Json:
 def raw(agent: Agent, command: str, *model: str) -> tuple[Json, list[int]]:
     """Return the result of a case, and all its samples in order."""
     found = answers(agent, f"case 1 {command} raw=1", model=list(model))
-    values = [v for r in found if r["t"] == "raw" for v in r["v"]]
-    return next(r for r in found if r["t"] == "result"), values
-
-
-def figures_of(found: Json) -> dict[str, float]:
-    return {name: value for name, value, _ in found["figures"]}
+    values = [v for r in pick(found, "raw") for v in r["v"]]
+    return pick(found, "result")[0], values
 
 
 def about(value: float) -> Any:
@@ -230,9 +225,3 @@ class Time:
 
     def words(self) -> list[str]:
         return [f"stall={start}:{length}:0" for start, length in self.stalls]
-
-
-def listed(agent: Agent) -> list[str]:
-    """Return the benches of an agent."""
-    done = subprocess.run([agent.path, "--list"], stdout=subprocess.PIPE, check=True)
-    return [r["id"] for r in records(done.stdout) if r["t"] == "bench"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agent.speak import figures
 from tests.agent.truth import (
     Agent,
     C,
@@ -11,7 +12,6 @@ from tests.agent.truth import (
     Time,
     about,
     always,
-    figures_of,
     holds,
     ns,
     per,
@@ -33,7 +33,7 @@ def clocks(agent: Agent) -> None:
         always(result(agent, f"clk.overhead clock={clock} samples=3000"), cost, overhead=0)
         steps = result(agent, f"clk.resolution clock={clock} samples=3000")
         always(steps, cost, overhead=0)
-        assert figures_of(steps) == {
+        assert figures(steps) == {
             "nominal resolution": about(float(steps["tick"]) if clock == "counter" else 1),
             "smallest step": cost,
             "granule": cost,
@@ -54,7 +54,7 @@ def bintime(agent: Agent) -> None:
         assert found["sum"] == found["n"] * cost + len(stalls) * 40009
         assert found["min"] == cost
         blocking = found["max"] - found["sum"] / found["n"]
-        assert figures_of(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
+        assert figures(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
 
 
 SINGLE = {
@@ -117,7 +117,7 @@ def heap(agent: Agent) -> None:
         expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in asked]
         assert values == expected
         holds(found, expected)
-        assert figures_of(found)["failed allocations"] == 0
+        assert figures(found)["failed allocations"] == 0
     for order in ("fifo", "lifo", "random"):
         always(result(agent, f"mem.free order={order} samples=300", cost), C.free)
 
@@ -137,7 +137,7 @@ def children(agent: Agent) -> None:
     for kind in ("thread", "process"):
         created = result(agent, f"proc.create kind={kind} samples=200")
         always(created, C.child_create)
-        assert figures_of(created) == {
+        assert figures(created) == {
             "children that ran before the call returned": 0,
             "priority of the parent": 61,
             "priority of a child": 60,
@@ -146,7 +146,7 @@ def children(agent: Agent) -> None:
         always(killed["call"], C.child_kill)
         # The reading that ends `call` lies within `complete`, and is subtracted with the other.
         always(killed["complete"], C.child_kill + C.child_reap, overhead=2 * C.read)
-        assert figures_of(killed["call"])["victims that ran before they were terminated"] == 0
+        assert figures(killed["call"])["victims that ran before they were terminated"] == 0
 
 
 @truth("sem.post.nowait")

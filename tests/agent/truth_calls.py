@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     WAKE_UP,
     Agent,
     C,
     answers,
-    figures_of,
     holds,
     ns,
     per,
@@ -80,7 +80,7 @@ def every_delay_is_what_is_left_of_a_call(agent: Agent) -> None:
             expected, made = lateness(calls, 300, C.queue_create)
             assert values == expected
             holds(found, expected)
-            assert list(figures_of(found).values()) == [made]
+            assert list(figures(found).values()) == [made]
             assert (found["series"], found["missed"]) == (kind, 0)
 
 
@@ -101,9 +101,7 @@ def kinds_that_a_system_has_not(agent: Agent) -> None:
     """`all` leaves them out; asked for by name they are unsupported."""
     model = ["lacks=heap"]
     assert list(series(agent, "dk.schedlat samples=20", *model)) == ["queue", "task"]
-    (end,) = (
-        r for r in answers(agent, "case 1 dk.schedlat calls=heap", model=model) if r["t"] == "end"
-    )
+    (end,) = pick(answers(agent, "case 1 dk.schedlat calls=heap", model=model), "end")
     assert (end["status"], end["reason"].partition(": ")[2]) == (
         "unsupported",
         "the modelled system does not have it",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.agent.hartstone import Periodic, Told, meets_all, periodic_set, play, utilisation
-from tests.agent.speak import Json, talk
-from tests.agent.truth import Agent, figures_of, truth
+from tests.agent.speak import Json, figures, pick, talk
+from tests.agent.truth import Agent, truth
 
 S = 1_000_000_000
 RAW = 100_000  # KWIPS
@@ -33,9 +33,9 @@ def run(
     words += [f"cost.{name}.fixed={1000 * ns}" for name, ns in costs.items()]
     env = os.environ | {"PLANT": agent.plant}
     found = talk([f"case 1 {command}"], *words, agent=agent.path, env=env)
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    result: Json = next(r for r in found if r["t"] == "result")
+    result: Json = pick(found, "result")[0]
     table = result["tables"][0]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     tests: list[list[dict[str, str]]] = []
@@ -43,7 +43,7 @@ def run(
         if int(row["test"]) > len(tests):
             tests.append([])
         tests[-1].append(row)
-    return Experiment(figures_of(result), tests)
+    return Experiment(figures(result), tests)
 
 
 def told(row: dict[str, str]) -> tuple[int, int, int, str, str]:
@@ -75,9 +75,9 @@ def run_raw(agent: Agent) -> float:
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
     env = os.environ | {"PLANT": agent.plant}
     found = talk(["case 1 hart.raw"], *words, agent=agent.path, env=env)
-    told = next(r for r in found if r["t"] == "result")
+    told = pick(found, "result")[0]
     assert 10 <= told["sum"] / told["hz"] < 10.1  # seconds of work, in the unit of the samples
-    return figures_of(told)["raw speed"]
+    return figures(told)["raw speed"]
 
 
 @truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
@@ -239,7 +239,7 @@ def a_system_without_inheritance_has_all_but_the_monitor(agent: Agent) -> None:
         assert run(agent, command, model=lacks) == run(agent, command)
     refused = talk(["case 1 hart.SH.1 form=monitor"], "cost.read.fixed=1000", *lacks,
                    f"cost.kwi.amount=0:0,1:{1000 * S // RAW}", agent=agent.path)  # fmt: skip
-    end = next(r for r in refused if r["t"] == "end")
+    end = pick(refused, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"].startswith("cannot create a mutex")
 

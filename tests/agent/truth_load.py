@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tests.agent.speak import Json
+from tests.agent.speak import Json, pick
 from tests.agent.truth import WAKE_UP, Agent, C, always, answers, per, truth
 
 SECOND = 1_000_000_000
@@ -21,11 +21,11 @@ class Loaded(NamedTuple):
 def loaded(agent: Agent, load: str, command: str, *model: str) -> Loaded:
     """Return the result of a case under a load that is alive, and what the load did meanwhile."""
     got = answers(agent, f"load {load}", f"case 1 {command}", model=list(model))
-    end = next(r for r in got if r["t"] == "end")
+    end = pick(got, "end")[0]
     assert end["status"] == "ok", end["reason"]
     (part,) = end["load"]
     assert part["alive"]
-    found = next(r for r in got if r["t"] == "result")
+    found = pick(got, "result")[0]
     seconds = part["window_s"]
     return Loaded(
         found, part["achieved"] * seconds, seconds * SECOND, part["cpu_ms"] * seconds * MS
@@ -96,7 +96,7 @@ def driver(agent: Agent) -> None:
 def reduced(agent: Agent) -> None:
     """Bursts of 10 ms in every 100 ms; 1000 interrupts a second, if necessary after the burst."""
     got = answers(agent, "load heavy/reduced", f"case 1 {SLEEPER}", model=[per("kwi", 100_000_000)])
-    end = next(r for r in got if r["t"] == "end")
+    end = pick(got, "end")[0]
     assert end["status"] == "ok", end["reason"]
     parts = {part["component"]: part for part in end["load"]}
     assert list(parts) == ["cpu", "interrupt", "syscall", "memory"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.agent.truth import Agent, C, about, always, figures_of, ns, per, raw, result, truth
+from tests.agent.speak import figures
+from tests.agent.truth import Agent, C, about, always, ns, per, raw, result, truth
 
 GIVE = C.sem_give + C.sem_wake  # to a waiting task
 WAIT = C.sem_take + C.sem_block  # that fails
@@ -18,13 +19,13 @@ def semaphores(agent: Agent) -> None:
     for words, space in (("", 0), ("type=pshared entity=process", C.space)):
         lower = result(agent, f"sem.post.lower samples=100 {words}")
         always(lower, GIVE)
-        assert figures_of(lower)["waiter ran within the interval"] == 0
+        assert figures(lower)["waiter ran within the interval"] == 0
         higher = result(agent, f"sem.post.higher samples=100 {words}")
         always(higher, GIVE + C.switch + space)
-        assert figures_of(higher)["waiter did not preempt"] == 0
+        assert figures(higher)["waiter did not preempt"] == 0
         busy = result(agent, f"sem.wait.busy samples=100 {words}")
         always(busy, WAIT + C.switch + space)
-        assert figures_of(busy)["did not have to wait"] == 0
+        assert figures(busy)["did not have to wait"] == 0
 
 
 @truth("sem.wait.busy")
@@ -49,7 +50,7 @@ def yields(agent: Agent) -> None:
         always(result(agent, f"sched.yield.pair policy={policy} samples=100", rival), path + 223)
         pair = result(agent, f"sched.yield.pair policy={policy} samples=100")
         always(pair, path)
-        assert figures_of(pair)["switches nobody asked for"] == 0
+        assert figures(pair)["switches nobody asked for"] == 0
         for ballast in (0, 1, 33, 129):
             words = f"ctx.ballast ballast={ballast} policy={policy} samples=50"
             ready, there = per("switch", 37_000, "ready"), per("switch", 41_000, "tasks")
@@ -68,7 +69,7 @@ def yields(agent: Agent) -> None:
 def slices_end(agent: Agent) -> None:
     """A slice that ends between time stamp and yield is reported: no task asked for that switch."""
     found = result(agent, "sched.yield.pair policy=rr samples=100", f"slice={C.read}")
-    assert figures_of(found)["switches nobody asked for"] > 0
+    assert figures(found)["switches nobody asked for"] > 0
 
 
 @truth("sync.test2")
@@ -102,7 +103,7 @@ def inversion(agent: Agent) -> None:
         found = result(agent, f"sync.test3 {words} loop={loop} samples=20 warmup=2")
         always(found, latency)
         assert found["tables"][0]["rows"][0][0] == verdict
-        assert figures_of(found) == {
+        assert figures(found) == {
             "M ran before H had the resource": 22 * inverted,
             "order was another": 0,
         }
@@ -113,7 +114,7 @@ def hand_over(agent: Agent) -> None:
     for protocol in ("none", "inherit"):
         found = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
         always(found, C.mutex_unlock + C.mutex_wake + C.switch)
-        assert set(figures_of(found).values()) == {0}
+        assert set(figures(found).values()) == {0}
 
 
 @truth("sync.irqthread")
@@ -131,7 +132,7 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
             per("add", 1000),
             *words,
         )
-        counted = figures_of(found)
+        counted = figures(found)
         alone = counted["shortest without interrupts"]
         each = 0 if "cost.interrupt.fixed=0" in words else handler
         lost = 0 if "cost.switch.fixed=0" in words else switches
@@ -149,7 +150,7 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
 def hand_over_to_a_writer(agent: Agent) -> None:
     found = result(agent, "sync.rwlock.handover samples=100")
     always(found, C.rwlock_unlock + C.rwlock_wake + C.switch)
-    assert set(figures_of(found).values()) == {0}
+    assert set(figures(found).values()) == {0}
     assert found["tables"][0]["rows"] == [["the more urgent"]]
     # waiting tasks cost: of three that lock two wait, and the one that unlocks sees both
     asks = result(agent, "sync.rwlock.handover samples=100", per("rwlock_unlock", 37000, "waiters"))
@@ -168,7 +169,7 @@ def barrier(agent: Agent) -> None:
                 per("barrier_wake", 37000),
             )  # fmt: skip
             always(found, latency)
-            assert set(figures_of(found).values()) == {0}
+            assert set(figures(found).values()) == {0}
 
 
 SEND, RECEIVE = 307, 709  # ps for each byte
@@ -190,10 +191,10 @@ def messages(agent: Agent) -> None:
             there = out + C.queue_wake + waits + into
             always(trip, 2 * there)
             if mechanism == "mailbox":
-                figures = figures_of(trip)
+                told = figures(trip)
                 copy = ns(101 * size)
-                assert figures["mean memcpy of a message"] == about(copy)
-                computed = figures["computed: mean round trip + 2 memcpy"]
+                assert told["mean memcpy of a message"] == about(copy)
+                computed = told["computed: mean round trip + 2 memcpy"]
                 assert computed == about(2 * there + 2 * copy)
 
 
@@ -214,7 +215,7 @@ def queue_latency(agent: Agent) -> None:
             per("queue_receive", RECEIVE),
         )
         always(found, send + C.queue_wake + C.switch + receive)
-        assert figures_of(found)["receiver did not preempt"] == 0
+        assert figures(found)["receiver did not preempt"] == 0
 
 
 @truth("mq.throughput")
@@ -243,9 +244,9 @@ def queue_throughput(agent: Agent) -> None:
     )
     always(found, sender + receiver)
     rate = size * n / (C.read + sender + receiver) * 1000  # MB of 10^6 bytes per second
-    figures = figures_of(found)
-    assert figures["worst block"] == about(rate)
-    assert figures["average"] == about(rate)
+    told = figures(found)
+    assert told["worst block"] == about(rate)
+    assert told["average"] == about(rate)
 
 
 @truth("sched.bg50.orig")
@@ -253,7 +254,7 @@ def background_start(agent: Agent) -> None:
     """49 hand-overs, each of a slice and a switch."""
     found = result(agent, "sched.bg50.orig samples=4", per("add", 10_000), "slice=1000003")
     always(found, 49 * (1_000_003 + C.switch) - C.read)
-    assert figures_of(found) == {
+    assert figures(found) == {
         "hand-overs from first to last stamp": 49,
         "tasks that ran out of order": 0,
     }
@@ -282,13 +283,13 @@ def background_half(agent: Agent) -> None:
             f"slice={slice_ns}",
         )
         always(found, half)
-        figures = figures_of(found)
+        told = figures(found)
         overhead = elapsed - sum(got)
         preempted = 2 * 50 * rounds
-        assert figures["overhead share"] == about(100 * overhead / elapsed)
-        assert figures["involuntary switches"] == preempted
-        assert figures["overhead per switch"] == about(2 * overhead / preempted)
+        assert told["overhead share"] == about(100 * overhead / elapsed)
+        assert told["involuntary switches"] == preempted
+        assert told["overhead per switch"] == about(2 * overhead / preempted)
         unfair = (max(got) - min(got)) / (sum(got) / 50)
         name = "unfairness ((max - min) / mean of CPU time)"
-        assert figures[name] == about(100 * unfair)
-        assert figures["tasks that had ended at the half"] == 25
+        assert told[name] == about(100 * unfair)
+        assert told["tasks that had ended at the half"] == 25

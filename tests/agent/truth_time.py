@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     WAKE_UP,
     Agent,
@@ -11,7 +12,6 @@ from tests.agent.truth import (
     about,
     always,
     answers,
-    figures_of,
     holds,
     ns,
     per,
@@ -32,7 +32,7 @@ def periodic(agent: Agent) -> None:
         always(found, WAKE_UP, overhead=0)
         assert (found["missed"], found["omitted"]["n"]) == (0, 0)
         if policy == "deadline":
-            assert figures_of(found) == {"runtime used up": 0}
+            assert figures(found) == {"runtime used up": 0}
 
 
 @truth("dk.periodic")
@@ -108,7 +108,7 @@ def random_wake_ups(agent: Agent) -> None:
 def timer(agent: Agent) -> None:
     found = result(agent, "det.timer_jitter samples=500")
     always(found, WAKE_UP, overhead=0)
-    assert figures_of(found) == {"drift": 0, "largest, without drift": WAKE_UP}
+    assert figures(found) == {"drift": 0, "largest, without drift": WAKE_UP}
     late = 3 * MS + 7
     words = [f"stall=30000000:{late}:0"]
     found = result(agent, "det.timer_jitter samples=100 warmup=0", *words)
@@ -128,7 +128,7 @@ def sleeps(agent: Agent) -> None:
         always(relative, WAKE_UP, overhead=C.time)
         absolute = result(agent, f"dk.nanosleep mode=absolute {words}")
         always(absolute, WAKE_UP, overhead=0)
-        assert figures_of(absolute) == {
+        assert figures(absolute) == {
             "above the median, most": 0,
             "below the median, most": 0,
             "ended early": 0,
@@ -152,7 +152,7 @@ def audio(agent: Agent) -> None:
     reads = period // 10 * 8 // C.read
     always(found["loop"], reads * C.read)
     assert found["period"]["missed"] == 0
-    assert figures_of(found["period"]) == {
+    assert figures(found["period"]) == {
         "periods within 1 ms": 100,
         "periods within 2 ms": 100,
         "loops within 0.1 ms": 100,
@@ -171,7 +171,7 @@ def response(agent: Agent) -> None:
         found = result(agent, f"det.response work={work} block={block} samples=20", model)
         count = calibrated(block, piece)
         always(found, ns(count * piece))
-        assert figures_of(found) == {
+        assert figures(found) == {
             "pieces of work in a block": count,
             "shortest of 10 tries": about(ns(count * piece)),
             "stretch": about((ns(count * piece) + C.read) / block),
@@ -203,10 +203,10 @@ def interrupts(agent: Agent) -> None:
     for bench in LATENCY:
         found = result(agent, f"{bench} {words}")
         always(found, 0, overhead=BELOW)
-        figures = figures_of(found)
-        assert figures["lines fitted"] == 3  # 2 samples are warm-up
-        del figures["lines fitted"]
-        assert set(figures.values()) == {0}
+        told = figures(found)
+        assert told["lines fitted"] == 3  # 2 samples are warm-up
+        del told["lines fitted"]
+        assert set(told.values()) == {0}
         assert found["tables"][0]["rows"] == [
             ["simulated device", "8000.000 Hz", "independent", "the handler"]
         ]
@@ -226,11 +226,11 @@ def stalled_interrupts(agent: Agent) -> None:
             met = [r for r in range(first, 2 * stall, period) if stall <= r < stall + length]
             delay = stall + length - met[0]
             assert [v - BELOW for v, _, _ in found["worst"][:2]] == [delay, 0]
-            figures = figures_of(found)
-            assert figures["requests lost or merged"] == len(met) - 1
-            assert figures["largest step, needs no phase"] == delay
+            told = figures(found)
+            assert told["requests lost or merged"] == len(met) - 1
+            assert told["largest step, needs no phase"] == delay
             if bench == "dk.irqsoff":
-                assert figures["bound, with the wake-up in it"] == delay
+                assert told["bound, with the wake-up in it"] == delay
 
 
 @truth(*LATENCY)
@@ -244,7 +244,7 @@ def masked_interrupts(agent: Agent) -> None:
             f"case 1 {bench} rate=8000 quiet=64 span=1024 samples=4096",
             model=[f"cost.device.fixed={1000 * masked}"],
         )
-        measured = next(r for r in found if r["t"] == "result")
+        measured = pick(found, "result")[0]
         longest = measured["max"] - BELOW
         assert 0.9 * masked < longest <= masked
         assert measured["min"] == BELOW

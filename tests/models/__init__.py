@@ -33,6 +33,10 @@ class Simulated(NamedTuple):
         assert (found["status"], found["unit"]) == ("ok", "ns"), found["reason"]
         return float(found[stat]) / 1000
 
+    def constant(self) -> dict[str, bool]:
+        """Return for each bench with a slope whether its interval contains 0."""
+        return {slope["bench"]: slope["constant"] for slope in self.document["slopes"]}
+
 
 def simulate(cli: Cli, model: str, *what: str) -> Simulated:
     """Run a command on the model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Cli
-from tests.models import Simulated, printed, simulate
+from tests.models import printed, simulate
 
 OSE = "ose-like"
 SIZES = "1KiB,5KiB,16KiB"
@@ -25,18 +25,14 @@ def test_a_process_is_created_in_constant_time_but_for_one_outlier(cli: Cli) -> 
     assert longer == [1]
 
 
-def slopes(run: Simulated) -> dict[str, bool]:
-    return {s["bench"]: s["constant"] for s in run.document["slopes"]}
-
-
 def test_a_signal_passes_a_pointer_and_a_queue_copies(cli: Cli) -> None:
     benches = ["ipc.send", "ipc.receive", "ipc.srsr"]
     signals = simulate(cli, OSE, *benches, "-p", f"size={SIZES}", "-p", "mechanism=mailbox")
     for bench in benches:
         assert len({signals.us("mean", bench, size=size) for size in KIB}) == 1
-    assert set(slopes(signals).values()) == {True}
+    assert set(signals.constant().values()) == {True}
     queues = simulate(cli, OSE, *benches, "-p", f"size={SIZES}", "-p", "mechanism=queue")
-    assert set(slopes(queues).values()) == {False}
+    assert set(queues.constant().values()) == {False}
     computed = [
         signals.result("ipc.srsr", size=size)["figures"]["computed: mean round trip + 2 memcpy"]
         for size in KIB
