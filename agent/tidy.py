@@ -3,8 +3,8 @@
     python agent/tidy.py [--all] [--flag=WORD]... [--without=FLAG]... BUILD [FILE...]
 
 A file stands in BUILD/compile_commands.json once for each program it is part of.  It is looked
-at as it is in the first of them, with --all in every one.  Text that was clean is known by its
-digest after the preprocessor, so a changed header counts.
+at as it is in the first of them; with --all in every one, and in more depth.  Text that was clean
+is known by its digest after the preprocessor, so a changed header counts.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from typing import NamedTuple
 TIDY = str(Path(sys.executable).parent / "clang-tidy")
 ROOT = Path(__file__).resolve().parent.parent
 CLEAN = ROOT / "build" / "tidy"  # an empty file for each text that was clean
+# Nodes of a function's graph that the analyzer explores, unless --all: a quarter of its default
+# takes half the time.
+NODES = ["-Xclang", "-analyzer-config", "-Xclang", "max-nodes=50000"]
 
 
 class Unit(NamedTuple):
@@ -83,11 +86,12 @@ def main() -> int:
     asked = parser.parse_args()
     CLEAN.mkdir(parents=True, exist_ok=True)
     version = subprocess.run([TIDY, "--version"], stdout=subprocess.PIPE, check=True).stdout
-    salt = version + (ROOT / ".clang-tidy").read_bytes() + shlex.join(asked.flag).encode()
+    extra = [*asked.flag, *([] if asked.all else NODES)]
+    salt = version + (ROOT / ".clang-tidy").read_bytes() + shlex.join(extra).encode()
     files = {str(Path(file).resolve()) for file in asked.files}
     there = units(asked.build, files, asked.all, set(asked.without))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        clean = list(pool.map(lambda unit: tidy(unit, asked.flag, salt), there))
+        clean = list(pool.map(lambda unit: tidy(unit, extra, salt), there))
     print(f"clang-tidy: {asked.build.name}: {clean.count(True)} of {len(there)} files clean")
     return 0 if all(clean) else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-def small() -> Run:
+@cache
+def sound() -> Run:
     """Return a valid run in which every member of a result occurs, and little more."""
     whole = synthetic.run()
     rich = [r for r in whole.results if r.trace or r.blocks or r.corrected or r.tables or r.worst]
@@ -71,7 +73,6 @@ def short(of: Result) -> Result:
     return structs.replace(of, trace=trace, blocks=blocks)
 
 
-SOUND = small()
 ORDINARY = {0.5, 999.9, 1e6}  # like 1.0 and 1e15
 
 
@@ -82,7 +83,10 @@ def put(home: Path, name: str, document: Any) -> None:
     (path / "plan.json").touch()
 
 
-@given(odd=mutated(SOUND) | RUNS, commands=st.lists(st.sampled_from(COMMANDS), min_size=4))
+@given(
+    odd=st.deferred(lambda: mutated(sound())) | RUNS,
+    commands=st.lists(st.sampled_from(COMMANDS), min_size=4),
+)
 @settings(
     max_examples=60, derandomize=True, deadline=None, database=None,
     suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate],
@@ -95,13 +99,13 @@ def test_no_document_ends_in_a_traceback(
 
 @pytest.mark.parametrize("number", [*(n for n in FLOATS if n not in ORDINARY), 1e60, -1e60])
 def test_no_number_ends_in_a_traceback(cli: Cli, home: Path, tmp_path: Path, number: float) -> None:
-    read(cli, home, tmp_path, uniform(SOUND, number), COMMANDS)
+    read(cli, home, tmp_path, uniform(sound(), number), COMMANDS)
 
 
 def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str]]) -> None:
     """Let commands read the document; fail with the traceback if there is one."""
     put(home, "odd", odd)
-    put(home, "sound", SOUND)
+    put(home, "sound", sound())
     places = {"OUT": tmp_path / "out"}
     for number, entry in enumerate(BUDGET.split("[[case]]")[1:]):
         places[f"B{number}"] = tmp_path / f"budget{number}.toml"
@@ -131,13 +135,13 @@ def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str
 def test_no_contradiction_ends_in_a_traceback(
     cli: Cli, home: Path, tmp_path: Path, members: dict[str, Any]
 ) -> None:
-    odd = msgspec.json.decode(msgspec.json.encode(SOUND))
+    odd = msgspec.json.decode(msgspec.json.encode(sound()))
     odd["results"] = [result | members for result in odd["results"]]
     read(cli, home, tmp_path, odd, COMMANDS)
 
 
 def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -> None:
-    put(home, "sound", SOUND)
+    put(home, "sound", sound())
     for column in ("created", "target", "status", "benches"):
         cli("list", "runs")
         with closing(sqlite3.connect(home / "index.db")) as database:
@@ -145,7 +149,7 @@ def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -
             database.commit()
         done = cli("list", "runs")
         assert (done.status, "sound" in done.out, "2026-11-21" in done.out) == (0, True, True)
-    put(home, "odd", msgspec.to_builtins(SOUND) | {"created": "now"})
+    put(home, "odd", msgspec.to_builtins(sound()) | {"created": "now"})
     done = cli("list", "runs", "--since", "2020-01-01")
     assert (done.status, "sound" in done.out, "odd" in done.out) == (0, True, False)
 
@@ -171,7 +175,7 @@ def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -
 def test_a_document_that_cannot_be_is_refused_on_reading(
     cli: Cli, home: Path, place: list[Any], value: Any, says: str
 ) -> None:
-    odd = msgspec.json.decode(msgspec.json.encode(SOUND))
+    odd = msgspec.json.decode(msgspec.json.encode(sound()))
     at = odd
     for step in place[:-1]:
         at = at[step]

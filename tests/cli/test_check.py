@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -332,29 +333,30 @@ def slopes() -> Run:
 @pytest.mark.parametrize(
     "measured",
     [
-        run(*mixed()),
-        run(result(FLAT, flags=["no_rt", "other_run"])),
-        run(result(FLAT[:12]), result([7.0], load="one")),
-        run(result([0.0] * 2000), result([-3.0] * 2000, load="below")),
-        run(result([1e12 + v for v in FLAT])),
-        run(breakdown("breakdown utilisation")),
-        run(breakdown("no breakdown up to")),
-        run(result(FLAT[:5], batch=4, max=None), result(FLAT, load="x")),
-        slopes(),
-        synthetic.run(2000, slopes=[]),
-        synthetic.unprivileged(),
-        synthetic.instructions(),
-        lab.study((1,))[0],
-        structs.replace(lab.study((1,))[1], benches=[]),
+        lambda: run(*mixed()),
+        lambda: run(result(FLAT, flags=["no_rt", "other_run"])),
+        lambda: run(result(FLAT[:12]), result([7.0], load="one")),
+        lambda: run(result([0.0] * 2000), result([-3.0] * 2000, load="below")),
+        lambda: run(result([1e12 + v for v in FLAT])),
+        lambda: run(breakdown("breakdown utilisation")),
+        lambda: run(breakdown("no breakdown up to")),
+        lambda: run(result(FLAT[:5], batch=4, max=None), result(FLAT, load="x")),
+        slopes,
+        lambda: synthetic.run(2000, slopes=[]),
+        synthetic.unprivileged,
+        synthetic.instructions,
+        lambda: lab.study((1,))[0],
+        lambda: structs.replace(lab.study((1,))[1], benches=[]),
     ],
 )
 def test_a_run_keeps_the_budget_that_is_drafted_from_it(
-    cli: Cli, tmp_path: Path, measured: Run, margin: str
+    cli: Cli, tmp_path: Path, measured: Callable[[], Run], margin: str
 ) -> None:
-    one, file = stored(measured), tmp_path / "drafted.toml"
+    drafted_from = measured()
+    one, file = stored(drafted_from), tmp_path / "drafted.toml"
     drafted = cli("check", one, "--write-budget", file, "--margin", margin)
     assert drafted.status == 0
-    assert drafted.err.startswith("warning: drafted from one run") != counted(measured)
+    assert drafted.err.startswith("warning: drafted from one run") != counted(drafted_from)
     done = cli("check", one, "--budget", file, "--json")
     assert done.err == ""
     assert {c["verdict"] for c in done.document["checks"]} == {"passed"}

@@ -11,7 +11,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,16 +47,24 @@ def wheel(dist: Path) -> Path:
     return found
 
 
+def created(environment: Path) -> Callable[..., object]:
+    """Create a virtual environment, and return how to run pip for it: this one's, which is quicker.
+
+    Nothing is compiled, as most of what comes is never imported.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    pip = [sys.executable, "-m", "pip", f"--python={environment}/bin/python", "--no-input"]
+    settings = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_COMPILE": "1"}
+    return lambda *words: subprocess.run([*pip, "--quiet", *words], check=True, env=settings)
+
+
 @pytest.fixture(scope="module")
 def environment(dist: Path, wheel: Path) -> Path:
     """A virtual environment with rtstone and what it needs at run time, and nothing else."""
     path = dist / "environment"
-    subprocess.run([sys.executable, "-m", "venv", path], check=True)
-    pip = [str(path / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run(
-        [*pip, "--require-hashes", "-r", str(ROOT / "requirements/run.lock")], check=True
-    )
-    subprocess.run([*pip, "--no-deps", str(wheel)], check=True)
+    pip = created(path)
+    pip("install", "--require-hashes", "-r", str(ROOT / "requirements/run.lock"))
+    pip("install", "--no-deps", str(wheel))
     return path
 
 
@@ -196,11 +204,10 @@ def test_the_lab_of_an_installation_says_what_brings_it(environment: Path, tmp_p
 
 def test_removed_it_leaves_nothing(wheel: Path, dist: Path) -> None:
     environment = dist / "removed"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [str(environment / "bin/pip"), "--quiet", "--disable-pip-version-check"]
+    pip = created(environment)
     before = installed(environment)
-    subprocess.run([*pip, "install", "--no-deps", str(wheel)], check=True)
+    pip("install", "--no-deps", str(wheel))
     assert installed(environment) > before
-    subprocess.run([*pip, "uninstall", "--yes", "rtstone"], check=True)
+    pip("uninstall", "--yes", "rtstone")
     assert installed(environment) == before
     shutil.rmtree(environment)
