@@ -1,4 +1,4 @@
-"""``rtstone.run`` on a system whose costs are known, and on agents with something to hide."""
+"""``rtstone.run`` on a system with known costs, and on agents that fail."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
 
 
 def test_ctrl_c_is_one_at_any_time(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the agent lists its benches, and while it measures."""
+    """Both while the agent lists its benches and while it measures."""
     listing = Reader.feed
     for at in ("catalogue", "measuring"):
 
@@ -265,7 +265,7 @@ def test_a_result_is_an_array_of_its_histogram() -> None:
 
 
 class Frame(NamedTuple):
-    """What a pandas.DataFrame is made from."""
+    """Stands in for pandas.DataFrame and keeps its arguments."""
 
     rows: Any
 
