@@ -46,12 +46,15 @@ if TYPE_CHECKING:
     metavar="RUN,RUN...",
     help="Several runs of one system, from which to estimate the noise between single runs.",
 )
+@click.option("--all", "everything", is_flag=True, help="Show every row, not only the differences.")
 @click.option("--json", is_flag=True, help="Print only the comparison document, as JSON.")
 def command(
     names: tuple[str, ...],
     targets: tuple[str, str] | None,
     pairs: int | None,
     floor: tuple[str, ...],
+    *,
+    everything: bool,
     json: bool,
     **measured: object,
 ) -> int:
@@ -68,7 +71,7 @@ def command(
             )
         options = {"names": list(names), "json": json, **measured}
         asked = [msgspec.convert(options | {"target": one}, Request) for one in targets]
-        return _measured(asked, pairs or PAIRS)
+        return _measured(asked, pairs or PAIRS, everything)
     given = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
     if wrong := [name for name, value in given.items() if value]:
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
@@ -78,11 +81,11 @@ def command(
     from rtstone.stats.comparison.compare import compare
 
     beside = [load(find(name)) for text in floor for name in several(text)]
-    _show(compare(named(names), beside), json)
+    _show(compare(named(names), beside), json, everything)
     return 0
 
 
-def _measured(asked: list[Request], pairs: int) -> int:
+def _measured(asked: list[Request], pairs: int, everything: bool) -> int:
     json = asked[0].json
     with Interrupt() as interrupt:
         first, other = (Side(*build_plan(as_asked(request), interrupt)) for request in asked)
@@ -96,7 +99,7 @@ def _measured(asked: list[Request], pairs: int) -> int:
 
         if both := in_pairs(runs):
             with maybe_unread():
-                _show(compare(both), json)
+                _show(compare(both), json, everything)
         status = told(error)
         return Interrupted.exit_code if interrupt.requested else status
 
@@ -115,14 +118,14 @@ def _tell(coming: Next, json: bool) -> None:
     )  # fmt: skip
 
 
-def _show(comparison: Comparison, json: bool) -> None:
+def _show(comparison: Comparison, json: bool, everything: bool) -> None:
     if json:
         from rtstone.cli.output import print_document
 
         print_document(comparison)
         return
+    from rtstone.cli.pager import paged
     from rtstone.report.comparison.text import comparison_lines
-    from rtstone.report.parts.console import console
 
-    out = console(sys.stdout)
-    out.print(*comparison_lines(comparison, out.width), sep="\n")
+    with paged(sys.stdout) as out:
+        out.print(*comparison_lines(comparison, out.width, everything), sep="\n")

@@ -173,7 +173,7 @@ def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summar
         for name in named
     ]
     for answer in plainly.answers(comparison, rows):
-        largest = [(e.verdict, _sentence(name, e, unit)) for name, e, unit in answer.largest]
+        largest = [(e.verdict, _sentence(name, e, row.unit)) for name, e, row in answer.largest]
         yield Summary(_grade(answer.effects), f"{answer.sentence}.", largest)
 
 
