@@ -10,6 +10,7 @@ import msgspec
 
 from rtstone.cli.run import Request, as_asked, assignments, listener_for, told
 from rtstone.cli.streams import maybe_unread
+from rtstone.cli.working import working
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
@@ -17,6 +18,7 @@ from rtstone.runner.request import build_plan
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.store.session import named, several
+from rtstone.units import counted
 
 if TYPE_CHECKING:
     from rtstone.documents.comparison import Comparison
@@ -80,8 +82,10 @@ def command(
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.comparison.compare import compare
 
-    beside = [load(find(name)) for text in floor for name in several(text)]
-    _show(compare(named(names), beside), json, everything)
+    with working(f"comparing {counted(len(names), 'run')}"):
+        beside = [load(find(name)) for text in floor for name in several(text)]
+        made = compare(named(names), beside)
+    _show(made, json, everything)
     return 0
 
 

@@ -207,7 +207,7 @@ def _print_summary(run: Run, path: Path | None) -> None:
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    few = out.is_terminal and len(run.results) <= out.height - _REST
+    few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
     lines = (summary if few else brief)(evaluate_run(run), out.width, out.encoding)
     out.print(*lines, *([followed(run_name(path))] if path else []), sep="\n")
 

@@ -204,9 +204,9 @@ def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
         console(stream).print(*stored(place, run_name(place)), sep="\n")
         return stream.getvalue()
 
-    assert "rtstone report r -o" in told(runs() / "r")
-    assert f"rtstone report '{tmp_path}/a b' -o" in told(tmp_path / "a b")
-    assert f"rtstone report {tmp_path}/r -o" in told(tmp_path / "r")
+    assert "rtstone report r\n" in told(runs() / "r")
+    assert f"rtstone report '{tmp_path}/a b'\n" in told(tmp_path / "a b")
+    assert f"rtstone report {tmp_path}/r\n" in told(tmp_path / "r")
 
 
 def test_zero_counts_are_left_to_the_document() -> None:

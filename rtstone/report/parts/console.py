@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import textwrap
 from typing import Any, TextIO, cast
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from rtstone.units import GLUED, plain, quantity
 
+_GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
 _ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
 
 
@@ -78,7 +80,7 @@ def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
         return [text]
     lines, start = [], 0
     begin = text.plain[: len(text.plain) - len(text.plain.lstrip())]
-    for row in folded(GLUED.sub("\0", text.plain), width, begin, rest, break_words=False):
+    for row in folded(_GLUED.sub("\0", text.plain), width, begin, rest, break_words=False):
         words = row.strip(" ").replace("\0", " ")
         start = text.plain.index(words, start)
         indent = row[: len(row) - len(row.lstrip(" "))]

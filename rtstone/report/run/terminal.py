@@ -42,14 +42,14 @@ def summary(
 def stored(place: Path, name: str) -> Iterator[Text]:
     """Yield where a run is stored, and how to make a page of it; ``name``: on a command line."""
     yield Text(
-        f"stored in {shown(str(place))}; a page of it: rtstone report {name} -o report.html",
+        f"stored in {shown(str(place))}; a page of it: rtstone report {name}",
         style="dim",
     )
 
 
 def followed(name: str) -> Text:
     """Return what to do after a run; ``name``: of the run on a command line."""
-    text = f"all results: rtstone show {name}; a page: rtstone report {name} -o report.html"
+    text = f"all results: rtstone show {name}; a page: rtstone report {name}"
     return Text(text, style="dim")
 
 
