@@ -132,4 +132,5 @@ def _show(comparison: Comparison, json: bool, everything: bool) -> None:
     from rtstone.report.comparison.text import comparison_lines
 
     with paged(sys.stdout) as out:
-        out.print(*comparison_lines(comparison, out.width, everything), sep="\n")
+        lines = comparison_lines(comparison, out.width, everything)
+        out.print(*lines, sep="\n", soft_wrap=True)  # they fit, but for a command to copy

@@ -137,14 +137,16 @@ def shared(values: Iterable[str | None]) -> str:
 def comparison_lines(comparison: Comparison, width: int, everything: bool) -> Iterator[Text]:
     """Yield the comparison on a terminal: the answer, and if asked for or few, all rows."""
     rows = _labels(comparison)
-    for text in (*_units(comparison), *verdicts.answer_lines(comparison, rows)):
-        yield from sentences(text, width, "    ")
+    for text in (*_units(comparison), *verdicts.answer_lines(comparison, rows, width)):
+        yield from [text] if text.no_wrap else sentences(text, width, "    ")
     everything = everything or len(rows) <= FEW
     for text in _head(comparison, everything):
         yield from sentences(text, width)
     if not everything:
-        for told in (verdicts.folded_line(comparison), verdicts.rules(comparison)):
-            yield from sentences(Text(told or "", style="dim"), width) if told else ()
+        concluded = {e.verdict for row in comparison.rows for e in row.effects} - {"inconclusive"}
+        rules = verdicts.rules(comparison) if concluded else None
+        for told in filter(None, (verdicts.folded_line(comparison), rules)):
+            yield from sentences(Text(told, style="dim"), width)
         return
     yield Text()
     remarks = Remarks(comparison)

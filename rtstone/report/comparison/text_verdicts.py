@@ -27,6 +27,7 @@ _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not
 _UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
 _TIMES = {"ns": ("longer", "shorter"), "instructions": ("more", "fewer")}
 _SUITE = re.compile(r"\d{8}-\d{6}\.\d{3}-([a-z_]+)-[0-9a-f]{4}$")  # the id of a run
+_UNKNOWN = "It is unknown how far runs of one system differ. To know it:"
 _WHY = 2  # reasons told together
 _BENCHES = 3  # named in a command
 _OTHERS = ("larger", "smaller")
@@ -195,15 +196,16 @@ def advice(comparison: Comparison) -> str | None:
                 "more of them (`+seed=N` behind the target)."
             )
         return None
-    if any(e.reason == "noise floor unknown" for e in effects):
-        return (
-            f"It is unknown how far runs of one system differ. To know it: {repeating(comparison)}"
-        )
+    if command := repeating(comparison):
+        return f"{_UNKNOWN} {command}"
     return None
 
 
-def repeating(comparison: Comparison) -> str:
-    """Return the command that measures how far runs of one system differ."""
+def repeating(comparison: Comparison) -> str | None:
+    """Return the command that measures how far runs of one system differ, None if it is known."""
+    reasons = {effect.reason for row in comparison.rows for effect in row.effects}
+    if "noise floor unknown" not in reasons:
+        return None
     targets = [shlex.quote(column.target) for column in comparison.columns]
     what = _measured(comparison)
     if len(targets) == 2 and targets[0] != targets[1]:
@@ -241,33 +243,45 @@ def rules(comparison: Comparison) -> str | None:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
+def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
     """Yield the answers, which are shown first."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
         yield Text(f"{answer.sentence}.", style="bold")
-        yield from _differences(comparison, answer.largest)
+        yield from _differences(comparison, answer.largest, width)
+    command = repeating(comparison)
     if told := advice(comparison):
-        yield Text(told, style="bold yellow")
+        yield Text(told.removesuffix(command or "").rstrip(), style="bold yellow")
+    if told and command:  # in one piece, to be copied
+        yield Text(command, no_wrap=True)
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
     if any(difference.grade == "care" for difference in comparison.differences):
         yield Text("Conditions differ: verdicts say that numbers differ, not why.", "bold yellow")
 
 
-def _differences(comparison: Comparison, largest: Sequence[Told]) -> Iterator[Text]:
-    """Yield a line for each of the largest differences, with both values."""
+def _differences(comparison: Comparison, largest: Sequence[Told], width: int) -> Iterator[Text]:
+    """Yield the largest differences with both values, each in a line if there is room."""
     lines = [
         (verdict_text(e), name, statistic(e), change(e, row.unit), _interval(e, row.unit),
          _values(comparison, row, e))
         for name, e, row in largest
     ]  # fmt: skip
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    beside = sum(widths) + 2 * sum(map(bool, widths)) <= width
     for cells, one in zip(lines, largest, strict=True):
-        pairs = zip(cells, widths, strict=True)
-        text = "  ".join(f"{cell:<{width}}" for cell, width in pairs if width).rstrip()
-        yield Text(f"  {text}", style=STYLES[one.effect.verdict])
+        style = STYLES[one.effect.verdict]
+        if beside:
+            pairs = zip(cells, widths, strict=True)
+            text = "  ".join(f"{cell:<{w}}" for cell, w in pairs if w).rstrip()
+            yield Text(f"  {text}", style=style)
+            continue
+        yield Text(f"  {cells[0]}  {cells[1]}", style=style)
+        yield from (
+            Text(f"      {row.strip()}", style)
+            for row in packed([cell for cell in cells[2:] if cell], width - 6)
+        )
 
 
 def _interval(effect: Effect, unit: str) -> str:
