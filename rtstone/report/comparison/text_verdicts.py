@@ -20,7 +20,8 @@ from rtstone.units import count, counted, quantity, rounded
 STYLES: dict[Verdict, str] = {
     "better": "green", "worse": "red", "no difference": "", "inconclusive": "dim",
 }  # fmt: skip
-LARGEST = 10  # effects that the answer names
+LARGEST = 10  # effects that the answers name together, but LEAST for each column
+LEAST = 3
 _FAMILIES = 6  # families of benches that the answer names
 _ORDER: tuple[Verdict, ...] = ("worse", "better", "no difference", "inconclusive")
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
@@ -131,15 +132,17 @@ class Answer(NamedTuple):
 
 def answers(comparison: Comparison, names: Sequence[str]) -> list[Answer]:
     """Return an answer per column but the first, then for what the first lacks."""
-    first = comparison.columns[0].label
     pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
     pairs += [(e.column, e.against) for row in comparison.rows for e in row.effects]
-    return [_answer(comparison, *pair, first, names) for pair in dict.fromkeys(pairs)]
+    several = dict.fromkeys(pairs)
+    most = max(LEAST, LARGEST // max(len(several), 1))
+    return [_answer(comparison, *pair, most, names) for pair in several]
 
 
 def _answer(
-    comparison: Comparison, label: str, against: str | None, first: str, names: Sequence[str]
+    comparison: Comparison, label: str, against: str | None, most: int, names: Sequence[str]
 ) -> Answer:
+    first = comparison.columns[0].label
     found = [
         Told(name, effect, row)
         for row, name in zip(comparison.rows, names, strict=True)
@@ -150,7 +153,7 @@ def _answer(
     foremost: dict[str, Told] = {}  # of each row
     for one in sorted(differ, key=lambda one: -_size(one.effect)):
         foremost.setdefault(one.name, one)
-    largest = list(foremost.values())[:LARGEST]
+    largest = list(foremost.values())[:most]
     other = first if against is None else f"{against} (in what {first} lacks)"
     sentence = f"{label} {_said(found, other)}" if found else f"{label} has no case like {other}"
     return Answer(sentence, largest, [one.effect for one in found])
