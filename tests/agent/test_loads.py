@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import signal
 import socket
@@ -653,7 +654,7 @@ def test_generators_work_and_leave_nothing(
 
 def work_dirs(pid: int) -> list[Path]:
     base = Path(os.environ.get("TMPDIR") or "/var/tmp")
-    return list(base.glob(f"rtstone-{pid}*"))
+    return [path for path in base.glob("rtstone-*") if re.match(rf"rtstone-{pid}\b", path.name)]
 
 
 # ignores SIGTERM, has a session of its own, and leaves a file
