@@ -62,7 +62,7 @@ def test_quiet_leaves_the_verdict(fake: Fake, cli: Cli) -> None:
     done = cli("run", "dk.periodic", "-q")
     assert (done.status, done.err) == (0, "")
     assert done.out == (
-        "Not fit for a period of 1 ms: 7 of 1 007 activations missed, under load none.\n"
+        "Not fit for a period of 1 ms: 7 of 1 007 activations missed, without load.\n"
     )
     assert cli("show", "last", "-q").out == done.out
 

@@ -278,6 +278,20 @@ def test_a_table_too_long_for_a_terminal_is_left_to_the_report() -> None:
     assert "tables in the report and --json: hart.PH.1 (101 rows)" in shown(told(101), 160)
 
 
+def test_a_reason_is_told_once(plan: Plan) -> None:
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.started(plan)
+    reason = "needs smp: one CPU"
+    for case in plan.cases[:2]:
+        result = Result(case=case.id, bench=case.bench, params={}, load="none",
+                        status="unsupported", reason=reason)  # fmt: skip
+        lines.case_ended(case, [result])
+    first, second = out.getvalue().splitlines()
+    assert first.endswith(f": unsupported: {reason}")
+    assert second.endswith(": unsupported, like case 1")
+
+
 def test_what_a_case_without_samples_says_of_itself_is_shown(plan: Plan) -> None:
     out = io.StringIO()
     display = Display(Console(file=out, force_terminal=True, width=100, color_system=None))

@@ -163,7 +163,7 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
         missed, due = late.result.missed, late.result.n + late.result.missed
         return "bad", (
             f"Not fit for {_period(late)}: {where}{count(missed)} of {count(due)} "
-            f"activations missed, under load {late.result.load}."
+            f"activations missed, {_under(late.result.load)}."
         )
     shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
     n = sum(s.result.n for s in wakeups)
@@ -197,6 +197,10 @@ def _figure(result: Result, name: str) -> float | None:
     return found.value if found else None
 
 
+def _under(load: str) -> str:
+    return "without load" if load == NONE else f"under load {load}"
+
+
 def _period_ns(subject: Subject) -> float | None:
     period = subject.result.params.get("period")
     return period if isinstance(period, int | float) else None
@@ -213,7 +217,7 @@ def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
     over = f" over {span}" if (span := words.observed(r)) else ""
     yield (
         f"Worst wake-up observed: {quantity(r.max, r.unit)}; {found.title}, "
-        f"under load {r.load}{over}, n = {count(r.n)}. Longer observation can only raise it."
+        f"{_under(r.load)}{over}, n = {count(r.n)}. Longer observation can only raise it."
     )
     yield from (one.sentence for one in estimated if one.subject == found)
 
