@@ -65,8 +65,21 @@ def test_no_number_is_cut_and_no_word_broken_in_a_narrow_terminal(width: int, un
         assert told in text or name in left_out
     assert "mem.malloc.large" in text
     assert {"order=some-long-word", "order=fifo"} <= set(text.split())
+    if "flags" not in left_out:
+        assert {"page_faults", "preempted", "steal"} <= set(text.split())
     for kept in ("p50", "max", "n") if width >= 60 else ():
         assert kept not in left_out.replace(",", "").split()[:-5]
+
+
+@pytest.mark.parametrize("width", range(70, 150, 7))
+def test_long_parameters_leave_room_for_flags(width: int) -> None:
+    params = {"variant": "priority-inheritance", "lock": "mutex", "samples_of_each": 123456}
+    long = msgspec.structs.replace(PERIODIC, params=params, flags=["cut_short", "coarse"])
+    other = msgspec.structs.replace(PERIODIC, params=dict.fromkeys(params, "other"))
+    text = shown(run_of(long, other), width)
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "no room" in text or {"cut_short", "coarse", "page_faults"} <= set(text.split())
+    assert {f"{name}={value}" for name, value in params.items()} <= set(text.split())
 
 
 def test_columns_are_dropped_in_a_fixed_order() -> None:

@@ -51,8 +51,9 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
     for folds, dropped, gap in product(_FOLDS, range(len(order) + 1), _GAPS):
         names = [name for name in used if name not in order[:dropped]]
         first = _label_width(lines, folds)
-        if _needed(lines, first, names, gap) <= width:
-            yield _table(lines, first, names, gap)
+        spare = width - _needed(lines, first, names, gap)
+        if spare >= 0:
+            yield _table(lines, first + spare, names, gap, spare)
             if dropped:
                 told = ", ".join(order[:dropped])
                 yield Text(f"no room for {told}; in --json and the report", style="dim")
@@ -146,16 +147,21 @@ def _longest_word(texts: Iterator[str]) -> int:
     return max([len(_NAMES[1]), *(len(word) for text in texts for word in text.split())])
 
 
-def _table(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int) -> Table:
+def _table(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int, spare: int) -> Table:
+    """Return the table; rich would take the width of one folded column from the other.
+
+    ``first``: most width of the parameters.  ``spare``: what they do not need goes to the flags.
+    """
     made = plain_table(gap)
     made.add_column("bench", no_wrap=True, style="bold cyan")
-    made.add_column("parameters", overflow="fold", min_width=first)
+    label = min(first, max(len(text) for text in (_NAMES[1], *(line.label for line in lines))))
+    made.add_column("parameters", overflow="fold", width=label)
     for name in names:
         if name != "flags":
             made.add_column(name, justify="right", no_wrap=True, min_width=_width(lines, name))
     if "flags" in names:
-        least = _width(lines, "flags")
-        made.add_column("flags", overflow="fold", style="yellow", min_width=least)
+        room = _width(lines, "flags") + min(spare, first - label)
+        made.add_column("flags", overflow="fold", style="yellow", max_width=room)
     bench = ""
     begins = _parts(lines)
     for place, line in enumerate(lines):
