@@ -447,6 +447,19 @@ typedef void rts_put_bytes(void *to, const char *name, double bytes);
 void rts_port_footprint(rts_put_bytes *put, void *to);
 #endif
 
+/*
+ * Why whoever gives the commands must not choose programs, files or addresses, as this process may
+ * do more than they; NULL: they may.  A port where that can be defines RTS_GUARDED.
+ */
+#ifdef RTS_GUARDED
+const char *rts_port_guard(void);
+#else
+static inline const char *rts_port_guard(void)
+{
+    return NULL;
+}
+#endif
+
 /* ---- one case ---------------------------------------------------------------------------- */
 
 /* Where the tasks of a case run (benchmarks 5). */

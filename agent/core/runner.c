@@ -105,6 +105,12 @@ static void measure(rts_job *job)
 
 /* ---- the life of a case ------------------------------------------------------------------ */
 
+static int check_guard(rts_case *c)
+{
+    const rts_param *p = rts_args_guarded(c->bench->params, c->params);
+    return p ? rts_unsupported(c, "parameter %s: %s", p->name, rts_port_guard()) : 0;
+}
+
 /* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
 static int check_needs(rts_case *c)
 {
@@ -118,6 +124,8 @@ static int check_needs(rts_case *c)
     if (c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
         return rts_unsupported(c, "its procedure needs all its tasks on one CPU, so there is no "
                                   "config=2cpu of it");
+    if (check_guard(c))
+        return -1;
     c->status = rts_load_refused(c->reason);
     if (c->status != RTS_S_OK)
         return -1;

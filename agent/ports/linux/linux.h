@@ -15,6 +15,12 @@ bool linux_may_deadline(void);
 
 extern char linux_idle_state[96]; /* what came of posix_hold_idle(), for the conditions */
 
+/*
+ * What an agent does first if it may do more than its user: its user's environment goes, and its
+ * capabilities stay with it.
+ */
+void linux_guard(void);
+
 /* Small pages from here on, each with a fault of its own, and not one for many. */
 void linux_small_pages(void);
 

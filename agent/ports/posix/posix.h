@@ -127,7 +127,10 @@ void posix_remove_system_v(long number);
  * that it has not.
  */
 
-/* True if this is the first process of a guest, and the caller is then the agent, a child of it. */
+/*
+ * Before anything else.  True if this is the first process of a guest, and the caller is then the
+ * agent, a child of it.
+ */
 bool posix_init(void);
 
 /* The calling process gets this signal when its parent ends. */
