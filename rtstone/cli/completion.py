@@ -92,9 +92,12 @@ def command(shell: str) -> None:
     """Print the completion script of a shell: bash, zsh or fish.
 
     It completes commands, options, and the names of benches, suites, loads, targets and runs.
-    Debian's package installs it.  Otherwise, for bash:
+    Debian's package installs it.  Otherwise:
 
+    \b
         rtstone completion bash > ~/.local/share/bash-completion/completions/rtstone
+        rtstone completion fish > ~/.config/fish/completions/rtstone.fish
+        rtstone completion zsh > DIR/_rtstone   # DIR in fpath, before compinit
     """
     click.echo(SCRIPTS[shell], nl=False)
 
