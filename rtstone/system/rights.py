@@ -37,7 +37,7 @@ def _amount(value: float) -> str:
 def realtime(seen: Seen) -> Finding:
     """Check whether SCHED_FIFO is granted or, if that cannot be tested, should be.
 
-    The agent can have by its file what this process, which tries it, has not.
+    The agent's file can have capabilities that this process, which tries it, lacks.
     """
     group = seen.system.probe("agent_group")
     if group.works is False:

@@ -1,4 +1,4 @@
-"""An agent with capabilities of its file, which who starts it has not (docs/security.md)."""
+"""An agent whose file has capabilities that its user lacks (docs/security.md)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import HASTY, QUICK, Json, may_realtime, records
-from tests.agent.test_loads import Agent, descendants, text
-from tests.agent.test_posix import as_root, copied, nobody
+from tests.agent.processes import descendants
+from tests.agent.rights import as_root, copied, nobody, realtime
+from tests.agent.speak import HASTY, QUICK, Json, pick, records
+from tests.agent.test_loads import LoadAgent, text
 
 pytestmark = [pytest.mark.machine, as_root]
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 RIGHTS = ("sys_nice", "ipc_lock")
-BITS = 1 << 23 | 1 << 14  # of the two
+BITS = 1 << 23 | 1 << 14  # those of RIGHTS
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 WHY = "refused, as the agent has rights by its file that its user has not"
 PROGRAMS = {"command": "run=id", "stress-ng": "args=--cpu%201", "hackbench": "", "x11": ""}
@@ -30,7 +30,7 @@ TEXTS = [
 
 
 def granted(agent: Path, directory: Path) -> Path:
-    """A copy of an agent with the two capabilities, as `setcap cap_sys_nice,cap_ipc_lock=ep`."""
+    """Copy an agent and give the copy's file the two capabilities, as setcap does."""
     path = copied(agent, directory)
     if os.statvfs(path).f_flag & os.ST_NOSUID:
         pytest.skip("a file system that is mounted nosuid")
@@ -44,6 +44,7 @@ def agent(tmp_path: Path) -> Path:
 
 
 def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
+    """Send commands to an agent that is started so, and return all records of its answer."""
     done = subprocess.run(
         [*command, QUICK], input="\n".join([*lines, "bye", ""]).encode(),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
@@ -51,14 +52,10 @@ def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
     return records(done.stdout)
 
 
-def of(kind: str, answers: list[Json]) -> list[Json]:
-    return [r for r in answers if r["t"] == kind]
-
-
 @realtime
 def test_its_user_measures_with_the_rights_of_the_file(agent: Path) -> None:
     answers = told([*USER, str(agent)], "case 1 dk.periodic period=1000000 samples=5 warmup=0")
-    (end,), (conditions,) = of("end", answers), of("conditions", answers)
+    (end,), (conditions,) = pick(answers, "end"), pick(answers, "conditions")
     assert end["status"] == "ok", end["reason"]
     assert (end["evidence"]["sched"], end["evidence"]["locked"]) == ("fifo", True)
     values = conditions["values"]
@@ -76,11 +73,11 @@ def test_it_refuses_programs_files_and_addresses_of_its_users_choice(agent: Path
         "case 1 int.latency.timerlat tracefs=/tmp",
         "case 2 null samples=10",
     )
-    loaded = of("loaded", answers)
+    loaded = pick(answers, "loaded")
     assert len(loaded) == len(loads) + 1
     for load in loaded[:-1]:
         assert (load["status"], WHY in load["reason"]) == ("unsupported", True), load
-    chosen, null = of("end", answers)
+    chosen, null = pick(answers, "end")
     assert chosen["status"] == "unsupported"
     assert chosen["reason"].startswith(f"parameter tracefs: {WHY}")
     assert null["status"] == "ok"
@@ -94,9 +91,9 @@ def test_who_has_the_rights_otherwise_may_choose(agent: Path, tmp_path: Path) ->
         answers = told(
             command, f"load write dir={text(tmp_path)} ram=1 size=65536", "case 1 null samples=10"
         )
-        (loaded,) = of("loaded", answers)
+        (loaded,) = pick(answers, "loaded")
         assert loaded["status"] == "ok", loaded["reason"]
-        assert of("conditions", answers)[0]["values"]["rights.by_file"] is False
+        assert pick(answers, "conditions")[0]["values"]["rights.by_file"] is False
 
 
 def test_no_variable_chooses_a_program_or_a_directory(agent: Path, tmp_path: Path) -> None:
@@ -124,11 +121,11 @@ def test_no_variable_chooses_a_program_or_a_directory(agent: Path, tmp_path: Pat
         env=environment,
     )
     assert not started.exists(), started.read_text()
-    assert [r["status"] for r in of("end", answers)] == ["ok", "ok"]
+    assert [r["status"] for r in pick(answers, "end")] == ["ok", "ok"]
 
 
 def sets(pid: int) -> dict[str, int]:
-    """The capability sets of a process."""
+    """Return the capability sets of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {line[:6]: int(line[8:], 16) for line in lines if line.startswith("Cap")}
 
@@ -137,7 +134,7 @@ def test_what_it_starts_inherits_nothing_and_nobody_looks_into_it(tmp_path: Path
     """Not even what its user may pass on."""
     path = granted(HASTY, tmp_path)
     before = [*USER[:-1], "--inh-caps=-all,+net_raw"]
-    started = Agent(*before, agent=path)
+    started = LoadAgent(*before, agent=path)
     try:
         started.load("min")
         family = [started.pid, *descendants(started.pid)]

@@ -1,9 +1,9 @@
 /*
- * An agent that may do more than who started it, by the capabilities of its file.
+ * An agent that has more rights than its user, by the capabilities of its file.
  *
- * Whoever started it chooses its commands, its environment and its input.  It does for them what it
- * has its capabilities for, real-time priorities and locked memory, in its own procedures alone:
- * no program and no file of their choice is used with them (docs/security.md).
+ * The user chooses its commands, environment and input. It uses the capabilities (real-time
+ * priorities, locked memory) in its own procedures only, and never for a program or file that the
+ * user has chosen (docs/security.md).
  */
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ const char *rts_port_guard(void)
     return getauxval(AT_SECURE) ? why_guarded : NULL;
 }
 
-/* Nothing that is executed from here on gets a capability from this process. */
+/* Ensures that a program executed from here on gets no capability from this process. */
 static void keep_capabilities(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -35,9 +35,9 @@ static void keep_capabilities(void)
         _exit(1);
 }
 
-/* No variable says where a program or a directory is; no debugger, and no core of the memory. */
 void linux_guard(void)
 {
+    /* No variable chooses a program or directory; no debugger attaches, no core is dumped. */
     if (clearenv() || setenv("PATH", "/usr/bin:/bin", 1) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         _exit(1);
     keep_capabilities();
