@@ -222,6 +222,7 @@ VALUES = {
     "RUN[,RUN]... or SUITE or BENCH...": Value((_runs, _suites, _benches), True, True),
     "[SUITE or BENCH]...": Value((_suites, _benches), file=True),
     "SOURCE": Value((_publications,)),
+    "B": Value((_benches,)),
     "L": Value((_loads,)),
     "T": Value((_targets,)),
     "A B": Value((_targets,)),
