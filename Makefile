@@ -113,7 +113,7 @@ dist: agent-aarch64 agent-x86_64 freertos
 
 # A package of Debian 12 (docs/security.md): the wheel, and what it needs as the lock file pins it.
 # deb-check installs it in a clean system of its own, as root.
-deb: $(VENV)/dev.stamp | check-deb
+deb: check-deb $(VENV)/dev.stamp
 	rm -rf build/deb/dist
 	$(MAKE) wheel DIST=build/deb/dist
 	$(BIN)/python packaging/deb.py build/deb/dist/*.whl build/deb
@@ -121,9 +121,8 @@ deb: $(VENV)/dev.stamp | check-deb
 
 DEB_ROOT ?=
 
+deb-check: DEB_NEEDS = debootstrap
 deb-check: deb
-	@command -v debootstrap >/dev/null || { echo "make: not installed: debootstrap" >&2; \
-	    echo "make: install it with: apt-get install debootstrap" >&2; exit 1; }
 	packaging/deb-check build/deb/rtstone_*.deb $(DEB_ROOT)
 
 man: $(VENV)/run.stamp
@@ -272,6 +271,7 @@ check-tools:
 
 check-deb:
 	@missing=; \
+	for tool in $(DEB_NEEDS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	command -v dpkg-buildpackage >/dev/null || missing="$$missing dpkg-dev"; \
 	command -v dh >/dev/null || missing="$$missing debhelper"; \
 	command -v lintian >/dev/null || missing="$$missing lintian"; \

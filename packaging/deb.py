@@ -116,7 +116,7 @@ def copyright_file(packages: dict[str, metadata.Distribution]) -> str:
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
         "Upstream-Name: rtstone",
         "Comment: Works of others that are built or linked into it:",
-        paragraph((ROOT / "NOTICE").read_text().partition("\n\n")[2]),
+        paragraph((ROOT / "NOTICE").read_text().split("\n\n")[1]),
         "", "Files: *", f"Copyright: {holder.removeprefix('Copyright ')}", "License: Expat",
         paragraph(own.partition("\n\n")[2]),
     ]  # fmt: skip
