@@ -45,8 +45,9 @@ LABELS = {s.name: s.label for s in TABLE}
 COLUMNS = {s.name: s.label for s in TABLE if s.column}
 PERCENTILES = {s.name: s.share for s in TABLE if s.share is not None}
 LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
-# Of means of several operations these are no percentiles of operations.
-EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
+# Of means of several operations those beyond this share are no percentiles of operations.
+SINGLE = 9900
+EXTREME = tuple(name for name, share in PERCENTILES.items() if share > SINGLE)
 ESTIMATED = ("mean", *PERCENTILES)  # each with an interval
 MEDIAN = "p50"
 # Columns above the median, the highest first: a comparison of tails takes what all runs have.
