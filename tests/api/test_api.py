@@ -1,10 +1,11 @@
-"""``rtstone.run`` on a system whose costs are known, and on agents with something to hide."""
+"""``rtstone.run`` on a system with known costs, and on agents that fail."""
 
 from __future__ import annotations
 
 import math
 import operator
 import pickle
+import pydoc
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from rtstone import Quantity, ms, ns, s, us
 from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
-from rtstone.statistics import PERCENTILES
+from rtstone.statistics import NAMES, PERCENTILES
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.wire.reader import Noise, Reader, Record
@@ -67,7 +68,7 @@ def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
 
 
 def test_ctrl_c_is_one_at_any_time(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the agent lists its benches, and while it measures."""
+    """Both while the agent lists its benches and while it measures."""
     listing = Reader.feed
     for at in ("catalogue", "measuring"):
 
@@ -85,6 +86,8 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
     measured = sim()
     with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000, there are 1 000"):
         assert measured.p9999 < rtstone.us(50)
+    with pytest.raises(Inconclusive, match="sd needs n >= 2, there are 1"):
+        _ = sim(samples=1).sd
     with pytest.raises(Inconclusive, match="does not count missed activations"):
         _ = measured.missed
     with pytest.raises(UsageError, match=r"unknown figure 'did not hav'.*did not have to wait"):
@@ -239,7 +242,7 @@ def test_a_suite_has_cases(suite: Path) -> None:
     assert repr(measured).endswith("on sim: 4 cases>")
     with pytest.raises(UsageError, match=r"4 cases were measured, not one; take one of \.cases"):
         _ = measured.p50
-    with pytest.raises(UsageError, match=r"2 cases, not one, are dk\.periodic as asked"):
+    with pytest.raises(UsageError, match=r"2 cases of dk\.periodic match, not one"):
         measured.case("dk.periodic")
     with pytest.raises(UsageError, match=r"did you mean 'dk\.periodic'"):
         measured.case("dk.periodik")
@@ -396,7 +399,7 @@ def test_what_a_tool_did_not_tell_is_no_percentile() -> None:
     members = counted(points) | {"n": 10_000, "overflow": 50, "max": 9e6, "p99": 2000.0}
     tool = made(**members, evidence={"bucket_ns": 1000}, flags=["imported", "beyond"])
     assert tool.percentile(99.4) == us(2)
-    with pytest.raises(Inconclusive, match=r"no p99\.6, for it lies beyond what the tool told"):
+    with pytest.raises(Inconclusive, match=r"no p99\.6, as it lies beyond what the tool recorded"):
         tool.percentile(99.6)
     own = made(**members)  # whose agent knows the maximum
     assert own.percentile(99.6) == ms(9)
@@ -408,7 +411,7 @@ def test_means_of_several_operations_have_no_extreme_percentiles() -> None:
     batched = made(**counted(points) | {"batch": 100, "p999": None, "p9999": None, "max": None})
     assert batched.percentile(98.5) == ns(10)
     for q in (99.5, 99.9):
-        with pytest.raises(Inconclusive, match="several operations make a sample"):
+        with pytest.raises(Inconclusive, match="samples are means of several operations"):
             batched.percentile(q)
 
 
@@ -451,3 +454,23 @@ def test_what_is_public_is_there() -> None:
     assert {*rtstone.api.__all__} - {"HISTORY"} == {*rtstone.__all__} - {"__version__"}
     raised = {kind.__name__ for kind in RtstoneError.__subclasses__()} | {"RtstoneError", "Unfit"}
     assert raised <= {*rtstone.__all__}
+
+
+CLASSES = [one for name in rtstone.__all__ if isinstance(one := getattr(rtstone, name), type)]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_help_explains_every_attribute(kind: type) -> None:
+    assert kind.__doc__
+    for field in getattr(kind, "__struct_fields__", ()):
+        if field not in NAMES:  # as a statistic, explained at Measured
+            assert f"``{field}``" in kind.__doc__, field
+    for attribute, value in vars(kind).items():
+        if not attribute.startswith("_") and (isinstance(value, property) or callable(value)):
+            assert value.__doc__, attribute
+
+
+def test_help_says_how_many_samples_a_statistic_needs() -> None:
+    assert vars(rtstone.Measured).keys() >= set(NAMES)
+    shown = pydoc.render_doc(rtstone.Measured)
+    assert "The value that 99.9% of the samples do not exceed; needs n >= 10 000." in shown
