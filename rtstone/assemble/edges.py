@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from math import floor, inf, isfinite
 from typing import NamedTuple
@@ -21,9 +20,9 @@ class Bucket(NamedTuple):
 
 
 def edged(result: Result, of: Result | Distribution | None = None) -> list[Bucket] | None:
-    """Return the buckets that hold samples, rising, of a result or of its corrected distribution.
+    """Return the bucket of each value in the histogram of a result, or of its ``corrected``.
 
-    The counts add up to n: samples beyond the histogram are in a last bucket, which ends at
+    The counts add up to n: samples beyond the histogram are in one more bucket, which ends at
     infinity.  The edges are those of the recorder, not of the samples in it.  None if they are not
     known.
     """
@@ -36,37 +35,35 @@ def edged(result: Result, of: Result | Distribution | None = None) -> list[Bucke
 
 
 def _of_recorder(result: Result, grid: Grid, of: Result | Distribution) -> list[Bucket] | None:
-    """Return the buckets that the values of a histogram lie in, by way of the recorder's ticks."""
-    whole = result.unit == INSTRUCTIONS
-    net = Net(grid.overhead, grid.per_tick, result.batch, whole=whole)
-    counts: Counter[int] = Counter()
+    """Return the buckets that values lie in, by way of the recorder's ticks."""
+    net = Net(grid.overhead, grid.per_tick, result.batch, whole=result.unit == INSTRUCTIONS)
+    made = []
     for value, count in of.histogram:
         ticks = (value * net.batch + net.gross(grid.overhead)) / grid.per_tick
         if not isfinite(ticks) or ticks < -0.5:
             return None
-        counts[index_of(floor(ticks + 0.5), grid.bits)] += count
-    made = []
-    for index, count in sorted(counts.items()):
-        first, width = bounds(index, grid.bits)
+        first, width = bounds(index_of(floor(ticks + 0.5), grid.bits), grid.bits)
         made.append(Bucket(net.exactly(first), net.exactly(first + width), count))
     return made
 
 
 def _of_tool(result: Result, of: Result | Distribution) -> list[Bucket] | None:
-    """Return the buckets of another tool, which stand at their lower edge."""
+    """Return the buckets of another tool, whose values are lower edges."""
     width = result.evidence.get("bucket_ns")
     if isinstance(width, bool) or not isinstance(width, int | float) or width <= 0:
         return None
-    points = sorted(of.histogram)
-    if any(b - a < width for (a, _), (b, _) in pairwise(points)):
+    if any(b - a < width for (a, _), (b, _) in pairwise(of.histogram)):
         return None
-    return [Bucket(value, value + width, count) for value, count in points]
+    return [Bucket(value, value + width, count) for value, count in of.histogram]
 
 
 def whole_line(buckets: list[Bucket]) -> list[Bucket]:
-    """Return the same with the empty stretches between them, one bucket each."""
+    """Return each bucket once, and the empty stretches between them, one bucket each."""
     found: list[Bucket] = []
     for bucket in buckets:
+        if found and found[-1].low == bucket.low:  # a round clipped its value to its own extremes
+            found[-1] = bucket._replace(n=found[-1].n + bucket.n)
+            continue
         if found and found[-1].high < bucket.low:
             found.append(Bucket(found[-1].high, bucket.low, 0))
         found.append(bucket)
