@@ -13,8 +13,9 @@ from typing import NamedTuple
 from rtstone.assemble.edges import Bucket, edged
 from rtstone.assemble.omitted import whole
 from rtstone.documents.run import Result
-from rtstone.errors import UsageError
+from rtstone.errors import Inconclusive, UsageError
 from rtstone.statistics import ENOUGH
+from rtstone.units import counted
 
 COLUMNS = 60  # of a millimetre each in a paper's column
 FINEST = 200  # columns of a decade: a bucket is up to 1/128 wide
@@ -97,11 +98,15 @@ def histogram(result: Result, least: float, per_decade: float) -> Steps:
 
 
 def percentiles(result: Result, least: float) -> Steps:
-    """Return values over 1/(1 - q), for every q that n supports; q rises with each bucket."""
+    """Return values over 1/(1 - q), for every q that n supports; q rises with each bucket.
+
+    Raises Inconclusive if n supports none.
+    """
     of = whole(result)
     most = of.n / ENOUGH
     if most <= 1:
-        raise UsageError(f"{of.n} samples of {result.bench} support no percentile; measure more")
+        samples = counted(of.n, "sample")
+        raise Inconclusive(f"{samples} of {result.bench}, too few for a percentile; measure longer")
     edges, values = [1.0], []
     for (value, _), upto in zip(of.histogram, accumulate(c for _, c in of.histogram), strict=True):
         values.append(max(value, least))

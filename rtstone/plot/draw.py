@@ -67,7 +67,7 @@ class Asked(NamedTuple):
 
 
 def plot(runs: Sequence[Run], asked: Asked) -> Plot:
-    """Draw runs.  Raises UsageError without matplotlib, or if there is nothing of that kind."""
+    """Draw runs.  Raises UsageError without matplotlib or anything to draw, Inconclusive."""
     if find_spec("matplotlib") is None:
         raise UsageError(
             "a plot needs matplotlib, which is not installed; install it with: "

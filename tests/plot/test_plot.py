@@ -19,7 +19,7 @@ from rtstone.assemble.histogram import Histogram, index_of
 from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace
-from rtstone.errors import UsageError
+from rtstone.errors import Inconclusive, UsageError
 from rtstone.plot import draw
 from rtstone.plot.choose import MOST
 from rtstone.plot.draw import FORMATS, KINDS, Asked, Plot, plot, render
@@ -245,7 +245,7 @@ def test_where_there_is_nothing_to_draw() -> None:
     with pytest.raises(UsageError, match="results in instructions and ns have no axis in common"):
         plot([run(result(1), result(2, unit="instructions"))], Asked())
     few = structs.replace(result(1), n=9, histogram=[(1000.0, 9)])
-    with pytest.raises(UsageError, match=r"9 samples of dk\.periodic support no percentile"):
+    with pytest.raises(Inconclusive, match=r"9 samples of dk\.periodic, too few for a percentile"):
         plot([run(few)], Asked("percentiles"))
 
 
