@@ -18,7 +18,7 @@ from rtstone.statistics import ENOUGH
 from rtstone.units import counted
 
 COLUMNS = 60  # of a millimetre each in a paper's column
-FINEST = 200  # columns of a decade: a bucket is up to 1/128 wide
+FINEST = 60  # columns of a decade: of fewer than 5 buckets one more or less would show
 
 BREAKDOWN = "breakdown utilisation"
 UNREACHED = "no breakdown up to"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from rtstone.statistics import ENOUGH, PERCENTILES, WHOLE, given
 from rtstone.units import count, counted, quantity
 
 MM = 25.4  # in an inch
-LINE_MM = 3.4  # of the legend
+LINE_MM, _HANDLE_MM, _LETTER_MM = 3.4, 11.0, 1.4  # of the legend
 FORMATS = ("svg", "pdf", "png")
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates
@@ -92,7 +93,7 @@ def render(drawn: Plot, form: str) -> bytes:
 
 def _histogram(runs: Sequence[Run], asked: Asked) -> Plot:
     chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, len(chosen.curves))
+    figure, axes = _axes(asked, chosen)
     results = [curve.result for curve in chosen.curves]
     least, scale, per_decade = data.lowest(results), _scale(results), data.grid(results)
     tallest = 1.0
@@ -105,9 +106,9 @@ def _histogram(runs: Sequence[Run], asked: Asked) -> Plot:
         if len(chosen.curves) == 1:
             axes.stairs(heights, edges, baseline=_GROUND, fill=True, color="#000000", alpha=0.12)
         _maximum(axes, number, curve.result.max, scale, at=1.0)
-    _logarithmic(axes.xaxis)
-    _logarithmic(axes.yaxis)
+    _logarithmic(axes.xaxis, least=2.0)
     axes.set_ylim(_GROUND, tallest * 2)
+    _logarithmic(axes.yaxis)
     axes.set_xlabel(f"{_title(chosen)} ({scale.name})")
     axes.set_ylabel("samples")
     said = f"samples in columns, {per_decade:.3g} a decade; the mark is the maximum"
@@ -119,7 +120,7 @@ _GROUND = 0.5  # so that a single sample stands above the axis
 
 def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
     chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, len(chosen.curves))
+    figure, axes = _axes(asked, chosen)
     results = [curve.result for curve in chosen.curves]
     least, scale = data.lowest(results), _scale(results)
     for number, curve in enumerate(chosen.curves):
@@ -127,15 +128,15 @@ def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
         heights = [value / scale.factor for value in steps.values]
         _stairs(axes, number, heights, steps.edges, baseline=None)
         _maximum(axes, number, curve.result.max, scale, over=float(whole(curve.result).n))
-    _logarithmic(axes.xaxis)
-    _logarithmic(axes.yaxis)
+    axes.set_xscale("log")
+    _logarithmic(axes.yaxis, least=2.0)
     shares = [
         share for share in PERCENTILES.values()
         if any(given(share, whole(result).n) for result in results)
     ]  # fmt: skip
     axes.set_xticks([WHOLE / (WHOLE - share) for share in shares])
     axes.set_xticklabels([f"{share / 100:g}" for share in shares])
-    axes.minorticks_off()
+    axes.xaxis.minorticks_off()
     axes.set_xlabel("percentile (%)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     said = f"percentiles up to those that {ENOUGH} samples lie beyond; the mark is the maximum"
@@ -144,7 +145,7 @@ def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
 
 def _timeline(runs: Sequence[Run], asked: Asked) -> Plot:
     chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, len(chosen.curves))
+    figure, axes = _axes(asked, chosen)
     traces = [data.timeline(curve.result) for curve in chosen.curves]
     scale = _scale([curve.result for curve in chosen.curves])
     least = min((v for trace in traces for v in (*trace.low, *trace.high) if v > 0), default=1.0)
@@ -157,7 +158,7 @@ def _timeline(runs: Sequence[Run], asked: Asked) -> Plot:
             _, means = _over_time(trace, trace.mean, least, scale)
             axes.fill_between(times, lows, highs, step="post", color="#000000", alpha=0.12, lw=0)
             axes.plot(times, means, color="#0072B2", linestyle=_LOOKS[1][1], drawstyle="steps-post")
-    _logarithmic(axes.yaxis)
+    _logarithmic(axes.yaxis, least=2.0)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     width = quantity(traces[0].width * 1e9, "ns")
@@ -214,8 +215,9 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
     reached = [(name, data.breakdowns(results)) for name, results in named]
     benches = list(dict.fromkeys(one.bench for _, ones in reached for one in ones))
     bar = 0.8 / len(reached)
-    room = asked.height or 14 + len(benches) * max(4.0, 2.9 * len(reached))
-    figure, axes = _axes(asked._replace(height=room), len(reached) if len(reached) > 1 else 0)
+    names = LINE_MM * len(reached) if len(reached) > 1 else 0
+    room = asked.height or 14 + names + len(benches) * max(4.0, 3.1 * len(reached))
+    figure, axes = _empty(asked.width, room)
     for number, (name, ones) in enumerate(reached):
         fill = ("#444444", "#FFFFFF", "#AAAAAA", "#DDDDDD")[number % 4]
         hatch = ("", "//////", "", "......")[number % 4]
@@ -237,14 +239,14 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
 def _bar(axes: Any, one: data.Reached, at: float, height: float, look: dict[str, str]) -> None:
     """Draw one bar with its value; one without an end is dashed, and says so."""
     if one.value is None:
-        axes.text(1, at, "?", va="center", fontsize=6)
+        axes.text(1, at, "?", va="center", fontsize=7)
         return
     if one.broke:
         axes.barh([at], [one.value], height, lw=0.5, **look)
     else:
         axes.barh([at], [one.value], height, fill=False, linestyle="--", lw=0.5)
     sign = "" if one.broke else "> "
-    axes.text(one.value + 1, at, f"{sign}{one.value:.3g}", va="center", fontsize=6)
+    axes.text(one.value + 1, at, f"{sign}{one.value:.3g}", va="center", fontsize=7)
 
 
 # ---- what all have in common --------------------------------------------------------------------
@@ -270,26 +272,66 @@ def _scale(results: Sequence[Result]) -> _Scale:
     return _Scale(name, float(factor))
 
 
-def _axes(asked: Asked, lines: int) -> tuple[Any, Any]:
-    """Return a figure of the size that was asked for, and its axes; ``lines`` are the legend's."""
-    height = asked.height or 0.66 * asked.width + LINE_MM * lines
+class _Legend(NamedTuple):
+    """The entries of a legend, folded to fit, in so many columns, and their height in mm."""
+
+    entries: list[str]
+    columns: int
+    height: float
+
+
+def _legend(asked: Asked, chosen: Chosen) -> _Legend:
+    entries = [_entry(curve, omitted=asked.kind != "timeline") for curve in chosen.curves]
+    room = asked.width - _HANDLE_MM
+    folded = [textwrap.fill(entry, max(int(room / _LETTER_MM), 12)) for entry in entries]
+    longest = _HANDLE_MM + _LETTER_MM * max(map(len, entries))
+    columns = max(1, min(3, len(entries), int(asked.width / longest)))
+    lines = sum(entry.count("\n") + 1 for entry in folded)
+    return _Legend(folded, columns, LINE_MM * math.ceil(lines / columns))
+
+
+def _axes(asked: Asked, chosen: Chosen) -> tuple[Any, Any]:
+    """Return a figure of the size that was asked for, and its axes."""
+    return _empty(asked.width, asked.height or 0.66 * asked.width + _legend(asked, chosen).height)
+
+
+def _empty(width: float, height: float) -> tuple[Any, Any]:
     made: Any = import_module("matplotlib.figure")
-    figure = made.Figure(figsize=(asked.width / MM, height / MM), layout="constrained")
+    figure = made.Figure(figsize=(width / MM, height / MM), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
     return figure, figure.add_subplot()
 
 
-def _logarithmic(axis: Any) -> None:
-    """Make an axis logarithmic, with ticks that read as numbers as long as they are short."""
+def _logarithmic(axis: Any, least: float = 1.0) -> None:
+    """Make an axis logarithmic, with ticks that read as numbers as long as they are short.
+
+    ``least``: how many times its low end its high end is at least.
+    """
     ticker: Any = import_module("matplotlib.ticker")
+    name = axis.axis_name
+    axis.axes.set(**{f"{name}scale": "log"})
+    low, high = getattr(axis.axes, f"get_{name}lim")()
+    if high < low * least:
+        middle = math.sqrt(low * high)
+        low, high = middle / math.sqrt(least), middle * math.sqrt(least)
+        axis.axes.set(**{f"{name}lim": (low, high)})
 
     def told(value: float, _: object) -> str:
-        power = round(math.log10(value))
-        return f"{value:g}" if 1e-3 < value < 2e3 else f"$10^{{{power}}}$"
+        plain = 1e-3 < value < 2e3 or high < low * _DECADES
+        return f"{value:g}" if plain else f"$10^{{{round(math.log10(value))}}}$"
 
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    if high < low * _NARROW:
+        steps = ticker.MaxNLocator(5).tick_values(low, high)
+        axis.set_major_locator(ticker.FixedLocator([at for at in steps if low <= at <= high]))
+        axis.set_minor_locator(ticker.NullLocator())
+    elif high < low * _DECADES:
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(ticker.FuncFormatter(told))
     axis.set_minor_formatter(ticker.NullFormatter())
+
+
+# High over low, from which on 1, 2 and 5, and from which on powers of ten are ticks enough.
+_NARROW, _DECADES = 5, 20
 
 
 def _title(chosen: Chosen) -> str:
@@ -309,15 +351,15 @@ def _finished(figure: Any, asked: Asked, chosen: Chosen, what: str) -> Plot:
     """Add the legend, and return the figure with its caption."""
     lines: Any = import_module("matplotlib.lines")
     marked = asked.kind != "timeline"
+    legend = _legend(asked, chosen)
     handles = [
         lines.Line2D(
             [], [], color=_LOOKS[number][0], linestyle=_LOOKS[number][1],
-            marker=_MARKS[number] if marked else "", markerfacecolor=_face(number),
-            label=_entry(curve, omitted=marked),
+            marker=_MARKS[number] if marked else "", markerfacecolor=_face(number), label=entry,
         )
-        for number, curve in enumerate(chosen.curves)
+        for number, entry in enumerate(legend.entries)
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper left")
+    figure.legend(handles=handles, loc="outside upper left", ncols=legend.columns)
     return Plot(figure, [*_caption(chosen), f"drawn: {what}"])
 
 

@@ -265,7 +265,8 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
-    named = [structs.replace(r, load=f"heavy:disk=off,{k}") for k, r in enumerate(loads().results)]
+    long = "heavy:disk=off,irq=external and the stress of a compiler beside it"
+    named = [structs.replace(r, load=f"{long} {k}") for k, r in enumerate(loads().results)]
     drawn = plot([run(*named)], Asked(kind))
     canvas = FigureCanvasAgg(drawn.figure)
     canvas.draw()  # type: ignore[no-untyped-call]
@@ -283,6 +284,19 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
     assert legend_box.y0 >= drawn.figure.axes[0].get_window_extent().y1 - 1
     size = drawn.figure.get_size_inches() * 25.4
     assert size[0] == pytest.approx(84)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.1, 0.3, 1.0, 2.5])
+@pytest.mark.parametrize("kind", ["histogram", "percentiles"])
+def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
+    draws = np.random.default_rng(1).lognormal(10, spread, 4000)
+    one = structs.replace(result(1), **distribution([int(v) for v in draws]))
+    (axes,) = plot([run(one)], Asked(kind)).figure.axes
+    axes.figure.canvas.draw()
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        places = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        told = [label.get_text() for at, label in places if low <= at <= high]
+        assert 2 <= len(told) == len(set(told)) <= 10 and all(told), (spread, told)
 
 
 @pytest.mark.parametrize("form", FORMATS)
