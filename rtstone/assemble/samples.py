@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rtstone.assemble.ticks import Net, Scale
 from rtstone.documents.imported import tool
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    Array: TypeAlias = NDArray[np.float64]
 
 KEEP = "-p raw=on -p samples=N"
 
@@ -32,20 +32,22 @@ def samples(run: Run, result: Result, plan: Plan, logs: Iterable[bytes]) -> Arra
 
     Raises UsageError if they were not kept, Inconclusive if the logs do not hold all of them.
     """
+    import numpy as np
+
     where = f"of {result.bench}, in run {run.run_id}"
     if not kept(result):
         raise UsageError(f"no single samples {where}; {_advice(run, result)}")
-    found = [part for log in logs for part in _Log(plan, result).read(log)]
-    # A case that was started anew after an interruption counts from its second start.
-    parts = [values for _, values in sorted(dict(found).items())]
-    number = sum(len(values) for values in parts)
-    if number != result.n:
-        raise Inconclusive(
-            f"{number} of {result.n} samples {where} are in its logs; keep all of them with {KEEP}"
-        )
-    import numpy as np
-
-    return np.concatenate(parts)
+    # A round that was started anew after an interruption counts from its second start.
+    rounds = {one.number: one for log in logs for one in _Log(plan, result).read(log)}
+    every = [rounds[number] for number in sorted(rounds)]
+    # What was stopped is part of a result, or not.
+    for taken in (every, [one for one in every if one.whole]):
+        if sum(len(one.values) for one in taken) == result.n:
+            return np.concatenate([one.values for one in taken])
+    number = sum(len(one.values) for one in every)
+    raise Inconclusive(
+        f"{number} of {result.n} samples {where} are in its logs; keep all of them with {KEEP}"
+    )
 
 
 def _advice(run: Run, result: Result) -> str:
@@ -56,6 +58,14 @@ def _advice(run: Run, result: Result) -> str:
     return f"measure them with {KEEP}, else there is .histogram()"
 
 
+class _Round(NamedTuple):
+    """The samples of a round; ``number``: its wire id; ``whole``: not stopped, nor failed."""
+
+    number: int
+    whole: bool
+    values: Array
+
+
 class _Log:
     """The samples of one result in the log of one agent, round by round."""
 
@@ -64,19 +74,18 @@ class _Log:
         self._clock: wire.Clock | None = None
         self._ticks: dict[int, dict[int, list[int]]] = {}  # by wire id, and number of the first
         self._nets: dict[int, Net] = {}
-        self._failed: set[int] = set()
+        self._whole: set[int] = set()
 
-    def read(self, log: bytes) -> list[tuple[int, Any]]:
-        """Return the samples of each round with its wire id."""
+    def read(self, log: bytes) -> list[_Round]:
+        """Return the rounds that have a result."""
         reader = Reader()
         for line in log.splitlines(keepends=True):
             for event in reader.feed(line):
                 if isinstance(event, Record):
                     self._take(event.body)
         return [
-            (number, _net(net, self._ticks.get(number, {})))
+            _Round(number, number in self._whole, _net(net, self._ticks.get(number, {})))
             for number, net in self._nets.items()
-            if number not in self._failed
         ]
 
     def _take(self, body: wire.Body) -> None:
@@ -91,8 +100,8 @@ class _Log:
         elif isinstance(body, wire.Result) and body.series == self._result.series:
             scale = Scale.of(self._plan, self._clock)
             self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
-        elif isinstance(body, wire.End) and body.status != "ok" and self._result.status == "ok":
-            self._failed.add(body.id)
+        elif isinstance(body, wire.End) and body.status == "ok":
+            self._whole.add(body.id)
 
     def _asked(self, wire_id: int) -> bool:
         return self._plan.case_of(wire_id) == self._result.case

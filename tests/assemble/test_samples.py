@@ -108,6 +108,18 @@ def test_rounds_follow_each_other_and_each_has_its_clock(plan: Plan) -> None:
     assert found(in_rounds, run, one, log) == [*net(DRAWN), *net(OTHERS, 10**9)]
 
 
+def test_a_round_that_was_stopped_is_part_of_the_result_or_not(plan: Plan) -> None:
+    until = Until(statistic="p50", share=0.5, time_ns=10**9)
+    in_rounds = msgspec.structs.replace(plan, until=until, cases=plan.cases[:1])
+    ids = [in_rounds.round(in_rounds.cases[0], number).id for number in (1, 2)]
+    stopped = of_case(ids[1], *told(ids[1], "", OTHERS), status="failed", reason="stopped")
+    log = b"".join(whole(of_case(ids[0], *told(ids[0], "", DRAWN)), stopped, hz=HZ))
+    run = replay(in_rounds, log)
+    one = msgspec.structs.replace(run.results[0], params={"raw": True})
+    for n, ticks in ((len(DRAWN), DRAWN), (len(DRAWN) + len(OTHERS), [*DRAWN, *OTHERS])):
+        assert found(in_rounds, run, msgspec.structs.replace(one, n=n), log) == net(ticks)
+
+
 def test_imported_results_have_none(plan: Plan) -> None:
     run = replay(plan, b"".join(whole(case(1), case(2), case(3))))
     detail = {TOOL: "cyclictest 2.5"}
