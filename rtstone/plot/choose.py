@@ -74,6 +74,11 @@ def experiments(runs: Sequence[Run]) -> list[tuple[str, list[Result]]]:
 
 def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
     there = {result.bench for result in run.results if result.n}
+    if bench in {result.bench for result in run.results} - there:
+        raise UsageError(
+            f"no samples of {bench} in run {run.run_id}, in --bench; figures of Hartstone are "
+            "drawn by --kind breakdown"
+        )
     if bench is not None and bench not in there:
         raise unknown("bench", bench, there, f"of run {run.run_id}, in --bench")
     wanted = bench or next((name for name in WAKE_UPS if name in there), None)

@@ -14,7 +14,7 @@ from rtstone.assemble.edges import Bucket, edged
 from rtstone.assemble.omitted import whole
 from rtstone.documents.run import Result
 from rtstone.errors import Inconclusive, UsageError
-from rtstone.statistics import ENOUGH
+from rtstone.statistics import ENOUGH, SINGLE, WHOLE
 from rtstone.units import counted
 
 COLUMNS = 60  # of a millimetre each in a paper's column
@@ -100,10 +100,13 @@ def histogram(result: Result, least: float, per_decade: float) -> Steps:
 def percentiles(result: Result, least: float) -> Steps:
     """Return values over 1/(1 - q), for every q that n supports; q rises with each bucket.
 
+    Of samples that are means of several operations those up to SINGLE.
     Raises Inconclusive if n supports none.
     """
     of = whole(result)
     most = of.n / ENOUGH
+    if of.batch > 1:
+        most = min(most, WHOLE / (WHOLE - SINGLE))
     if most <= 1:
         samples = counted(of.n, "sample")
         raise Inconclusive(f"{samples} of {result.bench}, too few for a percentile; measure longer")

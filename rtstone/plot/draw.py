@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,7 +19,8 @@ from rtstone.assemble.omitted import whole
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.plot import data
-from rtstone.plot.choose import Chosen, Curve, choose, experiments
+from rtstone.plot.choose import WAKE_UPS, Chosen, Curve, choose, experiments
+from rtstone.printable import line
 from rtstone.statistics import ENOUGH, PERCENTILES, WHOLE, given
 from rtstone.units import count, counted, quantity
 
@@ -83,7 +85,8 @@ def render(drawn: Plot, form: str) -> bytes:
     """Return the file of a figure, in one of FORMATS."""
     style: Any = import_module("matplotlib.style")
     out = io.BytesIO()
-    with style.context(["default", _STYLE]):
+    with style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that the font does not have
         drawn.figure.savefig(out, format=form, metadata=_UNDATED[form])
     return out.getvalue()
 
@@ -224,7 +227,9 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
         for one in ones:
             at = benches.index(one.bench) + (number - (len(reached) - 1) / 2) * bar
             _bar(axes, one, at, bar, {"color": fill, "hatch": hatch, "edgecolor": "#000000"})
-        axes.barh([-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=name)
+        axes.barh(
+            [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=_text(name)
+        )
     axes.set_yticks(range(len(benches)), [bench.removeprefix("hart.") for bench in benches])
     axes.set_ylim(len(benches) - 0.4, -0.6)
     axes.set_xlim(0, max(100.0, *(one.value or 0 for _, ones in reached for one in ones)) * 1.12)
@@ -283,7 +288,9 @@ class _Legend(NamedTuple):
 def _legend(asked: Asked, chosen: Chosen) -> _Legend:
     entries = [_entry(curve, omitted=asked.kind != "timeline") for curve in chosen.curves]
     room = asked.width - _HANDLE_MM
-    folded = [textwrap.fill(entry, max(int(room / _LETTER_MM), 12)) for entry in entries]
+    folded = [
+        textwrap.fill(_text(entry), max(int(room / _LETTER_MM), 12)) for entry in entries
+    ]  # fmt: skip
     longest = _HANDLE_MM + _LETTER_MM * max(map(len, entries))
     columns = max(1, min(3, len(entries), int(asked.width / longest)))
     lines = sum(entry.count("\n") + 1 for entry in folded)
@@ -336,15 +343,22 @@ _NARROW, _DECADES = 5, 20
 
 def _title(chosen: Chosen) -> str:
     """Return what is measured, as an axis says it."""
-    if any(curve.result.missed is not None for curve in chosen.curves):
+    benches = {curve.result.bench for curve in chosen.curves}
+    if benches <= {*WAKE_UPS}:
         return "wake-up latency"
     titles = {
-        table.title
-        for curve in chosen.curves
-        for table in curve.run.benches
-        if table.id == curve.result.bench
+        table.title for curve in chosen.curves for table in curve.run.benches if table.id in benches
     }
-    return titles.pop().lower() if len(titles) == 1 else "duration"
+    title = titles.pop() if len(titles) == 1 else ""
+    return _text(title) if 0 < len(title) <= _LONGEST else ", ".join(sorted(benches))
+
+
+_LONGEST = 40  # letters of an axis's title at 84 mm
+
+
+def _text(text: str) -> str:
+    """Return a text that matplotlib takes for one, and not for mathematics."""
+    return line(text).replace("$", r"\$")
 
 
 def _finished(figure: Any, asked: Asked, chosen: Chosen, what: str) -> Plot:

@@ -24,6 +24,7 @@ from rtstone.plot import draw
 from rtstone.plot.choose import MOST
 from rtstone.plot.draw import FORMATS, KINDS, Asked, Plot, plot, render
 from rtstone.statistics import PERCENTILES
+from rtstone.wire.records import Bench
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
 from tests.formats.long import DATA
@@ -255,6 +256,41 @@ def test_odd_documents_are_drawn() -> None:
         assert render(plot([own()], Asked(kind)), "svg")
     one = structs.replace(result(1), histogram=[(900.0, 4000)], min=900.0, max=900.0)
     assert render(plot([run(one)], Asked()), "svg")
+
+
+def test_names_are_text_whatever_they_hold() -> None:
+    told = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
+    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(told)))], Asked())
+    assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2, n = 4 000"
+    text = render(drawn, "svg").decode()
+    assert "<b>" not in text
+    assert render(drawn, "png")
+    bars = structs.replace(hartstone(1, ("breakdown utilisation", 5.0)), target=Target(name="$x$"))
+    assert render(
+        plot([bars, hartstone(2, ("breakdown utilisation", 5.0))], Asked("breakdown")), "svg"
+    )
+
+
+def test_means_of_several_operations_have_no_tail() -> None:
+    batched = structs.replace(result(1), batch=100, max=None, p999=None, p9999=None)
+    drawn = plot([run(batched)], Asked("percentiles"))
+    ((_, edges),) = patches(drawn)
+    assert edges[-1] == pytest.approx(100)  # the 99th percentile
+    assert not drawn.figure.axes[0].lines
+
+
+def test_an_axis_says_what_is_measured() -> None:
+    def title(one: Result, name: str = "Hand-over of a mutex") -> str:
+        told = run(one, benches=[Bench(one.bench, name)])
+        text: str = plot([told], Asked()).figure.axes[0].get_xlabel()
+        return text
+
+    assert title(result(1)) == "wake-up latency (µs)"
+    assert title(result(1, bench="dk.latencytest")) == "Hand-over of a mutex (µs)"
+    assert title(result(1, bench="sem.post"), "x" * 99) == "sem.post (µs)"
+    assert title(result(1, unit="instructions")) == "wake-up latency (k instr)"
+    with pytest.raises(UsageError, match=r"no samples of hart\.PH\.1 in run run-1, in --bench"):
+        plot([hartstone(1, ("breakdown utilisation", 5.0))], Asked(bench="hart.PH.1"))
 
 
 # ---- the file -----------------------------------------------------------------------------------
