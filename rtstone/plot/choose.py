@@ -140,21 +140,20 @@ def _value(run: Run, bench: str, name: str, value: Value) -> str:
 
 
 def systems(runs: Sequence[Run]) -> list[str]:
-    """Return a short name for each run: the first of target, kernel, both, id that tells them."""
+    """Return a short name for each run: the first kind of name that tells them from each other."""
     kinds: list[Callable[[Run], str]] = [
-        _target,
-        _kernel,
-        lambda run: f"{_target(run)} {_kernel(run)}",
-    ]
+        _name, _kernel, lambda run: f"{_name(run)} {_kernel(run)}",
+    ]  # fmt: skip
     for kind in kinds:
         found = [kind(run) for run in runs]
         if all(found) and len(set(found)) == len(found):
             return found
-    return [f"{_target(run)} {run.run_id}" for run in runs]
+    return [f"{_name(run)} {run.run_id}" for run in runs]
 
 
-def _target(run: Run) -> str:
-    return tool(run) or run.target.name.removeprefix(PLACE)
+def _name(run: Run) -> str:
+    """Return the name that its user gave it, else that of its target."""
+    return getattr(run, "name", None) or tool(run) or run.target.name.removeprefix(PLACE)
 
 
 def _kernel(run: Run) -> str:

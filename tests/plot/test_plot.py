@@ -214,6 +214,20 @@ def test_the_legend_says_what_tells_curves_from_each_other() -> None:
     assert legend(plot(alike, Asked()))[1] == "local run 2, n = 4 000"
 
 
+class Named(Run, frozen=True, kw_only=True):
+    """A run that its user gave a name."""
+
+    name: str | None = None
+
+
+def test_a_run_is_called_as_its_user_called_it() -> None:
+    members = structs.asdict(loads()) | {"results": [result(1)]}
+    runs = [Named(**members | {"run_id": name, "name": name}) for name in ("stock", "tuned")]
+    assert legend(plot(runs, Asked())) == ["stock, n = 4 000", "tuned, n = 4 000"]
+    unnamed = [runs[0], Named(**members)]
+    assert legend(plot(unnamed, Asked()))[1] == "local, n = 4 000"
+
+
 def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
     many = run(*(result(k, series=f"CPU {k}") for k in range(12)), result(1, status="failed"))
     drawn = plot([many], Asked())
