@@ -9,7 +9,8 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -76,17 +77,23 @@ def plot(runs: Sequence[Run], asked: Asked) -> Plot:
             "a plot needs matplotlib, which is not installed; install it with: "
             "pip install 'rtstone[plot]'"
         )
-    style: Any = import_module("matplotlib.style")
-    with style.context(["default", _STYLE]):
+    with _styled():
         return KINDS[asked.kind](runs, asked)
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Give figures their own look, whatever the user's matplotlibrc says."""
+    style: Any = import_module("matplotlib.style")
+    with style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters without a glyph, of absurd values
+        yield
 
 
 def render(drawn: Plot, form: str) -> bytes:
     """Return the file of a figure, in one of FORMATS."""
-    style: Any = import_module("matplotlib.style")
     out = io.BytesIO()
-    with style.context(["default", _STYLE]), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that the font does not have
+    with _styled():
         drawn.figure.savefig(out, format=form, metadata=_UNDATED[form])
     return out.getvalue()
 
