@@ -2,6 +2,7 @@
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, count, quantity } from "./format.js";
 import { rows } from "./rows.js";
+import { style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
@@ -23,8 +24,45 @@ function drawColumn(params, api) {
   };
 }
 
+/** The outline of columns: a line that breaks where there are none. */
+function outline(drawn) {
+  const points = [];
+  let end = null;
+  for (const [low, high, n] of drawn) {
+    const y = Math.log10(n);
+    if (end === null || low - end > 1e-9) {
+      if (end !== null) points.push([end, BASE], [end, null]);
+      points.push([low, BASE]);
+    }
+    points.push([low, y], [high, y]);
+    end = high;
+  }
+  return [...points, [end, BASE]];
+}
+
+/** Distributions over each other: outlines, with a point at p50, p99, p99.9 and the maximum. */
+function outlines({ unit, grid, series, points, off }, drawn) {
+  return series.flatMap(([name], i) => {
+    if (off?.has(i)) return [];
+    const { ink, dash, shape } = style(i);
+    const height = (x) => drawn[i].find(([, high]) => x <= high)?.[2] ?? drawn[i].at(-1)[2];
+    const at = points[i].map(([label, value]) => {
+      const x = log(value, grid.floor);
+      return { name: label, value: [x, Math.log10(height(x))], told: value };
+    });
+    return [
+      { type: "line", name, data: outline(drawn[i]), showSymbol: false, silent: true, z: 3,
+        lineStyle: { width: 1.6, color: ink, type: dash }, itemStyle: { color: ink } },
+      { type: "scatter", name, data: at, symbol: shape, symbolSize: 9, z: 4, clip: false,
+        itemStyle: { color: shape.startsWith("empty") ? color("paper") : ink, borderColor: ink,
+          borderWidth: 1.5 },
+        tooltip: { formatter: ({ data }) => tip(name, [[data.name, quantity(data.told, unit)]]) } },
+    ];
+  });
+}
+
 export function histogram(chart) {
-  const { unit, grid, series, marks } = chart;
+  const { unit, grid, series, marks = [], points } = chart;
   const drawn = series.map(([, pairs]) => columns(grid, pairs));
   const all = drawn.flat();
   const pad = grid.width * 2;
@@ -49,7 +87,7 @@ export function histogram(chart) {
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -40] } }),
     series: [
       gridLines(yTicks, "yAxis"),
-      ...series.map(([name], i) => ({
+      ...points ? outlines(chart, drawn) : series.map(([name], i) => ({
         type: "custom",
         name,
         renderItem: drawColumn,
@@ -75,13 +113,13 @@ export function histogram(chart) {
   };
 }
 
-/** Labels of marks that stand too close to the one before are left out; the lines remain. */
+/** Labels of marks that stand too close are put above each other, or left out; the lines remain. */
 function spread(marks, gap) {
-  let last = -Infinity;
+  const last = [-Infinity, -Infinity]; // of each row
   return marks.map((m) => {
-    const free = m.xAxis - last >= gap;
-    if (free) last = m.xAxis;
-    return { ...m, label: { show: free } };
+    const row = last.findIndex((at) => m.xAxis - at >= gap);
+    if (row >= 0) last[row] = m.xAxis;
+    return { ...m, label: { show: row >= 0, distance: 3 + 11 * row } };
   });
 }
 

@@ -15,6 +15,7 @@ import zlib
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from rtstone import resources, units
 from rtstone.errors import UsageError
@@ -55,6 +56,13 @@ def tight(text: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", text)
 
 
+def commands(text: str) -> Markup:
+    """Return text in which what stands in backquotes is code."""
+    parts = [Markup("<code>{}</code>" if at % 2 else "{}").format(part)
+             for at, part in enumerate(text.split("`"))]  # fmt: skip
+    return Markup("").join(parts)
+
+
 def environment() -> jinja2.Environment:
     """Return the templates with the filters they use."""
     env = jinja2.Environment(
@@ -73,6 +81,7 @@ def environment() -> jinja2.Environment:
         typeset=typeset.typeset,
         figure=typeset.figure,
         tight=tight,
+        commands=commands,
     )
     return env
 
