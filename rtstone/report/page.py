@@ -16,7 +16,6 @@ from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import Evaluation
 
 MOST = 200  # results shown one by one below a comparison; with more, each run has its own page
-NAMED = 4  # runs named in the bar
 OPEN = 4  # results whose details are open from the start
 
 
@@ -50,7 +49,6 @@ def compose(evaluation: Evaluation) -> str:
         compared=beside,
         uncompared=evaluation.incomparable,
         verdicts=beside.verdicts if beside else None,
-        most_named=NAMED,
         **run_values(),
         **comparison_values(),
     )

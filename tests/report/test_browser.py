@@ -124,17 +124,17 @@ def test_loads_fast_and_draws_without_being_scrolled(opened: webdriver.Chrome) -
     open_periodic(opened)
 
 
-FIRST = "document.querySelector('.first .chart').getBoundingClientRect()"
-SAYS = "document.querySelector('.first .answer-box').getBoundingClientRect()"
+FIRST = "document.querySelector('.opening .chart').getBoundingClientRect()"
+SAYS = "document.querySelector('.opening .answer-box').getBoundingClientRect()"
 BESIDE = f"{FIRST}.left > {SAYS}.right && {FIRST}.bottom < innerHeight && {FIRST}.width > 500"
 STACKED = f"{FIRST}.top > {SAYS}.bottom && {FIRST}.left < 40"
 
 
 def test_lines_are_switched_viewed_and_saved(opened: webdriver.Chrome, tmp_path: Path) -> None:
     """The legend, the views and the file of the chart of the first screen."""
-    figure = "document.querySelector('.first figure')"
+    figure = "document.querySelector('.opening figure')"
     strokes = f"[...{figure}.querySelectorAll('.chart svg path[stroke-dasharray]')].length"
-    eventually(lambda: not js(opened, undrawn("document.querySelector('.first')")), "not drawn")
+    eventually(lambda: not js(opened, undrawn("document.querySelector('.opening')")), "not drawn")
     before = js(opened, strokes)
     js(opened, f"{figure}.querySelectorAll('.key-line')[1].click()")
     assert js(opened, f"{figure}.querySelectorAll('.key-line')[1].ariaPressed") == "false"
@@ -294,6 +294,14 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     width(browser, 1280)
     visit(browser, (tmp_path / "x.html").as_uri())
     eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
+    assert "with 3 tasks, deadlines hold up to" in js(
+        browser, "document.querySelector('.opening .says').textContent"
+    )
+    assert js(browser, "document.querySelectorAll('#n3 .keys').length") == 1  # one for all charts
+    lines = "[...document.querySelectorAll('#n3 .chart')].map(c => c.innerHTML.length)"
+    before = js(browser, lines)
+    js(browser, "document.querySelector('#n3 .key-line').click()")
+    assert all(now < then for now, then in zip(js(browser, lines), before, strict=True))
     js(browser, "document.querySelector('.numbers').open = true")
     eventually(lambda: js(browser, "document.querySelectorAll('.numbers tr').length"), "no table")
     width(browser, 360)

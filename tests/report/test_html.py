@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
 from rtstone.report.parts.typeset import typeset
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, answer, compose, instructions, run, unprivileged
+from tests.report.test_hartstone import ROWS
+from tests.report.test_hartstone import result as experiment
 
 pytestmark = pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 LIMIT = 1_500_000
@@ -357,6 +359,34 @@ def test_loads_are_laid_one_over_the_other_and_repetitions_are_one_line() -> Non
     assert [(name, sum(flat[1::2])) for name, flat in charts[first]["series"]] == [
         ("load none", 400), ("load heavy", 400),
     ]  # fmt: skip
+
+
+def test_a_page_of_hartstone_begins_with_its_table() -> None:
+    experiments = {
+        "hart.PH.1": {
+            "breakdown utilisation": 98.0,
+            "first miss at": 100.0,
+            "final test at": 104.0,
+        },
+        "hart.AH.1": {"no breakdown up to": 21.8, "final test at": 21.8},
+    }
+    results = [
+        Result(case=i, bench=bench, params={}, load="none", status="ok",
+               figures={name: Figure(value=v, unit="%") for name, v in figures.items()},
+               flags=["cut_short"] if i else [], tables=experiment(bench, ROWS).tables)
+        for i, (bench, figures) in enumerate(experiments.items())
+    ]  # fmt: skip
+    reader = Reader(compose([run(20, results=results, slopes=[])]))
+    ids = reader.attributes("id")
+    assert ids.index("r0-hartstone") < ids.index("r0-curves") < ids.index("r0-table")
+    told = [word.strip() for word in reader.words]
+    assert told.index("1 of 2 did not break down within its tests: hart.AH.1.") < told.index(
+        "first miss at"
+    )
+    assert "none up to 21.8 %" in told
+    assert "cut_short" in told[: told.index("Results", told.index("first miss at"))]
+    shown = reader.attributes("data-chart")
+    assert shown[:2] == ["r0-0-deadlines", "r0-1-deadlines"]  # no distribution is put before them
 
 
 def test_without_distributions_the_first_chart_is_of_ranges() -> None:

@@ -61,7 +61,7 @@ export function ranges(chart, width) {
     return { type: "group", children: parts };
   };
   return {
-    grid: { left: narrow ? 8 : Math.min(300, width * 0.36), right: 22, top: 8, bottom: 44 },
+    grid: { left: narrow ? 8 : Math.min(420, width * 0.36), right: 22, top: 8, bottom: 44 },
     tooltip: {
       ...tooltip(),
       trigger: "item",
@@ -84,7 +84,7 @@ export function ranges(chart, width) {
       axisLine: { show: false },
       axisTick: { show: false },
       axisLabel: { show: !narrow, color: ink.text, fontSize: 12, interval: 0,
-        width: Math.min(270, width * 0.34 - 10), overflow: "truncate" },
+        width: Math.min(400, width * 0.34 - 10), overflow: "truncate" },
     },
     series: [
       gridLines(xTicks, "xAxis"),

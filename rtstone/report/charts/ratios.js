@@ -3,7 +3,7 @@ import { gridLines, logAxis } from "./axis.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
-const NARROW = 620; // below this the label stands above its line
+const NARROW = 800; // below this the label stands above its line
 const INKS = { better: "good", worse: "worst", "no difference": "observed", inconclusive: "muted" };
 
 export function ratiosHeight({ rows }, width) {
@@ -67,7 +67,7 @@ export function ratios({ end, over, rows }, width) {
     return { type: "group", children: parts };
   };
   return {
-    grid: { left: narrow ? 8 : Math.min(380, width * 0.4), right: 26, top: 8, bottom: 44 },
+    grid: { left: narrow ? 8 : Math.min(470, width * 0.4), right: 26, top: 8, bottom: 44 },
     tooltip: { ...tooltip(), trigger: "item",
       formatter: ({ dataIndex }) => tip(rows[dataIndex].label, rows[dataIndex].told) },
     xAxis: logAxis({ low: -edge, high: edge, at, label: factor, name: over, nameLocation: "middle",
@@ -75,7 +75,7 @@ export function ratios({ end, over, rows }, width) {
     yAxis: { type: "category", inverse: true, data: rows.map((row) => row.label),
       axisLine: { show: false }, axisTick: { show: false },
       axisLabel: { show: !narrow, color: ink.text, fontSize: 12, interval: 0,
-        width: Math.min(350, width * 0.4 - 16), overflow: "truncate" } },
+        width: Math.min(454, width * 0.4 - 16), overflow: "truncate" } },
     series: [
       gridLines(at, "xAxis"),
       { type: "custom", renderItem: draw, encode: { y: 0 }, data: rows.map((_, i) => [i]),

@@ -19,7 +19,7 @@ export function save(chart, charts) {
   const link = document.createElement("a");
   const url = URL.createObjectURL(new Blob([drawing(chart, charts)], { type: "image/svg+xml" }));
   link.href = url;
-  link.download = `${chart.ariaLabel.toLowerCase().replace(/[^\p{L}\p{N}.]+/gu, "-").slice(0, 80)}.svg`;
+  link.download = `${heads(chart)[0].toLowerCase().replace(/[^\p{L}\p{N}.]+/gu, "-").slice(0, 80)}.svg`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
@@ -45,7 +45,7 @@ export function drawing(chart, charts) {
 function heads(chart) {
   const run = chart.closest("article");
   const title = run?.querySelector("h1, h2.of-run") ?? document.querySelector("h1");
-  return [chart.ariaLabel, [title?.textContent, run?.querySelector("[id$='-id']")?.textContent]
+  return [chart.ariaLabel.split(";")[0], [title?.textContent, run?.querySelector("[id$='-id']")?.textContent]
     .filter(Boolean).join(", ")];
 }
 
@@ -60,6 +60,12 @@ function keys(chart, charts) {
     [`<rect x="8" width="10" height="10" fill="${color(spec.series[i][0])}"/>`, text]);
 }
 
+/** As much of a text as fits; `desc` and `title` have all of it. */
+function cut(text, size) {
+  const most = Math.floor((WIDTH - 28) / (size * 0.58));
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
 function framed(inner, height, [title, subtitle], legend) {
   const column = (WIDTH - 24) / KEYS;
   const whole = HEAD + height + KEY * Math.ceil(legend.length / KEYS) + 8;
@@ -69,7 +75,7 @@ function framed(inner, height, [title, subtitle], legend) {
       `<text x="34" y="9" font-size="11" fill="${color("ink")}">${escaped(text)}</text></g>`;
   });
   const line = (y, size, weight, ink, text) => `<text x="14" y="${y}" font-size="${size}" ` +
-    `font-weight="${weight}" fill="${color(ink)}">${escaped(text)}</text>`;
+    `font-weight="${weight}" fill="${color(ink)}">${escaped(cut(text, size))}</text>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${whole}" ` +
     `viewBox="0 0 ${WIDTH} ${whole}" font-family="sans-serif" role="img">` +
     `<title>${escaped(title)}</title><desc>${escaped(subtitle)}</desc>` +

@@ -17,7 +17,7 @@ from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import Standouts
 
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
-POINTS = "Points: p50, p99, p99.9, maximum."
+POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself
 _TOLD = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
