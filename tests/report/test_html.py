@@ -389,6 +389,19 @@ def test_a_page_of_hartstone_begins_with_its_table() -> None:
     assert shown[:2] == ["r0-0-deadlines", "r0-1-deadlines"]  # no distribution is put before them
 
 
+def test_a_command_can_be_copied_from_a_phrase() -> None:
+    told = "No verdict, n = 1 000: no rights. This grants them: start --ulimit memlock=-1 <x>"
+    assert frame.commands(told) == (
+        "No verdict, n = 1\u202f000: no rights. This grants them: "
+        '<code class="copy">start --ulimit memlock=-1 &lt;x&gt;</code>'
+    )
+    assert frame.commands("as `a --b=-1`, -2") == "as <code>a --b=-1</code>, \u22122"
+    assert frame.commands("It is unknown: rtstone compare --run A B") == (
+        'It is unknown: <code class="copy">rtstone compare --run A B</code>'
+    )
+    assert frame.commands("<b>: done") == "&lt;b&gt;: done"
+
+
 def test_without_distributions_the_first_chart_is_of_ranges() -> None:
     told = [
         Result(case=i, bench="cyclictest", params={}, series=f"thread {i}", load="unknown",

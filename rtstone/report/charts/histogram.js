@@ -6,6 +6,7 @@ import { style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
+const NARROWEST = 0.4; // decades of the axis of values, so that it has ticks
 const BASE = Math.log10(0.5); // a column of one sample still stands above the ground
 
 /** Columns [low, high, count] in exponents, from a grid of `width` and pairs index, count. */
@@ -65,11 +66,13 @@ export function histogram(chart) {
   const { unit, grid, series, marks = [], points } = chart;
   const drawn = series.map(([, pairs]) => columns(grid, pairs));
   const all = drawn.flat();
-  const pad = grid.width * 2;
-  const low = Math.min(...all.map((c) => c[0])) - pad;
-  const high = Math.max(...all.map((c) => c[1])) + pad;
+  const ends = [Math.min(...all.map((c) => c[0])), Math.max(...all.map((c) => c[1]))];
+  const pad = Math.max(grid.width * 2, (NARROWEST - (ends[1] - ends[0])) / 2);
+  const [low, high] = [ends[0] - pad, ends[1] + pad];
   const top = Math.log10(Math.max(...all.map((c) => c[2]))) + 0.15;
-  const yTicks = ticks(0, top).filter((v) => Math.abs(v - Math.round(v)) < 1e-9);
+  // Decades, and whole numbers between them where there is one decade only.
+  const whole = (v) => Math.abs(v - Math.round(v)) < 1e-9;
+  const yTicks = ticks(0, top).filter((v) => whole(v) || (top < 1 && whole(10 ** v)));
   const markAt = marks.map(([name, value]) => ({ xAxis: log(value, grid.floor), name }));
   return {
     grid: { left: 46, right: 16, top: 34, bottom: 40 },

@@ -15,7 +15,7 @@ from rtstone.stats.standouts import INTERVALS
 
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
 POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
-MOST = 100  # cases drawn; those with the largest effects if there are more
+MOST = 60  # cases drawn; those with the largest effects if there are more
 
 _Behind = Sequence[Sequence[Sequence[Result]]]  # results by row and column
 

@@ -15,7 +15,7 @@ import zlib
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rtstone import resources, units
 from rtstone.errors import UsageError
@@ -23,6 +23,8 @@ from rtstone.report.parts import typeset
 
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
+
+_COMMAND = re.compile(r"`([^`]+)`|((?<=grants them: ).+$|(?<=: )(?:rtstone|sudo|for i in) .+$)")
 
 # Names of axes, by unit.
 AXES = {"ns": "time", "instructions": "instructions"}
@@ -57,10 +59,18 @@ def tight(text: str) -> str:
 
 
 def commands(text: str) -> Markup:
-    """Return text in which what stands in backquotes is code."""
-    parts = [Markup("<code>{}</code>" if at % 2 else "{}").format(part)
-             for at, part in enumerate(text.split("`"))]  # fmt: skip
-    return Markup("").join(parts)
+    """Return a phrase typeset, but for commands in it: in backquotes, or after a colon to its end.
+
+    They stay as they are, so that they can be copied.
+    """
+    parts, end = [], 0
+    for found in _COMMAND.finditer(text):
+        inside, trailing = found.groups()
+        form = "<code>{}</code>" if inside else '<code class="copy">{}</code>'
+        parts += [escape(typeset.typeset(text[end : found.start()]))]
+        parts += [Markup(form).format(inside or trailing)]
+        end = found.end()
+    return Markup("").join([*parts, escape(typeset.typeset(text[end:]))])
 
 
 def environment() -> jinja2.Environment:
