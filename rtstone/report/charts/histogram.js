@@ -2,7 +2,7 @@
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, count, quantity } from "./format.js";
 import { rows } from "./rows.js";
-import { style } from "./series.js";
+import { point, style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
@@ -45,7 +45,7 @@ function outline(drawn) {
 function outlines({ unit, grid, series, points, off }, drawn) {
   return series.flatMap(([name], i) => {
     if (off?.has(i)) return [];
-    const { ink, dash, shape } = style(i);
+    const { ink, dash } = style(i);
     const height = (x) => drawn[i].find(([, high]) => x <= high)?.[2] ?? drawn[i].at(-1)[2];
     const at = points[i].map(([label, value]) => {
       const x = log(value, grid.floor);
@@ -54,9 +54,7 @@ function outlines({ unit, grid, series, points, off }, drawn) {
     return [
       { type: "line", name, data: outline(drawn[i]), showSymbol: false, silent: true, z: 3,
         lineStyle: { width: 1.6, color: ink, type: dash }, itemStyle: { color: ink } },
-      { type: "scatter", name, data: at, symbol: shape, symbolSize: 9, z: 4, clip: false,
-        itemStyle: { color: shape.startsWith("empty") ? color("paper") : ink, borderColor: ink,
-          borderWidth: 1.5 },
+      { ...point(i), name, data: at,
         tooltip: { formatter: ({ data }) => tip(name, [[data.name, quantity(data.told, unit)]]) } },
     ];
   });

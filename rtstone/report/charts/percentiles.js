@@ -1,7 +1,7 @@
 // The value below which a share of the samples lies; each decade to the right is ten times rarer.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, percentile, quantity } from "./format.js";
-import { style } from "./series.js";
+import { point, style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
@@ -26,9 +26,7 @@ export function percentiles(chart) {
   for (let e = 1; e <= right + 1e-9; e += 1) at.push(e);
   const yTicks = ticks(low, high);
   const inks = series.map((s, i) => (chart.overlay ? style(i) : { ink: color(s.name), dash: "solid" }));
-  const last = (s, i) => ({ type: "scatter", silent: true, symbol: inks[i].shape, symbolSize: 9, z: 4,
-    clip: false, data: [points[i].at(-1)], itemStyle: { borderColor: inks[i].ink, borderWidth: 1.5,
-      color: inks[i].shape.startsWith("empty") ? color("paper") : inks[i].ink } });
+  const last = (s, i) => ({ ...point(i), name: s.name, silent: true, data: [points[i].at(-1)] });
   const line = (s, i, known) => ({
     type: "line",
     name: s.name,

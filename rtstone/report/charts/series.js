@@ -4,6 +4,7 @@ import { element } from "./table.js";
 import { color } from "./theme.js";
 
 const COLOURS = 7;
+const MANY = 7; // lines from which on they are switched all at once, too
 const SHAPES = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle"];
 const DASHES = ["solid", [7, 3], [2, 2], [8, 3, 2, 3], [14, 4], [5, 2, 1, 2, 1, 2], [1, 3]];
 const OUTLINES = {
@@ -17,6 +18,19 @@ const OUTLINES = {
 export function style(i) {
   const { name, ...rest } = form(i);
   return { ink: color(name), ...rest };
+}
+
+/** The points of line `i`, as options of a series of points. */
+export function point(i) {
+  const { ink, shape } = style(i);
+  const [base, empty] = solid(shape);
+  return { type: "scatter", symbol: base, symbolSize: 9, clip: false, z: 4,
+    itemStyle: { color: empty ? color("paper") : ink, borderColor: ink, borderWidth: 1.5, opacity: 1 } };
+}
+
+/** The outline of a shape, and whether it is hollow. */
+function solid(shape) {
+  return [shape.replace("empty", "").toLowerCase(), shape.startsWith("empty")];
 }
 
 function form(i) {
@@ -36,7 +50,7 @@ export function lines({ series, lines: told }) {
 export function piece(i, paint) {
   const { name, dash, shape } = form(i);
   const ink = paint(name);
-  const [base, empty] = [shape.replace("empty", "").toLowerCase(), shape.startsWith("empty")];
+  const [base, empty] = solid(shape);
   const dashes = dash === "solid" ? "" : ` stroke-dasharray="${dash.join(" ")}"`;
   return `<path d="M0 5H28" style="fill:none;stroke:${ink};stroke-width:2"${dashes}/>` +
     `<path d="${OUTLINES[base]}" style="fill:${empty ? paint("paper") : ink};stroke:${ink}"/>`;
@@ -59,7 +73,22 @@ export function legend(named, off, changed) {
     });
     box.append(key);
   });
+  if (named.length > MANY) box.prepend(all(box, off, named.length, changed));
   return box;
+}
+
+/** A button that brings all lines back or, if none is off, takes all out, to look at single ones. */
+function all(box, off, many, changed) {
+  const button = element("button", "key-line", "All");
+  button.type = "button";
+  button.addEventListener("click", () => {
+    const on = off.size > 0;
+    off.clear();
+    if (!on) for (let i = 0; i < many; i += 1) off.add(i);
+    for (const key of box.querySelectorAll("[aria-pressed]")) key.ariaPressed = String(on);
+    changed();
+  });
+  return button;
 }
 
 function swatch(i) {
