@@ -14,7 +14,6 @@ from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.stats.standouts import Standouts
 
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
 POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
@@ -32,7 +31,7 @@ def draw(page: Page, evaluated: RunEvaluation) -> None:
         if subject.result.histogram:
             groups[_case(subject.result)].append(subject)
     several = {case: found for case, found in groups.items() if len(set(_names(found))) > 1}
-    place = _telling(evaluated.standouts, subjects)
+    place = _telling(page, evaluated.standouts.wakeups, subjects)
     if place is not None and not (page.hartstone and place not in evaluated.standouts.wakeups):
         case = _case(subjects[place].result)
         if case in several:
@@ -51,21 +50,23 @@ def _case(r: Result) -> object:
     return r.bench, r.unit, series, tuple(params)
 
 
-def _telling(found: Standouts, subjects: Sequence[Subject]) -> int | None:
+def _telling(page: Page, woken: Sequence[int], subjects: Sequence[Subject]) -> int | None:
     """Return the index of the result to look at first, None if no distribution is known.
 
-    That is the worst wake-up from a timer, else what other findings are about, else the result with
-    most samples.
+    That is the worst wake-up from a timer, else what the first finding about a distribution is
+    about, else the result with most samples.
     """
     known = [s for s in subjects if s.result.histogram]
-    wakeups = [s for s in known if s.place in found.wakeups]
+    wakeups = [s for s in known if s.place in woken]
     periodic = [s for s in wakeups if s.result.bench == PERIODIC] or wakeups
     if periodic:
         return max(periodic, key=lambda s: (s.result.max or 0, -s.place)).place
-    named = [*([found.spread] if found.spread else []), *found.delays]
-    places = [one.place for one in named if subjects[one.place].result.histogram]
-    most = sorted(known, key=lambda s: (-s.result.n, s.place))
-    return next(iter([*places, *(s.place for s in most)]), None)
+    named = [finding.evidence for finding in (*page.answer.worst, *page.answer.others)]
+
+    def rank(s: Subject) -> tuple[int, int, int]:
+        return named.index(s.place) if s.place in named else len(named), -s.result.n, s.place
+
+    return min(known, key=rank).place if known else None
 
 
 def _names(found: Sequence[Subject]) -> list[str]:
