@@ -380,9 +380,7 @@ def test_a_page_of_hartstone_begins_with_its_table() -> None:
     ids = reader.attributes("id")
     assert ids.index("r0-hartstone") < ids.index("r0-curves") < ids.index("r0-table")
     told = [word.strip() for word in reader.words]
-    assert told.index("1 of 2 did not break down within its tests: hart.AH.1.") < told.index(
-        "first miss at"
-    )
+    assert "1 of 2 did not break down within its tests: hart.AH.1." in told
     assert "none up to 21.8 %" in told
     assert "cut_short" in told[: told.index("Results", told.index("first miss at"))]
     shown = reader.attributes("data-chart")

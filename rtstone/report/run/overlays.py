@@ -130,7 +130,9 @@ def _single(page: Page, subject: Subject) -> Plot:
     r, key = subject.result, f"{page.key}-{subject.place}"
     kinds = [kind for kind in ("histogram", "percentiles") if f"{key}-{kind}" in page.charts]
     marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
-    note = f"{', '.join(marks)}. {typeset(subject.circumstances.removeprefix(subject.title)[2:])}."
+    note = (
+        f"{', '.join(marks)}. {typeset(subject.circumstances.removeprefix(f'{subject.title}; '))}."
+    )
     return Plot(subject.title, [f"{key}-{kind}" for kind in kinds], page.link(subject.place), note,
                 corrected=_corrected(r))  # fmt: skip
 
