@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List benches, suites, loads, targets or runs.",
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
+    "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
@@ -28,6 +29,7 @@ COMMANDS = {
     "doctor": "Check whether this system is fit to be measured.",
     "lab": "List, fetch and build emulated targets.",
     "tune": "Prepare this system for measuring, and restore it.",
+    "completion": "Print the completion script of a shell.",
 }
 
 # The end of each command's help.
@@ -40,6 +42,10 @@ EXAMPLES = {
     "list": ("rtstone list benches", "rtstone list dk.periodic"),
     "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
     "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
+    "plot": (
+        "rtstone plot last -o wake-up.svg",
+        "rtstone plot last~1 last --kind percentiles -o compared.pdf",
+    ),
     "compare": (
         "rtstone compare last~1 last",
         "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
@@ -64,6 +70,7 @@ EXAMPLES = {
     "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
+    "completion": ("rtstone completion bash",),
 }
 
 

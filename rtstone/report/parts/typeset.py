@@ -14,7 +14,7 @@ MINUS = "\N{MINUS SIGN}"
 
 def typeset(text: str) -> str:
     """Return a phrase with no-break spaces inside numbers and before units, and a true minus."""
-    return re.sub(r"(?<!\w)-(?=\d)", MINUS, units.GLUED.sub(NARROW, text))
+    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, units.GLUED.sub(NARROW, text))
 
 
 def count(n: float) -> str:
