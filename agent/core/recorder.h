@@ -180,6 +180,9 @@ void rts_rec_section(rts_rec *r);
 /* Starts the series at clock value t. */
 void rts_rec_start(rts_rec *r, uint64_t t);
 
+/* Looks at the limits at clock value t, where no sample comes: for who may wait long for one. */
+void rts_rec_look(rts_rec *r, uint64_t t);
+
 /* Closes the series: everything recorded is in hist, worst, window and block afterwards. */
 void rts_rec_finish(rts_rec *r);
 
