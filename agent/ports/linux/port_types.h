@@ -5,7 +5,13 @@
 #include "posix_types.h"
 
 #define RTS_PRIO_MIN 1
-#define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
+#define RTS_PRIO_MAX 98 /* 99 is the watchdog's... */
+#define RTS_PRIO_TOP 99 /* ...unless it can be above it as well (isolate.c) */
+#define RTS_WALL 1      /* CLOCK_REALTIME */
+typedef struct rts_wall {
+    int fd;
+} rts_wall;
+
 #define RTS_FOOTPRINT 1
 #define RTS_TIME_SYSCALL 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
