@@ -21,8 +21,8 @@ from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.errors import UsageError
 from rtstone.formats import table_files
 from rtstone.formats.table import WRITERS, writer
-from tests.formats.long import DATA
-from tests.formats.test_import import FILES, held, run_of
+from tests.formats.long import DATA, run_of
+from tests.formats.test_import import FILES, held
 
 
 def own(**members: object) -> Run:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rtstone import units
 from rtstone.assemble import flags
+from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
 from rtstone.documents.worstcase import WorstCase
@@ -75,7 +76,8 @@ def answer(evaluated: RunEvaluation) -> Answer:
     worst, others = split(findings(evaluated))
     estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
     grade, verdict = _verdict(evaluated, wakeups)
-    longest = largest(run, evaluated.standouts.wakeups, lambda r: r.max)
+    told = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
+    longest = largest(run, evaluated.standouts.wakeups or told, lambda r: r.max)
     basis = [
         *_left_out(wakeups),
         *(_worst_case(subjects[longest.place], estimated) if longest else []),
@@ -102,8 +104,16 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(evaluated, flag)}"
     if not wakeups:
-        return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
+        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def _no_deadline(run: Run) -> str:
+    """Return why nothing in a run is a deadline that was met or missed."""
+    name = (tool(run) or "").partition(" ")[0]
+    if any(r.bench in WAKE_UPS for r in run.results if name):
+        return f"{name} does not count the activations that were missed"
+    return f"none was measured by {name}" if name else "no task was woken by a timer"
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
