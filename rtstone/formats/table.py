@@ -107,6 +107,11 @@ WRITERS: Mapping[str, Writer] = {
     "hdrhistogram": Writer("HdrHistogram log, version 1.3", "hdr_log"),
     "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics"),
     "cyclictest-json": Writer("wake-up latencies as cyclictest --json", "cyclictest_out"),
+    "cyclictest-histogram": Writer(
+        "the same as text of cyclictest -h, for OSADL's plot script",
+        "cyclictest_out",
+        "write_histogram",
+    ),
 }
 
 
