@@ -245,7 +245,7 @@ static void count_settings(rts_case *c, const periodic *task, int n)
     for (int i = 0; i < n; i++)
         set += task[i].set;
     if (p->clock == REALTIME)
-        rts_count_add(c, "wake-ups at which the clock was set", (int64_t)set, "wake-ups");
+        rts_count_add(c, "wake-ups at which the clock was set", (int64_t)set, "");
 }
 #endif
 

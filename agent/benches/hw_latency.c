@@ -100,15 +100,15 @@ static int check(rts_case *c, const hw_params *p)
 {
     uint64_t most = 2 * c->busy_ns, period = most + c->rest_ns;
     if (p->width > p->window)
-        return rts_failed(c, "width=%lld is longer than window=%lld", (long long)p->width,
+        return rts_failed(c, "width=%lld ns is longer than window=%lld ns", (long long)p->width,
                           (long long)p->window);
     if (most && looked_in(p, period) > most)
         return rts_unsupported(
             c,
-            "width=%lld of window=%lld: the system takes the CPU from who keeps it for more "
-            "than %llu of %llu ns; use a shorter width",
-            (long long)p->width, (long long)p->window, (unsigned long long)most,
-            (unsigned long long)period);
+            "width=%lld of window=%lld ns: RT throttling takes the CPU from a task that keeps it "
+            "for more than %llu of %llu ms; use a shorter width",
+            (long long)p->width, (long long)p->window, (unsigned long long)(most / 1000000),
+            (unsigned long long)(period / 1000000));
     return 0;
 }
 
@@ -151,14 +151,14 @@ static int run_latency(rts_case *c)
         if (c->rec->running)
             rts_sleep_until_ns(next);
     }
-    rts_count_add(c, "gaps", (int64_t)w->n, "gaps");
+    rts_count_add(c, "gaps", (int64_t)w->n, "");
     rts_figure_add(c, "longest time between two readings",
                    rts_clock_ns((double)w->longest - (double)rts_the_clock.overhead),
                    rts_the_clock.unit);
     rts_figure_add(c, "looked at", rts_clock_ns((double)w->looked), rts_the_clock.unit);
     rts_figure_add(c, "taken away", 100.0 * (double)w->gone / (double)w->looked, "%");
     if (w->n > LISTED)
-        rts_count_add(c, "gaps that are not listed", (int64_t)(w->n - LISTED), "gaps");
+        rts_count_add(c, "gaps that are not listed", (int64_t)(w->n - LISTED), "");
     put_gaps(c, w);
     return 0;
 }
