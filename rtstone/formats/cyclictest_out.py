@@ -1,7 +1,7 @@
-"""Wake-up latencies as cyclictest writes them: --json of 2.10, but valid, and -h of 2.4.
+"""Export of wake-up latencies as cyclictest writes them: JSON of 2.10, but always valid, or text.
 
-A thread for each result of a bench that measures what cyclictest does.  JSON is in µs where all
-values are whole ones, else in ns, as with -N; text is in whole µs.
+Each result of a bench that measures what cyclictest does becomes a thread.  Values of JSON are in
+µs if all of them are whole, else in ns, as with -N; those of the text of -h (2.4) are whole µs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _known(run: Run) -> list[Result]:
 
 
 def write(run: Run) -> Written:
-    """Return the threads of a run.  Raises UsageError if it has no wake-up latencies in ns."""
+    """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
     known = _known(run)
     whole = all(_whole_us(result) for result in known)
     threads, lost = {}, _left(run, known)
@@ -72,7 +72,7 @@ def _whole_us(result: Result) -> bool:
 
 
 def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
-    """Return a thread, and what of its samples it does not hold."""
+    """Return a thread, and what is lost of its samples."""
     lost = []
     counts: Counter[int] = Counter()
     below = 0
@@ -100,7 +100,7 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def _exact_ends(result: Result) -> list[tuple[float, int]]:
-    """Return the histogram with its least and its largest sample where they really are."""
+    """Return the histogram with the exact smallest and largest sample as points of their own."""
     points = list(result.histogram)
     if points and result.min is not None:
         first, count = points[0]
@@ -112,7 +112,7 @@ def _exact_ends(result: Result) -> list[tuple[float, int]]:
 
 
 def _version(run: Run) -> str:
-    """That of the cyclictest which took the samples, else one that says whose file it is."""
+    """Return the version of the cyclictest that took the samples, else one that names rtstone."""
     name, _, version = (tool(run) or "").partition(" ")
     return version if name == BENCH.id and version else _VERSION
 
@@ -153,7 +153,7 @@ class _Column(NamedTuple):
 
 
 def write_histogram(run: Run) -> Written:
-    """Return the histograms of a run, a column each.
+    """Export the histograms of a run, a column each.
 
     Raises UsageError if it has no wake-up latencies in ns, or not their distribution.
     """

@@ -14,10 +14,10 @@ from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
 from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
-# A place that cannot be opened or written, or is in use, is no reason to throw the index away.
+# Errors of access, after which the index is kept; after any other it is made anew.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_VERSION = 3  # of the table; another one is made anew from the directories
+_VERSION = 3  # of the table; one of another version is made anew from the directories
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
     results INTEGER, benches TEXT, arrival INTEGER
@@ -25,10 +25,11 @@ _TABLE = """CREATE TABLE runs (
 
 
 class Entry(NamedTuple):
-    """One run; ``ok`` of its ``results`` are.  ``benches``: their ids, parted by blanks.
+    """One run.
 
-    ``status`` is "unfinished" while it has no document, and the counts are 0 then.  ``arrival``:
-    as in the plan.
+    ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
+    the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
+    ``arrival``: as in the plan.
     """
 
     run_id: str
@@ -53,11 +54,11 @@ def entries() -> list[Entry]:
                     (home() / f"index.db{tail}").unlink()
             with suppress(sqlite3.Error):
                 return _indexed(home() / "index.db")
-    return _indexed(":memory:")  # a place that cannot be written: slower, not wrong
+    return _indexed(":memory:")  # the store cannot be written: slower, not wrong
 
 
 def arrivals() -> int:
-    """Return the number of the run that arrived last, 0 if there is none."""
+    """Return the highest arrival number of the runs, 0 if there are none."""
     return max((entry.arrival for entry in entries()), default=0)
 
 
@@ -69,9 +70,9 @@ def forget(run_id: str) -> None:
 
 
 def find(name: str) -> Path:
-    """Return the directory of a RUN: a directory, a run id, the start of one, `last` or `last~N`.
+    """Return the directory of a run, given by directory, id, start of an id, `last` or `last~N`.
 
-    Raises UsageError if there is none, or more than one.
+    Raises UsageError unless exactly one matches.
     """
     path = Path(name).parent if Path(name).name == RUN else Path(name)
     try:
@@ -113,7 +114,7 @@ def _indexed(path: Path | str) -> list[Entry]:
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
-    """Raise DatabaseError for content that no version of rtstone has written."""
+    """Return the entry of a row.  Raises DatabaseError for content that rtstone never writes."""
     try:
         texts = (shown(item) if isinstance(item, str) else item for item in row)
         return msgspec.convert(tuple(texts), Entry)
@@ -122,7 +123,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
 
 
 def _refresh(database: sqlite3.Connection) -> None:
-    """Add new directories, remove those that are gone, reread the unfinished ones."""
+    """Add new directories, remove deleted ones, and reread unfinished ones."""
     there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
@@ -138,13 +139,13 @@ def _refresh(database: sqlite3.Connection) -> None:
 
 
 def _names() -> list[str]:
-    with suppress(OSError):  # there is none yet, or it is nobody's to look into
+    with suppress(OSError):  # it does not exist yet, or is not accessible
         return [path.name for path in runs().iterdir()]
     return []
 
 
 def _readable(path: Path) -> bool:
-    with suppress(OSError):  # it may be somebody else's
+    with suppress(OSError):  # it may belong to another user
         return (path / PLAN).exists()
     return False
 
@@ -163,7 +164,7 @@ class _Result(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The members that plan and document share, two of the document and two of the plan."""
+    """The members read from plans and documents; some occur in only one of the two."""
 
     created: str
     target: _Target

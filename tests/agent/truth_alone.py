@@ -1,9 +1,10 @@
-"""One task, nobody else: one call and one reading of the clock lie between the stamps."""
+"""A single task: one call and one clock reading lie between the time stamps."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.agent.speak import figures
 from tests.agent.truth import (
     Agent,
     C,
@@ -11,7 +12,6 @@ from tests.agent.truth import (
     Time,
     about,
     always,
-    figures_of,
     holds,
     ns,
     per,
@@ -33,7 +33,7 @@ def clocks(agent: Agent) -> None:
         always(result(agent, f"clk.overhead clock={clock} samples=3000"), cost, overhead=0)
         steps = result(agent, f"clk.resolution clock={clock} samples=3000")
         always(steps, cost, overhead=0)
-        assert figures_of(steps) == {
+        assert figures(steps) == {
             "nominal resolution": about(float(steps["tick"]) if clock == "counter" else 1),
             "smallest step": cost,
             "granule": cost,
@@ -54,7 +54,7 @@ def bintime(agent: Agent) -> None:
         assert found["sum"] == found["n"] * cost + len(stalls) * 40009
         assert found["min"] == cost
         blocking = found["max"] - found["sum"] / found["n"]
-        assert figures_of(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
+        assert figures(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
 
 
 @truth("hw.latency")
@@ -77,10 +77,10 @@ def gaps(agent: Agent) -> None:
     assert [length for _, length in table["rows"]] == [f"{n / 1000:.3f}" for n in lengths]
     for (at, _), (began, _) in zip(seen, table["rows"], strict=True):
         assert 0 <= at - begins - round(float(began) * 1e9) < 2 * C.read
-    figures = figures_of(found)
-    assert (figures["gaps"], figures["longest time between two readings"]) == (3, 70_001)
-    assert width * 3 <= figures["looked at"] <= (width + 2 * C.read) * 3
-    assert figures["taken away"] == about(100 * sum(lengths) / figures["looked at"])
+    told = figures(found)
+    assert (told["gaps"], told["longest time between two readings"]) == (3, 70_001)
+    assert width * 3 <= told["looked at"] <= (width + 2 * C.read) * 3
+    assert told["taken away"] == about(100 * sum(lengths) / told["looked at"])
 
 
 @truth("hw.latency")
@@ -90,8 +90,8 @@ def no_gap(agent: Agent) -> None:
         agent, "hw.latency window=1000000 width=1000000 time=3000000", "stall=1100003:9999:0"
     )
     assert (found["n"], found["tables"]) == (0, [])
-    figures = figures_of(found)
-    assert (figures["gaps"], figures["longest time between two readings"]) == (0, 9999)
+    told = figures(found)
+    assert (told["gaps"], told["longest time between two readings"]) == (0, 9999)
 
 
 @truth("hw.latency")
@@ -100,9 +100,9 @@ def more_gaps_than_are_listed(agent: Agent) -> None:
     words = "hw.latency threshold=100 samples=5000 time=0 window=1000000 width=900000"
     found = result(agent, words, "stall=20000:500:1000")
     assert (found["n"], found["ended"]) == (5000, "samples")
-    figures = figures_of(found)
-    assert figures["gaps"] == 5000
-    assert len(found["tables"][0]["rows"]) == 5000 - figures["gaps that are not listed"] == 4096
+    told = figures(found)
+    assert told["gaps"] == 5000
+    assert len(found["tables"][0]["rows"]) == 5000 - told["gaps that are not listed"] == 4096
 
 
 SINGLE = {
@@ -139,7 +139,7 @@ def single_calls(agent: Agent) -> None:
 @truth("sem.wait.free", "sched.yield", "mem.memset")
 def batches(agent: Agent) -> None:
     always(result(agent, "sem.wait.free batch=7 samples=100"), 7 * C.sem_take)
-    # A yield is longer than 10 granules, which are readings here, and two waits are.
+    # A yield is longer than 10 granules, which here are clock readings, and so are two waits.
     assert result(agent, "sched.yield samples=100")["batch"] == 1
     assert result(agent, "sem.wait.free samples=100")["batch"] == 2
     always(
@@ -148,7 +148,7 @@ def batches(agent: Agent) -> None:
 
 
 def sizes(low: int, high: int, n: int) -> list[int]:
-    """The sizes that all systems are asked for: Park-Miller from seed 123."""
+    """Yield the sizes that every system is asked for: Park-Miller from seed 123."""
     x, found = 123, []
     for _ in range(n):
         x = x * 16807 % 2147483647
@@ -158,14 +158,14 @@ def sizes(low: int, high: int, n: int) -> list[int]:
 
 @truth("mem.malloc.small", "mem.malloc.large", "mem.free")
 def heap(agent: Agent) -> None:
-    cost = per("malloc", 1103)  # for each byte: every single size shows
+    cost = per("malloc", 1103)  # for each byte, so that every single size matters
     for command, low, high in (("small", 1, 19584), ("large", 19584, 1000000)):
         found, values = raw(agent, f"mem.malloc.{command} samples=500", cost)
         asked = sizes(low, high, 510)[10:]
         expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in asked]
         assert values == expected
         holds(found, expected)
-        assert figures_of(found)["failed allocations"] == 0
+        assert figures(found)["failed allocations"] == 0
     for order in ("fifo", "lifo", "random"):
         always(result(agent, f"mem.free order={order} samples=300", cost), C.free)
 
@@ -185,21 +185,21 @@ def children(agent: Agent) -> None:
     for kind in ("thread", "process"):
         created = result(agent, f"proc.create kind={kind} samples=200")
         always(created, C.child_create)
-        assert figures_of(created) == {
+        assert figures(created) == {
             "children that ran before the call returned": 0,
             "priority of the parent": 61,
             "priority of a child": 60,
         }
         killed = series(agent, f"proc.kill kind={kind} samples=200")
         always(killed["call"], C.child_kill)
-        # The reading that ends `call` lies within `complete`, and is taken away with the other.
+        # The reading that ends `call` lies within `complete`, and is subtracted with the other.
         always(killed["complete"], C.child_kill + C.child_reap, overhead=2 * C.read)
-        assert figures_of(killed["call"])["victims that ran before they were terminated"] == 0
+        assert figures(killed["call"])["victims that ran before they were terminated"] == 0
 
 
 @truth("sem.post.nowait")
 def random_costs(agent: Agent) -> None:
-    """What is recorded is, sample by sample, what the seeded distribution gave."""
+    """The samples are, one by one, those of the seeded distribution."""
     points = [(0, 0), (500_000_000, 90_000), (990_000_000, 400_000), (1_000_000_000, 80_000_000)]
     table = ",".join(f"{x}:{y}" for x, y in points)
     for seed in (0, 20260101):
@@ -217,7 +217,7 @@ def random_costs(agent: Agent) -> None:
 
 @truth("null", "sem.wait.free")
 def stalls_lie_where_they_fall(agent: Agent) -> None:
-    """Samples that a stall cuts through are longer by it, and no other."""
+    """Samples that a stall interrupts are longer by it, and no others."""
     time = Time((100_003, 7001), (200_017, 13_007), (300_007, 101))
     words = time.words()
     found, values = raw(agent, "sem.wait.free batch=1 samples=1000 warmup=0", *words)
