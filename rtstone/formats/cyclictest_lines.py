@@ -14,7 +14,6 @@ from rtstone.formats import cyclictest
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
 
-MOST_THREADS = 4096
 _N = r" *([0-9]{1,18})"
 # Act and Avg with the blanks before them: what they are padded to tells the unit.
 _STATUS = re.compile(
@@ -22,8 +21,6 @@ _STATUS = re.compile(
     rf"Max:{_N}(?: SMI:{_N})?\s*"
 )
 _SAMPLE = re.compile(r" *([0-9]{1,18}): *([0-9]{1,18}): *(-?[0-9]{1,18})\s*")
-_POLICY = re.compile(r"policy: (\w+)(?:/\w+)?: loadavg:")
-_DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
 _PADDED = {5: US, 8: NS}  # with -N both are padded to 8 places, else to 5
 
 
@@ -75,9 +72,9 @@ class _Lines:
             self._sample(number, *found.groups())
         elif found := _STATUS.search(line):
             self._status(number, found)
-        elif found := _POLICY.search(line):
+        elif found := cyclictest.POLICY.search(line):
             self.policy = found[1]
-        elif found := _DMA.match(line):
+        elif found := cyclictest.DMA.match(line):
             self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
         elif line.startswith("# Break "):
             self.notes.append(line.removeprefix("# "))
@@ -113,7 +110,7 @@ class _Lines:
 
     def _thread(self, number: int, text: str) -> int:
         thread = self.source.number(text, number, "thread")
-        if thread >= MOST_THREADS:
+        if thread >= cyclictest.MOST_THREADS:
             self.source.refuse(f"thread {thread} is one too many", number)
         return thread
 
