@@ -1,4 +1,4 @@
-"""Run documents that are well typed and mean nothing end in no traceback, whatever reads them."""
+"""Run documents that are well typed but nonsense cause no traceback in any command."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ slope = "1ns"
 bench = "*"
 figures = { "breakdown utilisation" = ">= 10%" }
 """
+DRAWN = ("histogram", "percentiles")
 COMMANDS = [
     ["show", "odd"], ["show", "odd", "--json"], ["show", "odd", "--worst-case"], ["list", "runs"],
     ["report", "odd", "-o", "OUT"], ["report", "odd,sound", "-o", "OUT"], ["guarantee", "odd"],
@@ -53,12 +54,13 @@ COMMANDS = [
     ["check", "sound", "--budget", "B0", "--baseline", "odd", "--markdown", "OUT"],
     ["check", "odd", "--write-budget", "OUT"],
     *(["export", "odd", "--format", form, "-o", "OUT"] for form in WRITERS),
+    *(["plot", "odd", "--bench", "null", "--kind", k, "-o", "FIGURE"] for k in DRAWN),
 ]  # fmt: skip
 
 
 @cache
 def sound() -> Run:
-    """A sound run in which every member of a result occurs, and not much more."""
+    """Return a valid run in which every member of a result occurs, and little more."""
     whole = synthetic.run()
     rich = [r for r in whole.results if r.trace or r.blocks or r.corrected or r.tables or r.worst]
     others = [r for r in whole.results if r.figures or r.load_rates or r.status != "ok"]
@@ -67,13 +69,13 @@ def sound() -> Run:
 
 
 def short(of: Result) -> Result:
-    """The same with few rows."""
+    """Return the same with few rows."""
     trace = of.trace and structs.replace(of.trace, rows=of.trace.rows[:10])
     blocks = of.blocks and structs.replace(of.blocks, max=of.blocks.max[:120])
     return structs.replace(of, trace=trace, blocks=blocks)
 
 
-ORDINARY = {0.5, 999.9, 1e6}  # as 1.0 and 1e15 are
+ORDINARY = {0.5, 999.9, 1e6}  # like 1.0 and 1e15
 
 
 def put(home: Path, name: str, document: Any) -> None:
@@ -103,10 +105,10 @@ def test_no_number_ends_in_a_traceback(cli: Cli, home: Path, tmp_path: Path, num
 
 
 def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str]]) -> None:
-    """Has commands read the document.  Fails with the traceback if there is one."""
+    """Let commands read the document; fail with the traceback if there is one."""
     put(home, "odd", odd)
     put(home, "sound", sound())
-    places = {"OUT": tmp_path / "out"}
+    places = {"OUT": tmp_path / "out", "FIGURE": tmp_path / "out.svg"}
     for number, entry in enumerate(BUDGET.split("[[case]]")[1:]):
         places[f"B{number}"] = tmp_path / f"budget{number}.toml"
         places[f"B{number}"].write_text(f"[[case]]{entry}")
@@ -167,7 +169,7 @@ def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -
         (["results", 0, "n"], -1, "`int` >= 0"),
         (["results", 0, "p50"], 1e61, "`float` <= 1e+60"),
         (["results", 0, "params"], {"a": {"b": 1}}, "got `object`"),
-        (["results", 0, "batches"], {"n": [1], "mean": [], "above": {}}, "as there are batches"),
+        (["results", 0, "batches"], {"n": [1], "mean": [], "above": {}}, "differ in length"),
         (["conditions"], {"a": [{}]}, "got `object`"),
         (["clock", "hz"], 0, "`int` >= 1"),
     ],

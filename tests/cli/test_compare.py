@@ -19,7 +19,7 @@ from tests.stats.lab import lab, result, study
 
 
 def kept(run: Run) -> str:
-    """Stores a document as a run leaves it; its id."""
+    """Store a document like a run does; return its id."""
     place = home() / run.run_id
     place.mkdir(parents=True)
     (place / "run.json").write_bytes(msgspec.json.encode(run))
@@ -91,7 +91,7 @@ def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: 
     assert 'id="compared-table"' in page.read_text()
 
 
-# ---- measured in turn ---------------------------------------------------------------------------
+# ---- measured alternately -----------------------------------------------------------------------
 
 
 def test_two_targets_measured_in_turn(cli: Cli) -> None:
@@ -182,7 +182,7 @@ def test_what_cannot_be_measured_or_joined_is_one_line(
 def test_an_interrupt_keeps_the_pairs_there_are(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fourth run, the second of A, is not measured: the third has no other side."""
+    """The fourth run, the second of A, is not measured, so the third has no counterpart."""
     begun: list[str] = []
 
     def measured(plan: Plan, *arguments: Any, **named: Any) -> Any:

@@ -63,7 +63,7 @@ def test_what_is_inconclusive_is_laid_out_and_said(
 
 
 def test_a_load_with_options_fills_its_row(cli: Cli) -> None:
-    """The others stay as the suite has them, and a note says how the load was started."""
+    """The others stay as in the suite, and a note says how the load was started."""
     done = cli("reproduce", "gutsalov", "--target", "sim:rtai-24.1.8", "--time", "0.2", "--load",
                "driver:every=50us", "-p", "samples=0", "--json")  # fmt: skip
     assert done.status == 0, done.err

@@ -83,7 +83,7 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(INVALIDATING))
 def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_path: Path) -> None:
-    """Whatever was seen: one rule says what may be judged."""
+    """Whatever the results: one rule decides what may be judged."""
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "dk.periodic"\nmissed = 1000000\n')
     for missed in (0, 3):

@@ -24,7 +24,7 @@ LIMIT = 1_500_000
 
 
 class Reader(HTMLParser):
-    """The elements, attributes and text that a browser would see."""
+    """Collect the elements, attributes and text that a browser sees."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Reader(HTMLParser):
 
     @property
     def data(self) -> Any:
-        """What the page's script reads."""
+        """Return the data that the page's script reads."""
         return unpacked(self.scripts[0])
 
     def attributes(self, name: str) -> list[str]:
@@ -129,7 +129,7 @@ def test_details_say_without_script_what_is_missing(page: Reader) -> None:
 
 
 def table(data: dict[str, Any], key: str, caption: str) -> dict[str, tuple[Any, ...]]:
-    """A table inside a detail: its rows by their names."""
+    """Return the rows of a table inside a detail, by their names."""
     for form, *columns in data["details"][key]["tables"]:
         title, _, names = data["forms"][form]
         if title == caption:
@@ -263,7 +263,7 @@ def test_several_runs_on_one_page(full: Run) -> None:
 
 
 def test_a_page_of_many_results_is_light() -> None:
-    """As many results as the suite full has, each with the shape of a real one."""
+    """As many results as in the suite full, each shaped like a real one."""
     base = run(3000)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
     assert len(compose([run(results=many)]).encode()) <= LIMIT

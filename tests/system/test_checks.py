@@ -1,7 +1,10 @@
-"""The checklist on systems of every kind: what is found, and what it is worth."""
+"""The checklist on systems of every kind: findings and verdicts."""
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
 import shutil
 import struct
 from collections.abc import Callable
@@ -16,6 +19,7 @@ from rtstone.errors import UsageError
 from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
+from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
 from tests.system.trees import KERNEL, LIMITS, NO, interrupts, plant, system, task, usual
 
@@ -64,7 +68,7 @@ def test_a_tuned_real_time_box(tmp_path: Path) -> None:
         "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
     }  # fmt: skip
     box = system(plant(tmp_path, tree), probes=WORKING)
-    assert box.measured == {3}  # the last isolated one, though it is not in the affinity
+    assert box.measured == {3}  # the last isolated CPU, although it is not in the affinity mask
     found = look(box)
     poor = {name: line for name, line in found.items() if line[0] in ("bad", "warn")}
     assert poor == {}
@@ -158,6 +162,24 @@ def test_capabilities_of_the_agents_file_count(tmp_path: Path) -> None:
     assert verdicts(found, *names) == ["good", "good", "good", "warn"]
 
 
+def test_the_rights_of_the_agents_group_count_for_its_members_only(tmp_path: Path) -> None:
+    tree = plant(
+        tmp_path, usual() | {"proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n"}
+    )
+    by_file = {
+        "realtime": lambda: Probe(False, "EPERM"),
+        "agent_capabilities": lambda: Probe(True, f"{1 << 23 | 1 << 14:x}"),
+        "agent_group": lambda: Probe(True, "by the rights of group rtstone"),
+    }
+    found = look(system(tree, probes=by_file))
+    assert found["rt.granted"] == ("good", "by the rights of group rtstone")
+    assert verdicts(found, "cap.nice", "cap.lock") == ["good", "good"]
+    by_file["agent_group"] = lambda: Probe(False, "for others: join them")
+    found = look(system(tree, probes=by_file))
+    assert found["rt.granted"] == ("bad", "the agent is for others: join them")
+    assert verdicts(found, "cap.nice", "cap.lock") == ["bad", "warn"]
+
+
 def test_a_refusal_is_bad(tmp_path: Path) -> None:
     tree = system(plant(tmp_path, usual()), probes={"realtime": lambda: Probe(False, "EPERM")})
     assert look(tree)["rt.granted"] == ("bad", "EPERM")
@@ -204,7 +226,7 @@ def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
     assert found["env.competitors"][0] == "unknown"
 
 
-# ---- single lines -------------------------------------------------------------------------------
+# ---- single checks ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,7 +261,7 @@ def test_preemption(tmp_path: Path, files: dict[str, str], finding: tuple[str, s
         # a kernel thread that is not the stopper
         (task(50, "watchdogd", policy=1, rtprio=99, flags=KERNEL),
          ("bad", "at priority 98 or above: watchdogd (50 fifo 99)")),
-        # a user's task that only has the stopper's name
+        # a user task with the stopper's name
         (task(50, "migration/9", policy=1, rtprio=99),
          ("bad", "at priority 98 or above: migration/9 (50 fifo 99)")),
     ],
@@ -254,7 +276,7 @@ def test_other_real_time_tasks(tmp_path: Path) -> None:
 
 
 def between(tmp_path: Path, change: dict[str, str]) -> Found:
-    """What is found if the tree changes between the two looks."""
+    """Return the findings if the tree changes between the two readings."""
     root = plant(tmp_path, usual() | task(50, "hog", ran=100))
     return look(system(root, pause=lambda: plant(root, change)))
 
@@ -286,7 +308,7 @@ def test_requests_of_a_partition_are_not_counted_twice(tmp_path: Path) -> None:
 def test_a_new_task_of_an_old_number_is_not_taken_for_it(tmp_path: Path) -> None:
     later = task(50, "hog", ran=10**6)
     path = "proc/50/task/50/stat"
-    later[path] = later[path].replace(" 100 ", " 101 ")  # its start
+    later[path] = later[path].replace(" 100 ", " 101 ")  # its start time
     assert between(tmp_path, later)["env.competitors"] == ("good", "none seen")
 
 
@@ -296,7 +318,7 @@ def test_a_new_task_of_an_old_number_is_not_taken_for_it(tmp_path: Path) -> None
         ("0-3", "3", ("warn", "1 of 3 may: 24")),
         ("0-3", "1", ("good", "none of 3")),
         ("0-2", "3", ("good", "none of 3; 1 move with their next")),
-        ("3", "", ("warn", "1 of 3 may: 24")),  # where it will go is not chosen yet
+        ("3", "", ("warn", "1 of 3 may: 24")),  # its target is not chosen yet
     ],
 )
 def test_steered_interrupts(
@@ -366,7 +388,7 @@ def test_the_measured_cpus(tmp_path: Path) -> None:
     plant(root, {f"{CPU}/isolated": "1,3\n"})
     assert system(root).measured == {3}
     usable = {"usable_cpus": lambda: Probe(True, "", frozenset({0, 1, 2}))}
-    assert system(root, probes=usable).measured == {1}  # a cpuset forbids the other
+    assert system(root, probes=usable).measured == {1}  # a cpuset forbids the other CPU
 
 
 def test_lists_and_masks() -> None:
@@ -479,7 +501,7 @@ def test_a_trial_cannot_harm_its_caller() -> None:
 def test_inheritance_is_seen_only_where_the_holder_is_raised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With a mutex of no protocol the same trial has to say no."""
+    """With a mutex without a protocol the same trial has to fail."""
     if not probes.LIVE["realtime"]().works:
         pytest.skip("no right to real-time")
     assert probes.LIVE["inheritance"]() == Probe(True, "holder raised")
@@ -492,6 +514,28 @@ def test_this_machine_can_be_looked_at() -> None:
     lines = checks.lines(System(pause=lambda: None))
     assert len(lines) == len(checks.CHECKS)
     assert all(line.verdict in VERDICTS for line in lines)
+
+
+def test_who_is_in_the_agents_group_is_told_from_who_has_to_join_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = tmp_path / "agent"
+    assert membership(agent) is None
+    agent.touch()
+    members: list[str] = []
+    group = grp.struct_group(("latency", "x", 4711, members))
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: group)
+    for mode in (0o755, 0o700):
+        agent.chmod(mode)
+        assert membership(agent) is None
+    agent.chmod(0o750)
+    assert membership(agent) == ("latency", None)  # root may always
+    monkeypatch.setattr(os, "access", lambda path, how: False)
+    join = "sudo adduser $USER latency, and log in again"
+    assert membership(agent) == ("latency", join)
+    assert rights.granting(agent, tmp_path) == join
+    members.append(pwd.getpwuid(os.getuid()).pw_name)
+    assert membership(agent) == ("latency", "log in again, or newgrp latency")
 
 
 def test_the_command_that_grants_rights_fits_the_machine(
