@@ -98,7 +98,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Measure each case in rounds until the 95% confidence interval of its p50 (ci=2%,p99: its "
     "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
-@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
+@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")

@@ -82,6 +82,7 @@ def test_time_takes_the_place_of_samples(fake: Fake, cli: Cli) -> None:
     assert (params("--time", "2")["time"], params("--time", "2")["samples"]) == (2 * 10**9, 0)
     assert params("--time", "5ms", "-p", "samples=7")["samples"] == 7
     assert params("--cpus", "0-1")["cpus"] == "0-1"
+    assert params("--cpus", "all")["cpus"] == "all"
 
 
 def test_out_and_keep_idle(fake: Fake, cli: Cli, tmp_path: Path) -> None:
@@ -135,7 +136,8 @@ def test_the_host_keeps_off_every_cpu_that_a_case_names(
     set_to: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
-    for more, left in [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), ([], {0, 1})]:
+    named = [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), (["--cpus", "all"], {0, 1, 2})]
+    for more, left in [*named, ([], {0, 1})]:
         assert cli("run", "null", *more).status == 0
         assert set_to[-2] == left
 

@@ -67,6 +67,21 @@ def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:
     assert quiet["missed"]
 
 
+def test_gaps_are_found_and_gated(cli: Cli, model: str, tmp_path: Path) -> None:
+    """The stalls of the model, where it looks for them; finding none is a result like any other."""
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[case]]\nbench = "hw.latency"\nfigures = { "gaps" = "<= 0" }\n')
+    asked = ["run", "hw.latency", "--target", model, "--time", "60ms", "-p", "window=20ms"]
+    for width, gaps, verdict in (("20ms", 1, 1), ("4ms", 0, 0)):
+        (found,) = cli(*asked, "-p", f"width={width}", "--json").document["results"]
+        assert (found["status"], found["n"]) == ("ok", gaps)
+        assert found["figures"]["gaps"]["value"] == gaps
+        assert found["max"] == (8e6 if gaps else None)
+        listed = [row for table in found["tables"] for row in table["rows"]]
+        assert [length for _, length in listed] == ["8000.000"] * gaps
+        assert cli("check", "last", "--budget", budget).status == verdict
+
+
 def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
     document = cli("run", "null", "--target", model, "--json").document
     assert document["conditions"] == {

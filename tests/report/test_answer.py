@@ -20,6 +20,7 @@ from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
+from tests.formats.long import DATA, run_of
 from tests.report.synthetic import answer, instructions, run, unprivileged
 
 MS = 1_000_000
@@ -79,6 +80,27 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
     told = answer(made)
     assert told.verdict.startswith(verdict)
     assert told.grade != "good"
+
+
+@pytest.mark.parametrize(
+    ("file", "verdict", "basis"),
+    [
+        ("cyclictest-2.4-q.txt", "cyclictest does not count the activations that were missed", [
+         "Worst wake-up observed: 119 µs, hundreds of microseconds; cyclictest interval=1ms "
+         "thread 0, under load unknown over 300 ms, n = 300. Longer observation can only raise it.",
+         "Loads: unknown."]),
+        ("stress-ng-0.15.txt", "stress-ng does not count the activations that were missed", None),
+        ("rtla-osnoise.txt", "none was measured by rtla", ["Loads: unknown."]),
+        ("lmbench.txt", "none was measured by lmbench", None),
+    ],
+)  # fmt: skip
+def test_of_another_tool_it_says_what_that_does_not_count(
+    file: str, verdict: str, basis: list[str] | None
+) -> None:
+    told = answer(run_of((DATA / file).read_bytes()))
+    assert told.verdict == f"No verdict on deadlines: {verdict}."
+    assert told.grade == "info"
+    assert basis is None or told.basis == basis
 
 
 @pytest.mark.parametrize("name", sorted(INVALIDATING))

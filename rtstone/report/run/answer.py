@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rtstone import resources, units
 from rtstone.assemble import flags
-from rtstone.documents.imported import tool
+from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL, Result, Run, as_text
 from rtstone.documents.worstcase import WorstCase
@@ -20,6 +20,7 @@ from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.stats.standouts import largest
 from rtstone.system.rights import granting
 from rtstone.units import count, counted, quantity, seconds
 
@@ -77,7 +78,9 @@ def answer(evaluated: RunEvaluation) -> Answer:
     worst, others = split(findings(evaluated))
     estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
     grade, verdict = _verdict(evaluated, wakeups)
-    longest = None if found.worst_wakeup is None else subjects[found.worst_wakeup]
+    told = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
+    place = largest(run, found.wakeups or told, lambda r: r.max)
+    longest = None if place is None else subjects[place]
     basis = [
         *_left_out(wakeups),
         *(_worst_case(longest, estimated) if longest else []),
@@ -133,8 +136,16 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
-        return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
+        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def _no_deadline(run: Run) -> str:
+    """Return why a run with no periodic results has no verdict on deadlines."""
+    name = (tool(run) or "").partition(" ")[0]
+    if any(r.bench in WAKE_UPS for r in run.results if name):
+        return f"{name} does not count the activations that were missed"
+    return f"none was measured by {name}" if name else "no task was woken by a timer"
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
