@@ -87,7 +87,8 @@ class Lazy(click.Group):
             raise unknown("command", cmd_name, COMMANDS)
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f"rtstone.cli.{module}").command
-        command.epilog = "\n".join(("\b", "Examples:", *(f"  {e}" for e in EXAMPLES[cmd_name])))
+        if examples := EXAMPLES.get(cmd_name):
+            command.epilog = "\n".join(("\b", "Examples:", *(f"  {one}" for one in examples)))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
