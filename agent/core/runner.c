@@ -158,9 +158,11 @@ static void run_measured(rts_case *c)
                   rts_cpuset_first(&c->common.cpus));
         rts_port_failed(c, why, c->job.error);
     }
-    if (c->job.stop_asked) { /* also if it had to be made to: what it has is good */
+    if (c->job.stop_asked) {
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "stopped");
+        for (unsigned i = 0; lost && i < c->n_series; i++)
+            rts_rec_finish(c->series[i].rec); /* it slept for longer than there was time */
     } else if (lost) {
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);

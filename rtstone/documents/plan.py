@@ -119,9 +119,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"no table of load {min(lost)}")
 
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
-        """Return a round of a case, from 1, as sent over the wire; without rounds, the case."""
-        if self.until is None:
-            return case
+        """Return a round of a case, from 1, as sent over the wire."""
         return structs.replace(
             case, id=case.id * ROUNDS + number, params={**case.params, **(params or {})}
         )
@@ -134,8 +132,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return self.round(case, 1, {"time": self.until.time_ns})
 
     def case_of(self, wire_id: int) -> int:
-        """Return the id of the case that a wire id belongs to."""
-        return wire_id if self.until is None else wire_id // ROUNDS
+        """Return the id of the case that a wire id belongs to: that of a round, or its own."""
+        return wire_id // ROUNDS if wire_id >= ROUNDS else wire_id
+
+    @property
+    def endless(self) -> bool:
+        """Return whether it measures until it is stopped."""
+        return any(self._is_endless(case) for case in self.cases)
+
+    def _is_endless(self, case: Case) -> bool:
+        limits = [self.value(case, name) for name in ("samples", "time")]
+        return limits == [0, 0] and self.until is None
 
     def value(self, case: Case, name: str) -> Value:
         """Return the value a parameter has in a case, None if the bench has no such parameter."""

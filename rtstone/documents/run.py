@@ -36,6 +36,8 @@ Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
 GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # rising
 NO_REASON = "no reason was recorded"
+STOPPED = "stopped"  # what ended a series that the host told to end
+INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +178,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ended: str | None = None
     until: StopCriterion | None = None
     flags: list[str] = []
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether it was stopped while it took samples, so that it can be continued."""
+        return self.status == "ok" and self.n > 0 and self.ended == STOPPED
 
     @property
     def section_s(self) -> float | None:

@@ -56,6 +56,9 @@ class Link(ABC):
     def close(self) -> None:
         """End the agent if it is still running, and remove what it left on the target."""
 
+    def abandon(self) -> None:  # noqa: B027  most have nothing to wait for
+        """Do not wait any longer: ``close`` ends it at once, and what it has not sent is lost."""
+
     def last_words(self) -> str:
         """Return what the agent printed besides its records, to append to an error; else ""."""
         return ""

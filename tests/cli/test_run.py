@@ -574,7 +574,8 @@ def test_a_case_that_is_stopped_keeps_what_it_has(
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # however slow this machine is
     monkeypatch.setattr(session, "POLL_S", 0.02)
     first = cli(*GRID, "--json").document["results"][0]
-    assert (first["status"], first["reason"], first["n"]) == ("incomplete", "stopped", 1000)
+    assert (first["status"], first["reason"], first["n"]) == ("ok", None, 1000)
+    assert (first["ended"], first["flags"]) == ("stopped", ["interrupted"])
 
 
 def test_a_hangup_that_is_ignored_stays_ignored(fake: Fake, cli: Cli) -> None:
@@ -602,7 +603,10 @@ def test_an_interrupt_while_the_agent_hangs(
     monkeypatch.setattr(RunDirectory, "append", append)
     done = cli(*GRID, "--json")
     assert done.status == 130
-    assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
+    assert statuses(done.document) == ["ok", "ok" if fate == "hang" else "incomplete", "incomplete"]
+    assert (
+        done.document["reason"] == f"interrupted; {2 if fate == 'hang' else 1} of 3 cases measured"
+    )
     assert done.document["results"][2]["reason"] == "not run: interrupted"
     swept = trace.read_text().splitlines()[2:] == ["--sweep"]
     assert swept == (fate == "deaf")
@@ -618,8 +622,8 @@ def test_ctrl_c_from_outside(fake_process: Fake, home: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert process.returncode == 130
-    assert b"INCOMPLETE: interrupted" in out
-    assert b"rtstone: interrupted" in err
+    assert b"INCOMPLETE" not in out
+    assert b"rtstone: interrupted; 1 of 1 cases measured" in err
 
 
 def test_loads_come_in_turn_and_their_rates_are_kept(fake: Fake, cli: Cli) -> None:
