@@ -264,6 +264,7 @@ def run(
     target: str = LOCAL,
     time: str | float | Quantity | None = None,
     until: str | None = None,
+    name: str | None = None,
     **params: Given,
 ) -> Measured:
     """Measure a bench or a suite, and store the run where `rtstone list runs` finds it.
@@ -273,6 +274,7 @@ def run(
     ``time``, ``until`` and ``params`` are written as for `rtstone run` (``period="1ms"``,
     ``until="ci=2%"``; bare times are seconds), or as a quantity (``period=rtstone.ms(1)``); several
     values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is given.
+    ``name``: what to call the run, which is then found by it: ``rtstone.load("tuned")``.
 
     Raises RtstoneError: UsageError for what cannot be asked (a quantity of another kind, a part of
     a ns), TargetError; and KeyboardInterrupt.  Where there is one case also Unfit for what the
@@ -288,12 +290,12 @@ def run(
         try:
             stack.enter_context(alone(interrupt))
             document, directory, error = start(
-                RunRequest([bench], target, asked, command, until=until),
+                RunRequest([bench], target, asked, command, until=until, name=name),
                 interrupt=interrupt, listener=Listener(),
             )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
-    if interrupt.requested:
+    if interrupt.requested and not (error is None and document.until_stopped):
         raise KeyboardInterrupt
     results = _asked_for(document, bench)
     several = len({result.case for result in results}) > 1
@@ -313,7 +315,7 @@ def _asked_for(document: Run, name: str) -> list[Result]:
 
 
 def load(run: str | Path = "last") -> Run:
-    """Return a stored run: a directory, a run id, the start of one, `last` or `last~N`.
+    """Return a stored run: a directory, a name, a run id or its start, `last` or `last~N`.
 
     Raises UsageError if there is none, or more than one.
     """

@@ -268,6 +268,7 @@ class Assembly:
             ],
             duration_s=duration_s,
             turn=self._plan.turn,
+            name=self._plan.name,
         )
 
     def lost(self) -> list[str]:

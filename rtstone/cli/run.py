@@ -23,8 +23,8 @@ from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
-from rtstone.store.places import run_name
-from rtstone.store.rundir import RunDirectory
+from rtstone.store.index import latest
+from rtstone.store.places import holds_run, run_name
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -43,6 +43,7 @@ class Request(msgspec.Struct, frozen=True):
     resume: str | None = None
     icount: str | None = None
     until: str | None = None
+    name: str | None = None
 
 
 def assignments(
@@ -97,6 +98,10 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
+@click.option(
+    "--name", metavar="NAME",
+    help="Call the run so, in every table and page; it is then a RUN: `rtstone show NAME`.",
+)  # fmt: skip
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
@@ -120,12 +125,11 @@ def command(**options: object) -> int:
         target = f"{request.target}+icount={request.icount}"
         request = msgspec.structs.replace(request, target=target)
     with Interrupt() as interrupt:
-        status = (_resume if request.resume is not None else _run)(request, interrupt)
-        return Interrupted.exit_code if interrupt.requested else status
+        return (_resume if request.resume is not None else _run)(request, interrupt)
 
 
 def _run(request: Request, interrupt: Interrupt) -> int:
-    return _show(request, *carry_out(request, interrupt))
+    return _shown(request, interrupt, carry_out(request, interrupt))
 
 
 def carry_out(request: Request, interrupt: Interrupt) -> Finished:
@@ -145,16 +149,22 @@ def as_asked(request: Request) -> RunRequest:
     """Return the runner's request for these options."""
     asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
     names = request.names or ["quick"]
-    return RunRequest(names, request.target, asked, arguments(), request.keep_idle, request.until)
+    return RunRequest(
+        names, request.target, asked, arguments(), request.keep_idle,
+        request.until, request.name,
+    )  # fmt: skip
 
 
-def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneError | None) -> int:
+def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
+    """Print the run, and return the exit code."""
     with maybe_unread():
         if request.json:
-            print_document(run)
+            print_document(done.run)
         else:
-            _print_summary(run, directory.path if directory.finished else None)
-    return told(error)
+            _print_summary(done.run, done.directory.path if done.directory.finished else None)
+    status = told(done.error)
+    as_requested = done.error is None and done.run.until_stopped
+    return Interrupted.exit_code if interrupt.requested and not as_requested else status
 
 
 def _resume(request: Request, interrupt: Interrupt) -> int:
@@ -162,13 +172,19 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     asked = {
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
-        "--until": request.until, "--keep-idle": request.keep_idle,
+        "--until": request.until, "--name": request.name, "--keep-idle": request.keep_idle,
         "--target": request.target != LOCAL,
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
-    path, listener = find_run(str(request.resume)), listener_for(request.json)
-    return _show(request, *resume(path, interrupt=interrupt, listener=listener))
+    path, listener = _to_resume(str(request.resume)), listener_for(request.json)
+    return _shown(request, interrupt, resume(path, interrupt=interrupt, listener=listener))
+
+
+def _to_resume(name: str) -> Path:
+    """Return the run to continue; `last` is the last one even if it has no result yet."""
+    newest = latest() if name == "last" and not holds_run(Path(name)) else None
+    return newest or find_run(name)
 
 
 def _nothing(target: str, reason: str) -> Run:

@@ -70,6 +70,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     budget: str
     title: str
     baselines: list[str] = []  # ids of the runs that relative limits are relative to
+    name: str | None = None  # what a person calls the run
     policy: Policy
     verdict: Verdict
     remarks: list[str] = []  # what must be known before any verdict

@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     case is run in rounds, which are cases of their own on the wire.  ``arrival``: its number in the
     order in which the store registered its runs, as clocks may go back; 0: older than these
     numbers.  ``listed_by``: the hash of the source of the agent that listed the benches, which need
-    not be the one that runs them.
+    not be the one that runs them.  ``name``: what a person calls the run.
     """
 
     schema: str = SCHEMA
@@ -110,6 +110,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     until: Until | None = None
     arrival: int = 0
     listed_by: str | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}

@@ -272,7 +272,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One execution of a suite on a target."""
+    """One execution of a suite on a target; ``name``: what a person calls it."""
 
     schema: str = SCHEMA
     run_id: str
@@ -292,6 +292,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     duration_s: Number | None = None
     turn: Turn | None = None
+    name: str | None = None
+
+    @property
+    def until_stopped(self) -> bool:
+        """Return whether it measured until it was stopped, as requested."""
+        return any(r.ended == STOPPED and INTERRUPTED not in r.flags for r in self.results)
 
     def to_frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each result: its case and its statistics.

@@ -22,7 +22,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.interrupt import Interrupt
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
-from rtstone.store.index import find
+from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire import records
 from rtstone.wire.reader import Reader, Record
@@ -203,11 +203,12 @@ def test_a_case_without_a_sample_begins_anew(
     none: dict[str, Any] = dict.fromkeys(("min", "max", "blocks", "trace"))
     none |= {"n": 0, "sum": 0, "worst": []}
     assert stop_at(fake_process, cli, monkeypatch, "null", had=0, extra=none) == 130
-    run = load(find("last"))
+    path = latest()
+    assert path
+    run = load(path)
     assert (run.status, run.reason) == ("incomplete", "interrupted; 0 of 1 cases measured")
     assert (run.results[0].status, run.results[0].reason) == ("incomplete", "interrupted")
     fake_process(exact=True)
-    path = find(run.run_id)
     assert cli("run", "--resume", path).status == 0
     assert cases_in(path / "wire-2.log") == [(1, 1000)]
     assert load(path).results[0].n == 1000

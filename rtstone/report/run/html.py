@@ -170,9 +170,10 @@ def _parted(line: str) -> tuple[str, str, str]:
 
 
 def title(run: Run) -> str:
-    """Return what was measured, in a line."""
+    """Return what was measured, in a line, after the name of the run."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
-    return " on ".join(parts) or run.target.name
+    what = " on ".join(parts) or run.target.name
+    return f"{run.name}: {what}" if run.name else what
 
 
 def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, Value]]]]:

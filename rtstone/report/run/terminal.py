@@ -80,6 +80,7 @@ def conditions(run: Run) -> Table:
     table.add_column(overflow="fold")
     facts: dict[str, Value] = {
         "run": run.run_id,
+        **({"name": run.name} if run.name else {}),
         "created": run.created,
         "command": " ".join(run.command),
         "target": run.target.name,
@@ -130,10 +131,11 @@ def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
 
 
 def _place(run: Run) -> list[str]:
-    """Return what was measured: of a model first of all that it is one."""
+    """Return what was measured, after the name of the run: of a model first that it is one."""
+    name = [run.name] if run.name else []
     if model(run):
-        return [str(system(run)), run.target.name]
-    parts = [part for part in (run.target.name, emulated(run)) if part]
+        return [*name, str(system(run)), run.target.name]
+    parts = [part for part in (*name, run.target.name, emulated(run)) if part]
     if run.agent:
         parts.append(f"{run.agent.os} {run.agent.arch}")
     elif measured_by := tool(run):
