@@ -12,13 +12,14 @@ import msgspec
 
 from rtstone.cli.output import print_document
 from rtstone.cli.streams import maybe_unread
-from rtstone.documents.plan import run_id
+from rtstone.documents.plan import Plan, run_id
 from rtstone.documents.run import LOCAL, Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
 from rtstone.printable import arguments
+from rtstone.runner.extent import announcement, assumed_units, refuse_long
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import Finished, resume, start
@@ -44,6 +45,7 @@ class Request(msgspec.Struct, frozen=True):
     icount: str | None = None
     until: str | None = None
     name: str | None = None
+    yes: bool = False
 
 
 def assignments(
@@ -90,7 +92,8 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--time",
     metavar="S",
     help="Measure each case for this long, whatever the number of samples (sets samples=0); in "
-    "seconds without a unit.  In a publication's suite: time limit of every case; 0: none.",
+    "seconds without a unit; 0: one case, until it is stopped.  In a publication's suite: time "
+    "limit of every case; 0: none.",
 )
 @click.option(
     "--until", metavar="ci=2%",
@@ -102,6 +105,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--name", metavar="NAME",
     help="Call the run so, in every table and page; it is then a RUN: `rtstone show NAME`.",
 )  # fmt: skip
+@click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
@@ -138,11 +142,28 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
         return start(
             as_asked(request), interrupt=interrupt,
             listener=listener_for(request.json), out=request.out,
+            approve=lambda plan: _announce(request, plan),
         )  # fmt: skip
     except (TargetError, Interrupted) as early:
         if request.json:
             print_document(_nothing(request.target, str(early)))
         raise
+
+
+def _announce(request: Request, plan: Plan) -> None:
+    """Say how long it will take.  Raises UsageError if nobody may have meant that long."""
+    if not request.json or sys.stderr.isatty():
+        for line in (*assumed_units(plan, request.params), announcement(plan)):
+            click.echo(line, err=True)
+    if not (request.yes or _is_bounded(request, plan)):
+        refuse_long(plan)
+
+
+def _is_bounded(request: Request, plan: Plan) -> bool:
+    """Return whether the length was asked for: by an option, or by a suite that is as it was."""
+    options = request.time is not None or {"samples", "time"} & request.params.keys()
+    suites = plan.suite is not None and len(plan.suite.split()) == len(request.names or ["quick"])
+    return bool(options) or (suites and not request.params)
 
 
 def as_asked(request: Request) -> RunRequest:
@@ -172,7 +193,8 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     asked = {
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
-        "--until": request.until, "--name": request.name, "--keep-idle": request.keep_idle,
+        "--until": request.until, "--name": request.name, "--yes": request.yes,
+        "--keep-idle": request.keep_idle,
         "--target": request.target != LOCAL,
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:

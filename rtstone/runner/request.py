@@ -45,6 +45,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
     """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
     name = None if wish.name is None else _free(wish.name)
     target = find(wish.target)
+    target.check_ready()
     place = Place(name=wish.target, detail=dict(target.detail()))
     offered = catalogue(target, interrupt)
     known = _known(target, offered, interrupt)
@@ -74,6 +75,10 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
         listed_by=offered.source,
         name=name,
     )
+    if plan.endless and target.scripted:
+        raise UsageError(
+            f"target '{target.name}' cannot be stopped while it measures; give a time above 0"
+        )
     return target, printable.document(plan)
 
 

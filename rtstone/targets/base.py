@@ -92,6 +92,9 @@ class Target(ABC):
     def start(self, options: Options) -> Link:
         """Start an agent.  Raises TargetError if it cannot be started."""
 
+    def check_ready(self) -> None:  # noqa: B027  most need nothing but their agent
+        """Raise TargetError, with what brings it, if something is missing that a run needs."""
+
     def cpus(self) -> frozenset[int]:
         """Return the CPUs that can be measured on, empty if not known before the start."""
         return frozenset()

@@ -19,9 +19,11 @@ import pytest
 
 from rtstone.documents.plan import ROUNDS, Case
 from rtstone.documents.run import Result, Run
+from rtstone.inputs.suite import Asked
 from rtstone.interrupt import Interrupt
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
+from rtstone.runner.request import RunRequest, build_plan
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire import records
@@ -262,3 +264,50 @@ def test_one_ctrl_c_that_comes_twice_is_one() -> None:
         assert not interrupt.insisted
         os.kill(os.getpid(), signal.SIGINT)
         assert interrupt.insisted
+
+
+# ---- without an end -----------------------------------------------------------------------------
+
+
+def test_time_0_measures_until_it_is_stopped(cli: Cli, late: str, strikes: Strikes) -> None:
+    """Which is how it ends: complete, without a flag.  It can be continued all the same."""
+    done = cli("run", *ASKED, "--time", "0", "--target", late)
+    assert done.status == 0, done.err
+    assert done.err.startswith("1 case, until it is stopped")
+    path = find("last")
+    first = load(path)
+    assert (first.status, first.reason, statuses(first)) == ("complete", None, ["ok"])
+    assert first.results[0].n > 1000
+    assert (first.results[0].ended, first.results[0].flags) == ("stopped", ["missed"])
+    strikes.left = 1
+    assert cli("run", "--resume", path).status == 0
+    (result,) = load(path).results
+    rounds = list(told(path / "wire.log", path / "wire-2.log"))
+    assert result.n == sum(part.n for part in rounds) > first.results[0].n
+    assert result.missed == sum(part.missed or 0 for part in rounds)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (["quick"], "this run has 45 cases"),
+        (["null", "sem.try.free"], "this run has 2 cases"),
+        (["null", "--load", "none", "--load", "heavy"], "this run has 2 cases"),
+        (["null", "--target", "qemu:freertos-a64"], "cannot be stopped while it measures"),
+        (["null", "-p", "raw=1"], "raw=1 keeps every sample"),
+    ],
+)
+def test_one_case_alone_is_measured_without_an_end(cli: Cli, asked: list[str], why: str) -> None:
+    done = cli("run", *asked, "--time", "0")
+    assert done.status in {2, 4}
+    assert why in done.says or "qemu" in done.says
+    assert latest() is None
+
+
+def test_time_0_lifts_the_limit_of_a_publications_suite(cli: Cli) -> None:
+    """There it has meant so since before; none of its cases lacks an end of its own."""
+    with Interrupt() as interrupt:
+        wish = RunRequest(["golatowski"], "local", Asked(time="0"), [])
+        _, plan = build_plan(wish, interrupt)
+    assert len(plan.cases) > 1
+    assert not plan.endless

@@ -25,7 +25,7 @@ from rtstone.runner.listener import Listener
 from rtstone.store import rundir
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import RunDirectory, load
-from rtstone.targets import process
+from rtstone.targets import process, qemu
 from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
@@ -170,7 +170,6 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["null", "--cpus", "1000-1023"], "CPU 1000-1023 are not available"),
         (["null", "-p", "cpus=1023"], "CPU 1023 is not available"),
         (["null", "--cpus", "0-99999"], "the largest CPU number is 1023"),
-        (["null", "--time", "0"], "both samples and time are 0"),
         (["null", "-p", "samples=0"], "both samples and time are 0"),
         (["null", "--out", ""], "empty directory name"),
         (["ctx.ballast", "-p", "ballast=1025"], "0 to 1024"),
@@ -704,6 +703,25 @@ def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, asked: list[str
     assert "raw=1 keeps every sample and needs their number" in done.says
     assert trace.read_text() == "--list\n"  # nothing was started
     assert cli("run", "null", "-p", "raw=1", "-p", "samples=10", "--time", "3").status == 0
+
+
+def test_a_target_that_is_not_ready_is_refused_before_anything_is_stored(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target, status in (("nowhere", 2), ("qemu:nothing", 2), ("sim:none.toml", 2)):
+        assert cli("run", "null", "--target", target).status == status
+    monkeypatch.setattr(qemu.Qemu, "_version", "9.0")
+    monkeypatch.setattr(qemu, "BUILT", tmp_path)
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert (done.status, "run `rtstone lab build`" in done.says) == (4, True)
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
+    assert cli("run", "null").status == 4
+    assert not home.exists() or not list(home.glob("runs/*"))
+
+
+def test_a_batch_is_not_cold(fake: Fake, cli: Cli) -> None:
+    done = cli("run", "sem.try.free", "-p", "cache=cold", "-p", "batch=8", "--target", "sim")
+    assert (done.status, "cache=cold needs batch=1" in done.says) == (2, True)
 
 
 def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> None:
