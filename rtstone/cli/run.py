@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
 from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
 from rtstone.printable import arguments
+from rtstone.runner.exclusive import undisturbed
 from rtstone.runner.extent import announcement, assumed_units, refuse_long
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
@@ -26,6 +27,7 @@ from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
 from rtstone.store.index import latest
 from rtstone.store.places import holds_run, run_name
+from rtstone.targets import find as find_target
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -46,6 +48,7 @@ class Request(msgspec.Struct, frozen=True):
     until: str | None = None
     name: str | None = None
     yes: bool = False
+    wait: bool = False
 
 
 def assignments(
@@ -105,6 +108,11 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--name", metavar="NAME",
     help="Call the run so, in every table and page; it is then a RUN: `rtstone show NAME`.",
 )  # fmt: skip
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait until no other measurement on this machine disturbs this one.",
+)
 @click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
@@ -138,12 +146,17 @@ def _run(request: Request, interrupt: Interrupt) -> int:
 
 def carry_out(request: Request, interrupt: Interrupt) -> Finished:
     """Measure the request.  With --json a document is printed even if the agent never starts."""
+
+    def approve(plan: Plan) -> None:
+        _announce(request, plan)
+        _await_others(request, plan, interrupt, held)
+
     try:
-        return start(
-            as_asked(request), interrupt=interrupt,
-            listener=listener_for(request.json), out=request.out,
-            approve=lambda plan: _announce(request, plan),
-        )  # fmt: skip
+        with ExitStack() as held:
+            return start(
+                as_asked(request), interrupt=interrupt,
+                listener=listener_for(request.json), out=request.out, approve=approve,
+            )  # fmt: skip
     except (TargetError, Interrupted) as early:
         if request.json:
             print_document(_nothing(request.target, str(early)))
@@ -157,6 +170,13 @@ def _announce(request: Request, plan: Plan) -> None:
             click.echo(line, err=True)
     if not (request.yes or _is_bounded(request, plan)):
         refuse_long(plan)
+
+
+def _await_others(request: Request, plan: Plan, interrupt: Interrupt, held: ExitStack) -> None:
+    """With --wait, wait until nobody else measures; ``held`` keeps this user's others off."""
+    if request.wait:
+        target = find_target(plan.target.name)
+        held.enter_context(undisturbed(target, interrupt, lambda what: click.echo(what, err=True)))
 
 
 def _is_bounded(request: Request, plan: Plan) -> bool:
@@ -200,7 +220,12 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
     path, listener = _to_resume(str(request.resume)), listener_for(request.json)
-    return _shown(request, interrupt, resume(path, interrupt=interrupt, listener=listener))
+    with ExitStack() as held:
+        done = resume(
+            path, interrupt=interrupt, listener=listener,
+            approve=lambda plan: _await_others(request, plan, interrupt, held),
+        )  # fmt: skip
+    return _shown(request, interrupt, done)
 
 
 def _to_resume(name: str) -> Path:

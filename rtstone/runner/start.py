@@ -67,7 +67,13 @@ def execute(
     return Finished(run, directory, error)
 
 
-def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
+def resume(
+    path: Path,
+    *,
+    interrupt: Interrupt,
+    listener: Listener,
+    approve: Callable[[Plan], None] = lambda plan: None,
+) -> Finished:
     """Continue the run in a directory with the cases that have no valid result yet.
 
     A case that was interrupted goes on as a further round, so that none of its samples is lost.
@@ -80,6 +86,7 @@ def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
         earlier = gather(plan, *logs)
         target = _same_target(plan, earlier)
         cpus = measured_cpus(plan, target)
+        approve(plan)
     except BaseException:
         directory.close()
         raise

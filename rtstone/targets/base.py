@@ -95,6 +95,10 @@ class Target(ABC):
     def check_ready(self) -> None:  # noqa: B027  most need nothing but their agent
         """Raise TargetError, with what brings it, if something is missing that a run needs."""
 
+    def others(self) -> list[str] | None:
+        """Return who else measures there now, in words; None if nobody can disturb it."""
+        return None
+
     def cpus(self) -> frozenset[int]:
         """Return the CPUs that can be measured on, empty if not known before the start."""
         return frozenset()
