@@ -204,6 +204,10 @@ def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
         else:
             _print_summary(done.run, done.directory.path if done.directory.finished else None)
     status = told(done.error)
+    if isinstance(done.error, Interrupted) and done.directory.finished:
+        with suppress(OSError):
+            name = run_name(done.directory.path)
+            print(f"rtstone run --resume {name} goes on with it", file=sys.stderr)
     as_requested = done.error is None and done.run.until_stopped
     return Interrupted.exit_code if interrupt.requested and not as_requested else status
 

@@ -38,6 +38,7 @@ GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # r
 NO_REASON = "no reason was recorded"
 STOPPED = "stopped"  # what ended a series that the host told to end
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
+NOT_BEGUN = f"not run: {INTERRUPTED}"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,6 +181,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str] = []
 
     @property
+    def not_begun(self) -> bool:
+        """Return whether its case was not begun when the run was interrupted: no fault of it."""
+        return self.reason == NOT_BEGUN
+
+    @property
     def goes_on(self) -> bool:
         """Return whether it was stopped while it took samples, so that it can be continued."""
         return self.status == "ok" and self.n > 0 and self.ended == STOPPED
@@ -293,6 +299,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: Number | None = None
     turn: Turn | None = None
     name: str | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Return whether it is incomplete only because it was interrupted."""
+        return self.status != "complete" and (self.reason or "").startswith(INTERRUPTED)
 
     @property
     def until_stopped(self) -> bool:

@@ -54,7 +54,8 @@ def standouts(run: Run) -> Standouts:
     late = missed.place if missed and missed.value else None
     worst = largest(run, wakeups, lambda r: r.max)
     fitted, growing = _growth(run.slopes)
-    missing = {status: [place for place, r in results if r.status == status] for status in MISSING}
+    there = [(place, r) for place, r in results if not r.not_begun]
+    missing = {status: [place for place, r in there if r.status == status] for status in MISSING}
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,

@@ -187,6 +187,10 @@ def test_the_samples_that_are_missing_are_asked_for(
     run = load(find("last"))
     assert run.reason == "interrupted; 1 of 3 cases measured"
     assert [r.reason for r in run.results] == [None, *["not run: interrupted"] * 2]
+    shown = cli("show", "last").out
+    assert "Interrupted; 1 of 3 cases measured" in shown
+    assert shown.count("not begun") == 2
+    assert not {"INCOMPLETE", "incomplete", "failed"} & set(shown.split())
     fake_process(exact=True)
     assert cli("run", "--resume", "last").status == 0
     path = find("last")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rtstone.documents.imported import tool
-from rtstone.documents.run import NO_REASON, Result, Run, Value
+from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.report.parts import typeset, words
 from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
@@ -207,7 +207,10 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             "A simulation.",
             f"{title} was not measured: every number follows from a model ({label}).",
         )
-    if run.status != "complete":
+    if run.interrupted:
+        told = (run.reason or "").removeprefix(f"{INTERRUPTED}; ")
+        yield "This run was interrupted.", f"{told}; what was measured is valid."
+    elif run.status != "complete":
         reason = run.reason or NO_REASON
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."
     if units := words.counted_units(run):

@@ -107,7 +107,9 @@ def _head(run: Run) -> Iterator[Text]:
     if without := lacking_rights(run):
         head.append(f" · WITHOUT {' and '.join(without)}", style="bold red")
     yield head
-    if run.status != "complete":
+    if run.interrupted:
+        yield Text(str(run.reason).capitalize(), style="bold yellow")
+    elif run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
 
 
@@ -162,8 +164,9 @@ def _lines(run: Run) -> Iterator[_Line]:
         state = [result.status] if result.status != "ok" and result.n else []
         flags = " ".join(state + result.flags)
         if not result.n:
-            style = {"ok": "", "unsupported": "dim"}.get(result.status, "red")
-            yield _Line(result.bench, label, [result.status], flags=flags, style=style)
+            told = "not begun" if result.not_begun else result.status
+            style = {"ok": "", "unsupported": "dim", "not begun": "dim"}.get(told, "red")
+            yield _Line(result.bench, label, [told], flags=flags, style=style)
             continue
         yield _Line(
             bench=result.bench,
@@ -303,7 +306,7 @@ def _footnotes(evaluated: RunEvaluation) -> Iterator[Text]:
     yield Text(f"\n{what} are {net}.  Load: {', '.join(loads)}.", style="dim")
     for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()
-        if result.status != "ok":
+        if result.status != "ok" and not result.not_begun:
             yield Text.assemble((f"{result.status} ", "red"), f"{name}: {result.reason}")
         if (known := reached(result)) and result.status == "ok":
             yield Text(f"{name}: {known}")
