@@ -14,7 +14,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run step-packages step-agent step-engine step-charts agent-only test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
 	sanitized charts check-tools check-cross clean lock
 .DEFAULT_GOAL := help
 
@@ -28,9 +28,25 @@ help:
 	@echo "make docs    write the pages of the benches from their tables"
 	@echo "make lint    check style, types and warnings"
 
-run: $(VENV)/run.stamp agent engine charts
-	$(BIN)/rtstone run quick
-	$(BIN)/rtstone report last -o report.html
+# Only what it runs, side by side, a line and its seconds each; what they print is shown if one fails.
+run:
+	@$(MAKE) --silent --jobs 4 $(addprefix step-,packages agent engine charts)
+	@$(BIN)/rtstone run quick
+	@$(BIN)/rtstone report last -o report.html
+
+step-packages: WHAT := the Python packages are installed
+step-packages: NEEDS = $(VENV)/run.stamp
+step-agent: WHAT := the agent is built
+step-agent: NEEDS = agent-only
+step-engine: WHAT := the simulator is built
+step-engine: NEEDS = engine
+step-charts: WHAT := the charts are built
+step-charts: NEEDS = charts
+
+step-packages step-agent step-engine step-charts: | check-tools
+	@mkdir -p build && begin=$$(date +%s) && \
+	if ! $(MAKE) $(NEEDS) >build/$@.log 2>&1; then cat build/$@.log >&2; exit 1; fi; \
+	echo "$(WHAT), after $$(($$(date +%s) - begin)) s"
 
 # LAB=needed: no test is run where none could boot an emulated board.
 LAB ?= wanted
@@ -100,11 +116,20 @@ format: $(VENV)/dev.stamp
 
 # ---- what is built --------------------------------------------------------------------------
 
+# With its unit tests and those agents that only tests start; agent-only: without.
 agent: build/agent/Makefile
 	cmake --build build/agent
-	@mkdir -p $(AGENTS)
-	@for agent in rtstone-agent rtstone-agent-sim; do \
-		cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
+	$(INSTALL_AGENTS)
+
+agent-only: build/agent/Makefile
+	cmake --build build/agent --target rtstone-agent --target rtstone-agent-sim
+	$(INSTALL_AGENTS)
+
+define INSTALL_AGENTS
+@mkdir -p $(AGENTS)
+@for agent in rtstone-agent rtstone-agent-sim; do \
+	cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
+endef
 
 # The agent as a guest's first process, and the bytes it may have: on x86-64 most are glibc's.
 MOST_aarch64 := 1048576

@@ -1,5 +1,5 @@
 # Writes build_info.h.  The hash covers names and contents of FILES, so that it is the same for the
-# same source wherever it lies; a second one covers those of them that every port has.
+# same source in any directory; a second hash covers only the files that all ports have.
 set(all "")
 set(common "")
 list(SORT FILES)

@@ -13,10 +13,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
-from rtstone.assemble.flags import BY_NAME, spoilt
+from rtstone.assemble.flags import BY_NAME as FLAGS
+from rtstone.assemble.flags import spoilt
 from rtstone.assemble.omitted import whole
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
@@ -40,7 +41,7 @@ from rtstone.runner.exclusive import alone
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import start
-from rtstone.statistics import ESTIMATED, least_n
+from rtstone.statistics import BY_NAME, ESTIMATED, least_n
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
@@ -55,31 +56,33 @@ __all__ = [
 ]  # fmt: skip
 
 Given = str | float | bool | Quantity
-Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or where to find it
+Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or how to find it
 
 
-class _Statistic:
-    """A statistic as an attribute, which has its name."""
+class _Statistic(property):
+    """A property for the statistic of its name, documented by the table of statistics."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, measured: Any, owner: Any = None) -> Quantity: ...  # type: ignore[override]
 
     def __set_name__(self, owner: type[Measured], name: str) -> None:
-        self._name = name
-
-    def __get__(self, measured: Measured | None, owner: type[Measured]) -> Quantity:
-        if measured is None:  # asked of the class, for its help
-            return self  # type: ignore[return-value]
-        return measured._value(self._name)
+        super().__init__(lambda measured: measured._value(name))
+        self.__doc__ = BY_NAME[name].help
 
 
 class Measured:
     """A measurement: one distribution, or several ``cases`` or ``series`` to choose from.
 
-    Statistics are a ``Quantity`` in ns, or instructions in an emulated lab.  Where activations were
-    omitted they are counted in.  What cannot be told raises instead: Inconclusive for a percentile
-    that n does not allow, Unfit for a result that was not measured as it should be (see
-    ``accept``).
+    ``run``: the document of the whole run.  ``path``: its directory.  ``results``: the result
+    documents, one per case and series.
+
+    Statistics are a ``Quantity`` in ns, or in instructions for an emulated lab, and include omitted
+    activations.  Accessing one raises UsageError if there are several cases or series, Inconclusive
+    for a percentile that n does not allow, and Unfit for a result that was not measured properly
+    (see ``accept``).
     """
 
-    # As rtstone.statistics has them, with the samples that a percentile needs.
     min = _Statistic()
     mean = _Statistic()
     sd = _Statistic()
@@ -88,19 +91,19 @@ class Measured:
     p99 = _Statistic()
     p999 = _Statistic()
     p9999 = _Statistic()
-    max = _Statistic()  # of this run: no bound
+    max = _Statistic()
 
     def __init__(
         self, document: Run, path: Path, results: Sequence[Result], accepted: frozenset[str]
     ) -> None:
         self.run = document
-        self.path = path  # of the run's directory
-        self.results = list(results)  # documents, one of each series
+        self.path = path
+        self.results = list(results)
         self._accepted = accepted
 
     @property
     def cases(self) -> list[Measured]:
-        """Return each case by itself, in the order in which they ran."""
+        """Each case by itself, in the order in which they ran."""
         numbers = dict.fromkeys(result.case for result in self.results)
         return [
             Measured(self.run, self.path, [r for r in self.results if r.case == n], self._accepted)
@@ -108,9 +111,10 @@ class Measured:
         ]
 
     def case(self, bench: str, load: str | None = None, **params: Given) -> Measured:
-        """Return the one case of that bench, under that load, with these parameters.
+        """Return the one case of a bench under a load with these parameters.
 
-        ``params`` are values as in a result: times in ns.  Raises UsageError if it is not one.
+        ``params``: values as in a result, times in ns.  Raises UsageError unless exactly one
+        matches.
         """
         found = [
             case
@@ -123,12 +127,12 @@ class Measured:
             benches = {result.bench for result in self.results}
             if bench not in benches:
                 raise unknown("bench", bench, benches, "of what was measured")
-            raise UsageError(f"{len(found)} cases, not one, are {bench} as asked; see .cases")
+            raise UsageError(f"{len(found)} cases of {bench} match, not one; see .cases")
         return found[0]
 
     @property
     def series(self) -> dict[str, Measured]:
-        """Return the distributions by name: one per CPU, for example; "" if there is only one."""
+        """The distributions by name: one per CPU, for example; "" if there is only one."""
         return {
             result.series: Measured(self.run, self.path, [result], self._accepted)
             for result in self.results
@@ -136,7 +140,7 @@ class Measured:
 
     @property
     def result(self) -> Result:
-        """Return the result document.  Raises UsageError if there are several cases or series."""
+        """The result document.  Raises UsageError if there are several cases or series."""
         if len(self.results) == 1:
             return self.results[0]
         if (number := len(self.cases)) != 1:
@@ -145,7 +149,7 @@ class Measured:
         raise UsageError(f"{self._name} has several series: {names}; take one of .series[…]")
 
     def accept(self, *flags: str) -> Measured:
-        """Return the same measurement, trusted in spite of these flags (``no_rt``, say)."""
+        """Return the same measurement, trusted despite these flags (``no_rt``, say)."""
         for flag in flags:
             _check_flag(flag)
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
@@ -162,7 +166,7 @@ class Measured:
 
     @property
     def missed(self) -> int:
-        """The number of missed activations.  Raises Inconclusive if they are not counted."""
+        """The number of missed activations.  Raises Inconclusive if they were not counted."""
         self._check_trusted()
         if self.result.missed is None:
             raise Inconclusive(f"{self._name} does not count missed activations")
@@ -170,7 +174,7 @@ class Measured:
 
     @property
     def flags(self) -> list[str]:
-        """The names of the flags, which `rtstone show` explains."""
+        """The names of the flags of the result, which `rtstone show` explains."""
         return list(self.result.flags)
 
     def figure(self, name: str) -> Quantity:
@@ -208,18 +212,18 @@ class Measured:
         if not n:
             figures = ", ".join(self.result.figures)
             return f"no samples, only figures ({figures})"
-        if name.startswith("p") and n < least_n(name):
+        if name != "max" and n < least_n(name):
             least = f"{name} needs n >= {count(least_n(name))}, there are {count(n)}"
             return f"{least}; give a longer time= or more samples="
-        return f"no {name}, for several operations make a sample"
+        return f"no {name}, as samples are means of several operations"
 
     def _check_trusted(self) -> None:
         if self.result.status != "ok":
             raise _invalid(self.results, None)
         if flag := spoilt(self.result.flags, self._accepted):
             raise Unfit(
-                f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') if it has "
-                "to do as it is"
+                f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') to "
+                "use it as it is"
             )
 
     @property
@@ -242,7 +246,7 @@ class Measured:
 
 
 class History:
-    """The latest measurements and their number, for the pytest plug-in."""
+    """The latest measurements and their total number, for the pytest plug-in."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -269,20 +273,22 @@ def run(
 ) -> Measured:
     """Measure a bench or a suite, and store the run where `rtstone list runs` finds it.
 
-    Programs of one user that measure on this machine wait for each other.
+    Waits while another program of this user measures on this machine.
 
     ``time``, ``until`` and ``params`` are written as for `rtstone run` (``period="1ms"``,
-    ``until="ci=2%"``; bare times are seconds), or as a quantity (``period=rtstone.ms(1)``); several
-    values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is given.
+    ``until="ci=2%"``; bare times are seconds), or are quantities (``period=rtstone.ms(1)``).
+    Several values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is
+    given.
     ``name``: what to call the run, which is then found by it: ``rtstone.load("tuned")``.
 
-    Raises RtstoneError: UsageError for what cannot be asked (a quantity of another kind, a part of
-    a ns), TargetError; and KeyboardInterrupt.  Where there is one case also Unfit for what the
-    target cannot do, and Inconclusive; where there are several, the one that is asked raises it.
+    Raises UsageError for an invalid request (a quantity of the wrong kind, a fraction of a ns),
+    TargetError, StoreError and KeyboardInterrupt.  A single case also raises Unfit if the target
+    cannot run it, and Inconclusive if it has no valid result; of several cases, each raises these
+    when it is accessed.
     """
     with ExitStack() as stack:
         interrupt = Interrupt()
-        if threading.current_thread() is threading.main_thread():  # nobody else can have signals
+        if threading.current_thread() is threading.main_thread():  # only it gets signals
             stack.enter_context(interrupt)
         asked = suite.Asked(_texts(params), _written(time), None, (load,) if load else ())
         options = [f"{name}={value}" for name, value in asked.params.items()]
@@ -315,17 +321,18 @@ def _asked_for(document: Run, name: str) -> list[Result]:
 
 
 def load(run: str | Path = "last") -> Run:
-    """Return a stored run: a directory, a name, a run id or its start, `last` or `last~N`.
+    """Return a stored run, given by directory, name, run id or its start, `last` or `last~N`.
 
-    Raises UsageError if there is none, or more than one.
+    Raises UsageError unless exactly one matches.
     """
     return load_run(find(str(run)))
 
 
 def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]) -> Comparison:
-    """Compare runs with the first, as `rtstone compare` does.
+    """Compare runs with the first one, as `rtstone compare` does.
 
-    A sequence of runs is of one system.  Raises UsageError for runs that cannot be compared.
+    Several runs of one system are given as a sequence.  Raises UsageError for runs that cannot be
+    compared.
     """
     return compare_runs([_grouped(one) for one in (first, *others)])
 
@@ -333,8 +340,8 @@ def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]
 def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
     """Check a run against a budget, as `rtstone check` does; ``.verdict`` is "passed" or not.
 
-    ``baseline``: what relative limits are relative to, else what the budget names.  Raises
-    UsageError.
+    ``baseline``: runs that relative limits are relative to, by default those that the budget names.
+    Raises UsageError.
     """
     path = Path(budget)
     limits = load_budget(path)
@@ -364,8 +371,8 @@ def _invalid(results: Sequence[Result], error: Exception | None) -> Exception:
 
 
 def _check_flag(name: str) -> None:
-    if name not in BY_NAME:
-        raise unknown("flag", name, BY_NAME)
+    if name not in FLAGS:
+        raise unknown("flag", name, FLAGS)
 
 
 def _written(given: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Errors, and the exit codes they end the program with.
+"""Errors, and the exit codes with which they end the program.
 
     RtstoneError
     ├── UsageError     2    unknown name, value out of range, bad file, unwritable place
@@ -81,6 +81,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     if near:
         return f"did you mean '{near[0]}'?"
-    if len(names) > LISTED:  # as benches and suites are
+    if len(names) > LISTED:  # as of benches or suites
         return f"none of the {len(names)} known names is similar; see `rtstone list`"
     return f"known: {', '.join(names) or 'none'}"

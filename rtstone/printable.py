@@ -1,9 +1,9 @@
 """Sanitize texts from outside: no character may control the terminal or hide other text.
 
-Files of other tools, documents of other machines, an agent's records and the words of an error all
-come through here.  What Unicode calls no letter (controls of ASCII and of ISO 6429, which are
-escape sequences to a terminal; marks that turn the direction of writing round; halves of
-characters) becomes a question mark, a line end or a tab a blank.
+Files of other tools, documents of other machines, an agent's records and texts of errors all pass
+through here.  Characters that Unicode does not class as printable (controls of ASCII and ISO 6429,
+which terminals take as escape sequences; marks that reverse the direction of writing; lone
+surrogates) become question marks, line ends and tabs become blanks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-# What stands for more than itself in a string of JSON: written plainly, only these are left.
+# Escapes in a JSON string other than those of quote, backslash and slash can hide anything.
 _ESCAPE = re.compile(rb'\\[^"\\/]')
 
 
@@ -71,7 +71,7 @@ def document(made: _T) -> _T:
     try:
         if plainly(msgspec.json.encode(made)):
             return made
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:  # a lone surrogate
         pass
     return msgspec.convert(every(msgspec.to_builtins(made)), type(made))
 
@@ -89,7 +89,7 @@ def every(value: Any) -> Any:
 
 
 def _members(value: dict[Any, Any]) -> dict[Any, Any]:
-    """None of them is lost, though their names may now be the same."""
+    """Return the members with printable names, keeping those whose names became equal."""
     found: dict[Any, Any] = {}
     for key, item in value.items():
         name = every(key)

@@ -1,7 +1,7 @@
-"""The pytest plug-in: shows what a failed test measured; a target and a budget for all tests.
+"""The pytest plug-in: shows what a failed test measured; sets target and budget for all tests.
 
-Loaded by every pytest beside which rtstone is installed, so it loads nothing of rtstone itself
-until a test has used it.
+Every pytest of an environment with rtstone loads it, so it imports nothing else of rtstone until a
+test uses it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rtstone.documents.run import Run
     from rtstone.inputs.budget import Budget
 
-_BEFORE = pytest.StashKey[int]()  # measured before the test began, its fixtures included
+_BEFORE = pytest.StashKey[int]()  # measurements before the test and its fixtures
 _TOLD = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
 _CHECKED = pytest.StashKey["Checked"]()
 _SHARED = pytest.StashKey[dict[tuple[str, object], "list[Measured]"]]()  # by fixtures: name, scope
@@ -28,7 +28,7 @@ _OUTPUT = "rtstone_budget"  # where a worker of pytest-xdist puts them
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options of the plug-in."""
     group = parser.getgroup("rtstone", "measuring how real-time a system is (rtstone)")
     group.addoption(
         "--rtstone-target", metavar="T", default="local",
@@ -66,19 +66,19 @@ class Checked:
 
     @property
     def places(self) -> list[str]:
-        """Those of all entries."""
+        """The places of all entries."""
         return [entry.where for entry in self.budget.entries]
 
 
 class Runner:
-    """Measures, and checks the result against the budget, if any."""
+    """Measures, and checks results against the budget, if any."""
 
     def __init__(self, target: str, checked: Checked | None) -> None:
         self._target = target
         self._checked = checked
 
     def __call__(self, bench: str, **asked: Any) -> Measured:
-        """As rtstone.run, on the session's target.  Fails the test if a limit is not met."""
+        """Measure as rtstone.run does, on the session's target.  Fails the test beyond a limit."""
         import rtstone
 
         measured = rtstone.run(bench, **{"target": self._target, **asked})
@@ -92,7 +92,7 @@ class Runner:
 
 @pytest.fixture(scope="session")
 def rtstone_run(request: pytest.FixtureRequest) -> Runner:
-    """``rtstone_run("dk.periodic", load="heavy")``: rtstone.run on --rtstone-target.
+    """rtstone.run on --rtstone-target: ``rtstone_run("dk.periodic", load="heavy")``.
 
     With --rtstone-budget the test fails unless the limits that concern the case are kept.
     """
@@ -110,7 +110,7 @@ def rtstone_run(request: pytest.FixtureRequest) -> Runner:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Skips a test whose fixtures found the target unfit, if so asked."""
+    """Skip a test whose fixtures found the target unfit, if requested."""
     item.stash[_BEFORE] = _made()
     item.stash[_TOLD] = set()
     return (yield from _skipping(item))
@@ -118,7 +118,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Skips a test whose target is not fit for it, if so asked."""
+    """Skip a test whose target is unfit for it, if requested."""
     return (yield from _skipping(item))
 
 
@@ -206,7 +206,7 @@ def pytest_terminal_summary(
 
 
 def _unfit(error: Exception) -> bool:
-    """Return whether rtstone raised it because the target is unfit."""
+    """Return whether an error says that the target is unfit."""
     errors = sys.modules.get("rtstone.errors")
     return errors is not None and isinstance(error, errors.Unfit)
 

@@ -1,12 +1,12 @@
 """Data files of the package: suites, models, agents, charts.
 
-They are files, also where rtstone is installed: an agent is started, the engine loaded, from where
-it lies.
+They are real files in an installation too: the agent and the engine run from where they are.
 """
 
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +14,19 @@ from pathlib import Path
 def path(*names: str) -> Path:
     """Return the path of a file or folder of the package, which need not exist."""
     return Path(str(files("rtstone").joinpath(*names)))
+
+
+def tables(folder: str) -> dict[str, Path]:
+    """Return the TOML files in a folder of the package, by name without the ending."""
+    return {file.stem: file for file in sorted(path(folder).glob("*.toml"))}
+
+
+def digest(file: Path) -> str | None:
+    """Return the SHA-256 of a file in hex, None if it cannot be read."""
+    try:
+        return sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 BUILT = path("_agent")  # where `make agent`, or an installation, puts agents

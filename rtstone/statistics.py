@@ -1,25 +1,28 @@
-"""The statistics of a distribution: the one table that names them, for all that computes, limits,
-drafts, exports or shows them.
+"""The one table of the statistics of a distribution.
 
-A new percentile is a line here, and a member of the documents' distributions.
+Everything that computes, limits, drafts, exports or shows statistics uses it.  A new percentile is
+a line here, a member of the documents' distributions and an attribute of ``api.Measured``.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-WHOLE = 10_000  # shares are parts of it, which keeps ranks exact
-ENOUGH = 10  # samples beyond a percentile, without which it is not given
+from rtstone.units import count
+
+WHOLE = 10_000  # the denominator of shares, which keeps ranks exact
+ENOUGH = 10  # a percentile needs as many samples beyond it
 
 
 class Statistic(NamedTuple):
-    """A statistic: its document member, its label, and the samples it needs."""
+    """A statistic: its document member, its label, and how it is used."""
 
     name: str
     label: str
-    share: int | None = None  # of the samples up to a percentile, in parts of WHOLE
-    column: bool = False  # stands in the tables of results
-    repeats: bool = True  # from run to run, so far that a limit of it may be drafted
+    share: int | None = None  # of a percentile: the share of samples up to it, in 1/WHOLE
+    text: str = ""  # what it is, except for percentiles
+    column: bool = False  # is a column in the tables of results
+    repeats: bool = True  # varies so little from run to run that a limit of it may be drafted
     line: bool = False  # the agent counts each batch's samples beyond it (docs/wire.md)
 
     @property
@@ -27,17 +30,25 @@ class Statistic(NamedTuple):
         """The minimum number of samples: 10/(1-q) for a percentile q."""
         return 2 if self.share is None else -(-ENOUGH * WHOLE // (WHOLE - self.share))
 
+    @property
+    def help(self) -> str:
+        """What the statistic is, in a sentence."""
+        if self.share is None:
+            return f"The {self.text}."
+        share, least = f"{self.share * 100 / WHOLE:g}%", count(self.least_n)
+        return f"The value that {share} of the samples do not exceed; needs n >= {least}."
+
 
 TABLE = (
-    Statistic("min", "min", column=True),
-    Statistic("mean", "mean"),
-    Statistic("sd", "sd"),
+    Statistic("min", "min", text="smallest sample", column=True),
+    Statistic("mean", "mean", text="mean of the samples"),
+    Statistic("sd", "sd", text="standard deviation of the samples"),
     Statistic("p50", "p50", 5000, column=True, line=True),
     Statistic("p90", "p90", 9000, line=True),
     Statistic("p99", "p99", 9900, column=True, line=True),
     Statistic("p999", "p99.9", 9990, column=True, line=True),
     Statistic("p9999", "p99.99", 9999, repeats=False, line=True),
-    Statistic("max", "max", column=True),
+    Statistic("max", "max", text="largest sample of this run, not a bound for others", column=True),
 )
 
 NAMES = tuple(s.name for s in TABLE)
@@ -45,20 +56,20 @@ LABELS = {s.name: s.label for s in TABLE}
 COLUMNS = {s.name: s.label for s in TABLE if s.column}
 PERCENTILES = {s.name: s.share for s in TABLE if s.share is not None}
 LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
-# Of means of several operations these are no percentiles of operations.
+# Not given for samples that are means: their tails are not those of single operations.
 EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
-ESTIMATED = ("mean", *PERCENTILES)  # each with an interval
+ESTIMATED = ("mean", *PERCENTILES)  # have an interval
 MEDIAN = "p50"
-# Columns above the median, the highest first: a comparison of tails takes what all runs have.
+# Columns above the median, highest first: a comparison of tails takes the first that all runs have.
 TAILS = tuple(s.name for s in reversed(TABLE) if s.column and (s.share or 0) > PERCENTILES[MEDIAN])
 DRAFTED = tuple(s.name for s in reversed(TABLE) if s.share is not None and s.repeats)
 
-_BY_NAME = {s.name: s for s in TABLE}
+BY_NAME = {s.name: s for s in TABLE}
 
 
 def least_n(name: str) -> int:
     """Return the minimum number of samples of a statistic."""
-    return _BY_NAME[name].least_n
+    return BY_NAME[name].least_n
 
 
 def given(share: int, n: int) -> bool:

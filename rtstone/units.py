@@ -11,13 +11,13 @@ from rtstone.errors import UsageError
 
 # ---- units --------------------------------------------------------------------------------------
 
-# Each in its base unit, rising.
+# Each in its base unit, ascending.
 CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 TIMES = CLOCK | {"min": 60 * 10**9, "h": 3600 * 10**9}
 INSTRUCTIONS = {"instr": 1, "k instr": 10**3, "M instr": 10**6, "G instr": 10**9}
 SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
-# As a unit is shown, where that is not as it is written.
+# How a unit is shown, if not as it is written.
 SYMBOLS = {"us": "µs", "instructions": "instr"}
 _SPELT = {"µs": "us", "μs": "us", "KB": "KiB", "MB": "MiB", "GB": "GiB", "kB": "KiB"}
 
@@ -28,21 +28,21 @@ def spelt(units: Mapping[str, int]) -> dict[str, int]:
 
 
 def _steps(units: Mapping[str, int]) -> list[tuple[str, float]]:
-    # The base unit's 1 stays whole: the charts' table says it so.
+    # The base unit's 1 stays an integer, as in the charts' table.
     shown = [(SYMBOLS.get(name, name), n if n == 1 else float(n)) for name, n in units.items()]
     return shown[::-1]
 
 
-# What a result's values are written in, by their unit.
+# Units in which values of results are written, by unit of the result.
 WRITTEN = {"ns": CLOCK, "instructions": INSTRUCTIONS}
-# What they are shown in, largest first; the charts get the same table.
+# Units in which they are shown, largest first; the charts get the same table.
 UNITS = {unit: _steps(units) for unit, units in WRITTEN.items()}
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 
 
 class Scale(NamedTuple):
-    """The units of a quantity, and the one of a number without a unit."""
+    """The units of a quantity, and the default unit of a bare number."""
 
     units: Mapping[str, int]
     bare: str
@@ -87,7 +87,7 @@ def count(n: float) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """``1 result``, ``2 results``."""
+    """Return a number with its noun: ``1 result``, ``2 results``."""
     return f"{count(n)} {noun}" + ("" if n == 1 else "s")
 
 
@@ -100,12 +100,12 @@ def plain(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """Three significant digits, written out: ``1.25``, ``77 000``."""
+    """Return three significant digits, written out: ``1.25``, ``77 000``."""
     return f"{value:.3g}" if abs(value) < 999.5 else count(float(f"{value:.3g}"))
 
 
 def split(value: float, unit: str) -> tuple[str, str]:
-    """Three significant digits of a value and the unit that suits it."""
+    """Return three significant digits of a value, and the unit that suits it."""
     if not math.isfinite(value):
         return str(value), unit
     size = float(f"{abs(value):.3g}")  # rounded first: 999.9 ns is 1.00 µs
@@ -125,7 +125,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def trimmed(value: float, unit: str) -> str:
-    """Return the same without trailing zeros: ``1.2 µs``."""
+    """Return a value with its unit, without trailing zeros: ``1.2 µs``."""
     digits, name = split(value, unit)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {name}"
 
@@ -144,9 +144,9 @@ def seconds(value: float) -> str:
 
 
 class Quantity(float):
-    """A number with a unit such as "ns" or "instructions"; arithmetic yields plain numbers.
+    """A number with a ``unit`` such as "ns" or "instructions"; arithmetic yields plain numbers.
 
-    Compared with another quantity it raises UsageError if that has another unit.
+    Comparison with a quantity of another unit raises UsageError.
     """
 
     unit: str
@@ -190,7 +190,7 @@ class Quantity(float):
 
     @property
     def written(self) -> str:
-        """Format it as a parameter: all digits, without rounding errors of arithmetic."""
+        """The quantity as a parameter: all digits, without rounding errors of arithmetic."""
         return f"{float(self):.15g}{self.unit}"
 
     def _like(self, other: float) -> float:

@@ -1,9 +1,9 @@
-"""How often something happens, by as many trials as it takes: Wald's sequential test.
+"""Wald's sequential test: how often something happens, with as many trials as necessary.
 
 A. Wald, Sequential Tests of Statistical Hypotheses, Ann. Math. Statist. 16 (1945), section 3.4:
-the likelihood ratio of two rates is followed from trial to trial, until it leaves the interval
-(B, A) = (ERROR / (1 - ERROR), (1 - ERROR) / ERROR).  Whichever rate is the true one, it is taken
-for the other with a probability of about ERROR at most; of a rate beyond both the error is smaller.
+the likelihood ratio of two rates is updated with every trial, until it leaves the interval
+(B, A) = (ERROR / (1 - ERROR), (1 - ERROR) / ERROR).  The true rate is mistaken for the other one
+with a probability of about ERROR at most; for a rate beyond both the error is smaller.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ ERROR = 0.01
 
 
 class Sequential:
-    """Decides between two rates of an event.
+    """Decide between two rates of an event.
 
-    ``fine``: the rate of a procedure that is right; ``wrong``: one that must be noticed, above it
-    or below it.
+    ``fine``: the rate of a correct procedure; ``wrong``: one that must be detected, above it or
+    below it.
     """
 
     def __init__(self, fine: float, wrong: float) -> None:
@@ -29,7 +29,7 @@ class Sequential:
         self.trials = self.events = 0
 
     def take(self, event: bool) -> None:
-        """One more trial; none counts after the decision."""
+        """Add a trial; none counts after the decision."""
         if not self.decided:
             self.trials += 1
             self.events += event
@@ -37,12 +37,12 @@ class Sequential:
 
     @property
     def decided(self) -> bool:
-        """No more trials are needed."""
+        """Return whether no more trials are needed."""
         return abs(self._sum) >= self._end
 
     @property
     def verdict(self) -> str:
-        """``fine``, ``wrong`` or, before there is a decision, ``undecided``."""
+        """Return ``fine``, ``wrong`` or, before the decision, ``undecided``."""
         return "undecided" if not self.decided else "fine" if self._sum < 0 else "wrong"
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Sequential:
 
 
 def followed(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequential]:
-    """The tests of one rate against others, by trials that are taken until all are decided."""
+    """Test one rate against others with trials until all are decided."""
     tests = [Sequential(fine, rate) for rate in wrong]
     for event in trials:
         for test in tests:
@@ -62,7 +62,7 @@ def followed(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequent
 
 
 def is_fine(trials: Iterable[bool], fine: float, *wrong: float) -> bool:
-    """Whether none of the wrong rates is found; shows what was if it is not so, or undecided."""
+    """Return whether all tests decided for the fine rate; print them if not."""
     tests = followed(trials, fine, *wrong)
     print(*tests)
     return all(test.verdict == "fine" for test in tests)

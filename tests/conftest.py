@@ -1,4 +1,4 @@
-"""What the tests share: a fake agent, a home of their own, the command line in this process."""
+"""Shared by all tests: a fake agent, a separate home, the command line in this process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
-LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where nobody else can plant anything
+LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where no other user can plant anything
 LONGEST_FIRST = (MACHINE, "lab", "simulation")  # marks; what has none comes last
 
 
@@ -39,13 +39,13 @@ class Done(NamedTuple):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The one document on stdout."""
+        """Return the only document on stdout."""
         document: dict[str, Any] = json.loads(self.out)
         return document
 
     @property
     def says(self) -> str:
-        """The one line of an error."""
+        """Return the only line of an error."""
         lines = [line for line in self.err.splitlines() if line.startswith("rtstone: ")]
         assert len(lines) == 1, self.err
         return lines[0]
@@ -56,7 +56,7 @@ Cli = Callable[..., Done]
 
 
 def pytest_configure() -> None:
-    # What a shell starts in the background ignores Ctrl-C, and so would all that tests start.
+    # A background process of a shell ignores Ctrl-C, and so would every process that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -139,7 +139,7 @@ def _locked(name: str, kind: int) -> Iterator[None]:
 
 @contextmanager
 def busy(hogs: int) -> Iterator[None]:
-    """Leaves this machine no idle CPU."""
+    """Keep every CPU of this machine busy."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
     try:
         yield
@@ -154,7 +154,7 @@ HOMES = itertools.count()
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home for runs that is this test's own; it is made when something is stored in it."""
+    """Return a home for the runs of one test; it is created when something is stored in it."""
     path = tmp_path_factory.getbasetemp() / f"home-{next(HOMES)}"
     monkeypatch.setenv("RTSTONE_HOME", str(path))
     return path
@@ -162,9 +162,9 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def fake_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Makes the local target start the fake agent; call it again for another scenario.
+    """Make the local target start the fake agent; call the fixture for another scenario.
 
-    Returns the file that traces the agent's starts.
+    The call returns the file that traces the agent's starts.
     """
     program = tmp_path / "fake-agent"
     # -S -E: a quick start
@@ -183,9 +183,9 @@ def fake_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 @pytest.fixture
 def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Likewise; an agent that is not to keep anybody waiting plays its part in memory.
+    """Do likewise; a scenario in which no time passes is played in memory.
 
-    One that hangs there is killed when it is stopped, and hands over nothing.
+    An agent that hangs there is killed when it is stopped, and hands over nothing.
     """
     process = local._Agent
 
@@ -200,7 +200,7 @@ def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
-    """Runs the command line in this process."""
+    """Run the command line in this process."""
     before = signal.getsignal(signal.SIGTERM)
 
     def call(*arguments: str | Path) -> Done:
@@ -215,7 +215,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
 
 @pytest.fixture
 def ballast() -> Bench:
-    """A bench with a parameter of every type."""
+    """Return a bench with a parameter of every type."""
     return Bench(
         "ctx.ballast",
         "Context switch",
@@ -234,7 +234,7 @@ def ballast() -> Bench:
 
 @pytest.fixture
 def plan(ballast: Bench) -> Plan:
-    """A plan of three cases."""
+    """Return a plan of three cases."""
     return Plan(
         run_id="20261121-031500-quick-ab12",
         created="2026-11-21T03:15:00+00:00",

@@ -1,7 +1,7 @@
-"""An agent that measures nothing: it speaks the wire (docs/wire.md) after a scenario.
+"""An agent that measures nothing: it speaks the wire format (docs/wire.md) as a scenario says.
 
-It is a program or, where no time passes in the scenario, plays in memory (tests/played.py).
-FAKE_AGENT holds the scenario, a JSON object:
+It is a program or, if no time passes in the scenario, is played in memory (tests/played.py).
+The environment variable FAKE_AGENT contains the scenario, a JSON object:
     trace     file that gets a line for each start: its options
     at        the case at which the fate below strikes; before its result, after its `case`
     fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not); or, without
@@ -33,7 +33,7 @@ from typing import Any
 
 
 class Ended(Exception):  # noqa: N818  it is no error
-    """The agent is to end as its scenario says: by ``status``, -9 if it is killed."""
+    """Raised to end the agent as its scenario says: with ``status``, -9 if it is killed."""
 
     def __init__(self, status: int, words: str = "") -> None:
         super().__init__(status)
@@ -73,7 +73,7 @@ LOADS: dict[str, list[dict[str, Any]]] = {
 
 
 class FakeAgent:
-    """One start of it: commands in by ``take``, bytes out by ``out``."""
+    """One run of the agent: commands go in by ``take``, bytes come out by ``out``."""
 
     def __init__(self, scenario: dict[str, Any], out: Callable[[bytes], None]) -> None:
         self.scenario, self.out = scenario, out
@@ -81,7 +81,7 @@ class FakeAgent:
         self.seq = self.cases = 0
         self.held = b""
         self.stopped = self.over = False
-        self.progresses = False  # it was asked to
+        self.progresses = False  # progress was requested
         self.beside = "none"  # the load
 
     def put(self, **body: Any) -> None:
@@ -134,7 +134,7 @@ class FakeAgent:
             )
 
     def result(self, number: int, bench: str, params: dict[str, Any], ended: str) -> None:
-        """1000 samples 100, 101, … 199, ten times over, 20 ticks of 1 ns being overhead.
+        """Return 1000 samples: 100, 101, … 199 ten times, with an overhead of 20 ticks of 1 ns.
 
         With ``exact``: as many hundreds of them as the case asks for or, if it is stopped, ``had``.
         """
@@ -164,7 +164,7 @@ class FakeAgent:
             time.sleep(0.01)
 
     def strike(self) -> str:
-        """The fate of the scenario; returns the end that the case comes to, if it comes to one."""
+        """Carry out the fate of the scenario; return the case's end, if there is one."""
         match self.scenario.get("fate"):
             case "kill":
                 raise Ended(-signal.SIGKILL)
@@ -267,7 +267,7 @@ class FakeAgent:
 
 
 def noted(scenario: dict[str, Any], *options: str) -> None:
-    """The trace gets the line of a start."""
+    """Append a line for this start to the trace."""
     if "trace" in scenario:
         with Path(scenario["trace"]).open("a") as file:
             file.write(" ".join(options) + "\n")

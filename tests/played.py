@@ -1,4 +1,4 @@
-"""The fake agent in memory: a link that costs no process, for scenarios in which no time passes."""
+"""The fake agent in memory: a link without a process, for scenarios in which no time passes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Agent(FakeAgent):
 
 
 class Played(Link):
-    """Takes the place of the process that the local target starts, and ends as that would."""
+    """Replaces the process that the local target starts, and ends in the same way."""
 
     def __init__(self, program: Path, options: Options) -> None:
         self._scenario: dict[str, Any] = json.loads(os.environ["FAKE_AGENT"])
@@ -56,7 +56,7 @@ class Played(Link):
         self._commands.append(line)
 
     def read(self, timeout: float) -> bytes | None:
-        """A line; what was sent is answered when there is nothing left to read, as if at once."""
+        """Return a line; commands are answered when nothing is left to read, as if immediately."""
         while not self._heard and not self._hung and self._ended is None and self._commands:
             self._do(self._agent.take, self._commands.popleft())
             if self._agent.over and self._ended is None:
@@ -73,7 +73,7 @@ class Played(Link):
         return b""
 
     def stop(self) -> None:
-        """Ends it at once; one that hangs is killed, without the time it would be given."""
+        """End it at once; one that hangs is killed without the usual grace period."""
         if self._ended is None and not self._hung:
             self._do(self._agent.end)
         self._ended = self._ended or Ended(-signal.SIGKILL if self._hung else 0)

@@ -1,4 +1,4 @@
-"""The sequential test that tests of rates rest on, against what its theory promises."""
+"""The sequential test behind the tests of rates, against its theory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ RUNS = 2000
 
 
 def trials(rng: np.random.Generator, rate: float) -> Iterator[bool]:
-    """Without end."""
+    """Yield random trials without end."""
     while True:
         yield from (rng.random(64) < rate).tolist()
 
 
 def decisions(rate: float, fine: float, wrong: float) -> list[Sequential]:
-    """Of as many tests, on trials of that rate."""
+    """Return the decisions of that many tests, on trials with that rate."""
     rng = np.random.default_rng(7)
     found = []
     for _ in range(RUNS):
@@ -39,7 +39,7 @@ def test_errors_are_as_stated_and_few_trials_suffice(fine: float, wrong: float) 
         step = rate * log(wrong / fine) + (1 - rate) * log((1 - wrong) / (1 - fine))
         expected = (1 - 2 * ERROR) * log((1 - ERROR) / ERROR) / abs(step)
         taken = np.mean([test.trials for test in found])
-        assert 0.95 * expected <= taken <= 1.3 * expected  # a step may end beyond the limit
+        assert 0.95 * expected <= taken <= 1.3 * expected  # a step may go beyond the limit
 
 
 def test_a_rate_beyond_the_wrong_one_is_noticed_more_surely() -> None:

@@ -1,4 +1,4 @@
-"""The rooms of the host: no circle of imports, and no room imports what is above it."""
+"""The layers of the host: no import cycles, and no package imports one above it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "rtstone"
 
-# Modules without a room.  Anybody may import them.
+# Modules outside packages.  Every module may import them.
 COMMON = {"cpus", "errors", "interrupt", "plugins", "printable", "resources", "statistics", "units"}
 
-# What each room may import besides itself and COMMON; "": the version, in rtstone/__init__.py.
-ROOMS = {
+# What each package may import besides itself and COMMON.
+MAY_IMPORT = {
     "wire": "",
-    "documents": "wire",  # a document repeats parts of records: tables of benches, figures
+    "documents": "wire",  # documents contain parts of records: tables of benches, figures
     "assemble": "documents wire",
     # Suites name derived benches, budgets name flags: their tables are in assemble.
     "inputs": "assemble documents wire",
     "published": "documents inputs",  # the layout of a publication's tables is TOML
     "store": "assemble documents",  # a run whose host died is assembled from its log
-    "system": "documents wire",  # what a run told of its system; doctor's checklist is a table
+    "system": "documents wire",  # conditions that a run recorded; doctor's checklist is a table
     "lab": "",
     "targets": "documents inputs lab system wire",  # inputs: the model of a simulated system
     "runner": "assemble documents inputs store targets wire",
-    "stats": "assemble documents inputs published system wire",  # system: what grants rights
+    "stats": "assemble documents inputs published wire",
     "formats": "assemble documents wire",
     "simulate": "documents inputs",
-    "report": "assemble documents inputs stats wire",
+    "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
-    # assemble: the display of a run makes net times of the agent's ticks.
+    # assemble: the display of a run converts the agent's ticks to times.
     "cli": "assemble documents formats inputs lab published report runner simulate stats store "
     "system targets wire",
 }
@@ -72,43 +72,43 @@ def imports() -> dict[str, set[str]]:
     return {name: set(_imported(path)) - {name} for name, path in MODULES.items()}
 
 
-def _room(module: str) -> str:
+def _package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def test_every_import_is_of_a_module_that_is_there() -> None:
+def test_every_imported_module_exists() -> None:
     assert len(MODULES) > 100
     assert {name for names in imports().values() for name in names} <= MODULES.keys()
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     try:
         TopologicalSorter(imports()).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-def test_every_module_has_a_room_and_every_room_has_modules() -> None:
-    assert {_room(name) for name in MODULES} == {"", *COMMON, *ROOMS}
+def test_the_table_lists_every_package() -> None:
+    assert {_package(name) for name in MODULES} == {"", *COMMON, *MAY_IMPORT}
 
 
-def test_what_all_rooms_share_imports_nothing_of_theirs() -> None:
+def test_common_modules_import_no_package() -> None:
     for name in COMMON:
-        assert {_room(one) for one in imports()[name]} <= COMMON, name
+        assert {_package(one) for one in imports()[name]} <= COMMON, name
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_what_its_entry_says_and_the_entry_says_no_more(room: str) -> None:
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_imports_exactly_what_its_entry_says(package: str) -> None:
     found = {
         (name, other)
         for name, others in imports().items()
         for other in others
-        if _room(name) == room and _room(other) not in {room, *COMMON}
+        if _package(name) == package and _package(other) not in {package, *COMMON}
     }
-    allowed = {*ROOMS[room].split(), *([""] if room in VERSION else [])}
-    assert {pair for pair in found if _room(pair[1]) not in allowed} == set()
-    assert allowed - {_room(other) for _, other in found} == set(), "not needed: take it out"
+    allowed = {*MAY_IMPORT[package].split(), *([""] if package in VERSION else [])}
+    assert {pair for pair in found if _package(pair[1]) not in allowed} == set()
+    assert allowed - {_package(other) for _, other in found} == set(), "not needed: take it out"
 
 
-def test_rooms_lie_above_each_other() -> None:
-    assert tuple(TopologicalSorter({k: v.split() for k, v in ROOMS.items()}).static_order())
+def test_packages_are_layers() -> None:
+    assert tuple(TopologicalSorter({k: v.split() for k, v in MAY_IMPORT.items()}).static_order())

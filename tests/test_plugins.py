@@ -1,4 +1,4 @@
-"""What other packages bring: here one that lies in a directory, as pip would have installed it."""
+"""Extensions by other packages: here one in a directory, as pip would have installed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No text from outside reaches a terminal, a Markdown page or a TOML file with what acts on it."""
+"""Text from outside reaches terminals, Markdown and TOML files without control characters."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.conftest import Cli, Fake
 from tests.formats.long import DATA
 from tests.report import synthetic
 
-# Colour, the same of ISO 6429, a title that is set, right to left, a line end for some, deletion.
+# Colour, the same by ISO 6429, window title, right-to-left, a line end for some, deletion.
 ODD = "a\x1b[31mb\x9b31mc\x1b]0;t\x07d\u202ee\u2028f\x7fg\u2066h\rI"
 SHOWN = "a?[31mb?31mc?]0;t?d?e f?g?h I"
 
 
 def harmless(text: str) -> bool:
-    """True if a terminal shows all of it and does nothing else."""
+    """Return whether a terminal displays all characters and interprets none."""
     return all(letter == "\n" or unicodedata.category(letter)[0] not in "C" for letter in text)
 
 
@@ -73,7 +73,7 @@ def test_a_plain_document_is_not_gone_through() -> None:
 
 
 def synthetic_run(*, plain: bool = False) -> Run:
-    """A run with the odd text wherever one can be."""
+    """Return a run with the odd text wherever one is possible."""
     made = msgspec.to_builtins(synthetic.run())
 
     def odd(value: Any, key: str = "") -> Any:
@@ -98,7 +98,7 @@ def document() -> bytes:
 
 @pytest.fixture
 def foreign(home: Path, document: bytes) -> str:
-    """A run whose document came from elsewhere."""
+    """Store a run whose document came from elsewhere."""
     path = home / "runs" / "foreign"
     path.mkdir(parents=True)
     (path / "run.json").write_bytes(document)
@@ -121,7 +121,7 @@ def test_a_foreign_document(cli: Cli, foreign: str, tmp_path: Path, arguments: l
     done = cli(*(places.get(word, word) for word in arguments))
     assert done.status in {0, 2, 3}
     assert done.out or done.err or out.exists()
-    assert harmless(done.out.replace("\r\n", "\n"))  # as CSV has it
+    assert harmless(done.out.replace("\r\n", "\n"))  # as in CSV
     assert harmless(done.err)
     if out.exists() and "report" not in arguments:
         assert harmless(out.read_text())
@@ -161,13 +161,13 @@ def test_a_file_of_another_tool(cli: Cli, tmp_path: Path) -> None:
     assert "?[31m" in json.dumps(done.document["conditions"])
 
 
-# ---- bytes that are no UTF-8, streams that are closed --------------------------------------------
+# ---- bytes that are not UTF-8, closed streams ----------------------------------------------------
 
-X = os.fsdecode(b"\xff\033")  # as Python has such an argument or name of a file
+X = os.fsdecode(b"\xff\033")  # Python's form of such an argument or file name
 
 
 def rtstone(script: str) -> subprocess.CompletedProcess[bytes]:
-    """A line of a shell in which R is rtstone, and X a name that is no UTF-8."""
+    """Run a shell line in which R is rtstone and X a name that is not UTF-8."""
     main = f"{sys.executable} -c 'from rtstone.cli.main import main; main()'"
     shell = f"X=$(printf '\\377\\033')\nR() {{ {main} \"$@\"; }}\n{script}"
     return subprocess.run(["bash", "-c", shell], capture_output=True, check=False)

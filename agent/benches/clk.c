@@ -1,4 +1,4 @@
-/* null, clk.*: what the clock itself costs. */
+/* null, clk.*: the cost of reading the clock. */
 #include "bench.h"
 
 #define READS 1000000
@@ -7,15 +7,15 @@
 /* ---- null -------------------------------------------------------------------------------- */
 
 /*
- * Out of line, so that the loop has registers to spare: inlined, GCC for AArch64 put a move of the
- * first stamp between the two.
+ * Not inlined, so that the loop has registers to spare: with it inlined, GCC for AArch64 put a move
+ * of the first time stamp between the two reads.
  */
 static __attribute__((noinline)) void record(rts_rec *r, rts_stamp a, rts_stamp b)
 {
     rts_rec_span(r, a, b);
 }
 
-/* Two reads of the counter and nothing between them: the loop of every other bench, empty. */
+/* Two reads of the counter with nothing between them: the loop of every other bench, empty. */
 static void read_pairs(rts_rec *r)
 {
     for (rts_rec_start(r, rts_now()); r->running;) {
@@ -51,7 +51,9 @@ static bool uses_counter(const rts_case *c)
     return p->clock == COUNTER;
 }
 
-/* The series of a bench that reads one of the two clocks; nothing is subtracted from it. */
+/*
+ * Opens the series of a bench that reads one of the two clocks; no overhead is subtracted from it.
+ */
 static rts_rec *clock_series(rts_case *c)
 {
     return rts_series(c, "", uses_counter(c) ? rts_the_clock.hz : RTS_TIME_HZ, 0, false, NULL);
@@ -85,7 +87,7 @@ static rts_tick read_time(void)
     return rts_time();
 }
 
-/* Every difference between readings that follow each other; equal readings are counted apart. */
+/* Records every difference between consecutive readings; equal readings are counted separately. */
 static int run_resolution(rts_case *c)
 {
     rts_tick (*reading)(void) = uses_counter(c) ? read_counter : read_time;
@@ -94,7 +96,7 @@ static int run_resolution(rts_case *c)
     if (!r)
         return -1;
     uint64_t backwards = 0, equal = 0, rests = 0;
-    rts_rec_start(r, reading()); /* may take a while: it is no step of the clock */
+    rts_rec_start(r, reading()); /* may take a while: not a step of the clock */
     for (rts_tick last = reading(); r->running;) {
         rts_tick now = reading();
         if (now > last)
@@ -104,11 +106,11 @@ static int run_resolution(rts_case *c)
         else
             backwards++;
         last = now;
-        if (r->rests != rests) { /* a rest is no step of the clock */
+        if (r->rests != rests) { /* a rest is not a step of the clock */
             rests = r->rests;
             last = reading();
         }
-        /* A clock coarser than the loop still has to end by its time. */
+        /* A clock coarser than the loop still has to reach its time limit. */
         if (equal > 1000000000 || backwards > 1000)
             break;
     }

@@ -1,9 +1,9 @@
-/* sched.yield, ctx.ballast: handing over the CPU (Sjöblom, scheduler; Gutsalov, table 2). */
+/* sched.yield, ctx.ballast: context switches (Sjöblom, scheduler; Gutsalov, table 2). */
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* ---- sched.yield: nobody else to run --------------------------------------------------------- */
+/* ---- sched.yield: no other task is ready ----------------------------------------------------- */
 
 static int run_yield(rts_case *c)
 {
@@ -13,24 +13,25 @@ static int run_yield(rts_case *c)
     return 0;
 }
 
-/* ---- two tasks that hand the CPU to each other ----------------------------------------------- */
+/* ---- two tasks that yield to each other ------------------------------------------------------ */
 
 /*
- * Template TB: who owns the CPU stamps and yields, who gains it stamps first thing.  Each stamp is
- * used once: a task that gains the CPU without one was not given it (end of a time slice), and that
- * is counted, not measured.  Only a slice that ends in the few instructions between stamp and yield
- * is taken for a yield; the hand-over after it is then counted.  Only A records; it also records
- * what B measured.
+ * Template TB: the task that has the CPU takes a time stamp and yields; the task that gets the CPU
+ * takes the second stamp in its first statement. Each stamp is used once: if a task gets the CPU
+ * and there is no stamp, nobody yielded to it (a time slice ended), and that switch is counted
+ * instead of measured. Only a time slice that ends in the few instructions between stamp and yield
+ * is mistaken for a yield; the next switch is then counted. Only A records samples, including those
+ * that B measured.
  */
 typedef struct baton {
     volatile rts_stamp stamp;
-    volatile bool armed;       /* stamp was taken just before a yield */
-    volatile rts_stamp from_a; /* duration of the switch A to B that B measured; 0: none */
+    volatile bool armed;       /* a stamp was taken just before a yield */
+    volatile rts_stamp from_a; /* duration of the switch from A to B, measured by B; 0: none */
     volatile uint64_t unasked;
     rts_case *c;
 } baton;
 
-/* Duration of the switch that ends at `now`, or 0 if nobody had asked for it. */
+/* Returns the duration of the switch that ends at `now`, or 0 if no task had yielded. */
 static rts_stamp take_stamp(baton *t, rts_stamp now)
 {
     if (!t->armed) {
@@ -59,7 +60,7 @@ static void task_b(void *arg)
     }
 }
 
-/* The measuring task is A; every switch gives one sample. */
+/* The measuring task is A; each switch yields one sample. */
 static int exchange(rts_case *c, rts_policy policy)
 {
     baton *t = rts_alloc(c, sizeof *t);
@@ -104,7 +105,7 @@ static int run_pair(rts_case *c)
     return exchange(c, policy_of(rts_params(c)));
 }
 
-/* ---- ctx.ballast: the same among many other tasks -------------------------------------------- */
+/* ---- ctx.ballast: the same with many other tasks --------------------------------------------- */
 
 enum { READY, BLOCKED };
 
@@ -119,10 +120,10 @@ static const rts_param ballast_param[] = {
 typedef struct ballast {
     rts_case *c;
     rts_sem *sem;
-    volatile uint64_t ran; /* times a ready ballast task got the CPU */
+    volatile uint64_t ran; /* how often a ready ballast task got the CPU */
 } ballast;
 
-/* Gets the CPU only when A and B let go of it: at the end. */
+/* Gets the CPU only when A and B have released it, at the end. */
 static void ready_task(void *arg)
 {
     ballast *b = arg;

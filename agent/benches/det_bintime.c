@@ -1,4 +1,4 @@
-/* det.bintime: what a clock sees the system take away (Obenland, determinism). */
+/* det.bintime: CPU time taken away by the system, as seen by a clock (Obenland, determinism). */
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -16,9 +16,9 @@ static const rts_param bintime_param[] = {
 };
 
 /*
- * Each reading ends one interval and begins the next, so that no stolen time falls between two
- * samples; keeping the sample is part of the next interval.  A rest starts a new chain, and the
- * first begins when the series has been started.
+ * Each reading ends one interval and begins the next, so that no stolen time is lost between
+ * samples; recording the sample is part of the next interval. A rest starts a new chain of
+ * readings, as does the start of the series.
  */
 #define BINTIME(read)                                                                              \
     do {                                                                                           \

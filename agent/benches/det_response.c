@@ -1,4 +1,4 @@
-/* det.response: does a fixed piece of work always take the same time (Obenland, table 8)? */
+/* det.response: does a fixed amount of work always take the same time (Obenland, table 8)? */
 #include <string.h>
 
 #include "bench.h"
@@ -6,7 +6,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define TRIES 10
-/* Two of them have to fit. */
+/* two buffers have to fit */
 #define COPY_BYTES (RTS_STATE_BYTES < (256u << 10) ? RTS_STATE_BYTES / 4 : 64u << 10)
 
 enum { ADD, COPY, WHET };
@@ -25,7 +25,7 @@ static const rts_param response_param[] = {
 
 typedef struct block {
     int64_t work;
-    uint64_t count; /* how often the piece of work is done */
+    uint64_t count; /* number of repetitions of the piece of work */
     unsigned char *from, *to;
     bool wrong;
 } block;
@@ -48,7 +48,9 @@ static void carry_out(block *b)
     }
 }
 
-/* Rests after each try, to stay clear of the RT throttling limit. */
+/*
+ * Returns the shortest of several tries; rests after each, to stay below the RT throttling limit.
+ */
 static rts_tick shortest_of(block *b, int tries)
 {
     rts_tick shortest = UINT64_MAX;
@@ -64,12 +66,12 @@ static rts_tick shortest_of(block *b, int tries)
     return shortest > rts_the_clock.overhead ? shortest - rts_the_clock.overhead : 0;
 }
 
-/* What one piece of any of these works takes at least is far below a second at this count. */
+/* A larger count is not tried: any of these kinds of work takes seconds at this one. */
 #define MOST (UINT64_C(1) << 34)
 
 /*
- * Finds the count with which the shortest of 10 tries takes `wanted` ticks, and that time.  0: the
- * clock does not go on; with a count of 0 a single piece takes longer than that.
+ * Finds the count with which the shortest of 10 tries takes `wanted` ticks, and returns that time.
+ * 0: the clock stands still. If the count is 0, a single piece takes longer than that.
  */
 static rts_tick calibrate(block *b, rts_tick wanted)
 {

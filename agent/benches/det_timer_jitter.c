@@ -1,9 +1,9 @@
-/* det.timer_jitter: how late a periodic timer of the system expires (Obenland, figure 5). */
+/* det.timer_jitter: lateness of a periodic timer of the system (Obenland, figure 5). */
 #include "bench.h"
 #include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
-/* The line is laid below so many expirations, the first. */
+/* The line is fitted below the first expirations, at most this many. */
 #define KEPT (RTS_STATE_BYTES < (1u << 20) ? RTS_STATE_BYTES / 40 : 32768u)
 
 typedef struct jitter_params {
@@ -19,14 +19,14 @@ static const rts_param jitter_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Expirations that the trend is fitted to. */
+/* The expirations that the trend is fitted to. */
 typedef struct kept {
     uint64_t n;
     rts_arrival at[KEPT];
     uint32_t hull[KEPT];
 } kept;
 
-/* The line below all expirations is not moved by late ones (phase.h). */
+/* Adds the drift as a figure. Late expirations do not move the line below all of them (phase.h). */
 static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
 {
     double above = 0, resolution = (double)rts_port_time_resolution_ns();
@@ -45,7 +45,7 @@ static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
         rts_figure_add(c, "clock resolution / period", resolution / period_ns, "");
 }
 
-/* Expiration k is due at first + k period; those that came and went together are missed. */
+/* Records expiration k, which is due at first + k period; merged expirations count as missed. */
 static void take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
 {
     for (rts_rec_start(rec, timer->first); rec->running;) {

@@ -1,4 +1,4 @@
-/* dk.latencytest: an audio thread under load (Senoner's latencytest, as Dankwardt used it). */
+/* dk.latencytest: an audio thread under load (Senoner's latencytest, as used by Dankwardt). */
 #include "periodic.h"
 
 #define LEAD_NS 10000000
@@ -14,7 +14,7 @@ static const rts_param audio_param[] = {
     RTS_PARAMS_END,
 };
 
-/* How far a duration lies from its target, by the two limits that latencytest prints. */
+/* How many durations are near their target, by the two limits that latencytest prints. */
 typedef struct within {
     rts_tick target, near, far; /* ticks */
     uint64_t n, in_near, in_far;
@@ -31,8 +31,8 @@ static void judge(within *w, const rts_rec *r, rts_tick value)
 }
 
 /*
- * Work that is the same on every system and lasts long whatever it is: readings of the counter.
- * Returns the last.
+ * Work that is the same on every system and takes a measurable time on each: readings of the
+ * counter. Returns the last reading.
  */
 static rts_tick work(uint64_t reads)
 {
@@ -42,7 +42,7 @@ static rts_tick work(uint64_t reads)
     return last;
 }
 
-/* The least time that so many readings took. */
+/* Returns the least time that this many readings took. */
 static rts_tick least_of(uint64_t reads)
 {
     rts_tick least = UINT64_MAX;
@@ -55,8 +55,8 @@ static rts_tick least_of(uint64_t reads)
 }
 
 /*
- * Readings that take `target` when nothing disturbs: a guess, and a correction at full length.  0:
- * the counter stands still.
+ * Returns the number of readings that take `target` ticks undisturbed: an estimate, corrected by a
+ * run at full length. 0: the counter stands still.
  */
 static uint64_t calibrate(rts_tick target)
 {
@@ -74,8 +74,8 @@ typedef struct audio {
 } audio;
 
 /*
- * One cycle: sleep until the release, stamp, work, stamp.  The distance of two wake-ups is the
- * period as it was, the distance of the two stamps the loop.
+ * One cycle: sleep until the release, time stamp, work, time stamp. The distance between two
+ * wake-ups is the actual period, the distance between the two stamps the loop time.
  */
 static void play(audio *s, uint64_t reads, rts_tick first, rts_tick period)
 {

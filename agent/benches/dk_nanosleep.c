@@ -2,7 +2,7 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define EARLY_MAX 1000 /* a system that ends so many sleeps early will not get the samples done */
+#define EARLY_MAX 1000 /* a system with this many early wake-ups will not complete the samples */
 
 enum { RELATIVE, ABSOLUTE };
 
@@ -18,13 +18,13 @@ static const rts_param sleep_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Sleeps that ended before the request was over: too few for a distribution, and none is right. */
+/* Sleeps that ended too early: too few for a distribution, but each of them is an error. */
 typedef struct early {
     uint64_t n;
-    rts_tick most; /* by which one was too early */
+    rts_tick most; /* largest amount by which one was too early */
 } early;
 
-/* What two readings of the clock that sleeps follow cost, in its ticks. */
+/* Returns the cost of reading the clock that sleeps use, in its ticks. */
 static rts_tick time_overhead(void)
 {
     rts_tick least = UINT64_MAX;
@@ -37,9 +37,9 @@ static rts_tick time_overhead(void)
 }
 
 /*
- * The sample is what a sleep took beyond the request, so that the histogram resolves that and not
- * the request.  There is no such sample of a sleep that was too short: it is counted as negative,
- * and told apart.
+ * Records the time that a sleep took beyond the request, so that the histogram's resolution applies
+ * to the latency and not to the request. A sleep that was too short has no such sample: it is
+ * counted as negative, and reported separately.
  */
 static void keep(rts_rec *r, early *e, rts_tick request, rts_tick took, rts_tick at)
 {
@@ -68,7 +68,7 @@ static void report(rts_case *c, const rts_rec *r, const early *e)
 static int run_nanosleep(rts_case *c)
 {
     const sleep_params *p = rts_params(c);
-    /* Until an absolute time there is one reading, not two, and nothing to subtract. */
+    /* A sleep until an absolute time takes one reading, not two: nothing to subtract. */
     rts_tick overhead = p->mode == RELATIVE ? time_overhead() : 0;
     rts_rec *r = rts_series(c, "", RTS_TIME_HZ, overhead, false, NULL);
     if (!r)

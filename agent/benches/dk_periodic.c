@@ -3,7 +3,7 @@
 #include "periodic.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define LEAD_NS 10000000 /* for the start of each task, before the first release */
+#define LEAD_NS 10000000 /* time to start all tasks, before the first release */
 
 enum { FIFO, DEADLINE };
 
@@ -32,7 +32,7 @@ typedef struct periodic {
     rts_case *c;
     rts_rec *rec;
     rts_hist *omitted;
-    rts_sem *ended; /* given once it has all its samples; NULL for the measuring task */
+    rts_sem *ended; /* given when it has taken all samples; NULL for the measuring task */
     rts_tick first, period;
     int cpu;
 } periodic;
@@ -47,7 +47,7 @@ static void periodic_task(void *arg)
         rts_sem_give(t->ended);
 }
 
-/* The first release: soon, and where the parameters want it. */
+/* Returns the first release: soon, and aligned as the parameters ask. */
 static rts_tick first_release(const periodic_params *p, int tasks)
 {
     rts_tick first = rts_time() + rts_ns_to_ticks((uint64_t)LEAD_NS * (uint64_t)tasks, RTS_TIME_HZ);
@@ -63,7 +63,7 @@ static unsigned cpus_of(const rts_case *c)
     return rts_cpuset_count(&c->common.cpus);
 }
 
-/* Opens a series for every CPU of the case; how many, or -1. */
+/* Opens a series for every CPU of the case; returns their number, or -1. */
 static int open_series(rts_case *c, periodic *task)
 {
     const periodic_params *p = rts_params(c);
@@ -86,9 +86,10 @@ static int open_series(rts_case *c, periodic *task)
 }
 
 /*
- * The same under deadlines: a job of at most `runtime` in every period, done by the end of it. Once
- * the runtime is used up the system makes the task wait for the next period, and says so only to
- * tasks that run for long: the jobs are told by their CPU time.  Returns how many there were.
+ * The same under deadline scheduling: a job of at most `runtime` in every period, to be done by its
+ * end. When the runtime is used up, the system makes the task wait for the next period, and reports
+ * that only to tasks that run for long, so jobs are told apart by their CPU time. Returns the
+ * number of jobs.
  */
 static uint64_t deadline_task(const periodic *t, uint64_t runtime)
 {
@@ -128,7 +129,7 @@ static int run_deadline(rts_case *c, const periodic *t)
     return rts_own_level(c, 0, RTS_FIFO);
 }
 
-/* The measuring task itself is the first of the periodic ones. */
+/* The measuring task itself is the first of the periodic tasks. */
 static int run_periodic(rts_case *c)
 {
     const periodic_params *p = rts_params(c);
@@ -153,7 +154,7 @@ static int run_periodic(rts_case *c)
     }
     periodic_task(&task[0]);
     for (int i = 1; i < n; i++)
-        rts_sem_take(task[i].ended); /* each takes all its samples, whoever is first */
+        rts_sem_take(task[i].ended); /* each takes all its samples, in any order */
     rts_end(c, task[0].rec);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * dk.schedlat: how long a call of the kernel by a less urgent task keeps the CPU from a task that
- * has become ready (Dankwardt, part 2).
+ * dk.schedlat: for how long a system call of a low-priority task keeps the CPU from a high-priority
+ * task that has become ready (Dankwardt, part 2).
  */
 #include "longcalls.h"
 #include "periodic.h"
@@ -40,11 +40,11 @@ static const rts_param schedlat_param[] = {
 #define PROCESS false
 #define POLICY RTS_FIFO
 
-/* ---- those that any system has --------------------------------------------------------------- */
+/* ---- calls that every system has ------------------------------------------------------------- */
 
-#define BELOW 2 /* levels that a child lies below the case, and 1 below its parent */
+#define BELOW 2 /* levels of a child below the case: 1 below its parent */
 #define BLOCKS 8
-#define BLOCK 16 /* bytes of the smallest; each is that much larger than the one before */
+#define BLOCK 16 /* bytes of the smallest block; each is this much larger than the one before */
 
 static struct {
     rts_case *c;
@@ -71,14 +71,14 @@ static void clean_up_calls(void)
         rts_queue_destroy(&own.queue);
 }
 
-/* The queue is empty, so that nobody has to wait. */
+/* The queue is empty, so no task has to wait. */
 static int call_queue(void)
 {
     int err = rts_queue_send(&own.queue, own.message);
     return err ? err : rts_queue_receive(&own.queue, own.message);
 }
 
-/* Given back are first those that lie apart from one another, then those between them. */
+/* Frees every other block first, then the blocks between them. */
 static int call_heap(void)
 {
     void *block[BLOCKS];
@@ -118,19 +118,18 @@ const long_calls rts_long_calls = {kinds, sizeof kinds / sizeof kinds[0], "a que
                                    clean_up_calls};
 #endif
 
-/* ---- the two tasks ----------------------------------------------------------------------------
- */
+/* ---- the two tasks --------------------------------------------------------------------------- */
 
-/* Between the two tasks. */
+/* State shared by the two tasks. */
 typedef struct duel {
     rts_case *c;
-    volatile unsigned now;      /* the kind that L makes */
-    const char *volatile doing; /* what L could not do */
-    volatile int error;         /* and why; 0: it goes on */
-    volatile unsigned made[];   /* of each kind; in one access, as H may come amid it */
+    volatile unsigned now;      /* kind of call that L makes */
+    const char *volatile doing; /* the call that failed for L */
+    volatile int error;         /* its error; 0: none so far */
+    volatile unsigned made[];   /* per kind; written in one access, as H may preempt L */
 } duel;
 
-/* L; where it is a process, what it does to its memory is not H's concern. */
+/* L. If it is a process, what it does to its memory does not affect H. */
 static void less_urgent(void *arg)
 {
     duel *d = arg;
@@ -141,13 +140,13 @@ static void less_urgent(void *arg)
         d->doing = rts_long_calls.kind[k].what;
         err = rts_long_calls.kind[k].make();
         d->made[k]++;
-        rts_time(); /* on a simulated system whose calls are free, time goes on with this alone */
+        rts_time(); /* advances the clock of a simulated system whose calls take no time */
     }
     d->error = err;
     rts_long_calls.clean_up();
 }
 
-/* Waits until L makes calls of kind k or gives up; -1: neither in 10 s. */
+/* Waits until L makes calls of kind k or gives up; returns -1 if neither happens in 10 s. */
 static int await_calls(duel *d, unsigned k)
 {
     d->now = k;
@@ -163,7 +162,7 @@ static int gave_up(rts_case *c, const duel *d)
                                                            : rts_port_strerror(d->error));
 }
 
-/* H: its lateness while L makes calls of kind k, and how many L has made meanwhile. */
+/* H: records its lateness while L makes calls of kind k, and how many L has made meanwhile. */
 static int measure_kind(rts_case *c, duel *d, unsigned k)
 {
     const schedlat_params *p = rts_params(c);
@@ -190,14 +189,14 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
     return 0;
 }
 
-/* Why this system cannot make calls of kind k; 0: it can. */
+/* Returns why this system cannot make calls of kind k; 0: it can. */
 static int lacks(unsigned k)
 {
     const long_call *kind = &rts_long_calls.kind[k];
     return kind->lacks ? kind->lacks() : 0;
 }
 
-/* All that there are, or the one asked for. */
+/* True for all kinds, or for the one that was requested. */
 static bool is_wanted(const rts_case *c, unsigned k)
 {
 #ifndef RTS_LONG_CALLS
@@ -209,7 +208,7 @@ static bool is_wanted(const rts_case *c, unsigned k)
     return !(rts_long_calls.kind[k].needs & ~rts_caps()) && !lacks(k);
 }
 
-/* Says which kinds there are not, where a system may lack one that its port knows. */
+/* Reports the missing kinds, where a system may lack one that its port supports. */
 static void tell_lacks(rts_case *c)
 {
     bool told = false;

@@ -2,9 +2,9 @@
  * hart.*: the Hartstone Uniprocessor Benchmark (Weiderman 1989; Donohoe, Shapiro, Weiderman 1990;
  * Golatowski; benchmarks 6.2).
  *
- * A case is one experiment: test after test with a task set that becomes heavier, until deadlines
- * are missed.  The measuring task is the controller, above all tasks and asleep during a test.  The
- * tasks are made once and wait at their gates between tests.
+ * A case is one experiment: a series of tests with an increasingly heavy task set, until deadlines
+ * are missed. The measuring task is the controller: it has the highest priority and sleeps during a
+ * test. The tasks are created once and wait at their gates between tests.
  */
 #include <string.h>
 
@@ -13,13 +13,13 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define TESTS_MAX 200
-#define BASE_MAX 8 /* tasks of a baseline, and the server */
+#define BASE_MAX 8 /* tasks of a baseline, including the server */
 #define EXTRA_MAX (RTS_TASKS_MAX - BASE_MAX < TESTS_MAX ? RTS_TASKS_MAX - BASE_MAX : TESTS_MAX)
 #define TASKS_MAX (BASE_MAX + EXTRA_MAX)
-#define TENTHS 10           /* rates are held in tenths of a hertz: exact in every experiment */
-#define UTILISATION_MAX 1.5 /* where an experiment ends at the latest */
-#define PLANNED_MAX 1.1     /* up to here its tests have to fit into its time */
-#define PLANNED_SHARE 0.9   /* of its time, for them; jobs may end late */
+#define TENTHS 10           /* rates are stored in tenths of a hertz: exact in every experiment */
+#define UTILISATION_MAX 1.5 /* utilisation at which an experiment ends at the latest */
+#define PLANNED_MAX 1.1     /* tests up to here have to fit into the experiment's time */
+#define PLANNED_SHARE 0.9   /* share of that time for these tests, as jobs may end late */
 #define SPEED_NS (10 * SECOND_NS)
 #define SHORTEST_SPEED_NS (SECOND_NS / 10)
 #define SHORTEST_START_NS (SECOND_NS / 20)
@@ -38,22 +38,22 @@ typedef struct hart_params {
 
 typedef enum kind { PERIODIC, SPORADIC, BACKGROUND, SERVER } kind;
 
-/* What is asked of a task in a test. */
+/* What a task has to do in a test. */
 typedef struct job_spec {
     kind kind;
-    int64_t rate;    /* tenths of a hertz; of a sporadic task: of its smallest interarrival */
-    int64_t work;    /* thousand Whetstone instructions per activation (KWIPP), by itself */
+    int64_t rate;    /* tenths of a hertz; of a sporadic task: its maximum rate */
+    int64_t work;    /* thousand Whetstone instructions per activation (KWIPP), its own */
     bool calls;      /* calls the server once per activation */
     int level;       /* below the case's priority */
-    rts_ns mean_gap; /* of the exponential part between arrivals */
+    rts_ns mean_gap; /* of the exponential part of the interarrival time */
 } job_spec;
 
-/* What became of it: met + missed + skipped are the activations whose deadlines the test holds. */
+/* Results of a task: met + missed + skipped are the activations with deadlines within the test. */
 typedef struct account {
     uint64_t met, missed, skipped;
-    rts_ns late;         /* the missed ones, in all */
+    rts_ns late;         /* total lateness of missed deadlines */
     rts_ns response_max; /* from release to completion */
-    rts_ns blocked_max;  /* waiting for the server */
+    rts_ns blocked_max;  /* longest wait for the server */
 } account;
 
 typedef struct experiment experiment;
@@ -64,9 +64,9 @@ typedef struct hart_task {
     account sum;
     rts_sem *gate, *reply;
     uint64_t random;
-    volatile rts_ns served; /* when the server began to work for it */
+    volatile rts_ns served; /* when the server began to work for this task */
     int error;
-    bool wrong; /* the Whetstone's result was */
+    bool wrong; /* the Whetstone's result was wrong */
 } hart_task;
 
 struct experiment {
@@ -74,19 +74,19 @@ struct experiment {
     const hart_params *p;
     int series, number; /* PH ... SA; 1 to 4 */
     int64_t m;          /* factor of all loads */
-    double raw;         /* KWIPS of the system with nothing else to do */
+    double raw;         /* KWIPS of the otherwise idle system */
     int64_t server_work;
     rts_ns start, end;
     rts_ns begin;
-    rts_ns duration, offset; /* of a test, and before it */
+    rts_ns duration, offset; /* of a test, and before its start */
     unsigned planned;        /* tests that have to fit into its time */
-    int refused;             /* error with which the system did not take a task of the set */
+    int refused;             /* error with which the system rejected a task of the set */
     rts_mutex monitor;
     rts_queue requests;
     rts_sem *done;
-    unsigned n, made; /* tasks of this test; tasks there are */
-    bool full;        /* this system has no room for all of them */
-    int server;       /* index of the server's task, -1: none */
+    unsigned n, made; /* tasks in this test; tasks created */
+    bool full;        /* this system has no room for all tasks of the test */
+    int server;       /* index of the server's task; -1: none */
     hart_task task[TASKS_MAX];
     job_spec base[BASE_MAX];
     unsigned n_base;
@@ -97,16 +97,16 @@ static bool has_server(const experiment *x)
     return x->series == SH || x->series == SA;
 }
 
-/* When activation j of a rate is due: never more than 1 ns off, however long it goes on. */
+/* Returns the release of activation j: never more than 1 ns off, however long the test is. */
 static rts_ns release_of(rts_ns start, int64_t rate, uint64_t j)
 {
     return rts_ns_add(start, rts_ns_of(rts_scale(j, TENTHS * RTS_NS_PER_S, (uint64_t)rate)));
 }
 
-/* An activation that was completed at `now`, against its deadline. */
+/* Compares the completion of an activation at `now` with its deadline. */
 static void judge(account *a, const experiment *x, rts_ns now, rts_ns deadline)
 {
-    if (rts_ns_less(x->end, deadline)) /* not this test's */
+    if (rts_ns_less(x->end, deadline)) /* not within this test */
         return;
     if (!rts_ns_less(deadline, now)) {
         a->met++;
@@ -134,7 +134,10 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)(*state >> 32);
 }
 
-/* Exponentially distributed, by comparisons alone (von Neumann 1951): no logarithm that differs. */
+/*
+ * Returns an exponentially distributed time, using comparisons only (von Neumann 1951): logarithms
+ * differ between systems.
+ */
 static rts_ns exponential(uint64_t *state, rts_ns mean)
 {
     for (uint64_t whole = 0;; whole++) {
@@ -147,7 +150,7 @@ static rts_ns exponential(uint64_t *state, rts_ns mean)
     }
 }
 
-/* ---- what a task does ------------------------------------------------------------------------ */
+/* ---- the tasks' work ------------------------------------------------------------------------- */
 
 static void work(hart_task *t, int64_t passes)
 {
@@ -155,7 +158,9 @@ static void work(hart_task *t, int64_t passes)
         t->wrong = true;
 }
 
-/* The server works for the caller, who waits: in the caller's own hands, or in a task's. */
+/*
+ * The server works for the caller, who waits: as a monitor in the caller's context, or as a task.
+ */
 static void call_server(hart_task *t)
 {
     experiment *x = t->x;
@@ -192,7 +197,7 @@ static void serve(hart_task *t)
     }
 }
 
-/* The deadline of an activation is the next release; releases that are past are shed. */
+/* The deadline of an activation is the next release; releases that have passed are skipped. */
 static void run_periodic(hart_task *t)
 {
     experiment *x = t->x;
@@ -214,7 +219,7 @@ static rts_ns period_of(int64_t rate)
     return rts_ns_of(TENTHS * RTS_NS_PER_S / (uint64_t)rate);
 }
 
-/* Arrivals at least `gap` apart: the deadline of each lies so far behind it. */
+/* Arrivals are at least `gap` apart, and each has its deadline `gap` later. */
 typedef struct sporadic_job {
     hart_task *t;
     rts_ns gap, at;
@@ -241,7 +246,7 @@ static void run_sporadic(hart_task *t)
     }
 }
 
-/* Nothing is shed: its response times are what is asked for. */
+/* Skips no arrival: its response times are the result. */
 static void run_background(hart_task *t)
 {
     sporadic_job job = {t, {0}, t->x->start};
@@ -252,7 +257,10 @@ static void run_background(hart_task *t)
     }
 }
 
-/* The system enforces what it is told: a fiftieth and 20 us more than a job should take. */
+/*
+ * Sets the task's priority or deadline. The system enforces the runtime it is told: 2% and 20 us
+ * more than a job should take.
+ */
 static int enter_policy(hart_task *t)
 {
     const experiment *x = t->x;
@@ -282,7 +290,7 @@ static void hart_main(void *arg)
 
 /* ---- task sets (benchmarks 6.2; the numbers of AH, SH and SA are rtstone's) ------------------ */
 
-#define GAP_NS (SECOND_NS / 20) /* smallest interarrival of the sporadic task: 20 Hz */
+#define GAP_NS (SECOND_NS / 20) /* smallest interarrival time of the sporadic task: 20 Hz */
 #define SPORADIC_RATE (20 * TENTHS)
 
 static void add_base(experiment *x, job_spec spec)
@@ -290,7 +298,7 @@ static void add_base(experiment *x, job_spec spec)
     x->base[x->n_base++] = spec;
 }
 
-/* Task 1 first; loads are whole KWIPP, which `m` multiplies. */
+/* Makes the baseline, task 1 first; loads are whole KWIPP, multiplied by `m`. */
 static void make_base(experiment *x)
 {
     static const int64_t sei_rate[] = {2, 4, 8, 16, 32}, sei_work[] = {32, 16, 8, 4, 2};
@@ -325,7 +333,7 @@ static double rate_hz(const job_spec *s)
     return 1 / (gap + mean);
 }
 
-/* Thousand Whetstone instructions per activation, with what the server does for it. */
+/* Returns thousand Whetstone instructions per activation, including the server's work for it. */
 static int64_t kwipp(const experiment *x, const job_spec *s)
 {
     return s->work + (s->calls ? x->server_work : 0);
@@ -345,8 +353,9 @@ static bool is_multiple(const job_spec *base, int64_t rate)
 }
 
 /*
- * Adds test - 1 times the frequency of task 4 to that of task 5; in series PN 1 Hz more if that is
- * a multiple of another, once, whatever that makes it.
+ * Experiment 1 of periodic series: raises the frequency of task 5 by `step` times that of task 4.
+ * In series PN, adds 1 Hz if the result is a multiple of another frequency; once, even if the new
+ * frequency is a multiple again.
  */
 static void raise_fifth(experiment *x, unsigned step)
 {
@@ -368,7 +377,7 @@ static job_spec *add_task(experiment *x, const job_spec *spec)
     return &x->task[x->n++].spec;
 }
 
-/* Experiment 1: one task faster: the sporadic one where there is one, without its random part. */
+/* Experiment 1: one faster task; the sporadic one if there is one, without its random part. */
 static void faster(experiment *x, unsigned step)
 {
     if (x->series != AH && x->series != SA)
@@ -377,7 +386,7 @@ static void faster(experiment *x, unsigned step)
         x->task[5].spec.rate = x->base[5].rate * (TENTHS + (int64_t)step) / TENTHS;
 }
 
-/* Experiment 3: more work. */
+/* Experiment 3: more work per activation. */
 static void harder(experiment *x, unsigned step)
 {
     int64_t more = (int64_t)step * x->m;
@@ -405,7 +414,7 @@ static int64_t urgency(const job_spec *s)
     return s->kind == SERVER ? INT64_MAX : s->kind == BACKGROUND ? -1 : s->rate;
 }
 
-/* Rate-monotonic: a level for each different rate, below the controller's. */
+/* Rate-monotonic priorities: one level per distinct rate, below the controller's. */
 static void assign_levels(experiment *x)
 {
     for (unsigned i = 0; i < x->n; i++) {
@@ -424,7 +433,7 @@ static void assign_levels(experiment *x)
     }
 }
 
-/* The set of test `test`, from 1: the baseline, changed so often. */
+/* Makes the task set of test `test` (from 1): the baseline, changed test - 1 times. */
 static void make_set(experiment *x, unsigned test)
 {
     unsigned step = test - 1;
@@ -466,7 +475,7 @@ static double utilisation(const experiment *x)
 
 /* ---- raw speed ------------------------------------------------------------------------------- */
 
-/* A piece of the work, in ticks of the counter without its overhead; 0: the result was wrong. */
+/* Returns the duration of a piece of work, in ticks net of overhead; 0: the result was wrong. */
 static rts_tick time_piece(uint64_t passes, rts_rec *rec)
 {
     rts_tick start = rts_now();
@@ -479,7 +488,7 @@ static rts_tick time_piece(uint64_t passes, rts_rec *rec)
     return took > rts_the_clock.overhead ? took - rts_the_clock.overhead : 1;
 }
 
-/* Passes that take about a hundredth of a second; 0: the result was wrong. */
+/* Returns the number of passes that take about 10 ms; 0: the result was wrong. */
 static uint64_t passes_of_a_piece(void)
 {
     uint64_t passes = 1;
@@ -489,7 +498,9 @@ static uint64_t passes_of_a_piece(void)
     return passes;
 }
 
-/* KWIPS of a task that is alone, over so much of its running; 0: the result was wrong. */
+/*
+ * Returns the KWIPS of a task on its own, measured over `wanted` CPU time; 0: the result was wrong.
+ */
 static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
 {
     uint64_t passes = passes_of_a_piece(), done = 0;
@@ -539,7 +550,7 @@ static int check_tasks(experiment *x)
     return 0;
 }
 
-/* Lets all go, sleeps, and waits for the end of all; -1: the case is over. */
+/* Releases all tasks, sleeps, and waits until all have ended; returns -1 if the case is over. */
 static int run_tasks(experiment *x)
 {
     rts_case *c = x->c;
@@ -566,7 +577,7 @@ static int run_tasks(experiment *x)
     return check_tasks(x);
 }
 
-/* Activations whose deadlines the test holds, by the rates alone. */
+/* Returns the number of activations with deadlines within the test, from the rates alone. */
 static uint64_t due_in(const experiment *x, const job_spec *s)
 {
     uint64_t n = rts_scale(x->duration.ns, (uint64_t)s->rate, TENTHS * RTS_NS_PER_S);
@@ -584,14 +595,14 @@ typedef struct verdict {
 
 typedef struct outcome {
     verdict base, clean, missed, final;
-    uint64_t bad; /* deadlines missed or skipped in the final test */
+    uint64_t bad; /* deadlines missed or skipped in the last test */
     double step;
     unsigned cut; /* planned tests for which there was no time */
 } outcome;
 
 #define PARAMETER_BYTES 24
 
-/* What the tests of the experiment vary, as it is in this one. */
+/* Writes the parameter that the experiment varies, with its present value. */
 static void parameter_text(const experiment *x, char *text)
 {
     bool sporadic = x->series == AH || x->series == SA;
@@ -610,13 +621,16 @@ static void parameter_text(const experiment *x, char *text)
         rts_print(text, PARAMETER_BYTES, "%u tasks", x->n - (x->server >= 0));
 }
 
-/* Which task of the baseline an added one is like. */
+/* Returns the task of the baseline that an added task is a copy of. */
 static unsigned model_of(const experiment *x, unsigned i)
 {
     return i < x->n_base ? i : x->task[i].spec.kind == SPORADIC ? 5 : 2;
 }
 
-/* A task of the baseline and all that are like it, in one row: else 200 tests had 20 000. */
+/*
+ * Adds one row for a task of the baseline and all its copies: 200 tests would have 20 000 rows
+ * otherwise.
+ */
 static void tell_task(const experiment *x, unsigned test, unsigned model)
 {
     static const char *const kinds[] = {"", " sporadic", " background", " server"};
@@ -647,7 +661,7 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
             (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000);
 }
 
-/* Adds up a test; -1: an activation is unaccounted for. */
+/* Adds up the results of a test; returns -1 if an activation is unaccounted for. */
 static int add_up(experiment *x, unsigned test, uint64_t *bad)
 {
     *bad = 0;
@@ -670,7 +684,7 @@ static int add_up(experiment *x, unsigned test, uint64_t *bad)
 
 /* ---- an experiment --------------------------------------------------------------------------- */
 
-/* Whether there is a next test, whose set is made: none begins when the time of the case is up. */
+/* Returns whether to run another test, and makes its task set; none begins after the time limit. */
 static bool goes_on(const experiment *x, outcome *o)
 {
     const rts_case *c = x->c;
@@ -713,7 +727,7 @@ static int run_tests(experiment *x, outcome *o)
         c, "tests",
         "test\tparameter\tutilisation %\ttask\ttasks\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\t"
         "skipped\taverage late us\tlongest response us\tlongest blocking us");
-    rts_rec_start(c->rec, rts_now()); /* without samples; but it notes what happens meanwhile */
+    rts_rec_start(c->rec, rts_now()); /* no samples, but it records the evidence */
     for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
         unsigned test = o->final.test + 1;
         if (make_tasks(x) || run_tasks(x))
@@ -732,7 +746,7 @@ static int run_tests(experiment *x, outcome *o)
     return 0;
 }
 
-/* An experiment whose last test had no miss has not found where the system breaks down. */
+/* Reports the result. An experiment without a miss has not found the breakdown utilisation. */
 static void tell_outcome(experiment *x, const outcome *o)
 {
     rts_case *c = x->c;
@@ -760,7 +774,7 @@ static void tell_outcome(experiment *x, const outcome *o)
     rts_figure_add(c, "time scale", (double)x->duration.ns / (double)x->p->duration, "");
 }
 
-/* ---- the time of an experiment --------------------------------------------------------------- */
+/* ---- duration of an experiment --------------------------------------------------------------- */
 
 static rts_ns at_least(double ns, rts_ns least)
 {
@@ -772,7 +786,7 @@ static rts_ns shorter_of(rts_ns a, rts_ns b)
     return rts_ns_less(a, b) ? a : b;
 }
 
-/* Tests up to PLANNED_MAX, one at least. */
+/* Returns the number of tests up to PLANNED_MAX, at least one. */
 static unsigned count_tests(experiment *x)
 {
     unsigned tests = 0;
@@ -783,9 +797,9 @@ static unsigned count_tests(experiment *x)
 }
 
 /*
- * Where the planned tests do not fit into the time of the case, they and what is before them are
- * shorter by one factor.  But a test is no shorter than the longest period: it holds the instant at
- * which all tasks are released, which is the worst.
+ * If the planned tests do not fit into the time of the case, shortens them and the offset before
+ * each by the same factor. A test is never shorter than the longest period: it includes the
+ * critical instant, at which all tasks are released together.
  */
 static void shorten(experiment *x)
 {
@@ -815,8 +829,10 @@ static int find_speed(experiment *x)
     return 0;
 }
 
-/* set=auto: loads of which the baseline is near 20% of raw speed, and no step of the series is
- * above 5%. */
+/*
+ * set=auto: chooses loads so that the baseline is near 20% of raw speed and no step of the series
+ * is above 5%.
+ */
 static void make_loads(experiment *x)
 {
     x->m = 1;
@@ -871,7 +887,9 @@ static experiment *open_experiment(rts_case *c)
     return x;
 }
 
-/* What the server of a series needs, by its form; a system may lack it and have all other series.
+/*
+ * Creates what the server of a series needs, depending on its form; a system may lack it and still
+ * support all other series.
  */
 static int open_server(experiment *x)
 {
@@ -909,7 +927,7 @@ static int run_experiment(rts_case *c)
     return err;
 }
 
-/* ---- raw speed alone ------------------------------------------------------------------------- */
+/* ---- raw speed by itself --------------------------------------------------------------------- */
 
 static int run_raw(rts_case *c)
 {

@@ -1,6 +1,6 @@
 /*
- * int.latency.*: how long after the request an interrupt is served (Gutsalov, table 1), and the
- * bound of the longest time with interrupts masked that follows from it (Dankwardt).
+ * int.latency.*: how long after its request an interrupt is served (Gutsalov, table 1), and the
+ * upper bound of the longest time with interrupts masked that follows from it (Dankwardt).
  */
 #include <string.h>
 
@@ -8,11 +8,9 @@
 #include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define SETTLE 32 /* arrivals left out after the load has fallen silent */
-#define BELOW_NS                                                                                   \
-    1000               /* an activation may lie so far below its line: the source's phase wanders  \
-                        */
-#define SPAN_MAX 40960 /* benchmarks 4.3: longer, and the wander shows */
+#define SETTLE 32      /* arrivals discarded after the load has paused */
+#define BELOW_NS 1000  /* ns that an activation may be below its line, as the phase drifts */
+#define SPAN_MAX 40960 /* benchmarks 4.3: in a longer span the drift would show */
 #define QUIET_MAX 4096
 
 typedef struct latency_params {
@@ -41,11 +39,11 @@ typedef struct phase {
     rts_arrival *anchor;  /* the quiet stretch before the span, then the one after it */
     rts_arrival *between; /* the span itself */
     uint32_t *hull;
-    uint64_t below_ticks, lower, fits; /* lower: further below the line than can be told */
+    uint64_t below_ticks, lower, fits; /* lower: activations too far below the line */
     double slopes, largest_step;
 } phase;
 
-/* The next n activations; -1: the case is to end, or the source has failed. */
+/* Takes the next n activations; returns -1 if the case has to end or the source has failed. */
 static int take(phase *p, rts_arrival *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -61,7 +59,7 @@ static int take(phase *p, rts_arrival *a, size_t n)
     return 0;
 }
 
-/* A stretch in which the load is silent. */
+/* Takes a stretch of activations with the load paused. */
 static int take_quiet(phase *p, rts_arrival *a)
 {
     rts_port_load_pause(true);
@@ -70,7 +68,7 @@ static int take_quiet(phase *p, rts_arrival *a)
     return err;
 }
 
-/* How long the next span is: no longer than what the limits of the series leave to be recorded. */
+/* Returns the length of the next span, within the limits of the series. */
 static size_t next_span(const phase *p)
 {
     const rts_rec *r = p->rec;
@@ -87,7 +85,7 @@ static size_t next_span(const phase *p)
     return n ? (size_t)n : 1;
 }
 
-/* What lies below the line comes out negative, as what is subtracted of every sample is added. */
+/* A value below the line becomes negative, because the overhead subtracted later is added here. */
 static void record(phase *p, const rts_line *line, size_t n)
 {
     const rts_arrival *a = p->between;
@@ -103,14 +101,15 @@ static void record(phase *p, const rts_line *line, size_t n)
 }
 
 /*
- * Quiet stretch, span, quiet stretch: the line is fitted to the quiet ones alone and interpolated
- * between them, for a load that lifts every latency would lift the line as well.
+ * Measures quiet stretch, span, quiet stretch and so on. The line is fitted to the quiet stretches
+ * only and interpolated between them: a load that raises every latency would raise the line as
+ * well.
  */
 static int measure(phase *p)
 {
     if (take_quiet(p, p->anchor))
         return -1;
-    rts_rec_section(p->rec); /* a span is recorded when it is over */
+    rts_rec_section(p->rec); /* a span is recorded after it has ended */
     for (rts_rec_start(p->rec, p->anchor[p->quiet - 1].m); p->rec->running;) {
         rts_line line;
         size_t n = next_span(p);
@@ -179,7 +178,7 @@ static int run_phase(rts_case *c)
     return c->job.stop_asked ? 0 : err;
 }
 
-/* The bound of Dankwardt's masking time: its maximum is contained in the largest excess. */
+/* Dankwardt's masking time is bounded from above: the largest excess includes its maximum. */
 static int run_irqsoff(rts_case *c)
 {
     int err = run_phase(c);
@@ -210,7 +209,10 @@ static unsigned two_series(const rts_case *c)
 }
 
 #ifdef RTS_IRQ_TIMER
-/* What the port could not keep while the task was busy has no sample, and is counted. */
+/*
+ * Activations that the port could not store while the task was busy have no sample; they are
+ * counted.
+ */
 static int take_self(rts_case *c, rts_event *event, rts_rec *handler, rts_rec *task)
 {
     uint64_t lost = 0;

@@ -4,10 +4,10 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define LENGTH 1 /* messages a channel holds: there is never more than one on its way */
+#define LENGTH 1 /* messages that a channel holds: there is never more than one in transit */
 #define SMALLEST 16
 #define LARGEST (64 << 10)
-#define STRIDE 37 /* words: a prime, so that the wandering mark comes everywhere */
+#define STRIDE 37 /* words; a prime, so that the moving mark reaches every position */
 
 enum { THREAD, PROCESS };
 
@@ -29,33 +29,33 @@ static const rts_param round_param[] = {
     RTS_PARAMS_END,
 };
 
-/* A is the measuring task, B the other one. */
+/* A is the measuring task, B its partner. */
 typedef struct ipc {
     rts_case *c;
     int kind;
     size_t size;
     rts_channel there;          /* from A to B */
-    rts_channel other_way;      /* from B to A, if that is another one */
-    rts_channel *back;          /* the one that answers go through */
+    rts_channel other_way;      /* from B to A, if that is a separate channel */
+    rts_channel *back;          /* the channel for replies */
     unsigned char *out, *in;    /* what A sends and receives */
     unsigned char *other;       /* what B receives */
-    rts_sem *ended;             /* B has come to its end */
+    rts_sem *ended;             /* given when B has ended */
     uint64_t sent;              /* by A */
     volatile uint64_t received; /* by B */
-    volatile uint64_t wrong;    /* messages that were not what was sent */
+    volatile uint64_t wrong;    /* messages whose contents were wrong */
     volatile int error;         /* of B */
-    volatile bool over;         /* B ends with the next message */
-    bool own;                   /* A took its own message back */
+    volatile bool over;         /* B ends after the next message */
+    bool own;                   /* A received its own message */
 } ipc;
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /*
- * A message begins with its number, and has it at a second place: its end, or one that wanders
- * through the message.  No other message, and no part of one, passes for it.  Two places whatever
- * the size: were the whole message written and compared beside the interval, a large one would
- * leave the caches colder than a small one, and a mechanism that passes a pointer would seem to
- * take longer for it.
+ * A message begins with its number, and repeats it at a second position: at its end, or at one that
+ * moves through the message. So no other message, and no part of one, can be mistaken for it. There
+ * are two positions whatever the size: if the whole message were written and compared outside the
+ * interval, a large message would leave the caches colder than a small one, and a mechanism that
+ * passes a pointer would seem to be slower for large messages.
  */
 static unsigned char *mark(const ipc *s, unsigned char *message, uint64_t number)
 {
@@ -72,14 +72,14 @@ static void fill(const ipc *s, unsigned char *message, uint64_t number)
     RTS_BARRIER();
 }
 
-/* True if the message begins with `head` and is marked as `number`. */
+/* Returns whether the message begins with `head` and is marked as `number`. */
 static bool holds(const ipc *s, unsigned char *message, uint64_t head, uint64_t number)
 {
     return !memcmp(message, &head, sizeof head) &&
            !memcmp(mark(s, message, number), &number, sizeof number);
 }
 
-/* What B answers to message `number`. */
+/* Returns B's reply to message `number`. */
 static uint64_t answer_to(uint64_t number)
 {
     return ~number;
@@ -91,13 +91,13 @@ static unsigned char *new_message(rts_case *c, size_t size)
     return block ? block + RTS_MESSAGE_ROOM : NULL;
 }
 
-/* ---- the procedures, for a kind of channel that is a constant where they are inlined --------- */
+/* ---- the procedures; the kind of channel is a constant where they are inlined ---------------- */
 
 #define INLINE static inline __attribute__((always_inline))
 
 /*
- * One message through a channel that nobody waits at: does the system do it at all?  This one is
- * compared byte by byte.
+ * Sends one message through a channel on which no task waits, to see whether the system supports
+ * it. This message is compared byte by byte.
  */
 INLINE int try_each(ipc *s, int kind)
 {
@@ -112,7 +112,7 @@ INLINE int try_each(ipc *s, int kind)
     return err;
 }
 
-/* B of ipc.send: receives what it is sent, and looks at it. */
+/* B of ipc.send: receives and checks messages. */
 INLINE void drain_each(ipc *s, int kind)
 {
     do {
@@ -125,7 +125,7 @@ INLINE void drain_each(ipc *s, int kind)
     rts_sem_give(s->ended);
 }
 
-/* B of ipc.srsr: answers what it is sent, with nothing changed but the number. */
+/* B of ipc.srsr: replies with the same message, except for the number. */
 INLINE void answer_each(ipc *s, int kind)
 {
     do {
@@ -138,7 +138,7 @@ INLINE void answer_each(ipc *s, int kind)
     rts_sem_give(s->ended);
 }
 
-/* TA: B, less urgent, waits for the message and has it before the next one. */
+/* TA: B has lower priority; it waits for the message and gets it before the next one is sent. */
 INLINE int send_each(ipc *s, int kind)
 {
     rts_case *c = s->c;
@@ -163,7 +163,7 @@ INLINE int send_each(ipc *s, int kind)
     return err;
 }
 
-/* TA: the message is there before the receive begins. */
+/* TA: the message has arrived before the receive begins. */
 INLINE int receive_each(ipc *s, int kind)
 {
     rts_case *c = s->c;
@@ -186,8 +186,9 @@ INLINE int receive_each(ipc *s, int kind)
 }
 
 /*
- * One round trip to begin with.  Through one channel it takes a system that hands a message to the
- * task that waits: true if A, which goes on after the send, takes its own message back instead.
+ * Makes one round trip before the measurement. A single channel for both directions requires a
+ * system that hands a message to the waiting task. Returns true if A, which continues after the
+ * send, receives its own message instead.
  */
 INLINE bool takes_its_own(ipc *s, int kind)
 {
@@ -198,7 +199,7 @@ INLINE bool takes_its_own(ipc *s, int kind)
     return !err && holds(s, answer, s->sent, s->sent);
 }
 
-/* A sends and waits; B, as urgent, has the CPU for as long as A waits. */
+/* A sends and waits; B has equal priority and runs while A waits. */
 INLINE int round_each(ipc *s, int kind)
 {
     rts_case *c = s->c;
@@ -220,7 +221,7 @@ INLINE int round_each(ipc *s, int kind)
     return 0;
 }
 
-/* The last message to B, and what it answers, if it does. */
+/* Sends the last message to B, and receives the reply if there is one. */
 INLINE int last_each(ipc *s, int kind, bool answers)
 {
     void *answer = s->in;
@@ -234,7 +235,7 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     return err;
 }
 
-/* For each kind that the port has, the procedures with this kind as a constant. */
+/* For each kind that the port has: the procedures with this kind as a constant. */
 #define FOR_KIND(name, k)                                                                          \
     static int try_##k(ipc *s)                                                                     \
     {                                                                                              \
@@ -274,13 +275,15 @@ static const struct {
     void (*drain)(void *), (*answer)(void *);
 } of_kind[] = {RTS_EACH_CHANNEL(ROW)};
 
-/* A kind's number is its place in the list, or a choice would be another kind. */
+/*
+ * A kind's number must be its position in the list; otherwise a choice would select another kind.
+ */
 #define PLACE(name, k) place_##k,
 #define IN_PLACE(name, k) &&place_##k == (int)(k)
 enum { RTS_EACH_CHANNEL(PLACE) };
 _Static_assert(1 RTS_EACH_CHANNEL(IN_PLACE), "kinds of channels in the order of their numbers");
 
-/* ---- around them ----------------------------------------------------------------------------- */
+/* ---- the cases ------------------------------------------------------------------------------- */
 
 static int open_channel(ipc *s, rts_channel *channel, unsigned slot)
 {
@@ -294,7 +297,9 @@ static int open_channel(ipc *s, rts_channel *channel, unsigned slot)
                            rts_channel_limits(s->kind));
 }
 
-/* The state of a case with one channel, through which a message went already; NULL: no. */
+/*
+ * Returns the state of a case whose channel has passed a test message; NULL: unsupported or failed.
+ */
 static ipc *open_ipc(rts_case *c)
 {
     const ipc_params *p = rts_params(c);
@@ -325,7 +330,7 @@ static ipc *open_ipc(rts_case *c)
     return NULL;
 }
 
-/* What became of the case; the messages are told, and none of them may have been wrong. */
+/* Ends the case: reports the messages, none of which may have been wrong. */
 static int conclude(ipc *s, int err)
 {
     rts_case *c = s->c;
@@ -351,7 +356,7 @@ static int start_other(ipc *s, void (*run)(void *), int below)
            rts_wait_idle(s->c);
 }
 
-/* Lets B end; 0, or what went wrong there. */
+/* Makes B end; returns 0, or B's error. */
 static int end_other(ipc *s, bool answers)
 {
     return s->error ? s->error : of_kind[s->kind].last(s, answers);
@@ -382,7 +387,7 @@ static int run_receive(rts_case *c)
 
 #define COPIES 1000
 
-/* Mean duration of a memcpy of one message, in ns. */
+/* Returns the mean duration of a memcpy of one message, in ns. */
 static double mean_copy(const ipc *s)
 {
     rts_tick a = rts_now();
@@ -397,8 +402,8 @@ static double mean_copy(const ipc *s)
 }
 
 /*
- * Where only a pointer goes through, sender and receiver share memory.  What it would take if they
- * did not, the source computes: a copy on either side of the kernel.
+ * If only a pointer is passed, sender and receiver share memory. Adds the time without shared
+ * memory as the source computes it: one copy on either side of the kernel.
  */
 static void add_computed(const ipc *s)
 {
@@ -435,7 +440,7 @@ static int run_srsr(rts_case *c)
     return conclude(s, err ? err : last);
 }
 
-/* On POSIX, what the mechanisms are: said once, for all three. */
+/* For POSIX: what the mechanisms are, once for all three benches. */
 #define ABOUT                                                                                      \
     " Messages are checked outside the interval. On POSIX, queue is a POSIX message queue, sysv "  \
     "a System V queue, unix a socket pair of type SOCK_SEQPACKET. pipe and fifo are large enough " \

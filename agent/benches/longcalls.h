@@ -1,4 +1,4 @@
-/* Long calls of the kernel: what the less urgent task of dk.schedlat makes without pause. */
+/* Long-running system calls, which the low-priority task of dk.schedlat makes continuously. */
 #ifndef RTS_LONGCALLS_H
 #define RTS_LONGCALLS_H
 
@@ -6,26 +6,27 @@
 
 typedef struct long_call {
     const char *name; /* of its series */
-    const char *what; /* of the figure that counts it */
-    uint32_t needs;   /* RTS_CAP_...: without them the kind is left out */
+    const char *what; /* of the figure that counts its calls */
+    uint32_t needs;   /* RTS_CAP_...: without these the kind is left out */
     int (*make)(void);
-    int (*lacks)(void); /* why this system cannot: then it is left out; NULL: it can */
+    int (*lacks)(void); /* why this system lacks it (it is then left out); NULL: it can */
 } long_call;
 
 /* Functions return 0, an error of the port, or LONG_CALL_NO_MEMORY; one task calls them all. */
 typedef struct long_calls {
     const long_call *kind;
     unsigned n;
-    const char *material; /* what prepare() could not get */
+    const char *material; /* what prepare() could not allocate */
     int (*prepare)(rts_case *c);
-    void (*clean_up)(void); /* also of what prepare() got before it failed */
+    void (*clean_up)(void); /* also cleans up after prepare() has failed half-way */
 } long_calls;
 
 #define LONG_CALL_NO_MEMORY 1
 
 /*
- * A port whose system has longer ones than port.h knows defines RTS_LONG_CALLS, the capabilities
- * that all of them need, and has this table; they are then made by a process that is not real-time.
+ * A port whose system has calls that take longer than those of port.h defines RTS_LONG_CALLS (the
+ * capabilities that all of them need) and provides this table; the calls are then made by a process
+ * that is not real-time.
  */
 extern const long_calls rts_long_calls;
 

@@ -4,13 +4,13 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define SMALL_MAX 19584 /* 16 * 1224, the source's boundary between heap and main memory */
+#define SMALL_MAX 19584 /* 16 * 1224: the source's boundary between heap and main memory */
 #define LARGE_MAX 1000000
 #define PAGE 4096
 
 /*
- * Park-Miller "minimal standard", x <- 16807 x mod (2^31 - 1), seed 123: the source names seed but
- * not generator, so every system gets the same sequence this way.
+ * Park-Miller "minimal standard", x <- 16807 x mod (2^31 - 1), seed 123. The source gives the seed
+ * but not the generator; with this one every system gets the same sequence.
  */
 static uint32_t next_random(uint32_t *x)
 {
@@ -45,7 +45,7 @@ static const rts_param free_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Blocks that are kept: as many as the budget can hold of the smallest average. */
+/* The blocks to keep: as many blocks of the smallest average size as the budget allows. */
 typedef struct kept {
     void **block;
     size_t n, room, bytes;
@@ -60,7 +60,7 @@ static int keep_init(rts_case *c, kept *k, size_t budget, size_t mean)
         rts_unsupported(c, "no memory for a list of %zu blocks", k->room);
         return -1;
     }
-    memset(k->block, 0, k->room * sizeof *k->block); /* touched before, not within, an interval */
+    memset(k->block, 0, k->room * sizeof *k->block); /* touched outside the intervals */
     return 0;
 }
 
@@ -76,7 +76,7 @@ static void free_all(kept *k)
     k->n = k->bytes = 0;
 }
 
-/* Not even a single block is to be had. */
+/* Reports that the heap cannot provide even a single block. */
 static int no_heap(rts_case *c, kept *k, size_t size)
 {
     rts_free(k->block);
@@ -90,7 +90,7 @@ static void *malloc_touched(size_t size)
     for (size_t i = 0; p && i < end; i += PAGE)
         p[i] = 1;
     if (p)
-        p[size - 1] = 1; /* a block need not begin with a page */
+        p[size - 1] = 1; /* a block may span pages without starting on one */
     return (void *)p;
 }
 
@@ -117,7 +117,7 @@ static int run_malloc(rts_case *c, size_t low, size_t high)
             block = rts_malloc(size);
             b = rts_now();
         }
-        if (!block) { /* refused in its own time: not what is measured */
+        if (!block) { /* a failed call takes a different time: not what is measured */
             failures++;
             if (!k.n)
                 return no_heap(c, &k, size);
@@ -144,7 +144,10 @@ static int run_malloc_large(rts_case *c)
     return run_malloc(c, SMALL_MAX, LARGE_MAX);
 }
 
-/* The i-th block to free; but for FIFO, the last of those that are left takes its place. */
+/*
+ * Returns the i-th block to free; unless the order is FIFO, the last remaining block takes its
+ * place.
+ */
 static void *pick(kept *k, size_t i, int64_t order, uint32_t *random)
 {
     size_t left = k->n - i;
@@ -173,7 +176,7 @@ static int run_free(rts_case *c)
                 void *block = rts_malloc(size);
                 if (!block && !k.n)
                     return no_heap(c, &k, size);
-                if (!block) { /* make do with what there is */
+                if (!block) { /* continue with fewer blocks */
                     failures++;
                     break;
                 }
@@ -194,7 +197,7 @@ static int run_free(rts_case *c)
     return 0;
 }
 
-/* ---- copy and set --------------------------------------------------------------------------- */
+/* ---- copy and set -------------------------------------------------------------------------- */
 
 typedef struct block_params {
     int64_t size;
@@ -206,9 +209,9 @@ static const rts_param block_param[] = {
 };
 
 /*
- * A buffer, and a template of contents that tell every position apart within PATTERN bytes.  The
- * buffer is filled from another place of the template each time, so that what an operation left
- * out cannot pass for right.  Filling and checking lie outside the interval (Sjöblom).
+ * A buffer, and a template in which every position within PATTERN bytes has a different value. The
+ * buffer is filled from a different offset of the template each time, so that bytes which an
+ * operation did not write are detected. Filling and checking are outside the interval (Sjöblom).
  */
 #define PATTERN 251
 
@@ -241,7 +244,7 @@ static void contents_free(contents *k)
     rts_free(k->template);
 }
 
-/* Renews n bytes at p of the buffer. */
+/* Refills n bytes at p of the buffer. */
 static void refill(contents *k, unsigned char *p, size_t n)
 {
     k->shift = (k->shift + 1) % PATTERN;
@@ -249,7 +252,10 @@ static void refill(contents *k, unsigned char *p, size_t n)
     RTS_BARRIER();
 }
 
-/* True if p holds the n bytes that refill() put `from` bytes behind its start. */
+/*
+ * Returns whether p holds the n bytes that refill() wrote `from` bytes after the start of the
+ * buffer.
+ */
 static bool holds(const contents *k, const unsigned char *p, size_t n, size_t from)
 {
     return !memcmp(p, k->template + k->shift + from, n);
@@ -291,9 +297,10 @@ static int run_memcpy_rev(rts_case *c)
 }
 
 /*
- * Within a buffer of twice the size, as for memcpy (Sjöblom), the source overlaps the target by
- * half of its size: upwards it begins where the buffer does, downwards it ends where that ends.
- * Moved several times between two stamps, its outer half spreads over the whole target.
+ * Source and target overlap by half their size, within a buffer of twice the size, as for memcpy
+ * (Sjöblom). Moving up, the source starts at the start of the buffer; moving down, it ends at its
+ * end. If several moves are timed together, the outer half of the source spreads over the whole
+ * target.
  */
 static int run_memmove(rts_case *c, bool up)
 {
@@ -326,7 +333,7 @@ static int run_memmove_down(rts_case *c)
     return run_memmove(c, false);
 }
 
-/* Every byte equals the first one, and that is the fill value. */
+/* Returns whether every byte equals the first, and the first is the fill value. */
 static bool is_set(const unsigned char *p, size_t n)
 {
     /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): reads p[0] to p[n - 1] */

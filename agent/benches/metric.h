@@ -1,6 +1,6 @@
 /*
- * Benches of the services that POSIX wants the average and the worst case of, with the conditions
- * (ISO/IEC 9945-1:1996; the list of groups is Gutsalov's).
+ * Benches of the services for which POSIX asks for the average and the worst case, with the
+ * conditions (ISO/IEC 9945-1:1996; the list of groups is Gutsalov's).
  */
 #ifndef RTS_METRIC_H
 #define RTS_METRIC_H
@@ -9,10 +9,10 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* The measuring task alone, and a service that may be too short for the clock. */
+/* The measuring task works alone, and the service may be too short for the clock. */
 #define ALONE (RTS_RESTS | RTS_BATCHES)
 
-/* An entry of a table of benches, all of one group. */
+/* An entry of a table of benches that all belong to one group. */
 #define METRIC_BENCH(name, group, what, how, p, more_needs, more_traits, slope, fn)                \
     {.id = name,                                                                                   \
      .title = RTS_SAY(what),                                                                       \

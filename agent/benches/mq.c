@@ -4,7 +4,7 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define LENGTH 10 /* messages that fit in the queue: what Linux gives everybody */
+#define LENGTH 10 /* messages that fit in the queue: the limit for unprivileged users of Linux */
 
 enum { THREAD, PROCESS };
 
@@ -12,7 +12,7 @@ typedef struct queue_params {
     int64_t entity, size, messages;
 } queue_params;
 
-/* What every message begins with. */
+/* The start of every message. */
 typedef struct head {
     rts_tick sent;
     uint64_t number;
@@ -22,10 +22,10 @@ typedef struct head {
 typedef struct traffic {
     rts_case *c;
     rts_queue queue;
-    rts_sem *done; /* the receiver has a whole block */
+    rts_sem *done; /* given when the receiver has a complete block */
     size_t size;
     uint64_t block;
-    unsigned char *out, *in; /* a message at either end */
+    unsigned char *out, *in; /* messages of sender and receiver */
     volatile rts_stamp sent, end;
     volatile uint64_t received, wrong;
 } traffic;
@@ -35,7 +35,7 @@ static head *head_of(unsigned char *message)
     return (head *)(void *)message;
 }
 
-/* Messages must come whole and in order; true: this was the last one. */
+/* Checks that messages are complete and in order; returns true if this was the last one. */
 static bool take_message(traffic *t)
 {
     rts_queue_receive(&t->queue, t->in);
@@ -44,7 +44,7 @@ static bool take_message(traffic *t)
     t->wrong += h->number != t->received || t->in[t->size - 1] != (unsigned char)h->number;
     t->sent = h->sent;
     bool last = h->last;
-    t->received++; /* behind it the sender may destroy the queue */
+    t->received++; /* after this the sender may destroy the queue */
     return last;
 }
 
@@ -86,7 +86,7 @@ static traffic *prepare(rts_case *c, const queue_params *p)
     return t;
 }
 
-/* Lets the receiver go, and says what went wrong with the messages. */
+/* Makes the receiver end, and reports wrong messages. */
 static int finish(rts_case *c, traffic *t, uint64_t number)
 {
     send_message(t, number, true);
@@ -112,7 +112,7 @@ static void receiver(void *arg)
         ;
 }
 
-/* The receiver is more urgent and waits: from the stamp within the message to its return. */
+/* The receiver has higher priority and waits: from the stamp in the message to its return. */
 static int run_latency(rts_case *c)
 {
     const queue_params *p = rts_params(c);
@@ -133,7 +133,7 @@ static int run_latency(rts_case *c)
         }
         rts_rec_span(c->rec, t->sent, t->end);
     }
-    if (c->common.config != RTS_2CPU) /* there the receiver has a CPU of its own */
+    if (c->common.config != RTS_2CPU) /* otherwise the receiver has a CPU of its own */
         rts_count_add(c, "receiver did not preempt", late, "messages");
     return finish(c, t, number);
 }
@@ -148,13 +148,13 @@ static void block_receiver(void *arg)
             rts_sem_give(t->done);
 }
 
-/* Bytes per second in MB of 10^6. */
+/* Adds a rate in MB/s; a MB is 10^6 bytes. */
 static void add_rate(rts_case *c, const char *name, double bytes, double ticks)
 {
     rts_figure_add(c, name, ticks > 0 ? bytes * (double)rts_the_clock.hz / ticks / 1e6 : 0, "MB/s");
 }
 
-/* Both are as urgent as each other; a block ends when its last message has been received. */
+/* Both tasks have equal priority; a block ends when its last message has been received. */
 static int run_throughput(rts_case *c)
 {
     const queue_params *p = rts_params(c);

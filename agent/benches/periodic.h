@@ -1,13 +1,13 @@
-/* What every bench with a period needs: activations met, and those that never happened. */
+/* Shared by all benches with a period: activations, and those that were missed. */
 #ifndef RTS_PERIODIC_H
 #define RTS_PERIODIC_H
 
 #include "bench.h"
 
 /*
- * Counts the activations after the one that came `late` and before now: they never happened.  One
- * that is due just now still does.  `omitted` gets the lateness each would have had; NULL: the
- * series does not hold lateness.  Returns how many there are.
+ * Counts the activations between the one that was `late` and now: they were missed. An activation
+ * that is due exactly now is not missed. The latency that each would have had is added to
+ * `omitted`; NULL: the series does not record latencies. Returns the number of missed activations.
  */
 RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick period,
                                     rts_tick late);
@@ -23,8 +23,9 @@ RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick pe
 }
 
 /*
- * One wake-up at *release, its lateness as a sample, and the next release: the first that lies
- * ahead.  A wake-up later than a period has swallowed others, which are counted.
+ * Handles a wake-up that was due at *release: records its latency as a sample, and sets *release to
+ * the next release in the future. If the wake-up was late by more than a period, the releases in
+ * between are counted as missed.
  */
 RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
                                  rts_tick period);

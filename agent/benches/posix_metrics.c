@@ -1,9 +1,9 @@
-/* posix.metrics: which groups of POSIX.1 metrics are measured, and by what (Gutsalov). */
+/* posix.metrics: which groups of POSIX.1 metrics are measured, and by which benches (Gutsalov). */
 #include <string.h>
 
 #include "bench.h"
 
-/* The metric groups of ISO/IEC 9945-1:1996 as the source names them. */
+/* The metric groups of ISO/IEC 9945-1:1996, named as in the source. */
 static const char *const groups[] = {
     "signal exchange",
     "synchronous I/O",
@@ -19,7 +19,7 @@ static const char *const groups[] = {
     "thread cancellation",
 };
 
-/* The walk over all benches has no place for an argument. */
+/* Static, as the iteration over all benches passes no argument. */
 static struct {
     const char *group;
     unsigned n;

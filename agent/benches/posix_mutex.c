@@ -1,4 +1,4 @@
-/* posix.mutex.*: locking and unlocking, and handing a mutex over. */
+/* posix.mutex.*: locking and unlocking a mutex, and handing it over. */
 #include "metric.h"
 
 #define GROUP "mutexes and condition variables"
@@ -21,7 +21,7 @@ static rts_protocol protocol_of(const rts_case *c)
     return (rts_protocol)p->protocol;
 }
 
-/* Destroys the first n of a row. */
+/* Destroys the first n mutexes of an array. */
 static void drop_row(rts_mutex *row, uint64_t n)
 {
     while (n > 0)
@@ -29,7 +29,7 @@ static void drop_row(rts_mutex *row, uint64_t n)
     rts_free(row);
 }
 
-/* A row of mutexes, as many as one sample needs; the measuring task goes below their ceiling. */
+/* Creates as many mutexes as one sample needs; lowers the measuring task to below their ceiling. */
 static rts_mutex *mutex_row(rts_case *c)
 {
     uint64_t n = c->batch;
@@ -103,7 +103,7 @@ typedef struct shared {
     volatile uint64_t tried, got;
 } shared;
 
-/* H: asks for the mutex when it is let to, says when it got it, and gives it back. */
+/* H: locks the mutex when released from its gate, notes when it got it, and unlocks it. */
 static void waiter(void *arg)
 {
     shared *s = arg;
@@ -119,7 +119,8 @@ static void waiter(void *arg)
     }
 }
 
-/* TB: A holds the mutex, H waits for it; from A's stamp before the unlock to H's first statement.
+/*
+ * TB: A holds the mutex, H waits for it; from A's stamp before the unlock to H's first statement.
  */
 static int hand_over(rts_case *c, shared *s)
 {
@@ -158,7 +159,7 @@ static int run_hand_over(rts_case *c)
         rts_wait_idle(c))
         return -1; /* the mutex is needed until the task has ended */
     int err = hand_over(c, s);
-    drop_row(s->mutex, c->batch); /* H waits at its gate, and will only be told to end */
+    drop_row(s->mutex, c->batch); /* H waits at its gate, and its next command is to end */
     return err;
 }
 

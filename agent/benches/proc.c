@@ -1,9 +1,11 @@
-/* proc.*: creation and termination of the lightest entities (Sjöblom, process primitives). */
+/*
+ * proc.*: creation and termination of tasks, processes and the like (Sjöblom, process primitives).
+ */
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define CHILDREN 50 /* created before they are destroyed, untimed */
-#define BELOW 1     /* levels that a child lies below its parent */
+#define CHILDREN 50 /* created before they are terminated, untimed */
+#define BELOW 1     /* levels of a child below its parent */
 
 typedef struct proc_params {
     int64_t kind, stack;
@@ -31,7 +33,7 @@ typedef struct nursery {
     rts_case *c;
     int kind;
     unsigned prepared, alive;
-    uint64_t early; /* children that had the CPU before their parent let them */
+    uint64_t early; /* children that got the CPU before their parent blocked */
     int prio;       /* of the last child */
     rts_child child[CHILDREN];
 } nursery;
@@ -72,7 +74,7 @@ static void add_figures(const nursery *n, const char *early)
     rts_count_add(c, "priority of a child", n->prio, "");
 }
 
-/* Ends all children that there are; 0, or the first error. */
+/* Terminates all existing children; returns 0 or the first error. */
 static int destroy_all(nursery *n)
 {
     int err = 0;
@@ -115,7 +117,7 @@ static unsigned two_series(const rts_case *c)
     return 2;
 }
 
-/* From the stamp before the call to its return, and to when nothing is left of the victim. */
+/* Times both the call and the complete termination, after which nothing is left of the victim. */
 INLINE int kill_each(nursery *n, int kind, rts_rec *call, rts_rec *complete)
 {
     rts_child *x = &n->child[0];
@@ -141,7 +143,7 @@ INLINE int kill_each(nursery *n, int kind, rts_rec *call, rts_rec *complete)
     return 0;
 }
 
-/* A copy of the loops for each kind, so that no branch on it lies between two stamps. */
+/* A copy of the loops for each kind, so that no branch on the kind is between two stamps. */
 #define FOR_KIND(k)                                                                                \
     static int create_##k(nursery *n)                                                              \
     {                                                                                              \
@@ -173,13 +175,13 @@ static int run_create(rts_case *c)
 static int run_kill(rts_case *c)
 {
     rts_rec *call = rts_series(c, "call", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
-    /* The reading that ends `call` lies within it. */
+    /* The clock reading that ends `call` is within the interval of `complete`. */
     rts_rec *complete =
         rts_series(c, "complete", rts_the_clock.hz, 2 * rts_the_clock.overhead, false, NULL);
     nursery *n = call && complete ? open_nursery(c, 1) : NULL;
     if (!n)
         return -1;
-    complete->setup.busy = 0; /* one of them rests for both */
+    complete->setup.busy = 0; /* one series rests for both */
     int err = kill_of[n->kind](n, call, complete);
     rts_end(c, call);
     close_nursery(n);

@@ -1,4 +1,4 @@
-/* What the components of Rhealstone share. */
+/* Functions shared by the Rhealstone components. */
 #include <string.h>
 
 #include "rheal.h"
@@ -11,8 +11,9 @@ bool rheal_in_ns(void)
 #define FINEST UINT64_C(10000000000) /* parts of a second */
 
 /*
- * A loop difference tells fractions of a tick, so its series counts finer.  It holds its own clock
- * readings and cancels them: nothing is to be subtracted from it.
+ * Opens the series of the classic form. A loop difference resolves fractions of a tick, so its
+ * series has a finer unit. The clock reads are in both loops and cancel out: there is no overhead
+ * to subtract.
  */
 static int open_classic(rheal_frame *f)
 {
@@ -123,7 +124,7 @@ double rheal_net_mean(rts_tick sum, uint64_t n)
     return (double)sum / (double)n - (double)rts_the_clock.overhead;
 }
 
-/* What a loop difference below zero says: nothing. */
+/* Reports a loop difference below zero: no result. */
 static int not_determined(rts_case *c, double ticks)
 {
     return rts_unsupported(c,
@@ -135,8 +136,8 @@ static int not_determined(rts_case *c, double ticks)
 #define TRIAL 64 /* loops */
 
 /*
- * N is what the publication's ports take, and more than a slow system's throttling lets pass
- * without a rest: a short measurement, which is not kept, tells how many fit.
+ * N is what the publication's ports use, but on a slow system it may exceed what RT throttling
+ * allows without a rest: a short trial, which is discarded, finds how many loops fit.
  */
 static int fit_loops(rheal_frame *f, rheal_once *once)
 {
@@ -187,7 +188,7 @@ rts_tick rheal_time_limit(const rts_case *c)
                              : UINT64_MAX;
 }
 
-/* Rounds until the recorder has enough. */
+/* Runs rounds until the recorder has all samples. */
 static int measure_sampled(rheal_frame *f, rheal_round *round)
 {
     rts_case *c = f->c;

@@ -1,28 +1,28 @@
 /*
- * rheal.*: the components of Rhealstone (Kar and Porter 1989, Kar 1990), as Golatowski uses them;
- * here is what they share.
+ * rheal.*: the components of Rhealstone (Kar and Porter 1989, Kar 1990), as used by Golatowski;
+ * this header declares what they share.
  *
- * Each has two forms.  `sampled` stamps every event: just before the call in the task that gives up
- * the CPU, first thing in the task that gains it.  `classic` is the published one: N passes with
- * the feature, N without it, and the difference divided by the number of events.
+ * Each component has two forms. `sampled` time-stamps every event: just before the call in the task
+ * that releases the CPU, and in the first statement of the task that gets it. `classic` is the
+ * published form: N passes with the feature, N without, and the difference divided by the number of
+ * events.
  *
- * All tasks of a case are on one CPU.  They work in rounds of a known number of events, and wait at
- * a semaphore in between: there a task can be ended, and there the CPU can be left to others before
- * the system's RT throttling takes it (rheal_rest()).  Nothing is counted or recorded
- * between two stamps.
+ * All tasks of a case are on one CPU. They work in rounds of a known number of events, and wait at
+ * a semaphore in between: there a task can be ended, and the CPU can be left to others before RT
+ * throttling takes it away (rheal_rest()). Nothing is counted or recorded between two stamps.
  */
 #ifndef RTS_RHEALSTONE_H
 #define RTS_RHEALSTONE_H
 
 #include "bench.h"
 
-#define RHEAL_ROUND 256   /* events of a sampled round */
-#define RHEAL_PARTS 8     /* of a classic measurement, at most */
-#define RHEAL_SINGLE 1000 /* times that T_dir, T_back, T_obtain and T_recv are taken */
+#define RHEAL_ROUND 256   /* events in a sampled round */
+#define RHEAL_PARTS 8     /* parts of a classic measurement, at most */
+#define RHEAL_SINGLE 1000 /* repetitions for T_dir, T_back, T_obtain and T_recv */
 
 enum { RHEAL_SAMPLED, RHEAL_CLASSIC };
 
-/* The parameters of every component; one that has more begins with these. */
+/* The parameters of every component; a struct with more parameters begins with these. */
 typedef struct rheal_params {
     int64_t form, loops, measurements;
 } rheal_params;
@@ -34,66 +34,68 @@ typedef struct rheal_part {
     double sum; /* ticks */
 } rheal_part;
 
-/* A case, what it has found out, and since when it has had the CPU without a rest. */
+/* A case, its results so far, and how long it has used the CPU without a rest. */
 typedef struct rheal_frame {
     rts_case *c;
     const rheal_params *p;
-    uint64_t scale; /* of the series, to a tick */
-    uint64_t loops; /* N of the classic form, as many of it as fit */
-    bool in_pieces; /* the classic form sees to RT throttling itself */
+    uint64_t scale; /* units of the series per tick */
+    uint64_t loops; /* N of the classic form, limited to what fits */
+    bool in_pieces; /* the classic form stays below the RT throttling limit itself */
     rts_tick opened, fresh, pass;
     unsigned parts;
-    rheal_part part[RHEAL_PARTS]; /* of classic measurements, by name; summed over all of them */
+    rheal_part part[RHEAL_PARTS]; /* of classic measurements, by name; sums over all of them */
 } rheal_frame;
 
-/* State of a bench, which begins with its frame; NULL: the case has ended. */
+/* Returns the state of a bench, which begins with its frame; NULL: the case has ended. */
 void *rheal_open(rts_case *c, size_t size);
 
-/* A round of the sampled form records; a measurement of the classic form is one sample. */
+/* A round of the sampled form records samples; a measurement of the classic form is one sample. */
 typedef int rheal_round(void *state);
 typedef int rheal_once(void *state, double *ticks);
 
-/* Measures in the form that the case has. */
+/* Measures in the form that the case asks for. */
 int rheal_measure(rheal_frame *f, rheal_round *round, rheal_once *once);
 
 static inline void rheal_record(rts_case *c, rts_tick value, rts_tick now)
 {
-    if (c->rec->running) /* else the round comes to its end without */
+    if (c->rec->running) /* otherwise the round ends without recording */
         rts_rec_add(c->rec, value, now);
 }
 
-/* Keeps a part of a classic measurement, for a figure. */
+/* Adds a part of a classic measurement, for a figure. */
 void rheal_note(rheal_frame *f, const char *name, double ticks);
 
-/* A time as a figure, in the unit of the clock. */
+/* Adds a time as a figure, in the unit of the clock. */
 void rheal_time_figure(rts_case *c, const char *name, double ticks);
 
-/* Leaves the CPU to others, where the system throttles RT tasks; every other task is at its gate.
- */
+/* Leaves the CPU to others if the system throttles RT tasks; all other tasks are at their gates. */
 void rheal_rest(rheal_frame *f);
 void rheal_rest_if_due(rheal_frame *f);
 
-/* A pass that RT throttling has stopped is worth nothing; how long it was tells what N fits. */
+/* Discards a pass that RT throttling interrupted; its duration shows how large N may be. */
 int rheal_check_pass(rheal_frame *f, rts_tick pass);
 
-/* How long the case may take, in ticks of its clock. */
+/* Returns the time limit of the case, in ticks of its clock. */
 rts_tick rheal_time_limit(const rts_case *c);
 
-/* False where the clock counts something else than time. */
+/* Returns false if the clock counts something other than time. */
 bool rheal_in_ns(void);
 
 /* ---- parts of a classic measurement ---------------------------------------------------------- */
 
-/* (T_run - T_loop) / events, and both as figures; T_loop is made here: passes of an empty loop. */
+/*
+ * Returns (T_run - T_loop) / events and adds both times as figures. Measures T_loop here: passes of
+ * an empty loop.
+ */
 double rheal_run_less_loop(rheal_frame *f, rts_tick run, uint64_t passes, uint64_t events);
 
-/* (T_with - T_without) / events, and both as figures. */
+/* Returns (T_with - T_without) / events and adds both times as figures. */
 double rheal_with_less_without(rheal_frame *f, double with, double without, uint64_t events);
 
-/* Mean of n times between two stamps, less what reading the clock costs. */
+/* Returns the mean of n times between two stamps, net of overhead. */
 double rheal_net_mean(rts_tick sum, uint64_t n);
 
-/* The same of RHEAL_SINGLE times `op`; `before` and `after` are not timed. */
+/* The same for RHEAL_SINGLE repetitions of `op`; `before` and `after` are not timed. */
 #define RHEAL_SINGLE_MEAN(before, op, after)                                                       \
     ({                                                                                             \
         rts_tick sum_ = 0;                                                                         \
@@ -107,7 +109,7 @@ double rheal_net_mean(rts_tick sum, uint64_t n);
         rheal_net_mean(sum_, RHEAL_SINGLE);                                                        \
     })
 
-/* rheal.ts beside another component: its two tasks, at a level, and a measurement of it. */
+/* rheal.ts within another component: creates its two tasks at a level, and measures it. */
 void *rheal_switch_open(rts_case *c, int level);
 int rheal_switch_once(void *state, double *ticks);
 
@@ -119,10 +121,10 @@ typedef struct rheal_sleeper {
     rts_task *task;
 } rheal_sleeper;
 
-/* Starts the task that is to sleep so. */
+/* Starts a task that sleeps in this way. */
 int rheal_sleeper_start(rts_case *c, rheal_sleeper *s, void (*run)(void *), void *arg, int level);
 
-/* Tells by what it is put to sleep. */
+/* Reports how it is put to sleep. */
 void rheal_sleeper_tell(rts_case *c, const rheal_sleeper *s);
 
 static inline void rheal_sleep(rheal_sleeper *s)

@@ -1,4 +1,6 @@
-/* rheal.db: an urgent task wants the lock that a less urgent one holds, which has lost the CPU. */
+/*
+ * rheal.db: a high-priority task wants the lock of a low-priority task, which has been preempted.
+ */
 #include "rheal.h"
 
 enum { VARIANT_RTEMS, VARIANT_KAR };
@@ -11,9 +13,9 @@ typedef struct db_params {
 } db_params;
 
 /*
- * H is to get the lock that L holds while M has the CPU from L.  L is the measuring task.  M looks,
- * whenever it runs, whether H waits for the lock: if so, nothing has made L more urgent than M, and
- * a busy M would keep it from going on for as long as it likes.
+ * H wants the lock that L holds, while M has preempted L. L is the measuring task. Whenever M runs,
+ * it checks whether H waits for the lock: if so, nothing has raised L's priority above M's, and a
+ * busy M could keep L from running for as long as it likes.
  */
 typedef struct blockade {
     rheal_frame f;
@@ -21,26 +23,26 @@ typedef struct blockade {
     rts_mutex mutex;
     rts_sem *h_gate, *m_gate, *m_done;
     rheal_sleeper h, m;
-    void (*h_job)(struct blockade *b); /* what H and M do in the next round */
+    void (*h_job)(struct blockade *b); /* jobs of H and M in the next round */
     void (*m_job)(struct blockade *b);
-    uint64_t n;           /* H's loops in it */
-    rts_tick tick, limit; /* of the clock of the samples */
+    uint64_t n;           /* H's loops in this round */
+    rts_tick tick, limit; /* in ticks of the samples' clock */
 
     volatile bool asked;          /* H waits for the lock */
-    volatile bool held;           /* L has it, or is about to give it back */
-    volatile bool inverted;       /* M ran while H waited */
-    volatile rts_tick took;       /* what H has measured last */
-    volatile bool fresh;          /* it is a sample that L has not recorded */
-    volatile rts_tick waited;     /* the first that M made longer */
+    volatile bool held;           /* L holds the lock, or is about to release it */
+    volatile bool inverted;       /* M ran while H waited: priority inversion */
+    volatile rts_tick took;       /* H's last measurement */
+    volatile bool fresh;          /* `took` is a sample that L has not recorded yet */
+    volatile rts_tick waited;     /* H's first measurement that M prolonged */
     volatile rts_tick start, end; /* H's stamps */
-    volatile uint64_t done;       /* loops of H in this round */
-    volatile uint64_t found_free; /* how often H met the lock free */
+    volatile uint64_t done;       /* H's loops done in this round */
+    volatile uint64_t found_free; /* how often H found the lock free */
 
-    /* of variant kar alone */
-    volatile bool cut;      /* L is to end its busy loop */
-    volatile bool finished; /* H has done its loops */
-    int extra;              /* what H does in a loop of the classic form */
-    rts_tick least;         /* the shortest that H has measured */
+    /* for variant kar only */
+    volatile bool cut;      /* L has to end its busy loop */
+    volatile bool finished; /* H has completed its loops */
+    int extra;              /* what H does in each loop of the classic form */
+    rts_tick least;         /* H's shortest measurement */
     uint64_t passes;        /* classic loops done */
 } blockade;
 
@@ -73,7 +75,9 @@ static void keep_cpu(rts_tick time)
         ;
 }
 
-/* M has the CPU: if H waits, M keeps it as long as the case allows, to see that nothing ends it. */
+/*
+ * M has the CPU: if H waits, M keeps it as long as the case allows, to see that nothing stops it.
+ */
 static inline void look(blockade *b)
 {
     if (!b->asked || b->inverted)
@@ -82,7 +86,7 @@ static inline void look(blockade *b)
     keep_cpu(b->limit);
 }
 
-/* H gets the lock. */
+/* H locks and unlocks the mutex, with time stamps. */
 static void take_stamped(blockade *b)
 {
     bool taken = b->held;
@@ -121,14 +125,16 @@ static void let_both_go(blockade *b, void (*h_job)(blockade *), void (*m_job)(bl
     rts_sem_give(b->m_gate);
 }
 
-/* L gets the lock.  Under a ceiling M and H run only when it is free again: it is never held. */
+/*
+ * L locks. With a ceiling, M and H run only after L unlocks: then the lock does not count as held.
+ */
 static inline void hold(blockade *b)
 {
     rts_mutex_lock(&b->mutex);
     b->held = b->p->lock != LOCK_PROTECT;
 }
 
-/* L gives it back, and records what H has measured. */
+/* L unlocks, and records what H has measured. */
 static inline void give_back(blockade *b)
 {
     rts_mutex_unlock(&b->mutex);
@@ -138,7 +144,7 @@ static inline void give_back(blockade *b)
     b->fresh = false;
 }
 
-/* Source says n.e.: the time that a busy M would go on for is no property of the system. */
+/* The source says n.e.: how long a busy M would keep the CPU is no property of the system. */
 static int check_inversion(blockade *b)
 {
     if (!b->inverted)
@@ -158,7 +164,7 @@ static int end_both(blockade *b)
     return check_inversion(b);
 }
 
-/* ---- as RTEMS has it: each task wakes the next more urgent one ------------------------------- */
+/* ---- variant rtems: each task wakes the next higher one -------------------------------------- */
 
 static void rtems_h_stamping(blockade *b)
 {
@@ -236,16 +242,16 @@ static int rtems_once(void *state, double *ticks)
     return end_both(b) || rheal_check_pass(&b->f, with) ? -1 : 0;
 }
 
-/* Under a ceiling H never meets the lock: there is no blockade, and its stamps tell so. */
+/* With a ceiling H never finds the lock taken: there is no deadlock, and its stamps show that. */
 static int rtems_round(void *state)
 {
     return rtems_stamps(state, RHEAL_ROUND);
 }
 
-/* ---- as Kar has it: paced by the clock ------------------------------------------------------- */
+/* ---- variant kar: paced by the clock --------------------------------------------------------- */
 
-#define KAR_LOOPS 50 /* of a round, or as many as RT throttling allows */
-#define KAR_CHECKS 2 /* rounds with and without a planted delay */
+#define KAR_LOOPS 50 /* in a round, or as many as RT throttling allows */
+#define KAR_CHECKS 2 /* rounds each with and without an injected delay */
 
 enum { NOTHING, LOCK, DELAY };
 
@@ -289,7 +295,7 @@ static void kar_m(blockade *b)
     }
 }
 
-/* L, until H has done n loops.  What H does before L has the lock still cuts L's loop short. */
+/* L, until H has done n loops. A job that H does before L locks still ends L's busy loop early. */
 static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n)
 {
     let_both_go(b, h_job, kar_m, n);
@@ -303,7 +309,7 @@ static int kar_loops(blockade *b, void (*h_job)(blockade *), uint64_t n)
     return end_both(b);
 }
 
-/* A loop may take two ticks and more. */
+/* Returns the loops of a round: each may take two ticks and more. */
 static uint64_t kar_round_loops(const blockade *b)
 {
     uint64_t most = b->f.c->busy_ns / (4 * (uint64_t)b->p->tick);
@@ -330,8 +336,8 @@ static int kar_pass(blockade *b, int extra, uint64_t n, double *sum)
 }
 
 /*
- * A system whose sleeps end on ticks hides in its sleep what H does before.  So a delay as long as
- * the one that is looked for is planted first, and has to be seen.
+ * On a system whose sleeps end on ticks, the time that H's work takes disappears in its sleep. So a
+ * delay as long as the expected one is injected first, and has to be visible.
  */
 static int kar_check(blockade *b)
 {
@@ -351,7 +357,7 @@ static int kar_check(blockade *b)
                 "does without sleeps");
 }
 
-/* (T_with - T_without) / N, in pieces: RT throttling allows no pass of so many ticks. */
+/* (T_with - T_without) / N, in pieces: RT throttling does not allow a pass of that many ticks. */
 static int kar_once(void *state, double *ticks)
 {
     blockade *b = state;
@@ -402,11 +408,11 @@ static int start_tasks(blockade *b)
     return rts_wait_idle(c);
 }
 
-/* The first round, before the recorder starts, tells whether the system breaks the deadlock. */
+/* Runs a round before the recorder starts, to see whether the system breaks the deadlock. */
 static int measure_blockade(blockade *b)
 {
     bool kar = b->p->variant == VARIANT_KAR;
-    if (kar) /* a case of many ticks records nothing for long */
+    if (kar) /* a case of many ticks takes its first samples late */
         b->f.c->job.patience_ns += 4 * (uint64_t)b->f.p->loops * (uint64_t)b->p->tick;
     else
         rheal_sleeper_tell(b->f.c, &b->h);

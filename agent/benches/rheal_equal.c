@@ -2,20 +2,21 @@
 #include "rheal.h"
 
 /*
- * A is the measuring task.  B, let go, yields once, so that both stand in the same place of their
- * loops when A begins.  A stamp is used once; who gains the CPU without one was not given it.
+ * A is the measuring task. When released, B yields once, so that both are at the same point of
+ * their loops when A begins. A stamp is used once; if a task gets the CPU and there is no stamp,
+ * the other one had not yielded.
  */
 typedef struct pair {
     rheal_frame f;
-    rts_sem *gate, *done;        /* of a round of B's */
-    rts_sem *s;                  /* what rheal.ss shuffles */
-    void (*job)(struct pair *t); /* what B does in the next round */
-    uint64_t n;                  /* how often */
+    rts_sem *gate, *done;        /* of B's rounds */
+    rts_sem *s;                  /* the semaphore that rheal.ss shuffles */
+    void (*job)(struct pair *t); /* B's job in the next round */
+    uint64_t n;                  /* repetitions of it */
     volatile rts_tick stamp;
-    volatile bool armed;       /* the stamp has not been used */
-    volatile rts_tick from_a;  /* duration that B measured; 0: none */
-    volatile uint64_t unasked; /* gains of the CPU without a stamp */
-    volatile rts_tick end;     /* of a classic pass, by B */
+    volatile bool armed;       /* the stamp has not been used yet */
+    volatile rts_tick from_a;  /* duration measured by B; 0: none */
+    volatile uint64_t unasked; /* how often a task got the CPU without a stamp */
+    volatile rts_tick end;     /* of a classic pass, taken by B */
 } pair;
 
 static void partner(void *arg)
@@ -42,7 +43,7 @@ static int open_pair(pair *t, rts_case *c, int level)
     return rts_wait_idle(c);
 }
 
-/* `unasked` and `unit` name what a task gained without a stamp. */
+/* `unasked` and `unit` name what tasks got without a stamp. */
 static int run_pair(rts_case *c, rheal_round *round, rheal_once *once, const char *unasked,
                     const char *unit)
 {
@@ -69,7 +70,7 @@ static void end_round(pair *t)
     rts_sem_take(t->done);
 }
 
-/* Duration of what ends at `now`, or 0 if nobody began it. */
+/* Returns the duration of the interval that ends at `now`, or 0 if none was begun. */
 static rts_tick take_stamp(pair *t, rts_tick now)
 {
     if (!t->armed) {
@@ -80,7 +81,7 @@ static rts_tick take_stamp(pair *t, rts_tick now)
     return now - t->stamp;
 }
 
-/* A records what both have measured. */
+/* Records what A and B have measured. */
 static void record_both(pair *t, rts_tick from_b, rts_tick now)
 {
     rts_tick from_a = t->from_a;
@@ -130,7 +131,7 @@ static void yields(uint64_t n)
     }
 }
 
-/* B yields once less: the last of 2N - 1 switches brings it to its stamp. */
+/* B yields once less: the last of 2N - 1 switches leads to its stamp. */
 static void ts_yielding(pair *t)
 {
     yields(t->n - 1);
@@ -175,7 +176,7 @@ static int run_ts(rts_case *c)
 
 /* ---- rheal.ss -------------------------------------------------------------------------------- */
 
-/* The task that waits for the semaphore owns it when the other one has given it and yielded. */
+/* After a give and a yield, the waiting task owns the semaphore. */
 static void release(pair *t)
 {
     t->armed = true;
@@ -195,7 +196,7 @@ static void ss_stamping(pair *t)
     }
 }
 
-/* Only the first time A finds the semaphore free. */
+/* A finds the semaphore free only the first time. */
 static int ss_round(void *state)
 {
     pair *t = state;
@@ -214,7 +215,7 @@ static int ss_round(void *state)
     return 0;
 }
 
-/* The loop of both tasks; without the semaphore it is the second one alone. */
+/* The loop of both tasks; without the semaphore only the yields remain. */
 static void shuffle(pair *t, uint64_t n, bool with)
 {
     for (; with && n; n--) {
@@ -240,8 +241,8 @@ static void ss_without(pair *t)
 }
 
 /*
- * From A's second pass to its N + 2nd, every obtain of both tasks meets a taken semaphore: 2N of
- * them lie between the stamps, and 2N releases.
+ * From A's second pass to its N + 2nd, every take by either task finds the semaphore taken: between
+ * the stamps there are 2N of these, and 2N gives.
  */
 static rts_tick ss_pass(pair *t, bool with)
 {

@@ -1,4 +1,4 @@
-/* rheal.il: from the request of an interrupt to its routine. */
+/* rheal.il: from the request of an interrupt to its service routine. */
 #include <string.h>
 
 #include "rheal.h"
@@ -23,7 +23,9 @@ static void service(void *arg)
     i->served++;
 }
 
-/* From the stamp before the request to the first statement of its routine. */
+/*
+ * Returns the time from the stamp before the request to the first statement of its service routine.
+ */
 static inline rts_tick request(interrupts *i, rts_tick *end)
 {
     rts_tick start = rts_now();
@@ -45,13 +47,13 @@ static int il_round(void *state)
     return 0;
 }
 
-/* N single latencies, as the one that RTEMS takes, less what two readings of the clock cost. */
+/* N single latencies, each as RTEMS measures it, net of overhead. */
 static int il_once(void *state, double *ticks)
 {
     interrupts *i = state;
     uint64_t n = i->f.loops, before;
     rts_tick sum = 0, end;
-    if (!i->f.parts) /* the first that is kept */
+    if (!i->f.parts) /* the first one that is recorded */
         i->served = 0;
     before = i->served;
     rheal_rest(&i->f);
@@ -65,7 +67,7 @@ static int il_once(void *state, double *ticks)
     return rheal_check_pass(&i->f, sum);
 }
 
-/* The form's name: one of several that are parted by bars. */
+/* Reports the form's name, one of several separated by bars. */
 static void tell_form(rts_case *c, int64_t form)
 {
     const char *name = RTS_IRQ_FORMS;
@@ -75,7 +77,7 @@ static void tell_form(rts_case *c, int64_t form)
     rts_row(c, "%.*s", (int)strcspn(name, "|"), name);
 }
 
-/* One level down: where a task stands in for the routine, it has to be more urgent. */
+/* Runs one level down: if a task stands in for the service routine, it needs a higher priority. */
 static int run_il(rts_case *c)
 {
     const il_params *p = rts_params(c);

@@ -1,9 +1,9 @@
-/* rheal.pt, rheal.im, rheal.dt: a more urgent task and a less urgent one. */
+/* rheal.pt, rheal.im, rheal.dt: a high-priority and a low-priority task. */
 #include <string.h>
 
 #include "rheal.h"
 
-#define QUEUE_LENGTH 10            /* messages; what Linux gives everybody */
+#define QUEUE_LENGTH 10            /* messages; the limit for unprivileged users of Linux */
 #define MESSAGE (4 * sizeof(long)) /* of rheal.im: four long words */
 #define DISORDER_MAX 10
 
@@ -14,30 +14,30 @@ typedef struct dt_params {
     int64_t size;
 } dt_params;
 
-/* A way from one task to the other: a queue, and room for a message at either end. */
+/* One direction between the tasks: a queue, and room for a message at either end. */
 typedef struct path {
     rts_queue queue;
     unsigned char *out, *in;
 } path;
 
 /*
- * L is the measuring task.  H does its job when it is let go, and is back at its gate when L has
+ * L is the measuring task. H does its job when released from its gate, and is back there when L has
  * done its part.
  */
 typedef struct duo {
     rheal_frame f;
     rts_sem *gate;
     rheal_sleeper h;
-    path there, back;                   /* to H and from it */
-    void (*job)(struct duo *d);         /* what H does in the next round */
-    uint64_t n;                         /* how often */
-    volatile rts_tick start, end, left; /* L calls, H has the CPU, H gives it back */
-    volatile uint64_t came;             /* how often H had the CPU in this round */
-    volatile uint64_t wrong;            /* messages not as they were sent */
-    rts_tick back_sum;                  /* of back_n ways back from H to L */
+    path there, back;                   /* to H and from H */
+    void (*job)(struct duo *d);         /* H's job in the next round */
+    uint64_t n;                         /* repetitions of it */
+    volatile rts_tick start, end, left; /* L calls, H gets the CPU, H releases it */
+    volatile uint64_t came;             /* how often H got the CPU in this round */
+    volatile uint64_t wrong;            /* messages that arrived changed */
+    rts_tick back_sum;                  /* total of back_n times from H back to L */
     uint64_t back_n;
-    uint64_t disorder; /* calls after which H had not had the CPU */
-    void *beside;      /* rheal.ts, for the form of rheal.im that subtracts it */
+    uint64_t disorder; /* calls after which H did not get the CPU */
+    void *beside;      /* state of rheal.ts, for the form of rheal.im that subtracts it */
 } duo;
 
 static void urgent(void *arg)
@@ -71,7 +71,7 @@ static void let_go(duo *d, void (*job)(duo *), uint64_t n)
     rts_sem_give(d->gate);
 }
 
-/* After the k-th call of a round: has H had the CPU k times?  That it has not is counted. */
+/* After the k-th call of a round, has H had the CPU k times? Counts it if not. */
 static bool in_order(duo *d, uint64_t k)
 {
     if (d->came == k)
@@ -88,11 +88,11 @@ static int check_order(duo *d, uint64_t came)
     return rts_failed(d->f.c, "the more urgent task did not get the CPU at once");
 }
 
-/* ---- a classic pass: L makes N calls, for each of which H waits ------------------------------ */
+/* ---- a classic pass: L makes N calls, and H waits for each ----------------------------------- */
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* H: the first call brings it to its stamp, N - 1 lie before the next one. */
+/* H: the first call leads to its first stamp; N - 1 follow before the second. */
 INLINE void wait_for_each(duo *d, void (*wait)(duo *d))
 {
     wait(d);
@@ -106,7 +106,7 @@ INLINE void wait_for_each(duo *d, void (*wait)(duo *d))
     d->came = d->n;
 }
 
-/* L: makes (T_run - T_loop) / (N - 1) by H's stamps. */
+/* L: computes (T_run - T_loop) / (N - 1) from H's stamps. */
 INLINE int call_each(duo *d, void (*call)(duo *d), void (*h_job)(duo *d), double *each)
 {
     uint64_t n = d->f.loops;
@@ -144,7 +144,7 @@ static void pt_stamping(duo *d)
     }
 }
 
-/* n preemptions; and n - 1 ways back, from H's stamp before it sleeps to L's first statement. */
+/* n preemptions, and n - 1 returns: from H's stamp before it sleeps to L's first statement. */
 static int pt_stamps(duo *d, uint64_t n, bool recorded)
 {
     let_go(d, pt_stamping, n);
@@ -154,7 +154,7 @@ static int pt_stamps(duo *d, uint64_t n, bool recorded)
         rts_tick now = rts_now();
         if (!in_order(d, i))
             continue;
-        if (i < n) { /* the last time H goes to its gate */
+        if (i < n) { /* the last time, H goes to its gate */
             d->back_sum += now - d->left;
             d->back_n++;
         }
@@ -267,7 +267,9 @@ static void im_receiving(duo *d)
     wait_for_each(d, im_receive);
 }
 
-/* (T_run - T_loop) / (N - 1) - T_recv; H is at its gate while L sends T_recv's to itself. */
+/*
+ * (T_run - T_loop) / (N - 1) - T_recv; H is at its gate while L times T_recv by sending to itself.
+ */
 static int im_once(void *state, double *ticks)
 {
     duo *d = state;
@@ -307,7 +309,7 @@ static int run_im(rts_case *c)
 
 /* ---- rheal.dt -------------------------------------------------------------------------------- */
 
-/* One transfer more than is timed: behind the last one H goes to its gate. */
+/* One transfer more than is timed: after the last one H goes to its gate. */
 static void dt_answering(duo *d)
 {
     for (uint64_t i = d->n + 1; i; i--) {
@@ -355,7 +357,7 @@ static int dt_once(void *state, double *ticks)
     return check_order(d, n + 1) ? -1 : rheal_check_pass(&d->f, run);
 }
 
-/* By the mean; KB are 1024 bytes. */
+/* Adds the throughput from the mean; a KB is 1024 bytes. */
 static void add_throughput(duo *d, double size)
 {
     rts_case *c = d->f.c;

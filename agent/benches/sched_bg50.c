@@ -1,10 +1,10 @@
-/* sched.bg50.*: fifty equal tasks share a CPU (Sjöblom, scheduler). */
+/* sched.bg50.*: fifty tasks of equal priority share a CPU (Sjöblom, scheduler). */
 #include <stdatomic.h>
 
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define SPINS 100 /* of the loop without meaning, between two looks at whether it is over */
+#define SPINS 100 /* iterations of the empty loop between two checks whether the round is over */
 #define TASKS 50
 #define HALF 25
 
@@ -29,32 +29,32 @@ typedef struct worker {
     crowd *g;
     rts_sem *gate;
     rts_tick start, end;      /* stamps of this round */
-    unsigned turn;            /* so many others had the CPU before it, or had ended */
-    uint64_t cpu_before, cpu; /* CPU time at the release, and at its end or the half */
+    unsigned turn;            /* number of tasks that ran, or ended, before this one */
+    uint64_t cpu_before, cpu; /* CPU time at the release, and at the end or at half-time */
     volatile bool ended;
-    uint64_t product; /* of its work: the same for all */
+    uint64_t product; /* result of its work: the same for all */
 } worker;
 
 struct crowd {
     rts_case *c;
-    unsigned first_task; /* of the workers, among the tasks of the case */
-    uint64_t passes;     /* of the loop that is the work */
+    unsigned first_task; /* index of the first worker among the tasks of the case */
+    uint64_t passes;     /* iterations of the work loop */
     atomic_uint turns;   /* workers that have run, or ended, in this round */
     atomic_uint back;    /* workers that wait at their gates again, or are about to */
     volatile bool over;
-    uint64_t preempted;   /* switches nobody asked for, since the case began */
-    rts_sem *seen, *done; /* the last stamp is taken; all are back */
+    uint64_t preempted;   /* involuntary switches since the case began */
+    rts_sem *seen, *done; /* given at the last stamp, and when all workers are back */
     worker w[TASKS];
 };
 
-/* The round is over for this one. */
+/* Ends the round for this worker. */
 static void go_back(crowd *g)
 {
     if (atomic_fetch_add(&g->back, 1) == TASKS - 1)
         rts_sem_give(g->done);
 }
 
-/* Fifty tasks that wait at their gates. */
+/* Creates fifty tasks that wait at their gates. */
 static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy policy)
 {
     crowd *g = rts_alloc(c, sizeof *g);
@@ -78,15 +78,15 @@ static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy pol
 }
 
 /*
- * A moment for those who are about to wait to do so: who is told of the last one's return has taken
- * the CPU from it, and tasks of the lowest kind run only while nobody else does.
+ * Waits until all workers are at their gates. The task that is told of the last one's return has
+ * preempted it, and tasks of the lowest policy run only while no other task does.
  */
 static void await_gates(void)
 {
     rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
 }
 
-/* Opens the gates; as the caller is more urgent, nobody goes through before it waits. */
+/* Opens the gates; the caller has higher priority, so that no worker runs before it waits. */
 static void release(crowd *g)
 {
     g->turns = g->back = 0;
@@ -100,8 +100,8 @@ static void release(crowd *g)
 }
 
 /*
- * How often one of the workers had the CPU taken from it since the release: asked by the measuring
- * task, which has just taken it from the one that called it.
+ * Returns how often workers were preempted since the release. Called by the measuring task, which
+ * has itself just preempted the worker that woke it.
  */
 static uint64_t handovers(const crowd *g)
 {
@@ -110,7 +110,7 @@ static uint64_t handovers(const crowd *g)
 
 /* ---- sched.bg50.orig ------------------------------------------------------------------------- */
 
-/* Stamps in the first pass of a loop without meaning, which ends when the last one has done so. */
+/* Takes a stamp, then runs an empty loop until the last worker has taken its stamp. */
 static void spinner(void *arg)
 {
     worker *w = arg;
@@ -169,7 +169,7 @@ static uint64_t work(uint64_t passes)
     rts_worked(RTS_WORK_ADD, passes);
     for (; passes > 0; passes--) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(x)); /* each pass is made */
+        __asm__ volatile("" : "+r"(x)); /* the compiler must not drop an iteration */
     }
     return x;
 }
@@ -177,7 +177,7 @@ static uint64_t work(uint64_t passes)
 #define TRIALS 5
 #define TRIAL_PASSES 1000000
 
-/* Passes of the loop that take `ns` of a CPU that nobody else uses. */
+/* Returns the iterations of the loop that take `ns` of an otherwise unused CPU. */
 static uint64_t calibrate(uint64_t ns)
 {
     volatile uint64_t kept;
@@ -194,8 +194,8 @@ static uint64_t calibrate(uint64_t ns)
 }
 
 /*
- * The 25th to end calls the measuring task, which is more urgent than all of them, at once: Linux
- * looks at the time slice when CPU time is asked for, so that asking first may cost the CPU.
+ * The 25th worker to finish wakes the measuring task, which has a higher priority, at once: Linux
+ * checks the time slice when a task asks for CPU time, so that asking first could cost the CPU.
  */
 static void labourer(void *arg)
 {
@@ -216,13 +216,13 @@ static void labourer(void *arg)
     }
 }
 
-/* What all rounds came to. */
+/* Totals over all rounds. */
 typedef struct totals {
     uint64_t rounds, ended, preempted;
     double elapsed_ns, cpu_ns, unfair, work_ns;
 } totals;
 
-/* Adds a round that lasted so long up to the half. */
+/* Adds a round; elapsed_ns is its time up to half-time. */
 static void add_round(totals *t, const crowd *g, double elapsed_ns)
 {
     double sum = 0, least = 0, most = 0;
@@ -239,8 +239,8 @@ static void add_round(totals *t, const crowd *g, double elapsed_ns)
 }
 
 /*
- * The CPU time each had at the half: noted by those that had ended, asked of the others.  The 25th
- * has only called.
+ * Gets the CPU time of each worker at half-time: those that have ended have noted it, the others
+ * are queried. The 25th has only woken the measuring task.
  */
 static void look_at_the_half(crowd *g, totals *t)
 {
@@ -251,7 +251,7 @@ static void look_at_the_half(crowd *g, totals *t)
             g->w[i].cpu = rts_task_cpu_time(g->c->task[g->first_task + i]);
 }
 
-/* When the 25th ended. */
+/* Returns when the 25th worker ended. */
 static rts_tick end_of_half(const crowd *g)
 {
     unsigned i = 0;
@@ -260,7 +260,7 @@ static rts_tick end_of_half(const crowd *g)
     return g->w[i].end;
 }
 
-/* CPU time that the work took, of all who did it, and whether all did the same. */
+/* Adds the CPU time of each worker's work; returns whether all did the same work. */
 static bool check_work(const crowd *g, totals *t)
 {
     bool same = true;
@@ -287,7 +287,7 @@ static int one_round(rts_case *c, crowd *g, totals *t)
     return check_work(g, t) ? 0 : rts_failed(c, "the tasks did not do the same work");
 }
 
-/* Round robin shows nothing with too little work, and is throttled with too much. */
+/* Checks the amount of work: too little shows no round robin, too much is throttled. */
 static int check_rr(rts_case *c, uint64_t work_ns)
 {
     uint64_t slice = rts_port_slice_ns(RTS_RR), all = TASKS * work_ns;
@@ -334,7 +334,7 @@ static int run_half(rts_case *c)
         return -1;
     g->passes = calibrate(work_ns);
     RTS_SAMPLES(c) {
-        if (p->policy == RR) /* the system's allowance for real-time tasks is whole again */
+        if (p->policy == RR) /* so that the RT throttling budget is full again */
             rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
         if (c->rec->warm)
             t = (totals){0};

@@ -1,7 +1,8 @@
 /*
  * sem.*: seven POSIX metrics of semaphores, creation and deletion (Gutsalov, table 3).
  *
- * The measuring task is A, one level below the case's priority; H is above it, W and B below.
+ * The measuring task is A, one level below the case's priority; H has a higher priority, W and B a
+ * lower one.
  */
 #include "bench.h"
 
@@ -47,7 +48,7 @@ static bool between_processes(const rts_case *c)
     return p->entity == PROCESS;
 }
 
-/* What the parameters ask of the system beyond the table's needs. */
+/* Checks what the parameters need of the system beyond the table's needs. */
 static int check(rts_case *c)
 {
     uint32_t caps = rts_caps();
@@ -63,7 +64,9 @@ static int check(rts_case *c)
     return 0;
 }
 
-/* The semaphore that is measured; its calls are timed on what rts_sem_at_hand() makes of it. */
+/*
+ * Creates the semaphore that is measured; calls are timed on what rts_sem_at_hand() returns for it.
+ */
 static rts_sem *measured_sem(rts_case *c, unsigned value)
 {
     return check(c) ? NULL : rts_sem_make(c, kind_of(c), value);
@@ -85,7 +88,7 @@ static int run_post_nowait(rts_case *c)
     return 0;
 }
 
-/* What the operations of one sample will take. */
+/* Gives what the operations of one sample will take. */
 static void give_batch(const rts_case *c, rts_sem *s)
 {
     for (unsigned i = 0; i < c->batch; i++)
@@ -114,7 +117,7 @@ static int run_try_free(rts_case *c)
     RTS_SAMPLES(c) {
         give_batch(c, sem);
         RTS_TIMED(c, rts_sem_try(s));
-        if (!rts_sem_try(sem)) /* every one of them must have been taken */
+        if (!rts_sem_try(sem)) /* all of them must have been taken */
             return rts_failed(c, "the semaphore was still available");
     }
     return 0;
@@ -135,7 +138,7 @@ static int run_try_busy(rts_case *c)
 
 /* ---- creation and deletion ------------------------------------------------------------------- */
 
-/* A row of semaphores, as many as one sample needs. */
+/* Returns as many semaphores as one sample needs. */
 static rts_sem *sem_row(rts_case *c)
 {
     if (check(c))
@@ -213,7 +216,7 @@ static shared *share(rts_case *c)
     return s->gate ? s : NULL;
 }
 
-/* Takes whatever is given, and says when it came. */
+/* Takes whatever is given, and notes when it got it. */
 static void taker(void *arg)
 {
     shared *s = arg;
@@ -226,7 +229,7 @@ static void taker(void *arg)
     }
 }
 
-/* TA: W is less urgent than A, so A keeps the CPU; W waits again before the next sample. */
+/* TA: W has lower priority, so A keeps the CPU; W waits again before the next sample. */
 static int run_post_lower(rts_case *c)
 {
     shared *s = share(c);
@@ -248,7 +251,7 @@ static int run_post_lower(rts_case *c)
     return 0;
 }
 
-/* TB: H waits and is more urgent; from A's stamp before the post to H's first statement. */
+/* TB: H waits and has higher priority; from A's stamp before the post to H's first statement. */
 static int run_post_higher(rts_case *c)
 {
     shared *s = share(c);
@@ -273,8 +276,8 @@ static int run_post_higher(rts_case *c)
 }
 
 /*
- * Waits like all others; hands on what it gets, so that A's turn comes whatever the order.  Without
- * the yield it would take back at once what it gave.
+ * Waits like the others, and passes on what it gets, so that A gets its turn in any order. Without
+ * the yield it would take back its own post at once.
  */
 static void bystander(void *arg)
 {
@@ -286,7 +289,7 @@ static void bystander(void *arg)
     }
 }
 
-/* B of sem.wait.busy: lets A in, notes when it has the CPU back, and gives A what it waits for. */
+/* B of sem.wait.busy: releases A, notes when it gets the CPU back, and posts what A waits for. */
 static void releaser(void *arg)
 {
     shared *s = arg;
@@ -299,9 +302,9 @@ static void releaser(void *arg)
 }
 
 /*
- * TB: B releases A from a gate; A preempts B, stamps, and waits on S, where nothing is to be had.
- * Control returns to B, whose first statement is the second stamp.  B then posts S; A, the most
- * urgent waiter, gets it, records, and returns to the gate.
+ * TB: B releases A from a gate. A preempts B, takes a stamp, and waits on S, which is at 0. Control
+ * returns to B, whose first statement is the second stamp. B then posts S; A, the waiter with the
+ * highest priority, gets it, records, and returns to the gate.
  */
 static int run_wait_busy(rts_case *c)
 {

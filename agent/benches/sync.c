@@ -1,6 +1,6 @@
 /*
- * sync.test1 to sync.test3: what semaphores and mutexes cost, and whether they invert priorities
- * (Obenland, latency benchmarks).
+ * sync.test1 to sync.test3: the cost of semaphores and mutexes, and whether they cause priority
+ * inversion (Obenland, latency benchmarks).
  */
 #include "bench.h"
 
@@ -25,14 +25,14 @@ static int check(rts_case *c, const sync_params *p)
     return 0;
 }
 
-/* A semaphore of the type that is measured, at 0. */
+/* Creates a semaphore of the measured type, at 0. */
 static rts_sem *measured_sem(rts_case *c, const sync_params *p)
 {
     rts_sem_kind shared = p->entity == PROCESS ? RTS_SEM_PSHARED : RTS_SEM_UNNAMED;
     return rts_sem_make(c, p->type == NAMED ? RTS_SEM_NAMED : shared, 0);
 }
 
-/* ---- test1: both calls, no switch ------------------------------------------------------------ */
+/* ---- test1: both calls, no context switch ---------------------------------------------------- */
 
 static int run_mutex(rts_case *c)
 {
@@ -118,15 +118,15 @@ typedef struct inversion_params {
     int64_t lock, protocol, loop;
 } inversion_params;
 
-/* H and L use the resource, M only keeps the CPU. */
+/* H and L use the resource, M only uses the CPU. */
 typedef struct inversion {
     rts_case *c;
     rts_sem *h_gate, *m_gate, *semaphore;
     rts_mutex mutex;
     bool is_mutex;
-    rts_tick loop;         /* how long M keeps the CPU */
-    volatile rts_tick end; /* H has the resource */
-    volatile bool asked;   /* H is about to ask for it */
+    rts_tick loop;         /* how long M keeps the CPU, in ticks */
+    volatile rts_tick end; /* stamp when H has the resource */
+    volatile bool asked;   /* H is about to request it */
     volatile uint64_t h_rounds, m_begun, m_before_h;
 } inversion;
 
@@ -204,7 +204,7 @@ static inversion *prepare(rts_case *c, const inversion_params *p)
     return made ? v : NULL;
 }
 
-/* One round of L; -1: the order was not the one that is measured. */
+/* Runs one round of L; returns -1 if the tasks did not run in the intended order. */
 static int round_of_l(inversion *v, bool ceiling, rts_tick *start)
 {
     uint64_t rounds = v->h_rounds;
@@ -212,14 +212,14 @@ static int round_of_l(inversion *v, bool ceiling, rts_tick *start)
     lock(v);
     *start = rts_now();
     rts_sem_give(v->h_gate);
-    /* Under a ceiling L itself is as urgent as H now, and goes on. */
+    /* With a ceiling, L itself now has H's priority and continues. */
     bool blocked = v->h_rounds == rounds && (ceiling || v->asked);
     rts_sem_give(v->m_gate);
     unlock(v);
     return blocked && v->h_rounds == rounds + 1 && v->m_begun == rounds + 1 ? 0 : -1;
 }
 
-/* The verdict goes by the median: a single long sample need not be M's doing. */
+/* The verdict is based on the median: a single long sample need not be caused by M. */
 static void report(rts_case *c, const inversion *v, uint64_t disorder)
 {
     rts_rec_finish(c->rec);
@@ -235,8 +235,9 @@ static void report(rts_case *c, const inversion *v, uint64_t disorder)
 }
 
 /*
- * L takes the resource and stamps; H, let in, asks for it and blocks; M, let in, keeps the CPU from
- * L unless L is as urgent as H by now.  H stamps when it has the resource.
+ * L takes the resource and a stamp. H is released, requests the resource and blocks; M is released,
+ * and keeps the CPU from L unless L has inherited H's priority by then. H takes the second stamp
+ * when it has the resource.
  */
 static int run_test3(rts_case *c)
 {

@@ -1,14 +1,14 @@
 /*
- * sync.irqthread: whether work that interrupts cause for a less urgent task delays a more urgent
- * one.  On Solaris interrupt threads are above all real-time tasks, on LynxOS half a step above the
- * task that they serve (Obenland, table 4 and figure 2).
+ * sync.irqthread: whether the work that interrupts cause for a low-priority task delays a
+ * high-priority task. On Solaris interrupt threads have priority over all real-time tasks, on
+ * LynxOS half a level over the task that they serve (Obenland, table 4 and figure 2).
  */
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define STEPS 100         /* blocks of each of the two stages before the samples, at most */
-#define FEWEST 4          /* requests in a block, of which it may have one less */
-#define MOST (1ull << 40) /* additions in a block */
+#define STEPS 100         /* most blocks in each of the two stages before the samples */
+#define FEWEST 4          /* requests per block; a block may have one less */
+#define MOST (1ull << 40) /* additions per block */
 
 enum { LEVEL_H, LEVEL_L, LEVEL_BELOW };
 
@@ -28,14 +28,14 @@ typedef struct rivalry {
     rts_case *c;
     rts_event event;
     rts_source source;
-    uint64_t additions; /* in a block */
+    uint64_t additions; /* additions per block */
     rts_tick block;
     volatile uint64_t served;
     volatile bool over, gone;
     volatile int error;
 } rivalry;
 
-/* L: waits for the interrupts, and does no more than to count them. */
+/* L: waits for interrupts, and only counts them. */
 static void server(void *arg)
 {
     rivalry *v = arg;
@@ -55,14 +55,14 @@ static rts_tick carry_out(uint64_t additions)
     return rts_now() - start;
 }
 
-/* L gets the CPU, and RT throttling does not set in. */
+/* Sleeps, so that L gets the CPU and RT throttling does not set in. */
 static void pause_after(const rivalry *v)
 {
     rts_tick quarter = v->block / 4 * RTS_TIME_HZ / rts_the_clock.hz;
     rts_sleep_until(rts_release_at(rts_time() + quarter + RTS_SLEEP_GRAIN));
 }
 
-/* Finds how many additions a block has; -1: the clock does not go on. */
+/* Finds the number of additions per block; returns -1 if the clock stands still. */
 static int calibrate(rivalry *v)
 {
     rts_tick took = 0;
@@ -73,7 +73,7 @@ static int calibrate(rivalry *v)
     return 0;
 }
 
-/* The shortest of n blocks of the calling task: foreign activity can only make one longer. */
+/* Returns the shortest of n blocks of the calling task: interference can only lengthen a block. */
 static rts_tick shortest_of(const rivalry *v, uint64_t n)
 {
     rts_tick shortest = UINT64_MAX;
@@ -85,7 +85,7 @@ static rts_tick shortest_of(const rivalry *v, uint64_t n)
     return shortest;
 }
 
-/* By how much each of the requests in the block, of which it has the fewest, makes it longer. */
+/* Returns by how much each request lengthens the block, assuming the fewest requests in it. */
 static double delay_of(const rivalry *v, rts_tick block, rts_tick alone)
 {
     double requests = (double)block / (double)rts_the_clock.hz * v->source.hz;
@@ -115,7 +115,10 @@ static void report(rts_case *c, const rivalry *v, rts_tick alone, rts_tick below
             v->source.independence);
 }
 
-/* H is more urgent than L: nothing that L does is in its blocks, but what the system does for L. */
+/*
+ * H has a higher priority than L: its blocks include nothing that L does, only what the system does
+ * for L.
+ */
 static uint64_t take_samples(rts_case *c, const rivalry *v)
 {
     uint64_t intruded = 0;
@@ -146,7 +149,7 @@ static int measure(rts_case *c, rivalry *v)
     err = err || rts_own_level(c, LEVEL_H, RTS_FIFO) ? -1 : 0;
     uint64_t intruded = err ? 0 : take_samples(c, v);
     v->over = true;
-    while (c->n_tasks && !v->gone) /* with the next request */
+    while (c->n_tasks && !v->gone) /* ends with the next request */
         pause_after(v);
     rts_event_close(&v->event);
     rts_tick again = err ? 0 : shortest_of(v, steps);

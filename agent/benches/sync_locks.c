@@ -1,6 +1,7 @@
 /*
- * sync.rwlock, sync.barrier, sync.spin: what POSIX got with 1003.1j, read-write locks, barriers and
- * spin locks: what they cost, and whether they heed priorities (Obenland, table 1).
+ * sync.rwlock, sync.barrier, sync.spin: the cost of the locks that 1003.1j added to POSIX
+ * (read-write locks, barriers and spin locks), and whether they respect priorities (Obenland, table
+ * 1).
  */
 #include "bench.h"
 
@@ -31,7 +32,7 @@ static const rts_param barrier_param[] = {
 
 #ifdef RTS_LOCKS
 
-/* ---- nobody waits ---------------------------------------------------------------------------- */
+/* ---- no other task waits --------------------------------------------------------------------- */
 
 static int run_rwlock(rts_case *c)
 {
@@ -67,12 +68,12 @@ static int run_spin(rts_case *c)
 
 /* ---- two writers wait ------------------------------------------------------------------------ */
 
-/* M asks first, H is more urgent; both want to write what A holds. */
+/* M requests the lock first, H has higher priority; both want to write while A holds it. */
 typedef struct handover {
     rts_case *c;
     rts_rwlock lock;
     rts_sem *gate_h, *gate_m;
-    volatile rts_tick end;                /* the first of them has it */
+    volatile rts_tick end;                /* when the first of them has it */
     volatile uint64_t h, m, asked, ahead; /* rounds; how often M was the first */
 } handover;
 
@@ -81,7 +82,7 @@ static void write_once(handover *v, volatile uint64_t *rounds, const volatile ui
     v->asked++;
     rts_rwlock_write(&v->lock);
     rts_tick now = rts_now();
-    if (*other == *rounds) { /* the other one has not had it yet */
+    if (*other == *rounds) { /* the other task has not had it yet */
         v->end = now;
         v->ahead += rounds == &v->m;
     }
@@ -121,7 +122,10 @@ static void report_handover(rts_case *c, const handover *v, uint64_t unready, ui
     rts_row(c, "%s", !v->ahead ? "the more urgent" : all ? "who asked first" : "in turn");
 }
 
-/* TB: from A's stamp before the unlock to the first statement of the first writer that has it. */
+/*
+ * TB: from A's stamp before the unlock to the first statement of the first writer that has the
+ * lock.
+ */
 static void hand_over(rts_case *c, handover *v)
 {
     uint64_t unready = 0, late = 0;
@@ -168,7 +172,7 @@ typedef struct meeting {
     rts_case *c;
     rts_barrier barrier;
     rts_sem *gate;                          /* until all tasks are there */
-    volatile rts_tick urgent_end, last_end; /* the most urgent one ran, and the last one */
+    volatile rts_tick urgent_end, last_end; /* the most urgent task ran, and the last one */
     volatile uint64_t passed, serial, refused;
     volatile bool over;
 } meeting;
@@ -203,7 +207,7 @@ static void attendant(void *arg)
     attend(arg, NULL);
 }
 
-/* The others are more urgent than A, so they wait at the barrier when A, the last one, comes. */
+/* The others have higher priority than A, so they wait at the barrier when A arrives last. */
 static int assemble(rts_case *c, meeting *m, unsigned others)
 {
     if (rts_own_level(c, LEVEL_A, RTS_FIFO) ||
@@ -258,7 +262,7 @@ static int run_barrier(rts_case *c)
         return -1;
     err = run_meeting(c, m, others, p->until == LAST);
     m->over = true;
-    meet(m); /* so that they can go */
+    meet(m); /* so that the others can leave */
     return err;
 }
 
@@ -267,11 +271,11 @@ static int run_barrier(rts_case *c)
 typedef struct contest {
     rts_case *c;
     rts_spin lock;
-    volatile rts_tick end; /* B has it */
+    volatile rts_tick end; /* when B has it */
     volatile uint64_t asked, had, answered;
 } contest;
 
-/* B: asks for the lock in each round, on its own CPU. */
+/* B: requests the lock in each round, on its own CPU. */
 static void contender(void *arg)
 {
     contest *t = arg;
@@ -296,7 +300,7 @@ static int other_cpu(const rts_case *c)
     return -1;
 }
 
-#define SPIN_NS 2000 /* from when B is about to ask to the unlock: it spins by then */
+#define SPIN_NS 2000 /* from B's announcement to the unlock: by then B spins */
 
 static int run_contended(rts_case *c)
 {

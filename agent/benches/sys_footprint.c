@@ -1,5 +1,5 @@
 /*
- * sys.footprint: how much memory system and agent take (Sjöblom weighs it in choosing a system;
+ * sys.footprint: the memory that system and agent use (Sjöblom considers it when choosing a system;
  * Obenland gives 97 KB for a kernel).
  */
 #include "bench.h"

@@ -11,13 +11,13 @@ set(RTS_PORT freertos)
 set(RTS_BOARD mps2-an385)
 if(NOT DEFINED RTS_IMAGE)
   set(RTS_IMAGE freertos-m3.elf)
-  set(RTS_WITHOUT_BENCHES "hart") # in an image of its own, -hart.cmake
+  set(RTS_WITHOUT_BENCHES "hart") # has a separate image, -hart.cmake
 endif()
 set(RTS_FREERTOS_PORT GCC/ARM_CM3)
-set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host has them from its own agent
+set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host takes them from its own agent
 set(RTS_LIBC /usr/lib/picolibc/arm-none-eabi) # Debian's picolibc-arm-none-eabi
 set(RTS_LIBC_VARIANT lib/release/thumb/v7-m/nofp)
 if(NOT DEFINED RTS_OPTIMISATION)
-  # 96 KiB of code: what is moved out of a loop wants registers, and saves and restores them.
+  # 96 KiB of code: moving invariants out of loops takes registers, which are saved and restored.
   set(RTS_OPTIMISATION "-Os -fno-move-loop-invariants")
 endif()

@@ -11,10 +11,10 @@ set(RTS_PORT freertos)
 set(RTS_BOARD virt-a53)
 set(RTS_IMAGE freertos-a64.elf)
 set(RTS_FREERTOS_PORT GCC/ARM_AARCH64)
-set(RTS_DEFINITIONS GUEST QEMU) # the kernel's system call is the one of EL1
-# The kernel, and whatever else runs in interrupts, uses no FPU register.
+set(RTS_DEFINITIONS GUEST QEMU) # the kernel is called with SVC, which EL1 handles
+# The kernel, and all other code that runs in interrupts, must not use FPU registers.
 set(RTS_KERNEL_OPTIONS -mgeneral-regs-only)
-# Debian's picolibc-aarch64-linux-gnu: the C library of bare metal.
+# Debian's picolibc-aarch64-linux-gnu: a C library for bare metal.
 set(RTS_LIBC /usr/lib/picolibc/aarch64-linux-gnu)
 set(RTS_LIBC_VARIANT lib/release)
 set(RTS_ASM_PREFIX ${CMAKE_CURRENT_LIST_DIR}/virt-a53/abort.inc)

@@ -1,12 +1,12 @@
 /*
- * Defaults of port.h: for what a port lacks (absent.h), and for what is the same on most systems
- * with one CPU.  A port's own function of the name replaces each.
+ * Defaults of port.h, for what a port lacks (absent.h) and for what is the same on most systems
+ * with one CPU. Each is replaced by a function of the same name in the port.
  */
 #include "port.h"
 
 #define DEFAULT __attribute__((weak))
 
-/* ---- a system as most are -------------------------------------------------------------------- */
+/* ---- as on most systems ---------------------------------------------------------------------- */
 
 DEFAULT const char *rts_port_why_not(uint32_t cap)
 {
@@ -75,7 +75,7 @@ DEFAULT bool rts_port_stopped(void)
     return false;
 }
 
-/* Semaphores without names. */
+/* For a system without named semaphores. */
 DEFAULT void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
 {
     (void)sem;
@@ -122,7 +122,7 @@ DEFAULT void rts_child_release(rts_child *child)
     (void)child;
 }
 
-/* Of children that are never born with the priority of their parent. */
+/* For children that are always created with their own priority. */
 DEFAULT int rts_child_lower(const rts_child *child, int kind)
 {
     (void)child;

@@ -1,8 +1,8 @@
 /*
- * What stands for a capability that a port lacks: types and calls, so that benches compile which
- * need it, and say `unsupported`.  None of these calls is ever made.  A port that has one defines
- * the macro in front of it, in port_types.h.  What is no inline function has its default in
- * absent.c, which a port's own function replaces.  Included by port.h.
+ * Stand-ins for capabilities that a port lacks: types and calls that let the benches which need the
+ * capability compile and report `unsupported`. None of these calls is ever made. A port that has
+ * the capability defines the macro in front of it in port_types.h. Functions that are not inline
+ * have a weak default in absent.c, which the port's own function replaces. Included by port.h.
  */
 #ifndef RTS_ABSENT_H
 #define RTS_ABSENT_H
@@ -33,7 +33,7 @@ static inline int rts_resume(rts_task *task)
 }
 #endif
 
-/* Of a processor: it has taken its time for the work. */
+/* On a processor: doing the work has already taken the time. */
 #ifndef RTS_WORKED
 static inline void rts_worked(rts_work kind, uint64_t amount)
 {

@@ -1,9 +1,9 @@
 /*
  * The interface of benches: their tables, and the functions that they may call.
  *
- * A family of benches is one file: a struct of parameters, a procedure per bench, and one table,
- * registered with RTS_BENCHES(). The table is the only description of a bench: it drives parser,
- * help, `rtstone list` and the docs.
+ * A family of benches is one file: a struct of parameters, a procedure per bench, and one table
+ * registered with RTS_BENCHES(). The table is the only description of a bench: the command parser,
+ * the help texts, `rtstone list` and the docs are derived from it.
  */
 #ifndef RTS_BENCH_H
 #define RTS_BENCH_H
@@ -22,29 +22,28 @@ typedef struct rts_case rts_case;
 /* ---- the table --------------------------------------------------------------------------- */
 
 enum {
-    RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: has parameter batch */
-    RTS_RESTS = 1 << 1,   /* the measuring task is alone, so it may pause between samples */
-    RTS_OWN_SERIES = 1 << 2, /* the bench opens its series itself, with rts_series() */
-    RTS_ONE_CPU = 1 << 3,    /* who runs next follows from priorities on one CPU alone */
-    RTS_OMITTED = 1 << 4,    /* series of it hold what missed activations would have had */
-    RTS_NO_SAMPLES = 1
-        << 5, /* its results are figures and tables; of any other, none is no result */
+    RTS_BATCHES = 1 << 0,    /* can time several operations between two stamps: see c->batch */
+    RTS_RESTS = 1 << 1,      /* the measuring task works alone, so it may pause between samples */
+    RTS_OWN_SERIES = 1 << 2, /* opens its series itself, with rts_series() */
+    RTS_ONE_CPU = 1 << 3,    /* relies on priorities alone to decide who runs next */
+    RTS_OMITTED = 1 << 4,    /* also records the latencies that missed activations would have had */
+    RTS_NO_SAMPLES = 1 << 5, /* reports figures and tables; any other bench must have samples */
 };
 
 typedef struct rts_bench {
     const char *id; /* group.name[.variant] of benchmarks.md */
     rts_text title;
     rts_text source;    /* publication, section */
-    rts_text help;      /* what is timed, between which stamps */
-    const char *metric; /* group of POSIX.1 metrics it measures (benchmarks 4), or NULL */
+    rts_text help;      /* what is timed, and between which time stamps */
+    const char *metric; /* group of POSIX.1 metrics that it measures (benchmarks 4), or NULL */
     const rts_param *params;
     uint32_t needs;         /* RTS_CAP_... */
     uint16_t traits;        /* RTS_BATCHES ... */
-    uint16_t warmup;        /* defaults, of this... */
-    int32_t samples;        /* ...and these; 0: not limited by them */
-    rts_limit time_ns;      /* RTS_LIMIT(); likewise */
-    const char *slope_over; /* parameter over which the mean is expected to grow, or NULL */
-    unsigned (*series)(const rts_case *c); /* how many series; NULL: one */
+    uint16_t warmup;        /* default number of warm-up samples */
+    int32_t samples;        /* default number of samples; 0: no limit */
+    rts_limit time_ns;      /* default time limit: RTS_LIMIT(); 0: no limit */
+    const char *slope_over; /* parameter with which the mean is expected to grow, or NULL */
+    unsigned (*series)(const rts_case *c); /* number of series; NULL: one */
     int (*run)(rts_case *c);
 } rts_bench;
 
@@ -53,17 +52,17 @@ typedef struct rts_family {
     unsigned n;
 } rts_family;
 
-/* Registers a table: whatever is linked is available. */
+/* Registers a table: every table that is linked in is available. */
 #define RTS_BENCHES(table)                                                                         \
     static const rts_family rts_family_here                                                        \
         __attribute__((used, section("rts_families"), aligned(sizeof(void *)))) = {                \
             table, sizeof table / sizeof table[0]}
 
-/* The benches that are linked in. */
+/* Find one, or call a function for each, of the benches that are linked in. */
 const rts_bench *rts_registry_find(const char *id);
 void rts_registry_each(void (*call)(const rts_bench *bench));
 
-/* What the caches hold when a sample begins. */
+/* State of the caches when a sample begins. */
 typedef enum rts_cache { RTS_WARM_CACHE, RTS_COLD_CACHE } rts_cache;
 
 /* Parameters that every case has. */
@@ -90,14 +89,14 @@ typedef struct rts_text_table {
     const char *title, *columns, *rows;
 } rts_text_table;
 
-/* One distribution of a case. */
+/* One distribution measured by a case. */
 typedef struct rts_series_out {
     char name[16];
     uint64_t hz, overhead;
     rts_rec *rec;
-    uint64_t *raw;     /* room for every sample, or NULL */
-    rts_hist *omitted; /* lateness of missed activations, or NULL */
-    bool periodic;     /* rec->missed means something */
+    uint64_t *raw;     /* room for all samples, or NULL */
+    rts_hist *omitted; /* latencies of missed activations, or NULL */
+    bool periodic;     /* activations can be missed: rec->missed is meaningful */
 } rts_series_out;
 
 struct rts_case {
@@ -105,13 +104,13 @@ struct rts_case {
     rts_common common;
     _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
 
-    rts_rec *rec;       /* recorder of the only series, when there is only one */
+    rts_rec *rec;       /* recorder of the series, if there is only one */
     unsigned batch;     /* operations per sample */
-    uint64_t busy_ns;   /* longest a lonely measuring task may keep a CPU... */
-    uint64_t rest_ns;   /* ...before it rests so long */
+    uint64_t busy_ns;   /* longest time without a rest of a measuring task that works alone */
+    uint64_t rest_ns;   /* length of that rest */
     unsigned slot;      /* next number for a named object */
-    volatile bool stop; /* helper tasks end */
-    rts_job job;        /* what the port knows of the case, and says of it */
+    volatile bool stop; /* asks helper tasks to end */
+    rts_job job;        /* what the port needs to know of the case, and the evidence it returns */
 
     rts_status status;
     char reason[RTS_REASON];
@@ -119,11 +118,11 @@ struct rts_case {
     rts_figure figure[RTS_FIGURES];
     unsigned tables;
     rts_text_table table[RTS_TABLES];
-    char *table_rows; /* of the last one */
+    char *table_rows; /* rows of the last table */
     unsigned n_series;
     rts_series_out *series;
 
-    /* tasks and semaphores of the case, ended and destroyed by the runner */
+    /* helper tasks and semaphores of the case; the runner joins and destroys them */
     unsigned n_tasks, n_sems, peak_tasks;
     rts_task **task;
     rts_sem **sem;
@@ -131,17 +130,17 @@ struct rts_case {
 
     unsigned char *arena; /* shared memory of the case */
     size_t arena_size, arena_used;
-    char told[RTS_TOLD]; /* how far a case without samples says it is, see rts_tell() */
+    char told[RTS_TOLD]; /* last progress text of a case without samples, see rts_tell() */
     volatile unsigned told_done, tellings;
 };
 
-/* The case of a job. */
+/* Returns the case of a job. */
 static inline rts_case *rts_case_of(const rts_job *job)
 {
     return (rts_case *)((char *)job - offsetof(rts_case, job));
 }
 
-/* The parameters of the case, as the family's struct. */
+/* Returns the parameters of the case, as the family's struct. */
 static inline const void *rts_params(const rts_case *c)
 {
     return c->params;
@@ -151,18 +150,21 @@ static inline const void *rts_params(const rts_case *c)
  */
 void *rts_alloc(rts_case *c, size_t size);
 
-/* Ends the case as unsupported or failed with a reason (printf); returns -1, for `return`. */
+/* Ends the case as unsupported or failed, with a reason (printf); returns -1, for `return`. */
 int rts_unsupported(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int rts_failed(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for an error of the port: limits of the system are `unsupported`, the rest `failed`. */
+/*
+ * Ends the case after a port error: as unsupported if a limit of the system is the cause, else as
+ * failed. Returns -1.
+ */
 int rts_port_failed(rts_case *c, const char *what, int error);
 
-/* Adds a figure, a number that is not part of a distribution: a value, or a count. */
+/* Adds a figure: a number that is not part of a distribution, such as a value or a count. */
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
 void rts_count_add(rts_case *c, const char *name, int64_t value, const char *unit);
 
-/* Begins a table of texts with these columns, separated by tabs; rows have as many texts. */
+/* Starts a table of texts with these columns, separated by tabs; each row has as many cells. */
 void rts_table(rts_case *c, const char *title, const char *columns);
 void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -174,28 +176,34 @@ void rts_tell(rts_case *c, unsigned done, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Starts run(arg) as a task `below` levels below the case's priority, on its CPU. It has to return
- * once c->stop is set and whatever it waits for has been given.
+ * Starts run(arg) as a task `below` levels below the case's priority, on its CPU. The task must
+ * return once c->stop is set and whatever it waits for has been given.
  */
 int rts_task_start(rts_case *c, void (*run)(void *), void *arg, int below, rts_policy policy,
                    bool process);
 
-/* The same for a task on another CPU, at the case's priority. */
+/* Starts run(arg) as a task on another CPU, at the case's priority. */
 int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu);
 
-/* Puts the calling task `below` levels below the case's priority. */
+/* Sets the calling task's priority to `below` levels below the case's. */
 int rts_own_level(rts_case *c, int below, rts_policy policy);
 
-/* Creates a semaphore that the runner destroys after the case; NULL: the case has failed. */
+/*
+ * Creates a semaphore that the runner destroys after the case. Returns NULL if that fails; the case
+ * has then failed.
+ */
 rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
 
 /*
- * Waits until every task of the case above level RTS_LEVELS is blocked, as signalled by a task at
- * that lowest level. Exact under fixed priorities on one CPU.
+ * Waits until every task of the case above level RTS_LEVELS is blocked: a task at that lowest level
+ * signals it. Exact under fixed priorities on one CPU.
  */
 int rts_wait_idle(rts_case *c);
 
-/* Opens a series with `hz` and `overhead` of its clock: for several CPUs, or another clock. */
+/*
+ * Opens a series whose clock has `hz` ticks per second and this read overhead (ticks): for several
+ * CPUs, or for a clock other than the agent's.
+ */
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
                     rts_hist **omitted);
 
@@ -204,10 +212,13 @@ void rts_end(rts_case *c, rts_rec *r);
 
 /* ---- taking samples ---------------------------------------------------------------------- */
 
-/* Repeats its body until the samples are taken, the time limit is reached or the host stops it. */
+/*
+ * Repeats its body until all samples are taken, the time limit is reached, or the host stops the
+ * case.
+ */
 #define RTS_SAMPLES(c) for (rts_rec_start((c)->rec, rts_now()); (c)->rec->running;)
 
-/* Records the time from time stamp a to time stamp b. */
+/* Records the interval from time stamp a to time stamp b. */
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b);
 RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 {
@@ -215,8 +226,7 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
     rts_rec_add(r, took, rts_stamp_time(b));
 }
 
-/* Fills the caches with unrelated lines before the first time stamp, if the case asks for cold
- * caches. */
+/* If the case asks for cold caches, fills them with unrelated lines before the first time stamp. */
 #ifdef RTS_COLD
 #define RTS_CHILL(c)                                                                               \
     do {                                                                                           \
@@ -227,12 +237,12 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 #define RTS_CHILL(c) ((void)0)
 #endif
 
-/* Keeps the compiler from sharing what follows with another branch, and branching behind it. */
+/* Prevents the compiler from merging the code that follows with that of another branch. */
 #define RTS_APART() __asm__ volatile("")
 
 /*
  * Times `op` between two time stamps: once, or c->batch times if it is too short for the clock.
- * Between the time stamps is only `op`, and the loop counter of a batch.
+ * Between the time stamps there is only `op`, and in a batch the loop counter.
  */
 #define RTS_TIMED(c, op)                                                                           \
     do {                                                                                           \

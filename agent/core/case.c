@@ -1,4 +1,4 @@
-/* What a bench may call while it runs (bench.h). */
+/* The functions that a bench may call while it runs (bench.h). */
 #include "case.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@ void *rts_alloc(rts_case *c, size_t size)
 
 static int vgive_up(rts_case *c, rts_status status, const char *format, va_list args)
 {
-    if (c->status == RTS_S_OK) { /* the first reason is the true one */
+    if (c->status == RTS_S_OK) { /* the first reason is the root cause */
         c->status = status;
         rts_vprint(c->reason, sizeof c->reason, format, args);
     }
@@ -105,7 +105,7 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
         c->task = rts_alloc(c, RTS_TASKS_MAX * sizeof *c->task);
     if (c->n_tasks == RTS_TASKS_MAX)
         return rts_unsupported(c, "there is room for %d tasks", RTS_TASKS_MAX);
-    rts_task *task = c->task ? c->task[c->n_tasks] : NULL; /* of one that has ended */
+    rts_task *task = c->task ? c->task[c->n_tasks] : NULL; /* left by a task that has ended */
     if (c->task && !task)
         task = c->task[c->n_tasks] = rts_alloc(c, sizeof *task);
     if (!task)

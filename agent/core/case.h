@@ -1,10 +1,10 @@
-/* The end of a case, for the runner; what a bench may call while it runs is in bench.h. */
+/* Cleaning up after a case, for the runner. What a bench may call while it runs is in bench.h. */
 #ifndef RTS_CASE_H
 #define RTS_CASE_H
 
 #include "bench.h"
 
-/* Ends all helper tasks and destroys what the case made. */
+/* Ends all helper tasks and destroys what the case has created. */
 void rts_case_clean_up(rts_case *c);
 
 #endif

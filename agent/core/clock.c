@@ -13,7 +13,7 @@ uint64_t rts_clock_overhead(unsigned reads)
     return least;
 }
 
-/* Number of differences in d that are not multiples of g. */
+/* Returns how many differences in d are not multiples of g. */
 static unsigned misfits(const uint64_t *d, unsigned n, uint64_t g)
 {
     unsigned bad = 0;
@@ -27,7 +27,7 @@ uint64_t rts_clock_granule(rts_tick (*reading)(void))
     enum { N = RTS_GRANULE_READS };
     uint64_t d[N];
     uint64_t least = UINT64_MAX;
-    /* Waits of different length, so that equal distances are not taken for the granule. */
+    /* Waits of varying length, so that a constant distance is not mistaken for the granule. */
     for (unsigned i = 0; i < N; i++) {
         rts_tick a = reading();
         rts_tick b = reading();

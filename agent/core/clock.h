@@ -1,4 +1,4 @@
-/* The clock of the samples: which one, its frequency, its granule, and what reading it costs. */
+/* The clock that times the samples: its source, frequency, granule and read overhead. */
 #ifndef RTS_CLOCK_H
 #define RTS_CLOCK_H
 
@@ -6,35 +6,37 @@
 
 extern rts_clock rts_the_clock;
 
-/* Number of consecutive reads behind the overhead (benchmarks 1.1). */
+/* Number of consecutive reads over which the overhead is measured (benchmarks 1.1). */
 #define RTS_OVERHEAD_READS 1000000u
 
-/* Chooses and measures the clock of this agent; once, before the first case. */
+/* Chooses and calibrates the agent's clock; called once, before the first case. */
 int rts_clock_start(void);
 
-/* Minimum difference of two consecutive reads over `reads` pairs, in ticks (Gutsalov, figures 2-4).
+/*
+ * Returns the minimum difference between consecutive clock reads, over `reads` pairs, in ticks
+ * (Gutsalov, figures 2-4).
  */
 uint64_t rts_clock_overhead(unsigned reads);
 
 /*
- * The largest step g, in units of `reading`, such that 99 of 100 differences between readings are
- * multiples of g: the granule of a clock that advances in steps larger than its unit.
+ * Returns the granule of a clock that advances in steps larger than its unit: the largest step g,
+ * in units of `reading`, such that 99 of 100 differences between readings are multiples of g.
  */
 uint64_t rts_clock_granule(rts_tick (*reading)(void));
 
-/* Converts nanoseconds to ticks of a clock of hz, without overflow for up to 100 years. */
+/* Converts ns to ticks of a clock of `hz`; does not overflow for up to 100 years. */
 RTS_SHARED uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz);
 RTS_SHARED uint64_t rts_ns_to_ticks(uint64_t ns, uint64_t hz)
 {
     return ns / 1000000000u * hz + ns % 1000000000u * hz / 1000000000u;
 }
 
-/* Ticks of this agent's clock, or a fraction of one, in nanoseconds. */
+/* Converts ticks of the agent's clock, which may be fractional, to ns. */
 double rts_clock_ns(double ticks);
 
 /*
- * a b / c, rounded down, modulo 2^64: exact as long as (c - 1) min(b, c - 1) fits into 64 bits, as
- * it does for every c up to 2^32.
+ * Returns a b / c, rounded down, modulo 2^64. Exact as long as (c - 1) min(b, c - 1) fits into 64
+ * bits, which it does for every c up to 2^32.
  */
 RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c);
 RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c)
@@ -45,9 +47,9 @@ RTS_SHARED uint64_t rts_scale(uint64_t a, uint64_t b, uint64_t c)
 /* ---- times in ns --------------------------------------------------------------------------- */
 
 /*
- * An instant of rts_time(), or a duration, in ns, whatever RTS_TIME_HZ.  It is a struct so that no
- * reading of a clock in ticks of its own becomes one, or is compared with one, by accident: what
- * plans, waits and adds up time has this type, what takes samples has rts_tick.
+ * An instant of rts_time(), or a duration, in ns, whatever RTS_TIME_HZ is. It is a struct so that
+ * the compiler rejects mixing it with a clock reading in ticks: code that schedules, waits or adds
+ * up times uses this type, code that takes samples uses rts_tick.
  */
 typedef struct rts_ns {
     uint64_t ns;
@@ -60,7 +62,7 @@ static inline rts_ns rts_ns_of(uint64_t ns)
     return (rts_ns){ns};
 }
 
-/* The time, rounded down to ns. */
+/* Returns the current time, rounded down to ns. */
 static inline rts_ns rts_time_ns(void)
 {
     rts_tick time = rts_time();
@@ -68,7 +70,7 @@ static inline rts_ns rts_time_ns(void)
                                                  : rts_scale(time, RTS_NS_PER_S, RTS_TIME_HZ));
 }
 
-/* The first tick of rts_time() at or after an instant. */
+/* Returns the first tick of rts_time() at or after an instant. */
 static inline rts_tick rts_time_at(rts_ns time)
 {
     if (RTS_TIME_HZ == RTS_NS_PER_S)
@@ -83,7 +85,7 @@ static inline void rts_sleep_until_ns(rts_ns time)
     rts_sleep_until(rts_time_at(time));
 }
 
-/* The first instant at or after this one at which a sleep can end. */
+/* Returns the first instant at or after this one at which a sleep can end. */
 static inline rts_ns rts_release_at_ns(rts_ns time)
 {
     rts_tick tick = rts_release_at(rts_time_at(time));
@@ -101,13 +103,13 @@ static inline bool rts_ns_less(rts_ns a, rts_ns b)
     return a.ns < b.ns;
 }
 
-/* From `from` to `to`, which is not before it. */
+/* Returns the duration from `from` to `to`, which must not be earlier. */
 static inline rts_ns rts_ns_between(rts_ns from, rts_ns to)
 {
     return rts_ns_of(to.ns - from.ns);
 }
 
-/* How late `now` is for what was due then: 0 if it is not yet. */
+/* Returns how far `now` is past `due`; 0 if it is not due yet. */
 static inline rts_ns rts_ns_late(rts_ns now, rts_ns due)
 {
     return rts_ns_of(now.ns > due.ns ? now.ns - due.ns : 0);

@@ -1,4 +1,4 @@
-/* A case from the host's command, and what the host is told of it and of benches. */
+/* Parses the command for a case, and describes cases and benches to the host. */
 #include "command.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ const rts_param rts_common_params[] = {
     RTS_PARAMS_END,
 };
 
-/* A common parameter that this bench has: two are for what RTS_TIMED() times. */
+/* Returns whether a common parameter applies to this bench: two are for RTS_TIMED() only. */
 static bool applies(const void *bench, const rts_param *p)
 {
     bool timed =
@@ -39,7 +39,7 @@ static bool applies(const void *bench, const rts_param *p)
     return !timed || ((const rts_bench *)bench)->traits & RTS_BATCHES;
 }
 
-/* What a parameter is when nobody says anything: a bench has its own limits and warm-up. */
+/* Returns the default of a parameter: a bench has its own limits and warm-up. */
 static int64_t default_of(const void *entry, const rts_param *p)
 {
     const rts_bench *bench = entry;
@@ -110,11 +110,11 @@ int rts_command_parse(rts_case *c, char *words)
     return 0;
 }
 
-/* ---- and back ---------------------------------------------------------------------------- */
+/* ---- descriptions for the host ----------------------------------------------------------- */
 
 void rts_command_params(rts_wire *w, const rts_case *c)
 {
-    rts_args args = args_of((rts_case *)c); /* which is only read */
+    rts_args args = args_of((rts_case *)c); /* only read */
     rts_args_put(w, &args);
 }
 

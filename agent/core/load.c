@@ -1,4 +1,4 @@
-/* The load that runs beside the cases: its start, its end, and the rate it has. */
+/* The load that runs beside the cases: its start, its end, and its measured rate. */
 #include "load.h"
 
 #include <stdarg.h>
@@ -16,11 +16,11 @@ static const rts_param common_params[] = {
     RTS_PARAMS_END,
 };
 
-static rts_running *the_load; /* NULL: none runs */
+static rts_running *the_load; /* NULL: none is running */
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* The linker gathers what RTS_LOADS() announces between these two symbols. */
+/* The linker collects what RTS_LOADS() registers between these two symbols. */
 extern const rts_load_family __start_rts_loads[], __stop_rts_loads[];
 
 static const rts_load *find(const char *id)
@@ -71,9 +71,9 @@ void rts_load_list(void)
             describe(&s->load[i]);
 }
 
-/* ---- what a worker may call -------------------------------------------------------------- */
+/* ---- functions for workers --------------------------------------------------------------- */
 
-/* Until when a real-time worker has to rest; 0: it may run. */
+/* Returns the time until which a real-time worker has to rest; 0: it may run. */
 static rts_ns rest_of(rts_running *l)
 {
     rts_ns now = rts_time_ns();
@@ -159,14 +159,14 @@ static int parse(rts_running *l, char *words)
         return rts_load_failed(l, "this agent has no load '%s'", id);
     rts_args args = args_of(l);
     rts_args_defaults(&args);
-    l->status = RTS_S_FAILED; /* unless all is understood */
+    l->status = RTS_S_FAILED; /* until parsing has succeeded */
     if (rts_args_parse(&args, words))
         return -1;
     l->status = RTS_S_OK;
     return 0;
 }
 
-/* True if the measured CPU is the only one; an isolated one is not among those allowed. */
+/* Returns true if the measured CPU is the only one; an isolated CPU is not among those allowed. */
 static bool is_all_there_is(const rts_cpuset *away, const rts_cpuset *allowed)
 {
     return rts_cpuset_count(away) == 1 && rts_cpuset_count(allowed) == 1 &&
@@ -213,7 +213,7 @@ static unsigned all_workers(const rts_running *l)
     return n;
 }
 
-/* Moves a load that is understood to where its workers see it; NULL: no memory. */
+/* Copies a parsed load to memory that its workers share; NULL: no memory. */
 static rts_running *share(const rts_running *parsed)
 {
     unsigned n = all_workers(parsed);
@@ -242,9 +242,8 @@ static rts_running *share(const rts_running *parsed)
 }
 
 /*
- * A real-time load leaves the CPU to others after half the time that a lonely task may keep it:
- * the measuring task runs on in its rests, and both together must stay clear of the throttling
- * limit.
+ * A real-time load rests after half of the time that a single task may keep the CPU: the measuring
+ * task runs during its rests, and both together must stay below the RT throttling limit.
  */
 static void set_throttling(rts_running *l)
 {
@@ -255,7 +254,7 @@ static void set_throttling(rts_running *l)
     l->busy_until = rts_ns_add(rts_time_ns(), l->busy);
 }
 
-/* A worker that has ended, or NULL; of component k, NULL: of any. */
+/* Returns a worker that has ended, or NULL; of component k, or of any if k is NULL. */
 static const rts_worker *ended(rts_running *l, const rts_component *k)
 {
     rts_worker *w = l->worker;
@@ -272,7 +271,7 @@ static rts_ns in_ns(uint64_t ns)
     return rts_ns_add(rts_time_ns(), rts_ns_of(ns));
 }
 
-/* Sleeps for a moment, or less; -1: a worker has ended, or the agent has to. */
+/* Sleeps briefly, at most until then; returns -1 if a worker has ended or the agent has to. */
 static int go_on_waiting(rts_running *l, rts_ns until)
 {
     rts_ns soon = in_ns(RTS_NS_PER_S / 50);
@@ -379,10 +378,10 @@ int rts_load_top_prio(const rts_cpuset *cpus)
 
 /* ---- rates ------------------------------------------------------------------------------- */
 
-/* How far a component was at some time. */
+/* Work of a component up to some time. */
 typedef struct sum {
     uint64_t done, missed, runs;
-    int64_t cpu_ns; /* -1: not known */
+    int64_t cpu_ns; /* -1: unknown */
 } sum;
 
 typedef struct mark {
@@ -390,10 +389,10 @@ typedef struct mark {
     sum component[RTS_COMPONENTS];
 } mark;
 
-/* Marks are at least MARK_DISTANCE_NS apart, so that they reach back for more than a window. */
+/* Marks are at least MARK_DISTANCE_NS apart, so that together they span more than a window. */
 #define MARK_DISTANCE_NS (RTS_RATE_NS * 8 / (5 * RTS_MARKS))
 static mark marks[RTS_MARKS];
-static unsigned n_marks; /* ever made */
+static unsigned n_marks; /* number made since the load started */
 static rts_ns case_start;
 
 static void read_sums(mark *m)
@@ -419,7 +418,7 @@ static void forget_marks(void)
     read_sums(&marks[0]);
 }
 
-/* What a case took from a load must not be told of the next case: it has first to recover. */
+/* The last case slowed the load down; it has to recover before the next one starts. */
 static bool starved;
 
 void rts_load_case_starts(void)
@@ -435,7 +434,7 @@ void rts_load_case_starts(void)
     case_start = rts_time_ns(); /* not before the mark */
 }
 
-/* The latest mark that lies not behind `limit` and so many ns before now, or else the first. */
+/* Returns the latest mark at or before `limit` that is at least `ns` old, or else the first. */
 static const mark *mark_before(rts_ns now, uint64_t ns, rts_ns limit)
 {
     unsigned n = n_marks < RTS_MARKS ? n_marks : RTS_MARKS;
@@ -454,9 +453,9 @@ static uint32_t per_unit(const rts_component *k)
 }
 
 /*
- * True if any component has missed a period between the two, or a tenth of its rate, or has done
- * nothing for half a window: cases one after the other that each leave it a little less would end
- * with one under half a load, or none.
+ * Returns true if between two marks any component missed a period, fell short of its rate by a
+ * tenth, or made no progress for half a window. Without this check, successive cases that each slow
+ * the load down a little would end up measuring under half a load, or none.
  */
 static bool is_starved(const rts_running *l, const mark *since, const mark *now)
 {
@@ -564,7 +563,7 @@ static void answer(const char *id, rts_running *l)
     rts_wire_end(w);
 }
 
-/* The load that was asked for last, if it does not run; too large for a small stack. */
+/* The load requested last, if it does not run; static, as it is too large for a small stack. */
 static rts_running refused;
 static char asked[64];
 

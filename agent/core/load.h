@@ -21,22 +21,22 @@ typedef struct rts_load rts_load;
 struct rts_component {
     const char *name, *title;
     const char *unit;    /* of what is counted */
-    uint32_t per_unit;   /* counts in a unit; 0: one */
-    uint32_t rate;       /* units wanted per second; 0: as fast as it goes */
-    const char *workers; /* parameter that says how many there are (bool: one or none); NULL: one */
-    int (*prio)(const rts_worker *w); /* real-time, at this priority; NULL: time sharing */
+    uint32_t per_unit;   /* counts per unit; 0: one */
+    uint32_t rate;       /* target rate in units per second; 0: unlimited */
+    const char *workers; /* parameter with their number (bool: one or none); NULL: one */
+    int (*prio)(const rts_worker *w); /* runs in real time, at this priority; NULL: time sharing */
     bool lowest;                      /* time sharing at the lowest level there is */
     bool periodic;                    /* counts missed periods */
-    bool program; /* runs programs: what is counted is their CPU time, in ns; counts runs */
-    void (*run)(rts_worker *w); /* returns when rts_load_goes_on() is false, or it has failed */
+    bool program; /* runs programs: counts their CPU time, in ns, and completed runs */
+    void (*run)(rts_worker *w); /* returns when rts_load_goes_on() is false, or on failure */
 };
 
 /* Where the workers run. */
 typedef enum rts_place {
-    RTS_PLACE_AUTO,     /* on the CPUs that are not measured; on the only one if there is no more */
+    RTS_PLACE_AUTO,     /* on the CPUs that are not measured; on a single-CPU system, on that one */
     RTS_PLACE_OTHERS,   /* on the CPUs that are not measured */
-    RTS_PLACE_MEASURED, /* on the measured ones */
-    RTS_PLACE_ANY,      /* wherever the system puts them */
+    RTS_PLACE_MEASURED, /* on the measured CPUs */
+    RTS_PLACE_ANY,      /* wherever the system schedules them */
 } rts_place;
 
 struct rts_load {
@@ -46,11 +46,11 @@ struct rts_load {
     rts_text help;
     const rts_param *params;
     uint32_t needs;      /* RTS_CAP_... */
-    rts_place place;     /* default */
-    uint64_t ramp_up_ns; /* runs so long before the first case; at least RTS_RAMP_UP_NS */
-    size_t (*state)(const void *params); /* bytes that its workers share; NULL: none */
-    int (*prepare)(rts_running *l);      /* before the workers start; -1 with a reason */
-    const rts_component *component;      /* RTS_PARTS(), up to one without a name */
+    rts_place place;     /* default placement */
+    uint64_t ramp_up_ns; /* minimum run time before the first case; at least RTS_RAMP_UP_NS */
+    size_t (*state)(const void *params); /* size of the memory that its workers share; NULL: none */
+    int (*prepare)(rts_running *l);      /* before the workers start; returns -1 with a reason */
+    const rts_component *component;      /* RTS_PARTS(), terminated by one without a name */
 };
 
 /* The components of a load, for its table; more than RTS_COMPONENTS do not compile. */
@@ -63,7 +63,7 @@ struct rts_load {
         __VA_ARGS__                                                                                \
     }
 
-/* A rate is measured over so long, or over the case if that is longer. */
+/* Shortest time over which a rate is measured; a longer case is measured as a whole. */
 #ifndef RTS_RATE_NS
 #define RTS_RATE_NS RTS_NS_PER_S
 #endif
@@ -83,7 +83,7 @@ typedef struct rts_load_family {
 /* Parameters that every load has. */
 typedef struct rts_load_common {
     int64_t place;
-    rts_cpuset away; /* the measured CPUs; empty: the default one */
+    rts_cpuset away; /* the measured CPUs; empty: the default CPU */
 } rts_load_common;
 
 /* A running load, in memory shared by its workers and the tasks of a case. */
@@ -94,27 +94,27 @@ struct rts_running {
     rts_status status;
     char reason[RTS_REASON];
 
-    rts_cpuset cpus;   /* where it runs */
-    rts_ns busy, rest; /* real-time workers keep the CPU so long, and rest so long */
+    rts_cpuset cpus;   /* where the workers run */
+    rts_ns busy, rest; /* real-time workers: longest time on the CPU, and rest after it */
     volatile rts_ns busy_until, rest_until;
-    volatile rts_ns silent_until; /* the measuring task rests: nor do real-time workers run */
+    volatile rts_ns silent_until; /* real-time workers rest until then, as the measuring task */
     volatile bool stop;
 
     unsigned n_workers;
     rts_worker *worker;
     void *state;
-    size_t size; /* of all this, in bytes */
+    size_t size; /* of this struct and the memory behind it, in bytes */
 };
 
-/* The parameters of the load, as the family's struct. */
+/* Returns the parameters of the load, as the family's struct. */
 static inline const void *rts_load_params(const rts_running *l)
 {
     return l->params;
 }
 
 /*
- * Called by a worker between two bounded steps; returns false when it has to end. A real-time
- * worker pauses here, so that neither it nor the measuring task is throttled.
+ * Called by a worker between bounded steps. Returns false when the worker has to end. A real-time
+ * worker pauses here, so that RT throttling stops neither it nor the measuring task.
  */
 bool rts_load_goes_on(rts_worker *w);
 
@@ -126,8 +126,8 @@ int rts_load_failed(rts_running *l, const char *format, ...) __attribute__((form
 /* ---- the agent's side ---------------------------------------------------------------------- */
 
 /*
- * Starts the load that `words` (NAME [PARAM=VALUE]...) describe and waits for its ramp-up. NULL: it
- * does not run, and *refused says why.
+ * Starts the load that `words` (NAME [PARAM=VALUE]...) describes and waits for its ramp-up. Returns
+ * NULL if it does not run, with the reason in *refused.
  */
 rts_running *rts_load_start(char *words, rts_running *refused);
 
@@ -137,16 +137,16 @@ void rts_load_stop(void);
 /* Records the load's counts; called before a case. */
 void rts_load_case_starts(void);
 
-/* Writes the member `load` of a case that has just ended: what the load did meanwhile. */
+/* Writes the member `load` of a case that has just ended: what the load did during the case. */
 void rts_load_put(rts_wire *w);
 
 /* Returns the load's highest priority on these CPUs; 0: it is not real-time there. */
 int rts_load_top_prio(const rts_cpuset *cpus);
 
-/* The measuring task pauses until then: real-time workers must pause as well. */
+/* Makes real-time workers pause until then, because the measuring task rests. */
 void rts_load_silent_until(rts_ns until);
 
-/* Carries out the command `load`, and answers it. */
+/* Executes the command `load` and answers it. */
 void rts_load_command(char *words);
 
 /* Returns RTS_S_OK, or why the load requested last does not run (RTS_REASON bytes). */

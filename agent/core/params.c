@@ -1,4 +1,4 @@
-/* Parameters of benches and loads, from text and back. */
+/* Parameters of benches and loads: conversion from and to text. */
 #include "params.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static bool has(const rts_args *a, const rts_param *p)
     return !a->common_applies || a->common_applies(a->entry, p);
 }
 
-/* Where the value of the parameter lies: common ones first, then the family's own. */
+/* Finds a parameter, common ones first, and where its value is stored. */
 static const rts_param *find_param(const rts_args *a, const char *name, void **where)
 {
     for (const rts_param *p = a->common; p->name; p++)
@@ -81,7 +81,7 @@ static bool parse_cpus(const char *text, rts_cpuset *set)
     }
 }
 
-/* The index of `value` in "one|two|three", or -1. */
+/* Returns the index of `value` in "one|two|three", or -1. */
 static int64_t choice_index(const char *choices, const char *value)
 {
     size_t length = strlen(value);
@@ -95,7 +95,7 @@ static int64_t choice_index(const char *choices, const char *value)
     }
 }
 
-/* The byte that two hexadecimal digits stand for, or -1. */
+/* Returns the byte encoded by two hexadecimal digits, or -1. */
 static int hex_byte(const char *s)
 {
     int value = 0;
@@ -108,7 +108,7 @@ static int hex_byte(const char *s)
     return value;
 }
 
-/* A text with %20 for a space and so on; false: malformed, or it does not fit. */
+/* Decodes a text with %20 for a space and so on; returns false if it is malformed or too long. */
 static bool parse_text(const char *value, char *text, size_t size)
 {
     size_t used = 0;
@@ -192,7 +192,7 @@ int rts_args_parse(const rts_args *a, char *words)
 
 static void put_cpus(rts_wire *w, const char *key, const rts_cpuset *set)
 {
-    static char text[4 * RTS_CPUS + 1]; /* three CPUs are ten characters at most: 0-1,3-4, */
+    static char text[4 * RTS_CPUS + 1]; /* at most ten characters for three CPUs: 0-1,3-4, */
     size_t used = 0;
     text[0] = '\0';
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {

@@ -1,6 +1,4 @@
-/*
- * Parameters of benches and loads: their tables, and conversion from and to text.
- */
+/* Parameters of benches and loads: their tables, and conversion from and to text. */
 #ifndef RTS_PARAMS_H
 #define RTS_PARAMS_H
 
@@ -17,7 +15,7 @@ typedef enum rts_type {
     RTS_T_BOOL,
     RTS_T_CHOICE, /* index into choices */
     RTS_T_CPUS,   /* an rts_cpuset */
-    RTS_T_TEXT,   /* max + 1 characters; the others are int64_t */
+    RTS_T_TEXT,   /* max + 1 characters; the values of all other types are int64_t */
 } rts_type;
 
 /*
@@ -62,14 +60,14 @@ typedef int64_t rts_limit;
 #define RTS_LIMIT(v) (v)
 #endif
 
-/* What RTS_LIMIT() was given. */
+/* Returns the value that was passed to RTS_LIMIT(). */
 int64_t rts_limit_value(rts_limit limit);
 
 typedef struct rts_param {
     const char *name;
     rts_type type;
     uint16_t offset;         /* within the family's struct of parameters */
-    const char *domain;      /* of a number its unit, or NULL; of RTS_T_CHOICE "fifo|rr" */
+    const char *domain;      /* a number: its unit, or NULL; RTS_T_CHOICE: "fifo|rr" */
     rts_limit def, min, max; /* limits are inclusive */
     rts_text help;
 } rts_param;
@@ -91,24 +89,25 @@ typedef struct rts_param {
 #define RTS_PARAMS_END {.type = RTS_T_END}
 
 /*
- * The lowest level below the case's priority that a bench may use is this - 1: loads that run below
- * a case stay below these levels.
+ * A bench may use levels down to RTS_LEVELS - 1 below the case's priority; loads that run below a
+ * case stay below these.
  */
 #define RTS_LEVELS 10
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
-/* Two tables of parameters, the one of the kind and the one of the entry itself, and their values.
+/*
+ * Two tables of parameters, one common to the kind and one of the entry itself, and their values.
  */
 typedef struct rts_args {
-    const char *kind, *id; /* "bench", "null": for what is said of them */
+    const char *kind, *id; /* "bench", "null": for messages */
     const void *entry;     /* rts_bench or rts_load */
     const rts_param *common, *own;
     bool (*common_applies)(const void *entry, const rts_param *p); /* NULL: always */
-    const char *(*common_absent)(const char *name); /* why one does not; NULL: nothing to say */
+    const char *(*common_absent)(const char *name); /* why one does not; NULL: no comment */
     int64_t (*common_default)(const void *entry, const rts_param *p);
     void *common_values, *own_values;
-    char *reason; /* RTS_REASON bytes: what was wrong */
+    char *reason; /* RTS_REASON bytes: why parsing failed */
 } rts_args;
 
 void rts_args_defaults(const rts_args *a);
@@ -116,10 +115,13 @@ void rts_args_defaults(const rts_args *a);
 /* Returns the next word of a command, or NULL; *rest is set to what follows it. */
 char *rts_word(char **rest);
 
-/* Parses a whole decimal number at *s and moves *s past it; false: none, or too large. */
+/*
+ * Parses a decimal integer at *s and moves *s past it; returns false if there is none or it is too
+ * large.
+ */
 bool rts_number(const char **s, int64_t *value);
 
-/* "NAME=VALUE ..." into the values; 0, or -1 with a reason. */
+/* Parses "NAME=VALUE ..." into the values. Returns 0, or -1 with a reason. */
 int rts_args_parse(const rts_args *a, char *words);
 
 /* Writes all values as members of the current object. */

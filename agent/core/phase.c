@@ -9,19 +9,22 @@ rts_arrival rts_phase_number(rts_numbering *n, uint64_t m, uint64_t count)
         n->k += periods;
         n->missing += periods > 1 ? periods - 1 : 0;
     }
-    bool pending = n->begun && count; /* the first of those counted has waited since it was made */
+    bool pending = n->begun && count; /* serves the oldest of the requests counted */
     n->begun = true;
     n->m = m;
     return (rts_arrival){pending ? before + 1 : n->k, m};
 }
 
-/* Distance from the nominal line through the origin's activation: small, so products fit. */
+/*
+ * Distance from the nominal line through the origin's activation: small, so products do not
+ * overflow.
+ */
 static double height(const rts_line *l, const rts_arrival *a)
 {
     return (double)(int64_t)(a->m - l->m0) - (double)(a->k - l->k0) * l->period;
 }
 
-/* True if b lies on or above the line from a to c: it is no corner of the lower hull. */
+/* Returns true if b is on or above the line from a to c, and so is no corner of the lower hull. */
 static bool above(const rts_line *l, const rts_arrival *a, const rts_arrival *b,
                   const rts_arrival *c)
 {
@@ -30,7 +33,9 @@ static bool above(const rts_line *l, const rts_arrival *a, const rts_arrival *b,
            (height(l, c) - ha) * (double)(b->k - a->k);
 }
 
-/* Lower hull by Andrew's monotone chain; of several activations of one k the earliest counts. */
+/*
+ * Lower hull by Andrew's monotone chain; of several activations with the same k, only the earliest.
+ */
 static size_t lower_hull(const rts_arrival *a, size_t n, const rts_line *l, uint32_t *hull)
 {
     size_t used = 0;
@@ -68,7 +73,7 @@ bool rts_phase_fit(const rts_arrival *a, size_t n, double period, uint32_t *hull
 
 double rts_phase_excess(const rts_line *line, const rts_arrival *a)
 {
-    /* As signed: the line also holds before its origin. */
+    /* Signed: the line also extends to before its origin. */
     double dk = (double)(int64_t)(a->k - line->k0);
     return (double)(int64_t)(a->m - line->m0) - dk * line->period - line->y0 - line->slope * dk;
 }

@@ -1,19 +1,20 @@
 /*
  * What rtstone needs from an operating system.
  *
- * Benches use this header only.  A port provides
+ * Benches include only this header. A port provides
  *   port_types.h   the types rts_sem, rts_mutex, rts_queue, rts_task, rts_child and rts_channel,
  *                  the port's constants and options, and its overrides of sizes.h
  *   port_inline.h  the hot operations, inlined so that only the system's own call lies between the
  *                  two clock reads of a sample
  *   *.c            everything else
- * in agent/ports/NAME.  For what a system lacks, the port does not announce the capability; it is
- * never emulated under the same name.
+ * in agent/ports/NAME. If a system lacks a capability, the port does not announce it; a capability
+ * is never emulated under the same name.
  *
  * Functions return 0, or a negative value of enum rts_error. A port whose system has its own error
  * numbers (errno) returns those, negated, and provides rts_port_strerror() and rts_port_is_limit().
  *
- * Whatever a port lacks, or is the same on most systems, has a default in absent.h and absent.c.
+ * Defaults for what a port lacks, and for what most systems have in common, are in absent.h and
+ * absent.c.
  */
 #ifndef RTS_PORT_H
 #define RTS_PORT_H
@@ -29,7 +30,7 @@ typedef enum rts_error {
     RTS_E_FAILED = -1, /* the system's call failed */
     RTS_E_ABSENT = -2, /* from here on limits of the system: the case is unsupported... */
     RTS_E_NO_MEMORY = -3,
-    RTS_E_NO_ROOM = -4, /* an object that cannot hold as much */
+    RTS_E_NO_ROOM = -4, /* the object cannot be that large */
     RTS_E_BUSY = -5,    /* ...up to here */
     RTS_E_NOT_OWNER = -6,
     RTS_E_OVERFLOW = -7,
@@ -41,8 +42,8 @@ typedef struct rts_event rts_event;
 typedef struct rts_irq rts_irq;
 
 /*
- * Capabilities that a port may offer beyond the mandatory set; a bench names those it needs. Each
- * is a bit, RTS_CAP_NAME, in the order of this table, and has a name on the wire.
+ * Optional capabilities of a port, beyond what every port provides; a bench names those that it
+ * needs. Each is a bit, RTS_CAP_NAME, in the order of this table, and has a name on the wire.
  */
 #define RTS_EACH_CAP(X)                                                                            \
     X(PRIORITIES, "priorities")       /* tasks of different priority, strictly obeyed */           \
@@ -54,19 +55,19 @@ typedef struct rts_irq rts_irq;
     X(CLOCK_LIBRARY, "clock_library") /* rts_time() is a library call, not the counter */          \
     X(CLOCK_SYSCALL, "clock_syscall") /* rts_time_syscall() */                                     \
     X(LOCK_PROTECT, "lock_protect")   /* mutexes with a priority ceiling */                        \
-    X(CPU_TIME, "cpu_time")           /* rts_cpu_time() and its like, rts_preemptions() */         \
-    X(SMP, "smp")                     /* a second CPU that tasks may use */                        \
+    X(CPU_TIME, "cpu_time")           /* CPU time of tasks, and preemptions */                     \
+    X(SMP, "smp")                     /* a second CPU for tasks */                                 \
     X(SIGNALS, "signals")             /* queued real-time signals */                               \
     X(FILES, "files")                 /* a file system */                                          \
     X(NETWORK, "network")             /* TCP/IP, at least to itself */                             \
     X(DEADLINE, "deadline")           /* scheduling by deadline */                                 \
-    X(POSIX, "posix")                 /* calls of POSIX.1b and .1c without a bit of their own */   \
+    X(POSIX, "posix")                 /* other calls of POSIX.1b and .1c */                        \
     X(CHILDREN, "children")           /* rts_child_create(): a child does not run at once */       \
-    X(EVENT, "event")                 /* rts_event_open(): periodic events of hardware */          \
+    X(EVENT, "event")                 /* rts_event_open(): periodic hardware events */             \
     X(IRQ_TIMER, "irq_timer")         /* a handler that reads the counter of its timer */          \
     X(SUSPEND, "suspend")             /* rts_suspend(), rts_resume() */                            \
-    X(SOFT_IRQ, "soft_irq")           /* rts_irq_raise(): an interrupt the program asks for */     \
-    X(RWLOCK, "rwlock")               /* read-write locks, and the two below: with RTS_LOCKS */    \
+    X(SOFT_IRQ, "soft_irq")           /* rts_irq_raise(): an interrupt on request */               \
+    X(RWLOCK, "rwlock")               /* read-write locks; like the next two, with RTS_LOCKS */    \
     X(BARRIER, "barrier")                                                                          \
     X(SPIN, "spin")           /* spin locks */                                                     \
     X(COLD, "cold_cache")     /* rts_port_chill(): empty caches, with RTS_COLD */                  \
@@ -177,7 +178,7 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr);
 /* Waits until the task has returned and frees what it used. */
 int rts_task_join(rts_task *task);
 
-/* Changes the priority of the calling task. */
+/* Changes the priority and policy of the calling task. */
 int rts_task_set_own_prio(int prio, rts_policy policy);
 
 /*
@@ -186,10 +187,10 @@ int rts_task_set_own_prio(int prio, rts_policy policy);
  */
 int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 
-/* CPU time that the calling task has used, in ns; called only with RTS_CAP_CPU_TIME. */
+/* Returns the CPU time used by the calling task, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 
-/* The same for another task; and how often tasks of the case were preempted. */
+/* Return the CPU time of another task, and how often tasks of the case were preempted. */
 uint64_t rts_task_cpu_time(const rts_task *task);
 uint64_t rts_preemptions(void);
 
@@ -208,15 +209,15 @@ RTS_SHARED void rts_sleep_until(rts_tick time);
  */
 RTS_SHARED int rts_sleep_for(rts_tick duration);
 
-/* ---- suspension, with RTS_CAP_SUSPEND ------------------------------------------------------ */
+/* ---- suspension, with RTS_CAP_SUSPEND ---------------------------------------------------- */
 
-/* The calling task gives up the CPU until another one resumes it. */
+/* Suspends the calling task until another task resumes it. */
 static inline void rts_suspend(void);
 static inline int rts_resume(rts_task *task);
 
-/* ---- work ---------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------- */
 
-/* Kinds of work that a task does without calling the system, and their units. */
+/* Kinds of work that a task does without system calls, and their units. */
 typedef enum rts_work {
     RTS_WORK_ADD,  /* integer additions */
     RTS_WORK_COPY, /* bytes copied */
@@ -230,7 +231,7 @@ typedef enum rts_work {
  */
 static inline void rts_worked(rts_work kind, uint64_t amount);
 
-/* Returns how much of an amount to really do: 1 where rts_worked() advances the clock. */
+/* Returns how much of an amount of work to really do: 1 if rts_worked() advances the clock. */
 static inline uint64_t rts_work_to_do(uint64_t amount)
 {
 #ifdef RTS_WORKED
@@ -242,19 +243,19 @@ static inline uint64_t rts_work_to_do(uint64_t amount)
 
 /* ---- periodic timers --------------------------------------------------------------------- */
 
-/* The port lists its kinds of timers in RTS_TIMERS ("one|two"), for a parameter of benches. */
+/* An expiration of a timer. The port lists its kinds of timers in RTS_TIMERS ("one|two"). */
 typedef struct rts_expiry {
-    rts_tick stamp;    /* when the first statement behind it ran, by the timer's clock */
+    rts_tick stamp;    /* first statement after the expiration, by the timer's clock */
     uint64_t k;        /* it was due at timer.first + k timer.period */
-    uint64_t overruns; /* expirations after it that came to nothing, as this one was still due */
+    uint64_t overruns; /* later expirations that were merged with this one */
 } rts_expiry;
 
-/* Starts the timer for the calling task: fills in first (RTS_TIME_HZ) and period. */
+/* Starts a timer for the calling task; sets its `first` (RTS_TIME_HZ) and `period`. */
 int rts_timer_start(rts_timer *timer, int kind, rts_tick period);
 void rts_timer_wait(rts_timer *timer, rts_expiry *expiry);
 void rts_timer_stop(rts_timer *timer);
 
-/* ---- children: what proc.* creates and kills ---------------------------------------------- */
+/* ---- children: what proc.* creates and kills --------------------------------------------- */
 
 /*
  * A child has one of the port's RTS_CHILD_KINDS ("thread|...", the choices of a parameter) and does
@@ -264,7 +265,9 @@ void rts_timer_stop(rts_timer *timer);
  * RTS_EACH_CHILD(X) lists the numbers of all kinds, X(0) X(1)...
  */
 
-/* Allocates everything a child needs: a stack of at least `stack` bytes, and its attributes. */
+/*
+ * Allocates everything that a child needs: a stack of at least `stack` bytes, and its attributes.
+ */
 int rts_child_prepare(rts_child *child, int kind, int prio, size_t stack);
 void rts_child_release(rts_child *child);
 
@@ -282,25 +285,25 @@ bool rts_child_ran(const rts_child *child, int kind);
 /* Terminates the child, which may still exist when this returns. */
 static inline int rts_child_kill(rts_child *child, int kind);
 
-/* Waits until nothing is left of the child; waiting lets it run. */
+/* Waits until nothing is left of the child, and lets it run meanwhile. */
 static inline int rts_child_reap(rts_child *child, int kind);
 
 /* ---- periodic events of hardware --------------------------------------------------------- */
 
-/* Description of a source of events. */
+/* A source of periodic events. */
 typedef struct rts_source {
     const char *name;
     const char *independence; /* "independent" of the system's own timers, or "dependent: ..." */
-    const char *stamped;      /* who reads the counter: "the handler", "a woken task" */
-    const char *why;          /* after an error: what is in the way */
-    double hz;                /* nominal rate that it really has */
+    const char *stamped;      /* what reads the counter: "the handler", "a woken task" */
+    const char *why;          /* after an error: the cause */
+    double hz;                /* actual nominal rate */
 } rts_source;
 
 /* Opens one of the port's RTS_EVENTS ("best|...", the choices of a parameter) at about this rate.
  */
 int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
 
-/* Waits for the next event; *count: requests since the last, by the device's count, or 0. */
+/* Waits for the next event; *count: requests since the last one, as counted by the device, or 0. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
 void rts_event_close(rts_event *event);
 
@@ -313,7 +316,7 @@ void rts_event_close(rts_event *event);
 static inline rts_tick rts_event_late(const rts_event *event);
 #endif
 
-/* ---- interrupts by software, with RTS_CAP_SOFT_IRQ ------------------------------------------ */
+/* ---- interrupts by software, with RTS_CAP_SOFT_IRQ --------------------------------------- */
 
 /*
  * The port lists in RTS_IRQ_FORMS ("interrupt|...", the choices of a parameter) what it uses as an
@@ -341,7 +344,7 @@ void rts_sem_unlink(rts_sem *sem);
 static inline int rts_sem_give(rts_sem *sem);
 static inline int rts_sem_take(rts_sem *sem);
 
-/* Takes without waiting; not 0 if the semaphore is not available. */
+/* Takes the semaphore without waiting; not 0 if it is not available. */
 static inline int rts_sem_try(rts_sem *sem);
 
 /*
@@ -392,7 +395,7 @@ int rts_queue_destroy(rts_queue *queue);
 static inline int rts_queue_send(rts_queue *queue, const void *message);
 static inline int rts_queue_receive(rts_queue *queue, void *message);
 
-/* ---- channels: what ipc.* sends messages through ------------------------------------------- */
+/* ---- channels: what ipc.* sends messages through ----------------------------------------- */
 
 /*
  * A channel is unidirectional, has one of the port's kinds, and holds `length` messages of `size`
@@ -451,38 +454,38 @@ void rts_port_footprint(rts_put_bytes *put, void *to);
 
 /* Where the tasks of a case run (benchmarks 5). */
 typedef enum rts_config {
-    RTS_BOUND, /* on one CPU, everything of rtstone's own elsewhere */
-    RTS_1CPU,  /* on one CPU, with everything else of rtstone's */
-    RTS_2CPU,  /* where the system puts them */
-    RTS_1RT,   /* as RTS_BOUND, and only so: not without a second CPU */
+    RTS_BOUND, /* on one CPU, with everything else of rtstone on other CPUs */
+    RTS_1CPU,  /* on one CPU, together with everything else of rtstone */
+    RTS_2CPU,  /* where the system schedules them */
+    RTS_1RT,   /* like RTS_BOUND, but not supported without a second CPU */
 } rts_config;
 
-/* What happened around the timed section; -1: not known (docs/wire.md). */
+/* Evidence of what happened around the timed section; -1: unknown (docs/wire.md). */
 typedef struct rts_evidence {
     int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
-    int64_t others;                  /* other agents at work on this machine meanwhile */
-    int64_t stack_bytes, heap_bytes; /* the most that a task's stack, and the heap, held */
+    int64_t others;                  /* other agents that were active on this machine meanwhile */
+    int64_t stack_bytes, heap_bytes; /* maximum use of a task's stack, and of the heap */
     int64_t prio;                    /* of the measuring task */
     const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
     bool locked, shared;
 } rts_evidence;
 
-/* Round R of a case C that is run in rounds has the id C * RTS_ROUNDS + R. */
+/* Round R of a case C that has several rounds has the id C * RTS_ROUNDS + R. */
 #define RTS_ROUNDS UINT64_C(1000000)
 
 /* One case, as a port sees it. */
 typedef struct rts_job {
     uint64_t id;
-    void (*run)(struct rts_job *job); /* for the measuring task to call */
-    uint64_t patience_ns;     /* without progress for so long it is hung; a bench may change it */
-    volatile bool stop_asked; /* the host wants it to end early: the port sets it */
+    void (*run)(struct rts_job *job); /* called by the measuring task */
+    uint64_t patience_ns;     /* hung if without progress for this time; benches may change it */
+    volatile bool stop_asked; /* the host wants the case to end early; set by the port */
     int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
     int prio;                 /* of the measuring task */
-    unsigned progress_ms;     /* progress is sent so often; 0: never */
+    unsigned progress_ms;     /* interval of progress records; 0: none */
     rts_config config;
-    const rts_cpuset *cpus; /* all measured ones */
-    int error;              /* of the port, if it could not create the measuring task */
-    rts_evidence evidence;  /* which the port fills in */
+    const rts_cpuset *cpus; /* all measured CPUs */
+    int error;              /* the port's error, if it could not create the measuring task */
+    rts_evidence evidence;  /* filled in by the port */
 } rts_job;
 
 /* Runs a job: the body of the measuring task. */
@@ -499,13 +502,13 @@ static inline void rts_job_run(void *job)
  */
 int rts_port_isolate(rts_job *job, char *why, size_t size);
 
-/* For the port to call: returns a number that changes as long as the case makes progress... */
+/* Called by the port: returns a number that changes as long as the case makes progress. */
 uint64_t rts_job_heartbeat(const rts_job *job);
 
-/* ...and one progress record for it, from outside of the case. */
+/* Called by the port: sends a progress record, from outside the case. */
 void rts_job_progress(const rts_job *job);
 
-/* Called around the timed section, from the measuring task: record the evidence. */
+/* Called around the timed section by the measuring task: record the evidence. */
 void rts_port_section_start(rts_job *job);
 void rts_port_section_end(rts_job *job);
 
@@ -526,25 +529,25 @@ void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
 
 /* ---- loads (load.h) ---------------------------------------------------------------------- */
 
-/* Room for a reason, its end included. */
+/* Size of a reason, including the terminating 0. */
 #define RTS_REASON 256
 
 typedef struct rts_running rts_running;
 typedef struct rts_component rts_component;
 
-/* One task of a load. */
+/* A worker: one task of a load. */
 typedef struct rts_worker {
     _Alignas(RTS_CACHE_LINE) volatile uint64_t done; /* work so far, in the component's counts */
-    volatile uint64_t missed;                        /* periods in which nothing was done */
-    volatile uint64_t runs;                          /* how often a program ran to its end */
-    volatile bool ready;                             /* its preparations are over */
+    volatile uint64_t missed;                        /* periods without any work done */
+    volatile uint64_t runs;                          /* how often a program ran to completion */
+    volatile bool ready;                             /* has completed its preparations */
     bool lowest;                                     /* time sharing at the lowest level there is */
-    bool program; /* it starts processes, whose CPU time counts as its own */
+    bool program; /* starts processes, whose CPU time counts as its own */
     rts_running *load;
     const rts_component *component;
     unsigned index;       /* among the workers of its component */
     int prio;             /* 0: time sharing */
-    char why[RTS_REASON]; /* how it ended */
+    char why[RTS_REASON]; /* why it ended */
 } rts_worker;
 
 /*
@@ -554,10 +557,10 @@ typedef struct rts_worker {
  */
 int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus);
 
-/* For the port to call, as the body of a task. */
+/* Called by the port as the body of a task. */
 void rts_worker_run(void *worker);
 
-/* Attributes of that task, if the port does not choose its CPU. */
+/* Returns the attributes of that task, unless the port chooses its CPU. */
 static inline rts_task_attr rts_worker_attr(rts_worker *w)
 {
     return (rts_task_attr){
@@ -568,7 +571,7 @@ static inline rts_task_attr rts_worker_attr(rts_worker *w)
 void rts_worker_failed(rts_worker *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns whether worker i is alive; if not, rts_worker_failed() was called, or it returned. */
+/* Returns whether worker i is running; if not, it returned or rts_worker_failed() was called. */
 bool rts_port_load_alive(unsigned i);
 
 /* Returns the CPU time of worker i and its child processes in ns; -1: unknown. */
@@ -587,7 +590,7 @@ void rts_port_load_pause(bool pause);
 
 struct rts_wire;
 
-/* Writes bytes of a line; complete lines have reached the host when rts_port_flush() returns. */
+/* Writes bytes of a line; after rts_port_flush() all complete lines have reached the host. */
 void rts_port_put(const char *bytes, size_t n);
 void rts_port_flush(void);
 
@@ -599,7 +602,7 @@ int rts_port_getline(char *line, size_t size);
 /* Returns whether the user or the system has asked the agent to end. */
 bool rts_port_stopped(void);
 
-/* Members of the records `hello` (port, os, arch) and `conditions`. */
+/* Write members of the records `hello` (port, os, arch) and `conditions`. */
 void rts_port_hello(struct rts_wire *w);
 void rts_port_conditions(struct rts_wire *w);
 

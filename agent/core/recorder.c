@@ -38,12 +38,12 @@ uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand)
     return rts_bucket_start(i);
 }
 
-/* ---- lists that are halved ------------------------------------------------------------------ */
+/* ---- lists whose entries are merged in pairs ----------------------------------------------- */
 
 /*
- * Where entry i of a list lies that was halved so often: with each time the lower half takes the
- * even places among the old ones, and the upper half the odd ones, whose entries are merged into
- * the even ones beside them when they are needed.
+ * Returns the place of entry i in a list that was halved `halved` times. Each time, the lower half
+ * of the list takes the even places of the old one, and the upper half the odd places; the entries
+ * there are merged into their even neighbours when their places are needed.
  */
 static unsigned place(unsigned i, unsigned halved, unsigned size)
 {
@@ -51,7 +51,7 @@ static unsigned place(unsigned i, unsigned halved, unsigned size)
     return (i << by | i >> (bits - by)) & (size - 1);
 }
 
-/* Puts the entries in order: entry i comes to place i. */
+/* Sorts the entries: moves entry i to place i. */
 static void straighten(void *list, size_t entry, unsigned halved, unsigned size)
 {
     unsigned char *of = list, first[sizeof(rts_window)];
@@ -59,7 +59,7 @@ static void straighten(void *list, size_t entry, unsigned halved, unsigned size)
         unsigned at = place(i, halved, size);
         while (at > i)
             at = place(at, halved, size);
-        if (at < i) /* of a cycle that has been followed already */
+        if (at < i) /* part of a cycle that has been followed already */
             continue;
         memcpy(first, of + i * entry, entry);
         for (unsigned from; (from = place(at, halved, size)) != i; at = from)
@@ -82,13 +82,13 @@ static void start_batches(rts_rec *r)
     r->spare = r->part[1];
 }
 
-/* How many samples the batch that is being filled still takes. */
+/* Returns how many more samples the current batch takes. */
 static uint64_t batch_room(const rts_rec *r)
 {
     return r->batch_end - r->hist.n;
 }
 
-/* Moves some counts of one part to another, or of one that is no batch any more to the total. */
+/* Moves some counts from one part to another, or to the total if batches are no longer counted. */
 static void merge_some(rts_rec *r)
 {
     uint32_t some[RTS_BATCH_STEP];
@@ -104,13 +104,13 @@ static void merge_some(rts_rec *r)
     r->merge_from += RTS_BATCH_STEP;
 }
 
-/* So many times, until a pair is merged. */
+/* Returns how many more steps the merge of the current pair takes. */
 static size_t merges(const rts_rec *r)
 {
     return (size_t)(r->merge_end - r->merge_from) / RTS_BATCH_STEP;
 }
 
-/* Of the first samples the order is known; in the warm-up, too, they are only written. */
+/* Keeps the first samples in order; during warm-up, their places are written as well. */
 static void begin_order(rts_rec *r)
 {
     r->kept = 0;
@@ -118,8 +118,8 @@ static void begin_order(rts_rec *r)
 }
 
 /*
- * Goes on with a merge, or else fetches where the like of a sample will be counted, for the first
- * of a batch to cost no more.
+ * Continues a merge, or else prefetches the counter that a sample like this one will use next, so
+ * that the first sample of a batch costs no more than the others.
  */
 static void prepare_batch(rts_rec *r, uint64_t value)
 {
@@ -129,12 +129,12 @@ static void prepare_batch(rts_rec *r, uint64_t value)
         __builtin_prefetch(&r->spare[rts_bucket(value)], 1);
 }
 
-/* Begins to empty a part, which will be filled after the one that is filled now. */
+/* Begins to empty a part, which will be filled after the current one. */
 static void make_room(rts_rec *r, unsigned part, unsigned to)
 {
     r->spare_part = part;
     r->spare = r->part[part];
-    /* What lies outside the extremes so far is 0 in every part. */
+    /* Buckets outside the extremes so far are 0 in every part. */
     size_t first = rts_bucket(r->hist.min) / RTS_BATCH_STEP * RTS_BATCH_STEP;
     size_t end = (rts_bucket(r->hist.max) / RTS_BATCH_STEP + 1) * RTS_BATCH_STEP;
     r->merge_from = r->part[part] + first;
@@ -142,7 +142,7 @@ static void make_room(rts_rec *r, unsigned part, unsigned to)
     r->merge_end = r->part[part] + end;
 }
 
-/* Two batches become one of twice the length; their histograms are merged later. */
+/* Combines pairs of batches into batches of twice the length; their histograms are merged later. */
 static void halve_marks(rts_rec *r)
 {
     for (unsigned i = 0; i < RTS_BATCH_MAX / 2; i++) {
@@ -163,7 +163,7 @@ static void end_batch(rts_rec *r)
     const uint64_t most = UINT64_C(1) << 31;
     if (r->hist.n < r->batch_end)
         return;
-    while (merges(r)) /* nothing, unless a few samples came on the way out */
+    while (merges(r)) /* normally done by now, except after samples recorded past the end */
         merge_some(r);
     if (r->hist.n >= ORDERED)
         r->keep = 0;
@@ -186,7 +186,7 @@ static void end_batch(rts_rec *r)
     r->batch_end = r->hist.n + (r->batch_samples ? r->batch_samples : most);
 }
 
-/* Of a bucket: the sum of all parts, whatever is merged by now. */
+/* Returns the count of a bucket: the sum of all parts, however far merging has got. */
 static rts_count count_of(const rts_rec *r, size_t bucket)
 {
     rts_count n = r->batch_samples ? 0 : r->hist.count[bucket];
@@ -195,7 +195,7 @@ static rts_count count_of(const rts_rec *r, size_t bucket)
     return n;
 }
 
-/* Makes the histogram of the series. */
+/* Computes the histogram of the series. */
 static void total(rts_rec *r)
 {
     size_t first = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
@@ -215,7 +215,7 @@ uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
     return rts_bucket_start((unsigned)i);
 }
 
-/* The samples first to last - 1 of those that are kept. */
+/* Makes a batch of the stored samples first to last - 1. */
 static void cut(const rts_rec *r, uint64_t first, uint64_t last, unsigned lines,
                 const unsigned line[RTS_LINES], rts_batch *batch)
 {
@@ -228,7 +228,7 @@ static void cut(const rts_rec *r, uint64_t first, uint64_t last, unsigned lines,
     }
 }
 
-/* Batches that have ended; behind the last one, what is filled. */
+/* Makes a batch of the counts of batch i; i = r->marks is the unfinished batch. */
 static void counted(const rts_rec *r, unsigned i, unsigned lines, const unsigned line[RTS_LINES],
                     rts_batch *batch)
 {
@@ -320,23 +320,23 @@ static void total(rts_rec *r)
 
 #endif
 
-/* ---- the life of a series ------------------------------------------------------------------ */
+/* ---- start and end of a series ------------------------------------------------------------- */
 
-enum { AHEAD = 16 }; /* with so many samples of a batch left, the next one is prepared */
+enum { AHEAD = 16 }; /* samples left in a batch when the next one is prepared */
 
 static uint32_t used(const rts_rec *r)
 {
     return r->chunk - r->left;
 }
 
-/* Nothing has come since the last flush. */
+/* Resets the sums since the last flush. */
 static void clear_sums(rts_rec *r)
 {
     r->left = r->chunk;
     r->sum = r->max = 0;
 }
 
-/* Nothing has come at all. */
+/* Resets everything. */
 static void begin(rts_rec *r)
 {
     clear_sums(r);
@@ -351,7 +351,7 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
 {
     memset(r, 0, sizeof *r); /* touches every page */
     r->setup = *setup;
-    if (RTS_COUNT_BITS == 32) /* no counter can overflow, nor with what comes on the way out */
+    if (RTS_COUNT_BITS == 32) /* no counter can overflow, even with samples recorded past the end */
         r->setup.samples = least(setup->samples - 1, UINT32_MAX / 2) + 1;
     r->overhead = setup->overhead;
     r->warm = setup->warmup;
@@ -363,7 +363,10 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
     rts_hist_init(&r->hist);
 }
 
-/* Outside of these bounds lie new extremes, negative samples and the worst, or all samples. */
+/*
+ * Sets the bounds outside of which are new extremes, negative samples and the worst, or all
+ * samples.
+ */
 static void set_bounds(rts_rec *r)
 {
     r->low = r->min > r->overhead ? r->min : r->overhead;
@@ -371,8 +374,8 @@ static void set_bounds(rts_rec *r)
 }
 
 /*
- * Sets how many samples and until when the next chunk lasts: a second at most, to see a stop.  In
- * the warm-up it is one sample.
+ * Sets the length of the next chunk, in samples and in time: at most one second, so that a stop is
+ * noticed. During warm-up a chunk is one sample.
  */
 static void next_chunk(rts_rec *r, uint64_t t)
 {
@@ -390,14 +393,14 @@ static void next_chunk(rts_rec *r, uint64_t t)
     set_bounds(r);
 }
 
-/* Takes t as the start of the section: times are counted, and limits set, from here. */
+/* Takes t as the start of the section: times and limits count from here. */
 static void set_start(rts_rec *r, uint64_t t)
 {
     r->start = t;
     r->window_end = t + r->window_ticks;
     r->deadline = r->setup.time ? t + r->setup.time : UINT64_MAX;
     r->rest_at = r->setup.busy ? t + r->setup.busy : UINT64_MAX;
-    r->worst_floor = r->warm ? UINT64_MAX : 0; /* none of the warm-up is among the worst */
+    r->worst_floor = r->warm ? UINT64_MAX : 0; /* warm-up samples are never among the worst */
 }
 
 void rts_rec_section(rts_rec *r)
@@ -417,7 +420,7 @@ void rts_rec_start(rts_rec *r, uint64_t t)
     next_chunk(r, t);
 }
 
-/* Puts a sample into the list of the worst, where it belongs. */
+/* Inserts a sample into the sorted list of the worst. */
 static void insert_worst(rts_rec *r, uint64_t value, uint64_t t)
 {
     unsigned i = r->worst_n < RTS_WORST ? r->worst_n++ : RTS_WORST - 1;
@@ -433,7 +436,9 @@ static rts_window *window_at(rts_rec *r, unsigned i)
     return &r->window[place(i, r->trace_halved, RTS_TRACE)];
 }
 
-/* Makes the next window; if there is another one in its place, that is merged with the one before.
+/*
+ * Opens the next window. If its place is occupied, that window is first merged with its
+ * predecessor.
  */
 static void open_window(rts_rec *r)
 {
@@ -450,7 +455,7 @@ static void open_windows_to(rts_rec *r, uint64_t i)
         open_window(r);
 }
 
-/* Goes on to the window that t lies in: the next one, if samples come more often than windows. */
+/* Advances to the window that contains t: usually the next one. */
 static void next_window(rts_rec *r, uint64_t t)
 {
     while ((t - r->start) / r->window_ticks >= RTS_TRACE) {
@@ -463,7 +468,7 @@ static void next_window(rts_rec *r, uint64_t t)
     r->window_end = r->start + (r->window_i + 1) * r->window_ticks;
 }
 
-/* Merges what still waits for it, and puts the windows in order. */
+/* Does the merges that are still pending, and puts the windows in order. */
 static void finish_trace(rts_rec *r)
 {
     unsigned i = r->window_i;
@@ -480,7 +485,7 @@ static uint64_t *block_at(rts_rec *r, unsigned i)
     return &r->block[place(i, r->blocks_halved, RTS_BLOCKS)];
 }
 
-/* Block i takes the place of another, which is merged with the one before it. */
+/* Stores block i. If its place is occupied, that block is first merged with its predecessor. */
 static void put_block(rts_rec *r, unsigned i, uint64_t max)
 {
     uint64_t *to = block_at(r, i);
@@ -493,7 +498,7 @@ static void put_block(rts_rec *r, unsigned i, uint64_t max)
 
 static void end_block(rts_rec *r)
 {
-    if (r->blocks == RTS_BLOCKS) { /* the block just completed is now the first half of one */
+    if (r->blocks == RTS_BLOCKS) { /* the completed block becomes the first half of one */
         r->blocks_halved++;
         r->blocks = RTS_BLOCKS / 2;
         r->block_samples *= 2;
@@ -514,7 +519,7 @@ static void finish_blocks(rts_rec *r)
     r->blocks_halved = 0;
 }
 
-/* Adds the sums since the last flush to all that is kept. */
+/* Adds the sums since the last flush to the totals. */
 static void fold(rts_rec *r)
 {
     const rts_window chunk = {used(r), r->min, r->sum, r->max};
@@ -530,7 +535,7 @@ static void fold(rts_rec *r)
     end_batch(r);
 }
 
-/* Discards a sample of the warm-up, which was accounted for as any other is. */
+/* Discards a warm-up sample, which was accounted for like any other. */
 static void discard(rts_rec *r, uint64_t value, uint64_t t)
 {
     r->count[rts_bucket(value)]--;
@@ -560,10 +565,10 @@ static void rest(rts_rec *r, uint64_t t)
 {
     r->on_rest(r->hook_arg);
     r->rests++;
-    r->rest_at = t + r->setup.busy; /* a little early: the rest itself is not known here */
+    r->rest_at = t + r->setup.busy; /* a little early, as the end of the rest is not known here */
 }
 
-/* Behind the last sample of a chunk: looks at the limits, and begins the next chunk. */
+/* After the last sample of a chunk: checks the limits, and begins the next chunk. */
 static void go_on(rts_rec *r, uint64_t t)
 {
     check_limits(r, t);
@@ -578,10 +583,10 @@ void rts_rec_flush(rts_rec *r, uint64_t t)
     go_on(r, t);
 }
 
-/* A sample that ends at `next` or later ends its chunk. */
+/* Ends the chunk, with a sample that ended at `next` or later. */
 static void end_chunk(rts_rec *r, uint64_t t)
 {
-    if (!r->warm && t >= r->window_end) { /* what came before belongs to another window */
+    if (!r->warm && t >= r->window_end) { /* earlier samples belong to another window */
         fold(r);
         next_window(r, t);
         r->min = UINT64_MAX;
@@ -590,7 +595,7 @@ static void end_chunk(rts_rec *r, uint64_t t)
     r->left = 1;
 }
 
-/* Accounts for a sample that may be an extreme or negative. */
+/* Accounts for a sample that may be negative or an extreme. */
 static inline void account_outside(rts_rec *r, uint64_t value)
 {
     rts_rec_account(r, value);
@@ -599,7 +604,7 @@ static inline void account_outside(rts_rec *r, uint64_t value)
     r->negative += value < r->overhead;
 }
 
-/* What is due now and then with a sample, a few instructions each, and what ends a chunk. */
+/* The rare work for a sample: a few instructions now and then, and the end of a chunk. */
 static __attribute__((noinline)) void add_rare(rts_rec *r, uint64_t value, uint64_t t)
 {
     if (t >= r->next)
@@ -640,5 +645,5 @@ void rts_rec_finish(rts_rec *r)
     finish_trace(r);
     finish_blocks(r);
     r->running = false;
-    next_chunk(r, r->start); /* a bench of several tasks may add a few more on its way out */
+    next_chunk(r, r->start); /* a bench with several tasks may add a few more samples */
 }

@@ -1,26 +1,26 @@
 /*
- * The recorder: keeps a distribution of samples in fixed memory, in a few nanoseconds a sample.
+ * The recorder: keeps a distribution of samples in fixed memory, at a cost of a few ns per sample.
  *
- * Every sample is accounted for when it comes: nothing is gathered to be sorted in later, and
- * nothing is moved about at once.  What every sample needs is inline: its bucket, the sum, its
- * place among the first, and whether it lies outside of two bounds.  Only there lie new extremes,
- * negative samples and the worst, which rts_rec_more() sees to.  Where a block, a batch or a window
- * ends, and where limits are due to be looked at, rts_rec_flush() adds the few sums since the last
- * flush to the totals.  For what is done between two readings of the clock the longest step counts,
- * not the mean: neither takes as much as a hundred samples do (docs/hot-path.md).
+ * Every sample is accounted for when it is recorded: nothing is buffered to be sorted in later, and
+ * no large block of memory is moved at once. The work that every sample needs is inline: its
+ * bucket, the sum, its place among the first samples, and a check against two bounds. New extremes,
+ * negative samples and the worst samples lie outside these bounds and are handled by
+ * rts_rec_more(). When a block, batch or window ends, or a limit has to be checked, rts_rec_flush()
+ * adds the sums since the last flush to the totals. Between two clock readings the longest step
+ * counts, not the mean: neither function takes as long as a hundred samples do (docs/hot-path.md).
  *
- * Trace and blocks: when there is no more room for windows (or block maxima), two become one of
- * twice the width.  The pair is merged when its second place is needed for a new one, so that each
- * new one costs one merge; until then both lie where they were.
+ * Trace and blocks: when there is no more room for windows (or block maxima), two of them become
+ * one of twice the width. A pair is merged when the place of its second half is needed for a new
+ * window, so that each new window costs one merge; until then both halves stay where they were.
  *
- * Batches: of a short series every sample is kept, and the batches are cut when it has ended.  Of a
- * longer one each batch has a histogram of its own, and the series has their sum.  When there are
- * as many as there may be, two become one: one pair at the start of each new batch, 32 buckets a
- * sample, which gives the room for the batch after it.
+ * Batches: a short series is stored sample by sample and cut into batches after it has ended. In a
+ * longer series each batch has a histogram of its own, and the series' histogram is their sum. When
+ * the maximum number of batches is reached, two become one: one pair at the start of each new
+ * batch, 32 buckets per sample, which frees the histogram for the batch after it.
  *
- * Histogram: log-linear, 128 buckets per power of two.  A value v >= 256 with s = floor(log2 v) - 7
- * falls into a bucket 2^s wide that starts at or above 2^(s+7), so its relative width is at most
- * 1/128; values below 256 have a bucket each and are exact.
+ * Histogram: log-linear, 128 buckets per power of two. A value v >= 256 with s = floor(log2 v) - 7
+ * falls into a bucket of width 2^s that starts at or above 2^(s+7), so its relative width is at
+ * most 1/128. Values below 256 have a bucket each and are exact.
  */
 #ifndef RTS_RECORDER_H
 #define RTS_RECORDER_H
@@ -43,7 +43,7 @@ typedef uint64_t rts_count;
 #endif
 
 typedef struct rts_window {
-    uint64_t n, min, sum, max; /* n = 0: nothing happened in this window */
+    uint64_t n, min, sum, max; /* n = 0: no samples in this window */
 } rts_window;
 
 typedef struct rts_hist {
@@ -56,7 +56,7 @@ typedef struct rts_hist {
     rts_count count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
 } rts_hist;
 
-/* Buckets that are merged with one sample: a pair of batches has to be before the next one ends. */
+/* Buckets merged per sample: a pair of batches must be merged before the next batch ends. */
 #if RTS_BATCH_MAX
 enum {
     RTS_BATCH_STEP = 32,
@@ -69,74 +69,76 @@ typedef struct rts_sample {
     uint64_t value, at, index;
 } rts_sample;
 
-/* Percentiles for whose sake batches are counted: p50, p90, p99, p999, p9999. */
+/* Percentiles for which batches are counted: p50, p90, p99, p999, p9999. */
 #define RTS_LINES 5
 
-/* Successive samples: how many, their sum, and how many lie on or above each line. */
+/* Successive samples: their number, their sum, and how many are at or above each line. */
 typedef struct rts_batch {
     uint64_t n, sum, above[RTS_LINES];
 } rts_batch;
 
 #if RTS_BATCH_MAX
-typedef uint32_t rts_tally; /* of a batch, which has fewer than 2^32 samples */
+typedef uint32_t rts_tally; /* count within a batch, which has fewer than 2^32 samples */
 #else
 typedef rts_count rts_tally;
 #endif
 
-/* Batch of a long series: samples and their sum up to its end, and its histograms. */
+/*
+ * A batch of a long series: samples and their sum up to its end, and the indexes of its histograms.
+ */
 typedef struct rts_mark {
     uint64_t n, sum;
-    uint8_t part, second; /* second: of two batches that became one, until it is merged */
+    uint8_t part, second; /* second: of the later of two combined batches, until it is merged */
 } rts_mark;
 
 typedef enum rts_ended { RTS_RUNNING, RTS_BY_SAMPLES, RTS_BY_TIME, RTS_BY_STOP } rts_ended;
 
-/* Limits of a series and how it is read; all times in ticks of the series' clock. */
+/* Limits of a series, and its clock; all times in ticks of that clock. */
 typedef struct rts_rec_setup {
     uint64_t hz;       /* ticks per second */
     uint64_t overhead; /* subtracted by the host; samples below it are counted as negative */
-    uint64_t samples;  /* end after so many; 0: no limit */
-    uint64_t time;     /* end after so long; 0: no limit */
+    uint64_t samples;  /* end after this many; 0: no limit */
+    uint64_t time;     /* end after this time; 0: no limit */
     uint64_t warmup;   /* samples discarded first */
-    uint64_t busy;     /* call on_rest after so long without a rest; 0: never */
+    uint64_t busy;     /* call on_rest after this time without a rest; 0: never */
     const volatile bool *stop; /* end when it becomes true; may be NULL */
     uint64_t *raw;             /* room for `samples` values, or NULL: do not keep them */
 } rts_rec_setup;
 
 typedef struct rts_rec {
-    /* what every sample needs, together */
-    uint64_t next;      /* limits are due to be looked at when the clock has this value */
-    uint64_t low, high; /* a sample below low, or of at least high, takes rts_rec_more() */
-    uint64_t sum;       /* of the samples since the last flush */
-    rts_tally *count;   /* of buckets, where samples are counted now */
+    /* used for every sample, kept together */
+    uint64_t next;      /* clock value at which limits have to be checked */
+    uint64_t low, high; /* a sample < low or >= high takes rts_rec_more() */
+    uint64_t sum;       /* of samples since the last flush */
+    rts_tally *count;   /* of buckets, where samples are counted at present */
 #if RTS_BATCH_MAX
-    size_t kept, keep; /* place in `order` of the next sample, and how far it goes on: 1 or 0 */
+    size_t kept, keep; /* place of the next sample in `order`, and its increment: 1 or 0 */
 #endif
     uint32_t left;  /* samples until the next flush... */
-    uint32_t chunk; /* ...of so many since the last one */
+    uint32_t chunk; /* ...of this many since the last one */
     volatile bool running;
 
-    /* what rts_rec_more() needs */
-    bool attentive;    /* each sample of this chunk takes it: high is 0 */
+    /* used by rts_rec_more() */
+    bool attentive;    /* every sample of this chunk takes rts_rec_more(): high is 0 */
     uint64_t min, max; /* of the window, and since the last flush */
     uint64_t overhead, negative;
-    uint64_t worst_floor; /* a sample of at least this size belongs to the worst */
+    uint64_t worst_floor; /* a sample of at least this value is one of the worst */
     uint64_t *raw_next, *raw_end;
 #if RTS_BATCH_MAX
-    rts_tally *spare; /* where samples will be counted after `count` */
+    rts_tally *spare; /* buckets used after those of `count` */
     uint32_t *merge_to, *merge_from, *merge_end;
 #endif
 
-    /* from here on only rts_rec_flush() and readers */
+    /* used only by rts_rec_flush() and readers */
     rts_rec_setup setup;
     uint64_t start;      /* clock value at the start of the section */
-    uint64_t warm;       /* warm-up samples still to discard */
-    uint64_t tail;       /* the last of them, before which on_section is called */
+    uint64_t warm;       /* warm-up samples still to be discarded */
+    uint64_t tail;       /* the last of these, before which on_section is called */
     uint64_t discarded;  /* warm-up samples discarded */
     uint64_t deadline;   /* clock value, UINT64_MAX: none */
     uint64_t rest_at;    /* clock value, UINT64_MAX: never */
     uint64_t window_end; /* clock value */
-    uint64_t missed;     /* activations that never happened; kept by periodic benches */
+    uint64_t missed;     /* activations that never happened; set by periodic benches */
     uint64_t rests;
     rts_ended ended;
     void (*on_section)(void *arg); /* called once, shortly before the warm-up ends */
@@ -148,42 +150,42 @@ typedef struct rts_rec {
 
     uint64_t window_ticks;
     unsigned window_i;
-    unsigned trace_halved;        /* times that two windows became one, since the last finish */
-    rts_window window[RTS_TRACE]; /* in order once the series is finished; so is block */
+    unsigned trace_halved;        /* how often pairs of windows were merged since the last finish */
+    rts_window window[RTS_TRACE]; /* in order once the series is finished, as is block */
 
     uint64_t block_samples, block_n, block_max;
     unsigned blocks, blocks_halved;
     uint64_t block[RTS_BLOCKS];
 
 #if RTS_BATCH_MAX
-    uint64_t batch_samples; /* in a batch of a long series; 0: too many to be counted */
-    uint64_t batch_end;     /* samples at the end of the batch that is filled */
+    uint64_t batch_samples; /* samples in a batch of a long series; 0: too many to count */
+    uint64_t batch_end;     /* number of samples at the end of the current batch */
     unsigned marks, filling, spare_part;
     bool halved;
     rts_mark mark[RTS_BATCH_MAX];
-    uint64_t order[RTS_BATCH_MAX * RTS_BATCH_SAMPLES + 1]; /* the first; then one for all others */
+    uint64_t order[RTS_BATCH_MAX * RTS_BATCH_SAMPLES + 1]; /* the first; last: all others */
     uint32_t part[RTS_BATCH_MAX + 1][RTS_BATCH_STRIDE];
 #endif
 
     rts_hist hist;
 } rts_rec;
 
-/* Prepares the recorder and touches all its memory. */
+/* Prepares the recorder and touches all of its memory. */
 void rts_rec_init(rts_rec *r, const rts_rec_setup *setup);
 
 /*
- * The section begins: on_section is called, if it has not been.  For who records samples later than
- * they are taken; else it begins shortly before the warm-up ends.
+ * Begins the timed section: calls on_section unless that has been done. For benches that record
+ * samples later than they take them; otherwise it is called shortly before the warm-up ends.
  */
 void rts_rec_section(rts_rec *r);
 
 /* Starts the series at clock value t. */
 void rts_rec_start(rts_rec *r, uint64_t t);
 
-/* Closes the series: everything recorded is in hist, worst, window and block afterwards. */
+/* Ends the series; from then on hist, worst, window and block contain everything recorded. */
 void rts_rec_finish(rts_rec *r);
 
-/* Samples that have come by now, those of the warm-up among them. */
+/* Returns the number of samples recorded so far, including warm-up. */
 static inline uint64_t rts_rec_taken(const rts_rec *r)
 {
     return r->hist.n + r->discarded + (r->chunk - r->left);
@@ -192,13 +194,13 @@ static inline uint64_t rts_rec_taken(const rts_rec *r)
 #if RTS_BATCH_MAX
 
 /*
- * The lines of a series that is finished, as buckets: its samples are in those below the line or in
- * those from it on.  Each is the one nearest to its percentile, for which the number must have
- * at least ten samples above it.  Returns how many lines there are.
+ * Finds the lines of a finished series as bucket indexes: each line divides the samples into those
+ * in buckets below it and those in buckets from it on. A line is the bucket boundary nearest to its
+ * percentile, which must have at least ten samples above it. Returns the number of lines.
  */
 unsigned rts_rec_lines(const rts_rec *r, unsigned line[RTS_LINES]);
 
-/* Batch i of it; false if there is none. */
+/* Fills in batch i of a finished series; returns false if there is none. */
 bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned line[RTS_LINES],
                    rts_batch *batch);
 
@@ -206,13 +208,13 @@ bool rts_rec_batch(const rts_rec *r, unsigned i, unsigned lines, const unsigned 
 
 void rts_hist_init(rts_hist *h);
 
-/* Adds a value to a histogram of its own (not the hot path). */
+/* Adds a value to a separate histogram (not on the hot path). */
 void rts_hist_add(rts_hist *h, uint64_t value);
 
-/* Start of the bucket that holds the percentile (nearest rank). */
+/* Returns the start of the bucket that contains the percentile (nearest rank). */
 uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand);
 
-/* The same of a series that has samples, also while it is recorded: then nearly so. */
+/* Returns the same of a series that has samples; approximate while the series is being recorded. */
 #if RTS_BATCH_MAX
 uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand);
 #else
@@ -222,7 +224,7 @@ static inline uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousan
 }
 #endif
 
-/* Smallest value of bucket i. */
+/* Returns the smallest value of bucket i. */
 static inline uint64_t rts_bucket_start(unsigned i)
 {
     unsigned half = 1u << RTS_HIST_BITS;
@@ -240,7 +242,7 @@ static inline size_t rts_bucket(uint64_t v)
 #else
     uint64_t u = v;
 #endif
-    /* 63 ^ clz is the position of the highest bit set; of 32 bits where the values have no more */
+    /* 63 ^ clz is the position of the highest set bit; 31 ^ clz if values have 32 bits */
     unsigned s = sizeof u == 4 ? 31u ^ (unsigned)__builtin_clz((unsigned)(u >> RTS_HIST_BITS | 1))
                                : 63u ^ (unsigned)__builtin_clzll(u >> RTS_HIST_BITS | 1);
     return (s << RTS_HIST_BITS) + (unsigned)(u >> s);
@@ -248,13 +250,15 @@ static inline size_t rts_bucket(uint64_t v)
 
 /* ---- the hot path --------------------------------------------------------------------------- */
 
-/* Records a sample that ends its chunk or lies outside of the bounds. */
+/* Records a sample that ends its chunk or is outside the bounds. */
 void rts_rec_more(rts_rec *r, uint64_t value, uint64_t t);
 
-/* Adds the sums of a chunk, whose last sample ended at t, to the totals, and begins the next. */
+/*
+ * Adds the sums of a chunk whose last sample ended at t to the totals, and begins the next chunk.
+ */
 void rts_rec_flush(rts_rec *r, uint64_t t);
 
-/* What is done with every sample. */
+/* The work for every sample. */
 RTS_HOT void rts_rec_account(rts_rec *r, uint64_t value)
 {
     r->sum += value;
@@ -266,8 +270,8 @@ RTS_HOT void rts_rec_account(rts_rec *r, uint64_t value)
 }
 
 /*
- * Records one sample: its value in ticks, and the clock at its end, which says what window it
- * belongs to.  It lies behind the second stamp.
+ * Records one sample: its value in ticks, and the clock at its end, which determines its window.
+ * Runs after the second time stamp.
  */
 RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
 RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)

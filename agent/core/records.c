@@ -1,4 +1,4 @@
-/* What is sent of a case: its start, progress, results and end (docs/wire.md). */
+/* Sends the records of a case: its start, progress, results and end (docs/wire.md). */
 #include "records.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ static void put_blocks(rts_wire *w, const rts_rec *r)
 }
 
 #if RTS_BATCH_MAX
-/* Null where none are kept; the lines are those of the percentiles that there are samples for. */
+/* Writes the batches, or null if there are none; lines only for percentiles with enough samples. */
 static void put_batches(rts_wire *w, const rts_rec *r)
 {
     unsigned line[RTS_LINES], lines = rts_rec_lines(r, line);
@@ -127,7 +127,7 @@ static void put_figures(rts_wire *w, const rts_case *c, bool first)
     rts_wire_close(w, ']');
 }
 
-/* The texts of a line, up to its end, that tabs separate; returns what stands behind the line. */
+/* Writes the texts of a line, which are separated by tabs; returns the start of the next line. */
 static const char *put_texts(rts_wire *w, const char *key, const char *line)
 {
     rts_wire_open(w, key, '[');
@@ -291,7 +291,7 @@ uint64_t rts_job_heartbeat(const rts_job *job)
 static void send_told(const rts_case *c)
 {
     char text[RTS_TOLD];
-    memcpy(text, c->told, sizeof text - 1); /* it may be written meanwhile */
+    memcpy(text, c->told, sizeof text - 1); /* may be changing */
     text[sizeof text - 1] = '\0';
     rts_wire *w = rts_wire_begin("progress");
     rts_wire_uint(w, "id", c->job.id);
@@ -300,7 +300,7 @@ static void send_told(const rts_case *c)
     rts_wire_end(w);
 }
 
-/* The recorder is read while it is written: good enough to look at, never for a result. */
+/* Reads the recorder while it is being written: good enough for a display, never for a result. */
 void rts_job_progress(const rts_job *job)
 {
     const rts_case *c = rts_case_of(job);

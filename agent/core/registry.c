@@ -2,7 +2,7 @@
 
 #include "bench.h"
 
-/* The linker gathers what RTS_BENCHES() announces between these two symbols. */
+/* The linker collects what RTS_BENCHES() registers between these two symbols. */
 extern const rts_family __start_rts_families[], __stop_rts_families[];
 
 void rts_registry_each(void (*call)(const rts_bench *bench))

@@ -1,4 +1,4 @@
-/* The agent's dialogue with the host, and the life of a case from command to result. */
+/* The agent's dialogue with the host, and a case from command to result. */
 #include "agent.h"
 
 #include <string.h>
@@ -16,14 +16,14 @@
 
 /* ---- the measuring task ------------------------------------------------------------------ */
 
-/* Median of what was recorded, net, in ticks. */
+/* Returns the median of the recorded samples, net of overhead, in ticks. */
 static uint64_t median_net(const rts_rec *r)
 {
     uint64_t median = rts_hist_percentile(&r->hist, 500);
     return median > r->setup.overhead ? median - r->setup.overhead : 0;
 }
 
-/* What a trial allocated is free again, and zeroed as at first. */
+/* Frees what a trial allocated, and zeroes it again. */
 static void forget_since(rts_case *c, size_t used)
 {
     memset(c->arena + used, 0, c->arena_used - used);
@@ -34,8 +34,8 @@ static void forget_since(rts_case *c, size_t used)
 }
 
 /*
- * An interval has to last at least 10 granules of the clock (benchmarks 1.1): doubles the number
- * of operations between two stamps until it does.
+ * Doubles the number of operations between two time stamps until an interval lasts at least 10
+ * granules of the clock (benchmarks 1.1).
  */
 static void find_batch(rts_case *c)
 {
@@ -54,7 +54,7 @@ static void find_batch(rts_case *c)
     rts_series_setup(c, s, false);
 }
 
-/* Gets what a cold case needs. */
+/* Prepares for a case with cold caches. */
 static int prepare_cold(rts_case *c)
 {
 #ifdef RTS_COLD
@@ -67,7 +67,7 @@ static int prepare_cold(rts_case *c)
     return c->status == RTS_S_OK ? 0 : -1;
 }
 
-/* Nobody may take a case for good that has measured nothing. */
+/* Fails a case that has measured nothing, so that it is not taken for a success. */
 static void demand_result(rts_case *c, int err)
 {
     bool any = c->job.stop_asked || c->bench->traits & RTS_NO_SAMPLES;
@@ -99,13 +99,13 @@ static void measure(rts_job *job)
         rts_end(c, c->rec);
     rts_case_clean_up(c);
     for (unsigned i = 0; i < c->n_series; i++)
-        rts_rec_finish(c->series[i].rec); /* of tasks on other CPUs, which have ended now */
+        rts_rec_finish(c->series[i].rec); /* series of tasks on other CPUs, which have ended now */
     demand_result(c, err);
 }
 
-/* ---- the life of a case ------------------------------------------------------------------ */
+/* ---- a case from start to end ------------------------------------------------------------ */
 
-/* What this system lacks for the bench: sets the reason and returns -1, or returns 0. */
+/* Checks what the bench needs. Returns 0, or -1 with the reason if this system lacks something. */
 static int check_needs(rts_case *c)
 {
     bool second = c->common.config == RTS_2CPU || c->common.config == RTS_1RT;
@@ -158,7 +158,7 @@ static void run_measured(rts_case *c)
                   rts_cpuset_first(&c->common.cpus));
         rts_port_failed(c, why, c->job.error);
     }
-    if (c->job.stop_asked) {
+    if (c->job.stop_asked) { /* even if it had to be killed: its samples are valid */
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "stopped");
         for (unsigned i = 0; lost && i < c->n_series; i++)
@@ -172,7 +172,9 @@ static void run_measured(rts_case *c)
         rts_send_result(c, i);
 }
 
-/* Before the first case; an error of the port if there is no clock to measure with. */
+/*
+ * Initialises measuring, before the first case; returns a port error if there is no suitable clock.
+ */
 static int start_measuring(void)
 {
     static bool started;
@@ -200,7 +202,7 @@ static int start_measuring(void)
 
 static unsigned the_progress_ms;
 
-/* A bench with one series measures on one CPU: the others stay free for everything else. */
+/* A bench with one series is measured on one CPU; the others stay free for everything else. */
 static void choose_cpus(rts_case *c)
 {
     c->job.cpu = rts_cpuset_first(&c->common.cpus);
@@ -219,7 +221,7 @@ static void choose_cpus(rts_case *c)
 
 static void run_case(char *words)
 {
-    static rts_case last_resort; /* enough to say that there is no memory for one */
+    static rts_case last_resort; /* enough to report that there is no memory for a case */
     rts_case *c = rts_port_shared(sizeof *c);
     if (!c) {
         c = &last_resort;
@@ -254,7 +256,7 @@ static void run_case(char *words)
     rts_port_unshare(c, sizeof *c);
 }
 
-/* "progress MS"; false: it is another command. */
+/* Executes "progress MS"; returns false if it is another command. */
 static bool set_progress(const char *line)
 {
     int64_t ms;

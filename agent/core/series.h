@@ -4,10 +4,10 @@
 
 #include "bench.h"
 
-/* Prepares the recorder of a series: with the limits of the case, or for a short trial. */
+/* Prepares the recorder of a series, with the limits of the case or for a short trial. */
 void rts_series_setup(rts_case *c, rts_series_out *s, bool trial);
 
-/* Bytes that the raw samples of one series need. */
+/* Returns the size of the memory for the raw samples of one series, in bytes. */
 size_t rts_series_raw_room(const rts_case *c);
 
 #endif

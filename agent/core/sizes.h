@@ -46,19 +46,19 @@
 #define RTS_BLOCK_SAMPLES 64
 #endif
 
-/* Windows of the trace; when they run out, adjacent ones are merged to twice the width. */
+/* Windows of the trace; when there is no room for more, adjacent windows are merged in pairs. */
 #ifndef RTS_TRACE
 #define RTS_TRACE 4096
 #endif
 
-/* Block maxima; likewise. */
+/* Block maxima; merged in the same way. */
 #ifndef RTS_BLOCKS
 #define RTS_BLOCKS 2048
 #endif
 
 /*
- * Batches of successive samples, which show their correlation; likewise. Each takes a histogram
- * with 32-bit counters. 0: no batches.
+ * Batches of successive samples, from which their correlation is estimated; merged in the same way.
+ * Each takes a histogram with 32-bit counters. 0: no batches.
  */
 #ifndef RTS_BATCH_MAX
 #define RTS_BATCH_MAX 32
@@ -76,12 +76,12 @@
 #define RTS_STATE_BYTES (2048u << 10)
 #endif
 
-/* Bytes of the rows of a table of texts; part of that state. */
+/* Bytes for the rows of a table of texts; part of that state. */
 #ifndef RTS_TABLE_BYTES
 #define RTS_TABLE_BYTES (256 << 10)
 #endif
 
-/* Helper tasks, and semaphores that end with the case. */
+/* Helper tasks and semaphores of a case. */
 #ifndef RTS_TASKS_MAX
 #define RTS_TASKS_MAX 1200
 #endif
@@ -127,7 +127,7 @@
 #define RTS_COMMAND_BYTES 4096
 #endif
 
-/* Bytes that are passed to the port at once. */
+/* Bytes passed to the port at a time. */
 #ifndef RTS_WIRE_BYTES
 #define RTS_WIRE_BYTES 512
 #endif

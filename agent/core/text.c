@@ -15,7 +15,7 @@ static void put(out *o, const char *s, size_t n)
             o->to[o->used] = *s;
 }
 
-/* At least `least` digits. */
+/* Writes at least `least` digits. */
 static void put_number(out *o, uint64_t value, int least)
 {
     char digits[20];
@@ -32,7 +32,7 @@ static void put_signed(out *o, int64_t value)
     put_number(o, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
 }
 
-/* The first decimal of *fraction / 2^64; what is behind it is left there. */
+/* Returns the first decimal of *fraction / 2^64, and leaves the remainder there. */
 static unsigned next_digit(uint64_t *fraction)
 {
     uint64_t low = (*fraction & UINT32_MAX) * 10, high = (*fraction >> 32) * 10 + (low >> 32);
@@ -41,8 +41,8 @@ static unsigned next_digit(uint64_t *fraction)
 }
 
 /*
- * Rounded to nearest, a tie to even, as the exact value says: the bits behind the point of a double
- * that matters fit into 64.
+ * Rounds the exact value to nearest, ties to even: the bits of a double's fraction that matter fit
+ * into 64 bits.
  */
 static void put_real(out *o, double value, int places)
 {
@@ -82,7 +82,7 @@ static void put_string(out *o, const char *s, int most)
     put(o, s, n);
 }
 
-/* A whole number of that many letters l. */
+/* Writes an integer; `longs` is the number of letters l. */
 static void put_whole(out *o, char kind, int longs, va_list *args)
 {
     if (kind == 'd')
@@ -97,7 +97,7 @@ static void put_whole(out *o, char kind, int longs, va_list *args)
                    1);
 }
 
-/* One conversion, behind its %; what follows it. */
+/* Writes one conversion, given what follows its %; returns the rest of the format. */
 static const char *convert(out *o, const char *s, va_list *args)
 {
     int places = -1, longs = 0;

@@ -1,9 +1,9 @@
 /*
- * Texts without a C library's printf(): that of a microcontroller has neither 64-bit numbers nor
- * reals, or costs ten times the memory.  Writes what snprintf() writes.
+ * Formats texts without a C library's printf(): on microcontrollers it lacks 64-bit integers or
+ * floating point, or takes ten times the memory. The output is the same as that of snprintf().
  *
  * %s %.Ns %.*s %c %d %u %ld %lu %lld %llu %zu %.Nf (up to nine digits) %%; no width, no other
- * flags. What else a format has is a mistake and stands in the text as it is.
+ * flags. Anything else in a format is a mistake and is copied unchanged.
  */
 #ifndef RTS_TEXT_H
 #define RTS_TEXT_H
@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Writes at most size - 1 characters and a 0; returns the length the text has. */
+/* Writes at most size - 1 characters and a 0; returns the length of the complete text. */
 int rts_print(char *to, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int rts_vprint(char *to, size_t size, const char *format, va_list args);
 

@@ -11,9 +11,9 @@ enum { N8 = 10, N9 = 7 };
 
 #define RESULT 0.941377
 
-/* State that the compiler cannot see through: nothing of a pass may be computed beforehand. */
+/* Opaque to the compiler: nothing of a pass may be computed in advance. */
 typedef struct state {
-    double e[8]; /* 1 to 7, as the original counts */
+    double e[8]; /* 1 to 7, as in the original */
     double y, z, sum;
     int64_t ij, ik, il;
 } state;

@@ -1,4 +1,6 @@
-/* The small Whetstone: a fixed piece of floating point work (Weiderman, Hartstone; benchmarks 6.2).
+/*
+ * The small Whetstone: a fixed amount of floating point work (Weiderman, Hartstone; benchmarks
+ * 6.2).
  */
 #ifndef RTS_WHETSTONE_H
 #define RTS_WHETSTONE_H
@@ -7,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * Does `passes` times about 1000 Whetstone instructions (1 KWI).  False: the result is wrong, so
- * the work was not done as it should have been.
+ * Executes about 1000 Whetstone instructions (1 KWI) `passes` times. Returns false if the result is
+ * wrong, that is, if the work was not done correctly.
  */
 bool rts_whetstone(uint64_t passes);
 

@@ -9,7 +9,7 @@
 struct rts_wire {
     uint32_t seq;
     uint32_t crc;
-    bool comma; /* a comma is due before the next member */
+    bool comma; /* write a comma before the next member */
     unsigned used;
     char buffer[RTS_WIRE_BYTES];
 };
@@ -38,7 +38,7 @@ static void flush(rts_wire *w)
     w->used = 0;
 }
 
-/* Bytes that the checksum covers. */
+/* Writes bytes that the checksum covers. */
 static void put(rts_wire *w, const char *bytes, unsigned n)
 {
     w->crc = rts_crc32(w->crc, bytes, n);
@@ -70,8 +70,10 @@ static void put_hex(rts_wire *w, uint32_t value, unsigned digits)
         put(w, &"0123456789abcdef"[value >> 4 * digits & 15], 1);
 }
 
-/* One code point of UTF-8 at s (n bytes left) and its length; a byte that is none stands for
- * itself. */
+/*
+ * Decodes one code point of UTF-8 at s (n bytes left) and returns its length; an invalid byte
+ * stands for itself.
+ */
 static unsigned decode(const unsigned char *s, unsigned n, uint32_t *point)
 {
     unsigned length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
@@ -104,7 +106,7 @@ static void put_string(rts_wire *w, const char *s, unsigned n)
             put(w, "\\", 1);
         if (point >= 0x20 && point < 0x7f) {
             put(w, &s[i], 1);
-        } else if (point >= 0x10000) { /* a surrogate pair */
+        } else if (point >= 0x10000) { /* as a surrogate pair */
             put_escape(w, 0xd800 + ((point - 0x10000) >> 10));
             put_escape(w, 0xdc00 + ((point - 0x10000) & 0x3ff));
         } else {
@@ -188,7 +190,7 @@ void rts_wire_known(rts_wire *w, const char *key, int64_t value)
 
 void rts_wire_real(rts_wire *w, const char *key, double value)
 {
-    if (!(value > -9e15 && value < 9e15)) { /* NaN is not a number either */
+    if (!(value > -9e15 && value < 9e15)) { /* including NaN */
         rts_wire_null(w, key);
         return;
     }

@@ -1,4 +1,6 @@
-/* Writes records (docs/wire.md): one JSON object a line, streamed, so that no buffer is needed. */
+/*
+ * Writes records (docs/wire.md): one JSON object per line, streamed, so that no buffer is needed.
+ */
 #ifndef RTS_WIRE_H
 #define RTS_WIRE_H
 
@@ -7,13 +9,13 @@
 
 typedef struct rts_wire rts_wire;
 
-/* Starts a record of kind `t`; the one record in progress is returned. */
+/* Starts a record of kind `t`; returns the one record in progress. */
 rts_wire *rts_wire_begin(const char *t);
 
-/* Ends the record: checksum, end of line, and on its way to the host. */
+/* Ends the record: appends checksum and end of line, and sends it to the host. */
 void rts_wire_end(rts_wire *w);
 
-/* Members of an object; inside a list the key is NULL. */
+/* Write members of an object; inside a list the key is NULL. */
 void rts_wire_str(rts_wire *w, const char *key, const char *value); /* NULL value: null */
 void rts_wire_strn(rts_wire *w, const char *key, const char *value, unsigned n);
 void rts_wire_int(rts_wire *w, const char *key, int64_t value);
@@ -25,14 +27,14 @@ void rts_wire_null(rts_wire *w, const char *key);
 void rts_wire_open(rts_wire *w, const char *key, char bracket); /* '{' or '[' */
 void rts_wire_close(rts_wire *w, char bracket);                 /* '}' or ']' */
 
-/* How a case or a load ended, in members `status` and `reason`. */
+/* How a case or a load ended: the members `status` and `reason`. */
 typedef enum rts_status { RTS_S_OK, RTS_S_UNSUPPORTED, RTS_S_FAILED } rts_status;
 void rts_wire_status(rts_wire *w, rts_status status, const char *reason);
 
-/* CRC-32 (IEEE 802.3, reflected) of n bytes, continuing from crc (0 at first). */
+/* Returns the CRC-32 (IEEE 802.3, reflected) of n bytes, continuing from crc (initially 0). */
 uint32_t rts_crc32(uint32_t crc, const char *bytes, unsigned n);
 
-/* One `log` record. */
+/* Sends one `log` record. */
 void rts_log(const char *level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,10 +1,10 @@
-/* Work that tasks do by themselves, and that is counted. */
+/* Work that tasks do without calling the system, and that is reported with rts_worked(). */
 #ifndef RTS_WORK_H
 #define RTS_WORK_H
 
 #include "port.h"
 
-/* A fixed piece of work: n integer additions, of which each sum is formed. */
+/* A fixed amount of work: n integer additions, each of whose sums the compiler has to compute. */
 RTS_SHARED void rts_additions(uint64_t n);
 RTS_SHARED void rts_additions(uint64_t n)
 {
@@ -16,7 +16,7 @@ RTS_SHARED void rts_additions(uint64_t n)
     rts_worked(RTS_WORK_ADD, n);
 }
 
-/* Keeps the compiler from moving or removing accesses to memory. */
+/* Prevents the compiler from moving or removing memory accesses. */
 #define RTS_BARRIER() __asm__ volatile("" ::: "memory")
 
 #endif

@@ -3,8 +3,8 @@
 #define BURST_NS (RTS_NS_PER_S / 100)
 
 /*
- * One burst.  A step that was held up goes beyond its end: that was waiting, not work, and is not
- * counted.
+ * Runs one burst. A step that was delayed may end after the burst: that time was spent waiting and
+ * is not counted as work.
  */
 static bool run_burst(rts_worker *w, const rts_burst *b, void *of, rts_ns start)
 {

@@ -5,27 +5,27 @@
 #include "load.h"
 
 #define RTS_BURST_PERIOD_NS (RTS_NS_PER_S / 10)
-#define RTS_BURST_PHASES 5 /* at which bursts can begin in a period */
+#define RTS_BURST_PHASES 5 /* different start times of bursts within a period */
 
-/* A kind of work, on what `of` points to. */
+/* A kind of work, done on what `of` points to. */
 typedef struct rts_burst {
-    bool (*step)(rts_worker *w, void *of); /* a bounded piece of it; false: the worker has failed */
-    bool (*end)(rts_worker *w, void *of);  /* after each burst, not counted in it; NULL: nothing */
+    bool (*step)(rts_worker *w, void *of); /* a bounded piece of it; false: the worker failed */
+    bool (*end)(rts_worker *w, void *of);  /* after each burst, not counted as work; or NULL */
 } rts_burst;
 
 /*
- * Bursts on wall time with an absolute period, that of the system's clock: those of different
- * phases lie at fixed distances.  One that is late by a period and more has missed it.  Counts ns.
+ * Runs bursts with an absolute period on the system's clock, so that bursts of different phases
+ * keep fixed distances. A burst that is late by a period or more is missed. Counts ns.
  */
 void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase);
 
 /*
- * Bursts of dynamic allocation: frees one of the `n` blocks held and takes one of 16 bytes to
- * `largest` in its place.  `held` begins as NULLs; all is freed in the end.
+ * Runs bursts of dynamic allocation: frees one of the `n` blocks held and allocates one of 16 to
+ * `largest` bytes instead. `held` must be all NULL; everything is freed at the end.
  */
 void rts_load_memory(rts_worker *w, size_t largest, void **held, unsigned n);
 
-/* What a component of bursts has in common with the others. */
+/* What all components with bursts have in common. */
 #define RTS_BURST_COMPONENT                                                                        \
     .unit = "ms", .per_unit = RTS_NS_PER_S / 1000, .rate = 100, .periodic = true
 

@@ -1,4 +1,4 @@
-/* The heavy load as far as a plain RTOS can have it (Obenland, Table 7; benchmarks 2). */
+/* The heavy load, as far as a plain RTOS supports it (Obenland, Table 7; benchmarks 2). */
 #include "bursts.h"
 #include "whetstone.h"
 
@@ -28,7 +28,7 @@ static void run_cpu(rts_worker *w)
     rts_load_bursts(w, &(rts_burst){.step = whetstone_step}, NULL, 0);
 }
 
-/* ---- calls of the kernel ------------------------------------------------------------------- */
+/* ---- system calls -------------------------------------------------------------------------- */
 
 #define MESSAGE 16
 
@@ -38,7 +38,7 @@ typedef struct objects {
     rts_queue queue;
 } objects;
 
-/* Each call that does not have to wait once; the second try finds the semaphore taken. */
+/* Makes each non-blocking call once; the second try finds the semaphore taken. */
 static bool call_step(rts_worker *w, void *of)
 {
     objects *o = of;
@@ -57,7 +57,7 @@ static bool call_step(rts_worker *w, void *of)
     return !w->why[0];
 }
 
-/* Nobody waits for it, so that one of a system without inheritance does as well. */
+/* No task waits for it, so a mutex without inheritance will do. */
 static int create_mutex(rts_mutex *mutex)
 {
     int err = rts_mutex_create(mutex, RTS_LOCK_INHERIT, RTS_PRIO_MIN);
@@ -114,7 +114,7 @@ static void run_interrupt(rts_worker *w)
     for (rts_ns next = rts_time_ns(); !err && rts_load_goes_on(w);) {
         next.ns += period;
         rts_ns now = rts_time_ns();
-        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* no flood to make up for it */
+        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* no burst to catch up */
             w->missed += rts_ns_late(now, next).ns / period;
             next = now;
         }

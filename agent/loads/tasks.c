@@ -1,10 +1,9 @@
-/* Loads of tasks that do nothing but keep the scheduler and the CPU at work; any system has them.
- */
+/* Loads of tasks that only occupy the scheduler and the CPU; every system supports them. */
 #include "load.h"
 
-#define SPINS 1000 /* of the empty loop, between two looks at whether it goes on */
+#define SPINS 1000 /* iterations of the empty loop between two checks whether to continue */
 
-/* One pass of the counted work: SPINS rounds of an empty loop. */
+/* One unit of counted work: SPINS iterations of an empty loop. */
 static void spin(rts_worker *w)
 {
     while (rts_load_goes_on(w)) {
@@ -21,7 +20,7 @@ static int lowest_level(const rts_worker *w)
     return RTS_PRIO_MIN;
 }
 
-/* So many tasks, or as many as there may be. */
+/* This number of tasks, or as many as are allowed. */
 #define WORKERS(n) ((n) < RTS_WORKERS_MAX ? (n) : RTS_WORKERS_MAX - 1)
 
 /* ---- rt200: a ring ----------------------------------------------------------------------- */
@@ -52,7 +51,7 @@ static int ring_level(const rts_worker *w)
     return RTS_PRIO_MIN + (int)(w->index % (unsigned)(p->prio - RTS_PRIO_MIN + 1));
 }
 
-/* The tokens lie evenly spread. */
+/* Distributes the tokens evenly. */
 static int prepare_ring(rts_running *l)
 {
     const ring_params *p = rts_load_params(l);
@@ -74,7 +73,7 @@ static int prepare_ring(rts_running *l)
     return 0;
 }
 
-/* Waits on its own semaphore and posts its successor's. */
+/* Waits on its own semaphore and posts that of its successor. */
 static void hop(rts_worker *w)
 {
     const ring_params *p = rts_load_params(w->load);

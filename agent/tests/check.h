@@ -1,4 +1,4 @@
-/* Checks for the agent's unit tests: a failed one says where and what, and the program fails. */
+/* Checks for the agent's unit tests: a failed check prints its place and makes the program fail. */
 #ifndef RTS_CHECK_H
 #define RTS_CHECK_H
 
@@ -15,7 +15,7 @@ extern int checks_failed;
         }                                                                                          \
     } while (0)
 
-/* Both sides as unsigned numbers, which are printed. */
+/* Compares both sides as unsigned integers, and prints them. */
 #define CHECK_EQ(actual, expected)                                                                 \
     do {                                                                                           \
         unsigned long long a_ = (unsigned long long)(actual), e_ = (unsigned long long)(expected); \
@@ -36,7 +36,7 @@ extern int checks_failed;
         }                                                                                          \
     } while (0)
 
-/* The function that runs the tests: another one on a system that begins with tasks of its own. */
+/* The function that runs the tests; different on a system that starts with tasks of its own. */
 #ifndef CHECK_MAIN
 #define CHECK_MAIN main
 #endif

@@ -1,4 +1,4 @@
-/* Commands of the host: what is understood, and how what is not is refused. */
+/* Commands from the host: parsing valid ones, and rejecting the others. */
 #include <string.h>
 
 #include "check.h"
@@ -30,7 +30,7 @@ static void test_defaults_come_from_the_table(void)
     CHECK_EQ(c.common.batch, 1); /* not a bench that batches */
     CHECK_EQ(rts_cpuset_count(&c.common.cpus), 0);
     CHECK_EQ(parse("7 sem.try.busy"), 0);
-    CHECK_EQ(c.common.batch, 0); /* found out at run time */
+    CHECK_EQ(c.common.batch, 0); /* determined at run time */
 }
 
 static void test_values(void)
@@ -68,8 +68,8 @@ static void check_bench(const rts_bench *bench)
 {
     count++;
     CHECK(bench->id && bench->title && bench->source && bench->help);
-    CHECK(bench->run || bench->needs & ~rts_port_caps()); /* or it cannot be called */
-    CHECK(rts_registry_find(bench->id) == bench);         /* no id twice */
+    CHECK(bench->run || bench->needs & ~rts_port_caps()); /* otherwise it cannot be called */
+    CHECK(rts_registry_find(bench->id) == bench);         /* every id is unique */
     CHECK(bench->samples || bench->time_ns);
     char line[80];
     snprintf(line, sizeof line, "1 %s", bench->id);

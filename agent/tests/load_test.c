@@ -1,5 +1,4 @@
-/* Loads of tasks on the real port: what they keep to while they run, and that they can be silent.
- */
+/* Loads of tasks on the real port: their invariants while running, and pausing. */
 #include <string.h>
 
 #include "check.h"
@@ -56,7 +55,7 @@ static void test_min_is_silent_while_the_measuring_task_rests(void)
     CHECK(l->worker[0].prio == RTS_PRIO_MIN);
     rts_tick end = rts_time() + 400 * MS;
     rts_load_silent_until(rts_ns_of(end));
-    rts_sleep_until(end - 300 * MS); /* it may have to see it first */
+    rts_sleep_until(end - 300 * MS); /* it may have to notice it first */
     uint64_t done = l->worker[0].done;
     rts_sleep_until(end - 100 * MS);
     uint64_t later = l->worker[0].done;
@@ -69,9 +68,10 @@ static void test_min_is_silent_while_the_measuring_task_rests(void)
 }
 
 /*
- * Of a ring that stands still: what each task was given (its first tokens, and its predecessor's
- * hops) less what it has passed on is what it holds.  Tokens that got lost or doubled, or went to
- * another one than the successor, would make that negative somewhere, or the semaphores differ.
+ * Checks a ring that is stopped: what each task has received (its first tokens and its
+ * predecessor's hops) less what it has passed on is what it holds. Tokens that were lost,
+ * duplicated or sent to another task than the successor would make that negative somewhere, or
+ * different from the semaphores.
  */
 static void check_ring(const rts_running *l, const int64_t *first, int64_t tokens)
 {
@@ -126,7 +126,7 @@ static void test_the_ring_lies_below_the_measuring_task(void)
         level[l->worker[i].prio] = true;
     }
     for (int prio = RTS_PRIO_MIN; prio < RTS_PRIO_MAX - RTS_LEVELS; prio++)
-        CHECK(level[prio]); /* spread over all of them */
+        CHECK(level[prio]); /* spread over all levels */
     memset(&cpus, 0, sizeof cpus);
     CHECK_EQ(rts_load_top_prio(&cpus), 0);
     rts_load_stop();

@@ -66,7 +66,10 @@ static void test_a_long_list_stays_within_its_room(void)
     CHECK_EQ(text[4], 'x');
 }
 
-/* Each profile of 2003 asks for all that the smaller one does; 1998 adds processes and files. */
+/*
+ * Each profile of 2003 requires everything that the smaller one does; 1998 adds processes and
+ * files.
+ */
 static void test_the_table_is_sound(void)
 {
     unsigned of_1998 = 0;

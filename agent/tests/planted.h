@@ -1,7 +1,7 @@
 /*
- * Mistakes that benches and loads can make, planted to see that the tests of what they report
- * notice (tests/agent/test_planted.py).  It is included before all else of a bench or load of the
- * planted agent; PLANT in the environment names the one mistake that is made.
+ * Deliberate mistakes in benches and loads, to check that the tests of their results detect them
+ * (tests/agent/test_planted.py). Included before everything else in a bench or load of the planted
+ * agent; the environment variable PLANT names the one mistake to make.
  */
 #ifndef RTS_PLANTED_H
 #define RTS_PLANTED_H
@@ -18,7 +18,7 @@ static inline bool is_planted(const char *mistake)
     return plant && !strcmp(plant, mistake);
 }
 
-/* Asked once at each place, as some are passed a million times. */
+/* Checked once per place, as some are executed a million times. */
 #define planted(mistake)                                                                           \
     ({                                                                                             \
         static int planted_ = -1;                                                                  \
@@ -26,7 +26,7 @@ static inline bool is_planted(const char *mistake)
         planted_ != 0;                                                                             \
     })
 
-/* Every other reading, which ends most intervals, is a tick off. */
+/* Every second reading, which ends most intervals, is off by a tick. */
 static inline rts_tick planted_now(void)
 {
     static unsigned readings;
@@ -35,7 +35,7 @@ static inline rts_tick planted_now(void)
     return ends && planted("stamp late") ? now + 1 : ends && planted("stamp early") ? now - 1 : now;
 }
 
-/* Something else is done within the interval. */
+/* Does something else within the interval. */
 static inline int planted_give(rts_sem *sem)
 {
     if (planted("a call too many"))
@@ -48,7 +48,7 @@ static inline int planted_mutex(rts_mutex *mutex, rts_protocol protocol, int cei
     return rts_mutex_create(mutex, planted("no inheritance") ? RTS_LOCK_NONE : protocol, ceiling);
 }
 
-/* One sample in fifty is lost; or none that is long is kept. */
+/* Loses one sample in fifty, or every long one. */
 static inline void planted_add(rts_rec *r, uint64_t value, uint64_t t)
 {
     static unsigned samples;
@@ -60,7 +60,7 @@ static inline void planted_add(rts_rec *r, uint64_t value, uint64_t t)
         rts_rec_add(r, value, t);
 }
 
-/* What lies between a late wake-up and the next release is forgotten. */
+/* Forgets the releases between a late wake-up and the next one. */
 static inline void planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
                                    rts_tick period)
 {
@@ -73,14 +73,14 @@ static inline void planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *re
     planted_add(rec, late, now);
 }
 
-/* The priority of a helper is that of the case: who was to wait runs, or the other way round. */
+/* Gives helpers the case's priority: a task that should wait runs, or the other way round. */
 static inline int planted_start(rts_case *c, void (*run)(void *), void *arg, int below,
                                 rts_policy policy, bool process)
 {
     return rts_task_start(c, run, arg, planted("no priorities") ? 1 : below, policy, process);
 }
 
-/* A load that says it did what it did not. */
+/* Reports work that a load did not do. */
 static inline void planted_work(rts_work kind, uint64_t amount)
 {
     rts_worked(kind, planted("half the work") ? amount / 2 : amount);

@@ -1,6 +1,6 @@
 /*
- * What every port has to keep to, whatever the operating system: run it first on a new one.
- * Priorities are checked only where the system grants them.
+ * The contract of every port, whatever the operating system: run this first on a new one.
+ * Priorities are checked only if the system grants them.
  */
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void low(void *arg)
     rts_sem_give(&done);
 }
 
-/* A more urgent task preempts at once; a less urgent one runs when the others wait. */
+/* A task of higher priority preempts at once; one of lower priority runs when the others wait. */
 static void driver(void *arg)
 {
     (void)arg;
@@ -143,7 +143,7 @@ static void test_sleep_is_never_short_and_clocks_never_go_back(void)
     }
 }
 
-/* On one CPU, M would starve L while H waits for L's lock; inheritance lifts L above M. */
+/* On one CPU, M would starve L while H waits for L's lock; inheritance raises L above M. */
 static rts_mutex lock;
 static rts_sem l_has_it;
 
@@ -266,7 +266,7 @@ static void on_interrupt(void *what)
     append(*(const char *)what);
 }
 
-/* Each request is served before the call that makes it returns, and nothing is served later. */
+/* Each request is served before the requesting call returns, and none is served later. */
 static void requests(void *arg)
 {
     for (int form = 0; form < kinds_in(RTS_IRQ_FORMS); form++) {
@@ -324,7 +324,7 @@ static void test_children_do_not_run_before_their_parent_waits(void)
     CHECK_EQ(rts_task_join(&d), 0);
 }
 
-/* More urgent than its parent, or let in by a parent that sleeps, a child is seen to have run. */
+/* A child of higher priority, or one whose parent sleeps, is reported to have run. */
 static void impatient_children(void *arg)
 {
     rts_child child;
@@ -358,7 +358,7 @@ static void test_a_child_that_ran_is_seen(void)
 
 #define MESSAGE 4096
 
-/* What goes in comes out, whole and in order; without a copy exactly where a pointer is passed. */
+/* Messages arrive complete and in order; they are not copied exactly if a pointer is passed. */
 static void test_channels_keep_messages(void)
 {
     static _Alignas(64) unsigned char out[RTS_MESSAGE_ROOM + MESSAGE],
@@ -381,7 +381,7 @@ static void test_channels_keep_messages(void)
     }
 }
 
-/* CPU time is used by who runs, and by nobody else. */
+/* CPU time is charged to the task that runs, and to no other. */
 static volatile int enough;
 
 static void spin(void *arg)
@@ -437,7 +437,7 @@ static void choose_cpu(void)
     CHECK(rts_the_clock.granule >= 1);
 }
 
-/* NOLINTNEXTLINE(misc-use-internal-linkage): where it is no main(), another file calls it */
+/* NOLINTNEXTLINE(misc-use-internal-linkage): if it is not main(), another file calls it */
 TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
       test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
       test_queue_keeps_order, test_processes_share_what_they_should,

@@ -1,6 +1,6 @@
 /*
- * Rates and rests of loads, on the stub's exact clock: the workers are planted here, and do what
- * the plan says.
+ * Rates and rests of loads, on the stub's exact clock: the workers are simulated here, and work
+ * according to a plan.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 
 #define MS UINT64_C(1000000)
 
-/* ---- planted workers --------------------------------------------------------------------- */
+/* ---- simulated workers ------------------------------------------------------------------- */
 
-static uint64_t per_s;        /* what each worker does now */
-static uint64_t missed;       /* periods, of each worker */
-static uint64_t plan_done[8]; /* and has done */
-static rts_tick plan_since;   /* up to then */
+static uint64_t per_s;        /* present rate of each worker */
+static uint64_t missed;       /* periods missed by each worker */
+static uint64_t plan_done[8]; /* work done by each worker... */
+static rts_tick plan_since;   /* ...up to this time */
 static bool dead[8];
 static bool never_ready;
 static unsigned stopped;
@@ -56,7 +56,7 @@ bool rts_port_load_alive(unsigned i)
 
 int64_t rts_port_load_cpu_ns(unsigned i)
 {
-    follow_plan(); /* this is asked for before what was done is read */
+    follow_plan(); /* called before the work done is read */
     return (int64_t)(plan_done[i] * 10);
 }
 
@@ -116,7 +116,7 @@ static rts_running *start(const char *line)
     return rts_load_start(words, &refused);
 }
 
-/* What a case that ends now says of its load. */
+/* Returns what a case that ends now reports about its load. */
 static const char *answer(void)
 {
     static char *text;
@@ -132,7 +132,7 @@ static const char *answer(void)
     return text;
 }
 
-/* The number behind the key, in the component of that name. */
+/* Returns the number after the key, in the component with that name. */
 static double number(const char *text, const char *component, const char *key)
 {
     const char *from = strstr(text, component);
@@ -168,7 +168,7 @@ static void test_the_lead_is_over_when_it_has_started(void)
 
 static void test_a_rate_is_of_the_case_and_of_a_second_at_least(void)
 {
-    const char *text = run_case(10 * MS); /* nothing to go by but the ramp-up */
+    const char *text = run_case(10 * MS); /* based on the ramp-up only */
     CHECK(number(text, "\"one\"", "window_s") >= 1);
     CHECK(is_near(number(text, "\"one\"", "achieved"), 1000));
     CHECK(strstr(text, "\"wanted\":1000.000") != NULL);
@@ -176,13 +176,13 @@ static void test_a_rate_is_of_the_case_and_of_a_second_at_least(void)
 
     stub_advance_to(stub_now + 100 * MS);
     rts_load_case_starts();
-    plan_since = stub_now; /* of which nobody works: the plan changes here */
+    plan_since = stub_now; /* during which no worker works: the plan changes here */
     per_s = 400;
     text = run_case(3000 * MS);
     CHECK(is_near(number(text, "\"one\"", "achieved"), 400));
     double window = number(text, "\"one\"", "window_s");
     CHECK(window >= 3 && window < 3.2);
-    /* three workers, a hundred counts to the unit */
+    /* three workers, 100 counts per unit */
     CHECK(is_near(number(text, "\"many\"", "achieved"), 3 * 400 / 100.0));
     CHECK(is_near(number(text, "\"one\"", "cpu_ms") * 1e6, 400 * 10));
 }
@@ -212,13 +212,13 @@ static void test_a_load_that_missed_periods_recovers_before_the_next_case(void)
     rts_tick before = stub_now;
     text = run_case(10 * MS);
     CHECK(stub_now - before >= 1000 * MS);
-    CHECK(is_near(number(text, "\"one\"", "achieved"), 1000)); /* nothing of the case before */
+    CHECK(is_near(number(text, "\"one\"", "achieved"), 1000)); /* nothing of the previous case */
     before = stub_now;
     run_case(10 * MS);
     CHECK(stub_now - before < 20 * MS);
 }
 
-/* Whether the next case waits for the load after one in which it did so much in a second. */
+/* Returns whether the next case waits for the load after one with this much work in a second. */
 static bool recovers_after(uint64_t done_per_s)
 {
     plan_since = stub_now;
@@ -258,7 +258,7 @@ static void test_a_start_fails_with_its_reason(void)
 {
     CHECK(start("planted many=8") == NULL);
     CHECK_STR(refused.reason, "parameter many: '8' is above the maximum");
-    CHECK_EQ(stopped, 1); /* the one before had to end */
+    CHECK_EQ(stopped, 1); /* the previous load had to end */
     CHECK(strstr(answer(), "\"load\":null") != NULL);
     dead[3] = true;
     CHECK(start("planted") == NULL);
@@ -269,7 +269,7 @@ static void test_a_start_fails_with_its_reason(void)
     CHECK(start("planted") == NULL);
     CHECK_STR(refused.reason, "component one is not ready after 60 s");
     never_ready = false;
-    CHECK(start("planted place=others") == NULL); /* the stub has one CPU: not where it must not */
+    CHECK(start("planted place=others") == NULL); /* the stub has only one CPU, which is measured */
     CHECK_EQ(refused.status, RTS_S_UNSUPPORTED);
     CHECK(strstr(refused.reason, "place=any") != NULL);
     CHECK(start("") == NULL);
@@ -281,12 +281,12 @@ static void test_beside_the_only_cpu_is_on_it(void)
 {
     rts_running *l = start("planted place=auto");
     CHECK(l != NULL);
-    CHECK_EQ(l->common.place, RTS_PLACE_MEASURED); /* and says so */
+    CHECK_EQ(l->common.place, RTS_PLACE_MEASURED); /* and reports it */
     CHECK_EQ(l->cpus.word[0], 1);
     l = start("planted place=auto away=1"); /* an isolated one is measured */
     CHECK(l != NULL);
     CHECK_EQ(l->common.place, RTS_PLACE_OTHERS);
-    CHECK(start("planted place=auto away=0-1") == NULL); /* the measured ones are not all one */
+    CHECK(start("planted place=auto away=0-1") == NULL); /* there are more measured CPUs than one */
     CHECK_EQ(refused.status, RTS_S_UNSUPPORTED);
 }
 
@@ -300,7 +300,7 @@ static void test_the_priority_counts_where_it_runs(void)
     CHECK_EQ(rts_load_top_prio(&here), 0);
 }
 
-/* The stub's throttling limit: a lonely task may run for 500 ms, and then has to rest for 50 ms. */
+/* The stub's throttling limit: a single task may run for 500 ms, and then has to rest for 50 ms. */
 static void test_a_real_time_worker_rests(void)
 {
     rts_running *l = start("planted");
@@ -318,12 +318,12 @@ static void test_a_real_time_worker_rests(void)
         }
         CHECK(stub_now - before < 51 * MS);
     }
-    CHECK(longest >= 250 * MS && longest <= 252 * MS); /* half of what a lonely task may */
+    CHECK(longest >= 250 * MS && longest <= 252 * MS); /* half of what a single task may */
     CHECK(ran * 100 / (stub_now - begin) <= 84);
     rts_tick before = stub_now;
     for (int i = 0; i < 2000; i++)
         CHECK(rts_load_goes_on(shared));
-    CHECK(stub_now - before < MS); /* time sharing does not rest */
+    CHECK(stub_now - before < MS); /* time-sharing workers do not rest */
 }
 
 static void test_a_real_time_worker_is_silent_while_the_measuring_task_rests(void)
@@ -338,10 +338,10 @@ static void test_a_real_time_worker_is_silent_while_the_measuring_task_rests(voi
     l->stop = true;
     rts_load_silent_until(rts_ns_of(stub_now + 1000 * MS));
     end = stub_now + MS;
-    CHECK(!rts_load_goes_on(&l->worker[1])); /* and does not wait any more */
+    CHECK(!rts_load_goes_on(&l->worker[1])); /* and no longer waits */
     CHECK(stub_now < end);
     rts_load_stop();
-    rts_load_silent_until(rts_ns_of(stub_now + MS)); /* of nobody */
+    rts_load_silent_until(rts_ns_of(stub_now + MS)); /* no load is running */
 }
 
 TESTS(test_the_lead_is_over_when_it_has_started,

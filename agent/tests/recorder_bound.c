@@ -1,6 +1,6 @@
 /*
- * The instructions of each single call of rts_rec_add(), counted by stepping through it: prints the
- * median and the most, over a series in which everything comes that comes rarely.  For x86-64.
+ * Counts the instructions of each single call of rts_rec_add() by single-stepping: prints median
+ * and maximum over a series that includes all rare events. For x86-64.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { N = 1300, STEPS_MAX = 10000 };
 
 static rts_rec r;
 static volatile unsigned steps;
-static unsigned taken[STEPS_MAX]; /* samples that took so many */
+static unsigned taken[STEPS_MAX]; /* number of samples by instructions */
 
 static void on_step(int signal)
 {
@@ -21,7 +21,7 @@ static void on_step(int signal)
 }
 
 #if defined __x86_64__
-/* The trap flag is set and cleared here; what the two cost is counted in an empty pair. */
+/* Sets and clears the trap flag; the cost of both is measured in an empty pair. */
 #define STEPPED(call)                                                                              \
     do {                                                                                           \
         steps = 0;                                                                                 \
@@ -57,8 +57,8 @@ int main(void)
     uint64_t x = 1, t = 0;
     for (unsigned i = 0; i < N; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        t += hz / 40 + (i % 500 ? 0 : 2 * hz); /* windows of 40 samples, and some of none */
-        uint64_t value = i % 7 ? x >> 54 : i;  /* ever larger ones: each is among the worst */
+        t += hz / 40 + (i % 500 ? 0 : 2 * hz); /* windows of 40 samples, and some without any */
+        uint64_t value = i % 7 ? x >> 54 : i;  /* increasing values: each is among the worst */
         STEPPED(add(value, t));
         unsigned n = steps - around;
         if (n >= STEPS_MAX)

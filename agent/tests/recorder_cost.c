@@ -1,6 +1,6 @@
 /*
- * Makes N samples of mixed size and records them, or only makes them: for counting the instructions
- * that the recorder adds to each.
+ * Generates N samples of mixed size and records them, or only generates them: for counting the
+ * instructions that the recorder adds per sample.
  */
 #include <stdlib.h>
 #include <string.h>

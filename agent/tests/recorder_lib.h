@@ -3,29 +3,30 @@
 
 #include <stdint.h>
 
-/* Buckets of the histogram; one more counts the overflow. */
+/* Returns the number of buckets of the histogram; one more counts the overflow. */
 unsigned recorder_buckets(void);
 
-/* Records n values; counts has room for all buckets and the overflow, moments for n, sum, min, max.
+/*
+ * Records n values; counts has room for all buckets and the overflow, moments for n, sum, min, max.
  */
 void recorder_record(const uint64_t *values, uint64_t n, uint64_t *counts, uint64_t *moments);
 
 /*
- * The lines of the series recorded last, which line has room for 5 of, and its batches: rows has
- * room for 33 times 7 numbers, n, sum and how many lie on or above each line.  Returns how many
- * there are.
+ * Returns the lines of the last recorded series (`line` has room for 5) and its batches: rows has
+ * room for 33 rows of 7 numbers, n, sum and how many are at or above each line. Returns the number
+ * of batches.
  */
 unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows);
 
 /*
- * Records the wake-ups of a periodic task, 1000 a second, until so many were due.  own: how late
- * each would be by itself.  stall: pairs of times, rising, between which nothing runs.  counts and
- * moments are of what was seen, and then, as many again, of what was omitted.
+ * Records the wake-ups of a periodic task, 1000 per second, until `due` of them were due. own: the
+ * latency of each by itself. stall: ascending pairs of times between which nothing runs. counts and
+ * moments are first of what was recorded, then, in as many elements again, of what was omitted.
  */
 void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall, uint64_t stalls,
                        uint64_t *counts, uint64_t *moments);
 
-/* Samples in each window of the trace of the series recorded last; n has room for so many. */
+/* Returns the samples in each window of the trace of the last series; n has room for `windows`. */
 void recorder_windows(uint64_t *n, unsigned windows);
 
 #endif

@@ -1,4 +1,4 @@
-/* The recorder against what an exact count of the same samples says. */
+/* The recorder, compared with an exact count of the same samples. */
 #include "recorder.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static void test_count_sum_extremes_and_overflow_are_exact(void)
         sum += values[i];
     }
     rts_rec_finish(&r);
-    rts_rec_finish(&r); /* once more must change nothing */
+    rts_rec_finish(&r); /* a second call must change nothing */
     CHECK_EQ(r.hist.n, 5);
     CHECK_EQ(r.hist.sum, sum);
     CHECK_EQ(r.hist.min, 0);
@@ -237,7 +237,7 @@ static void test_trace_keeps_extremes_and_halves_when_full(void)
     for (uint64_t t = HZ / 2; r.running; t += HZ, n++)
         rts_rec_add(&r, n, t);
     rts_rec_finish(&r);
-    uint64_t width = 1; /* 10,000 s in as many windows as there are */
+    uint64_t width = 1; /* 10,000 s in the available windows */
     while (width * RTS_TRACE < 10000)
         width *= 2;
     CHECK_EQ(r.window_ticks, width * (uint64_t)HZ);
@@ -257,7 +257,7 @@ static void test_trace_keeps_extremes_and_halves_when_full(void)
     CHECK_EQ(sum, r.hist.sum);
 }
 
-/* Few samples: many windows without one, gaps over more windows than there are, many in one. */
+/* Few samples: many empty windows, gaps of more windows than there are, many samples in one. */
 static void test_a_sample_belongs_to_the_window_in_which_it_ends(void)
 {
     enum { N = 3000 };
@@ -274,7 +274,7 @@ static void test_a_sample_belongs_to_the_window_in_which_it_ends(void)
             t += kind == 999 ? HZ * (uint64_t)RTS_TRACE * (round % 4) : 0;
             at[i] = t;
             rts_rec_add(&r, i, t);
-            if (i == 500) /* a look at it changes nothing */
+            if (i == 500) /* reading it changes nothing */
                 rts_rec_finish(&r);
             r.running = true;
         }
@@ -327,13 +327,13 @@ static void test_block_maxima(void)
 }
 
 #if RTS_BATCH_MAX
-/* A sample of the series that batches are tested with: it drifts, and reaches far now and then. */
+/* A sample of the series for testing batches: it drifts, and has occasional outliers. */
 static uint64_t planted(uint64_t i)
 {
     return i * 2654435761u % 1000 + i / 100 + (i % 97 ? 0 : 100000);
 }
 
-/* The batches of the series recorded, against the samples themselves; returns their number. */
+/* Compares the batches of the recorded series with its samples; returns their number. */
 static unsigned check_batches(uint64_t n)
 {
     unsigned line[RTS_LINES], lines = rts_rec_lines(&r, line), i = 0;
@@ -374,7 +374,7 @@ static void test_batches_are_exact_at_every_length(void)
         start(0);
         for (uint64_t i = 0; r.running; i++)
             rts_rec_add(&r, planted(i), i);
-        for (uint64_t i = n; i < n + k; i++) /* some more on the way out */
+        for (uint64_t i = n; i < n + k; i++) /* a few more after the end */
             rts_rec_add(&r, planted(i), i);
         rts_rec_finish(&r);
         unsigned batches = check_batches(n + k);
@@ -395,16 +395,16 @@ static void test_batches_that_would_overflow_are_given_up(void)
     setup.time = UINT64_MAX;
     start(0);
     for (uint64_t i = 0; i < 80 * 1000; i++) {
-        if (i == 20 * 1000) { /* as if it had gone on for so long */
+        if (i == 20 * 1000) { /* as if it had lasted that long */
             r.batch_samples = UINT64_C(1) << 31;
             r.marks = RTS_BATCH_MAX - 1;
         }
-        if (i >= 20 * 1000 && i % 1000 == 0) /* and the next part were full: all come round */
+        if (i >= 20 * 1000 && i % 1000 == 0) /* and the next part were full: all take turns */
             r.batch_end = r.hist.n;
         rts_rec_add(&r, planted(i), i);
         counted[rts_bucket(planted(i))]++;
         if (i % 30000 == 29777)
-            rts_rec_finish(&r); /* nor is anything lost or counted twice by looking at it */
+            rts_rec_finish(&r); /* reading it loses or duplicates nothing */
     }
     rts_rec_finish(&r);
     CHECK(!rts_rec_batch(&r, 0, 0, NULL, &batch));
@@ -427,7 +427,7 @@ static void test_percentiles_are_known_while_it_records(void)
     defaults();
     start(0);
     for (uint64_t i = 0; r.running; i++) {
-        rts_rec_add(&r, 100 + i * 7 % 1000, i); /* each value as often */
+        rts_rec_add(&r, 100 + i * 7 % 1000, i); /* each value equally often */
         if (r.hist.n < 2000 || i % 12345)
             continue;
         for (unsigned share = 100; share < 1000; share += 200) {
@@ -463,7 +463,7 @@ static void test_raw_keeps_every_sample(void)
     start(0);
     for (uint64_t i = 0; r.running; i++)
         rts_rec_add(&r, i * i, i);
-    rts_rec_add(&r, 99, 2000); /* one more on the way out does not write behind the room */
+    rts_rec_add(&r, 99, 2000); /* a sample after the end does not write past the buffer */
     rts_rec_finish(&r);
     for (uint64_t i = 0; i < 1000; i++)
         CHECK_EQ(raw[i], (i + 70) * (i + 70));

@@ -1,4 +1,4 @@
-/* What the components of Rhealstone keep of a classic measurement. */
+/* What the components of Rhealstone store of a classic measurement. */
 #include "../benches/rheal.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* Products too long for 64 bits, scaled exactly without a longer type. */
+/* Products of more than 64 bits, scaled exactly without a longer type. */
 #include "check.h"
 #include "clock.h"
 
@@ -9,7 +9,7 @@ static uint64_t by_128_bits(uint64_t a, uint64_t b, uint64_t c)
     return (uint64_t)((wide)a * b / c);
 }
 
-/* Numbers of any length, the same in every run. */
+/* Returns numbers of any length, the same in every run. */
 static uint64_t draw(unsigned bits)
 {
     static uint64_t state = 1;

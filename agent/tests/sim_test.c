@@ -1,4 +1,4 @@
-/* The kernel of the simulated system: who runs when, and what it does with what goes wrong. */
+/* The kernel of the simulated system: which task runs when, and how it handles errors. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,14 +20,14 @@ static void begin(void)
     static bool booted;
     if (!booted) {
         sim_boot();
-        CHECK(sim_model_set("cost.add.amount=0:0,1:1000")); /* an addition is a nanosecond */
+        CHECK(sim_model_set("cost.add.amount=0:0,1:1000")); /* an addition takes a nanosecond */
     }
     booted = true;
     sim_restart(0);
     memset(order, 0, sizeof order);
 }
 
-/* Waits until all tasks have ended, or wait for each other; true: they have ended. */
+/* Waits until all tasks have ended or are deadlocked; returns whether they have ended. */
 static bool finish(rts_task *task, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -52,7 +52,7 @@ static void work(uint64_t ns)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Sleeps, works and says so, for the letter it is given. */
+/* Sleeps, works and appends the letter that it is given. */
 typedef struct life {
     char name;
     uint64_t sleep, work;
@@ -96,13 +96,13 @@ static void test_slices_go_round_and_a_wait_begins_a_new_one(void)
     start(&t[2], live, &h, 20, RTS_FIFO);
     CHECK(finish(t, 3));
     CHECK_STR(order, "abhHAB");
-    CHECK_EQ(h.ended, 20); /* it took nothing of b's slice, which lasts from 10 to 25 */
+    CHECK_EQ(h.ended, 20); /* it used nothing of b's slice, which lasts from 10 to 25 */
     CHECK_EQ(a.ended, 50); /* 0 to 10, 25 to 35, 45 to 50 */
     CHECK_EQ(b.ended, 55);
     CHECK(sim_model_set("slice=10000000"));
 }
 
-/* Has jobs whose deadlines are so far away; the first begins at 100. */
+/* Has jobs with this relative deadline; the first is released at 100. */
 static void meet(void *arg)
 {
     life *l = arg;
@@ -119,13 +119,13 @@ static void test_the_earliest_deadline_runs(void)
     life a = {'a', 300, 50, 0}, b = {'b', 200, 50, 0}, c = {'c', 200, 50, 0};
     life d = {'d', 120, 10, 0}, r = {'r', 0, 200, 0};
     begin();
-    start(&t[0], live, &r, 61, RTS_FIFO); /* a fixed priority comes after all deadlines */
+    start(&t[0], live, &r, 61, RTS_FIFO); /* a fixed priority ranks below all deadlines */
     start(&t[1], meet, &a, 61, RTS_FIFO);
     start(&t[2], meet, &b, 61, RTS_FIFO);
     start(&t[3], meet, &c, 61, RTS_FIFO);
     start(&t[4], meet, &d, 61, RTS_FIFO);
     CHECK(finish(t, 5));
-    /* r keeps the others from becoming tasks with deadlines; then they all sleep no more */
+    /* r keeps the others from getting deadlines; afterwards none of them sleeps any more */
     CHECK_STR(order, "rRaAbBcCdD");
     memset(order, 0, sizeof order);
     begin();
@@ -143,7 +143,7 @@ static void test_the_earliest_deadline_runs(void)
 static rts_mutex outer, inner;
 static rts_task actor[5];
 
-/* Holds the inner mutex; how urgent it is by the chain that waits for it. */
+/* Holds the inner mutex; records its urgency, inherited through the chain of waiters. */
 static void chain_low(void *arg)
 {
     int *level = arg;
@@ -260,7 +260,7 @@ static void test_a_ceiling_lifts_at_once_and_is_kept(void)
     CHECK_EQ(level[1], 20);
 }
 
-/* ---- what never ends ------------------------------------------------------------------------- */
+/* ---- tasks that never end ------------------------------------------------------------------- */
 
 static void lock_twice(void *arg)
 {
@@ -319,7 +319,7 @@ static void killer(void *arg)
     int *level = arg;
     rts_sleep_until(20);
     level[0] = actor[0].task->level;
-    sim_task_kill(actor[1].task); /* a waiter: the owner is as urgent as it was */
+    sim_task_kill(actor[1].task); /* a waiter: the owner gets its old urgency back */
     level[1] = actor[0].task->level;
     sim_task_kill(actor[0].task); /* the owner: the mutex stays locked */
     CHECK(inner.owner != actor[0].task);
@@ -341,7 +341,7 @@ static void test_a_killed_owner_leaves_its_mutex_locked(void)
     CHECK_EQ(level[1], 10);
 }
 
-/* ---- queues and interrupts ------------------------------------------------------------------- */
+/* ---- queues and interrupts ------------------------------------------------------------------ */
 
 static rts_queue queue;
 
@@ -357,7 +357,7 @@ static void send_four(void *arg)
 {
     (void)arg;
     rts_sleep_until(10);
-    sim_task_kill(actor[4].task); /* blocked in the queue: it is gone from there */
+    sim_task_kill(actor[4].task); /* blocked in the queue, from which it is removed */
     for (const char *message = "1234"; *message; message++)
         rts_queue_send(&queue, message);
     append('s');
@@ -407,7 +407,7 @@ static void test_an_interrupt_waits_for_the_end_of_a_call(void)
 static void suspended(void *arg)
 {
     (void)arg;
-    rts_suspend(); /* resumed before: goes on */
+    rts_suspend(); /* resumed before: continues */
     append('1');
     rts_suspend();
     append('2');

@@ -1,4 +1,4 @@
-/* The agent's own texts against those of the C library. */
+/* The agent's formatting, compared with the C library's. */
 #include "text.h"
 
 #include <limits.h>
@@ -58,7 +58,7 @@ static void test_reals(void)
         BOTH("%.0f %.1f %.2f %.3f", value[i], value[i], value[i], value[i]);
         BOTH("%.6f %.9f", -value[i], value[i]);
     }
-    for (int i = 0; i < 200000; i++) { /* of every size, and halves of the last digit */
+    for (int i = 0; i < 200000; i++) { /* of every magnitude, and halves of the last digit */
         double v = (double)(draw() >> (1 + i % 63)) / (double)(1 + draw() % 5000);
         BOTH("%.0f %.1f %.2f %.3f", v, v, v, v);
         v = (double)(draw() % 100000) / 2000;

@@ -1,4 +1,4 @@
-/* A case begins only once its watchdog is there, however long the agent takes to start it. */
+/* A case begins only after its watchdog has started, however long the agent takes to start it. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -18,11 +18,11 @@ static bool refuse;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
-/* NOLINTNEXTLINE(misc-use-internal-linkage): the linker has the others call it */
+/* NOLINTNEXTLINE(misc-use-internal-linkage): the linker makes other files call it */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
 
-/* As if something more urgent had the agent's CPU. */
+/* As if a task of higher priority had the agent's CPU. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg)
 {

@@ -1,5 +1,5 @@
-/* The work itself: one pass leaves what the published procedure leaves (benchmarks 6.2). */
-#include "whetstone.c" /* NOLINT(bugprone-suspicious-include): the state of a pass is looked at */
+/* The work itself: one pass leaves the same state as the published procedure (benchmarks 6.2). */
+#include "whetstone.c" /* NOLINT(bugprone-suspicious-include): the test reads the state of a pass */
 
 #include "check.h"
 

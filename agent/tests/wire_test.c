@@ -1,4 +1,4 @@
-/* The record writer, byte for byte, on a port that keeps what is written. */
+/* The record writer, byte for byte, on a port that stores what is written. */
 #include "wire.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@ from rtstone.assemble.series import series_result
 from rtstone.assemble.slope import slopes
 from rtstone.assemble.ticks import Scale
 from rtstone.documents.plan import NONE, Case, Plan
-from rtstone.documents.run import INTERRUPTED, STOPPED, Agent, Result, Run, Status
+from rtstone.documents.run import INTERRUPTED, STOPPED, Agent, Result, Run, Status, as_text
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect
 
@@ -300,17 +300,13 @@ class Assembly:
         return Agent(
             version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
             arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
-            binary=_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
+            binary=as_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
         )  # fmt: skip
 
 
 def _is_final(result: Result) -> bool:
     """Return whether there is nothing more to measure: it is valid, and was not interrupted."""
     return result.status == "unsupported" or (result.status == "ok" and not result.goes_on)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def gather(plan: Plan, log: bytes, *later: bytes) -> Assembly:

@@ -167,7 +167,7 @@ def _announce(request: Request, plan: Plan) -> None:
     """Say how long it will take.  Raises UsageError if nobody may have meant that long."""
     if not request.json or sys.stderr.isatty():
         for line in (*assumed_units(plan, request.params), announcement(plan)):
-            click.echo(line, err=True)
+            _say(line)
     if not (request.yes or _is_bounded(request, plan)):
         refuse_long(plan)
 
@@ -176,7 +176,7 @@ def _await_others(request: Request, plan: Plan, interrupt: Interrupt, held: Exit
     """With --wait, wait until nobody else measures; ``held`` keeps this user's others off."""
     if request.wait:
         target = find_target(plan.target.name)
-        held.enter_context(undisturbed(target, interrupt, lambda what: click.echo(what, err=True)))
+        held.enter_context(undisturbed(target, interrupt, _say))
 
 
 def _is_bounded(request: Request, plan: Plan) -> bool:
@@ -205,9 +205,7 @@ def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
             _print_summary(done.run, done.directory.path if done.directory.finished else None)
     status = told(done.error)
     if isinstance(done.error, Interrupted) and done.directory.finished:
-        with suppress(OSError):
-            name = run_name(done.directory.path)
-            print(f"rtstone run --resume {name} goes on with it", file=sys.stderr)
+        _say(f"rtstone run --resume {run_name(done.directory.path)} goes on with it")
     as_requested = done.error is None and done.run.until_stopped
     return Interrupted.exit_code if interrupt.requested and not as_requested else status
 
@@ -269,6 +267,11 @@ def _print_summary(run: Run, path: Path | None) -> None:
     out = console(sys.stdout)
     place = stored(path, run_name(path)) if path else ()
     out.print(*summary(evaluate_run(run), out.width), *place, sep="\n")
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # who reads it may be gone, which is no reason not to measure
+        print(line, file=sys.stderr, flush=True)
 
 
 def told(error: RtstoneError | None) -> int:

@@ -1,8 +1,8 @@
-"""The identity of a case: what makes two results, slopes or requests of one case.
+"""The identity of a case: when two results, slopes or requests belong to the same case.
 
-A case is a bench with its parameters, under a load; of a bench that gives several results each
-series is one.  Within a run all parameters count.  Between runs those that say how long and where
-was measured make no other case, but its numbers may differ for them.
+A case is a bench with its parameters under a load; each series of a bench with several results is a
+case.  Within a run all parameters count.  Between runs, parameters that only say how long and where
+to measure do not distinguish cases, though numbers may differ because of them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import NamedTuple
 from rtstone.documents.comparison import Grade
 from rtstone.documents.run import Value
 
-# Parameters that say how a case was measured, with what a difference in them is worth.
+# Parameters that say how a case was measured, each with how serious a difference in it is.
 MEASURING: dict[str, Grade] = {
     "samples": "care", "time": "care", "warmup": "care", "prio": "note", "cpus": "note",
 }  # fmt: skip
-KEEPING = frozenset({"raw"})  # whether samples were kept as well
-# What makes no other case of a case of another run.
+KEEPING = frozenset({"raw"})  # whether single samples were stored as well
+# Do not distinguish cases of different runs.
 ANOTHER_RUN = KEEPING.union(MEASURING)
-# What makes no other case where a guarantee takes runs together: under other priorities or on
-# other CPUs nothing is guaranteed.
+# Do not distinguish cases that a guarantee pools; priority and CPUs do, as a guarantee holds only
+# for those that were measured.
 GUARANTEED = KEEPING | {"samples", "time", "warmup"}
-# What is told of a case only where it differs within a run.
+# Shown in the name of a case only if it differs within a run.
 SELDOM_TOLD = ANOTHER_RUN | {"config", "batch"}
 
 
 class CaseKey(NamedTuple):
-    """Equal for results of the same case; parameters by name, lists as tuples."""
+    """A key that is equal for results of the same case; parameters are sorted by name."""
 
     bench: str
     params: tuple[tuple[str, object], ...]
@@ -47,20 +47,20 @@ def case_key(
 ) -> CaseKey:
     """Return the identity of a case.
 
-    ``ignoring``: parameters that make no other case here.  A caller for whom the series or the load
-    makes none either leaves it out.
+    ``ignoring``: parameters that do not distinguish cases here.  Callers for whom series or load do
+    not distinguish them either leave these out.
     """
     kept = sorted(without(params, ignoring).items())
     return CaseKey(bench, tuple((name, _hashable(v)) for name, v in kept), series, load)
 
 
 def without(params: Mapping[str, Value], ignoring: Collection[str]) -> dict[str, Value]:
-    """Return the parameters that make a case."""
+    """Return the parameters without those to ignore."""
     return {name: value for name, value in params.items() if name not in ignoring}
 
 
 def differing(cases: Iterable[tuple[Hashable, Mapping[str, Value]]]) -> set[tuple[Hashable, str]]:
-    """Return (group, name) of each parameter with several values among the cases of a group."""
+    """Return (group, name) of each parameter that has several values within a group of cases."""
     values: dict[tuple[Hashable, str], set[str]] = defaultdict(set)
     for group, params in cases:
         for name, value in params.items():
@@ -69,7 +69,7 @@ def differing(cases: Iterable[tuple[Hashable, Mapping[str, Value]]]) -> set[tupl
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
-    """Return whether a case has these values; an unsupported case may not have all parameters."""
+    """Return whether a case can have these values; an unsupported one may lack parameters."""
     return all(params.get(name, value) == value for name, value in wanted.items())
 
 

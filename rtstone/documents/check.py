@@ -1,6 +1,6 @@
 """The check document: a run checked against a budget, limit by limit.
 
-Values have the unit of their check; unknown is ``None``.  Members are only ever added; a change of
+Values have the unit of their check; unknown is ``None``.  A release may add members; a change of
 meaning changes ``SCHEMA``.
 """
 
@@ -20,7 +20,7 @@ Policy = Literal["inconclusive", "pass", "fail"]
 
 FAILED = 1  # the exit code of a gate that failed
 
-# "not measured": there is no result, or none that can be trusted; no policy lets it pass.
+# "not measured": there is no result that can be trusted; no policy lets it pass.
 Verdict = Literal["failed", "not measured", "inconclusive", "passed"]
 SIGNS: dict[Verdict, str] = {"failed": "-", "not measured": "!", "inconclusive": "?", "passed": "+"}
 
@@ -28,17 +28,19 @@ SIGNS: dict[Verdict, str] = {"failed": "-", "not measured": "!", "inconclusive":
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One limit on one case under one load.
 
-    ``what``: the limited statistic, figure or slope.  ``limit``: as in the budget; ``allowed``: the
-    same as a value.  ``ci95``: the interval of ``observed``; None: the observation is a fact.
-    ``margin``: the remaining share of ``allowed``, negative if exceeded.  ``missing``: how many
-    more samples would settle an inconclusive check; ``missing_s``: how much longer that takes.
-    ``section_s``: the measured time.  ``independent``: without batches, samples were assumed to be
-    independent.  ``corrected``: omitted activations are included.
+    ``label``: distinguishes the case from others of the same bench and load.  ``what``: the limited
+    statistic, figure or slope.  ``limit``: as in the budget; ``allowed``: the same as a value.
+    ``ci95``: the interval of ``observed``; None: the observation is a fact.  ``baseline``: the
+    value that a relative limit is relative to.  ``margin``: the remaining share of ``allowed``,
+    negative if exceeded.  ``missing``: how many more samples would settle an inconclusive check;
+    ``missing_s``: how much longer that takes, in s.  ``section_s``: the measured time in s.
+    ``independent``: samples had to be assumed independent, for lack of batches.  ``corrected``:
+    omitted activations are included.
     """
 
     bench: str
     params: dict[str, Value] = {}
-    label: str = ""  # what tells the case from others of its bench and load
+    label: str = ""
     series: str = ""
     load: str
     what: str
@@ -61,7 +63,18 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """The check of a run against a budget."""
+    """The check of a run against a budget.
+
+    ``schema``: name and version of the document.
+    ``run_id``, ``target``, ``created``: the run that was checked.
+    ``budget``, ``title``: file and title of the budget.
+    ``baselines``: ids of the runs that relative limits are relative to.
+    ``policy``: what an inconclusive check counts as.
+    ``verdict``: of the whole: "passed", "failed", "inconclusive" or "not measured".
+    ``remarks``: what to know before reading any verdict.
+    ``checks``: one for each limit on each case that it concerns.
+    ``name``: what a person calls the run.
+    """
 
     schema: str = SCHEMA
     run_id: str
@@ -69,21 +82,21 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     budget: str
     title: str
-    baselines: list[str] = []  # ids of the runs that relative limits are relative to
-    name: str | None = None  # what a person calls the run
+    baselines: list[str] = []
+    name: str | None = None
     policy: Policy
     verdict: Verdict
-    remarks: list[str] = []  # what must be known before any verdict
+    remarks: list[str] = []
     checks: list[Check]
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 0, 1 or 3."""
+        """The exit code: 0 passed, 1 failed, 3 neither."""
         return {"passed": 0, "failed": FAILED}.get(self.verdict, Inconclusive.exit_code)
 
     @property
     def ordered(self) -> list[Check]:
-        """The checks, with those that need attention first."""
+        """The checks, those that need attention first."""
         order = list(SIGNS)
         return sorted(self.checks, key=lambda check: order.index(check.verdict))
 

@@ -1,6 +1,6 @@
 """The comparison document: several systems in the same cases, side by side.
 
-Values have the unit of their row; unknown is ``None``.  Members are only ever added; a change of
+Values have the unit of their row; unknown is ``None``.  A release may add members; a change of
 meaning changes ``SCHEMA``.
 """
 
@@ -15,12 +15,12 @@ from rtstone.wire.records import Bench
 
 SCHEMA = "rtstone.comparison/1"
 
-# "care": numbers may differ for this reason alone; "note": they should not.
+# "care": numbers may differ for this reason alone; "note": numbers should not be affected.
 Grade = Literal["care", "note"]
 Part = Literal["median", "tail", "maximum"]
 Verdict = Literal["better", "worse", "no difference", "inconclusive"]
-# What an interval is made from: pairs of runs taken in turn, several runs on both sides, one run
-# on a side with the noise from elsewhere, or numbers that a system repeats to the last one.
+# What an interval is computed from: pairs of interleaved runs; several runs on each side; single
+# runs, with the noise taken from other runs; or numbers that the system repeats exactly.
 Basis = Literal["pairs", "runs", "single", "exact"]
 
 SIGNS: dict[Verdict, str] = {
@@ -29,18 +29,22 @@ SIGNS: dict[Verdict, str] = {
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A system: one run, or several runs that differ only in the seed."""
+    """A system: one or several runs.
+
+    ``runs``: their ids, in the order in which they were named.  ``seeds``: their seeds, if the
+    system has any.  ``reasons``: why runs are incomplete.
+    """
 
     label: str
     target: str
-    runs: list[str]  # ids, in the order they were named
-    seeds: list[int] = []  # of the runs, where they have one
+    runs: list[str]
+    seeds: list[int] = []
     status: Literal["complete", "incomplete"] = "complete"
-    reasons: list[str] = []  # why runs are incomplete
+    reasons: list[str] = []
 
 
 class Holds(msgspec.Struct, frozen=True, kw_only=True):
-    """A value and the columns, by label, that have it."""
+    """A value, and the labels of the columns that have it."""
 
     value: str
     columns: list[str]
@@ -49,7 +53,7 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A condition that differs between columns.
 
-    ``benches``: those it concerns; none: all.
+    ``benches``: ids of the benches that it concerns; empty: all.
     """
 
     aspect: str
@@ -59,11 +63,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one system in one case; several runs are one set of samples.
+    """The result of one system in one case; samples of several runs are pooled.
 
-    ``status`` is the worst of its runs, ``reason`` says why it is not "ok".  ``runs`` have numbers.
-    ``section_s``: how long was measured.  In the row of a figure ``min`` and ``max`` are its least
-    and largest value over the runs, and ``n`` is 0.
+    ``status``: the worst among its runs.  ``reason``: why it is not "ok".  ``runs``: number of runs
+    with values.  ``batched``: samples are means of several operations.  ``section_s``: measured
+    time in s.  In the row of a figure, ``min`` and ``max`` are the extremes over the runs, and
+    ``n`` is 0.
     """
 
     status: Status
@@ -84,18 +89,20 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """How a column compares with the first one in a part of the distribution.
 
-    ``against``: the column that it is compared with where the first one lacks the row; None: the
-    first.  ``maximum`` is a part where numbers repeat: elsewhere it is a single sample.
-    ``ratio`` is column by first; its interval ``ci95`` holds together with all others of the
-    comparison in 95% of comparisons.  Where a value is not above zero there is no ratio:
-    ``difference`` and its interval, in the unit of the row, stand in its place.  ``floor``: what
-    noise alone makes of a ratio, less 1; None: not known.  ``missing``: about how many samples a
-    side still lacks for a verdict; None: samples alone do not give one.  ``runs``: those of both
-    sides that the interval is made from.
+    ``part``: "maximum" occurs only where numbers repeat exactly; elsewhere it is a single sample.
+    ``statistic``: the one compared: "p50", "p99", "p999", "max"; "value" for a figure.
+    ``against``: the column it is compared with if the first one lacks the row; None: the first.
+    ``ratio``: column / first.  ``ci95``: its interval; all intervals of the comparison hold
+    together in 95% of comparisons.  ``difference`` and ``difference_ci95``, in the unit of the row,
+    replace the ratio if a value is not above zero.
+    ``floor``: noise alone makes ratios of up to 1 + this; None: not known.
+    ``missing``: approximate number of samples that a side still lacks for a verdict; None: more
+    samples alone do not give one.
+    ``runs``: number of runs, of both sides, that the interval is computed from.
     """
 
     part: Part
-    statistic: str  # "p50", "p99", "p999", "max"; of a figure "value"
+    statistic: str
     column: str
     against: str | None = None
     ratio: float | None = None
@@ -113,7 +120,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A case, or one figure of a case that has no samples.
 
-    ``params``: those that identify the case.  ``cells``: in the order of the columns; None: the
+    ``params``: those that identify the case.  ``cells``: in the order of the columns; None if the
     case was not part of that system's runs.
     """
 
@@ -137,12 +144,12 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def different(self) -> int:
-        """The effects in which a column is called different from the first."""
+        """The number of effects with the verdict better or worse."""
         return self.better + self.worse
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """One pair of runs judged alone, as two single runs with the noise of all the others."""
+    """One pair of runs, judged like two single runs with the noise taken from all the others."""
 
     number: int
     runs: tuple[str, str]
@@ -152,11 +159,11 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The basis of the verdicts of a comparison.
 
-    ``level``: of all comparisons of equal systems, so many at most find any difference.
-    ``effects`` is how many are judged together; each interval is at
-    1 - 0.8 level/effects, a fifth being kept back for scatter that is not normal.
-    ``margin``: a ratio within 1 ± so much, or within the noise floor, is no difference.
-    ``floor``: where the noise floor is from.
+    ``level``: the share of comparisons of equal systems that find any difference is at most this.
+    ``effects``: number of effects judged together; each interval has the confidence
+    1 - 0.8 level/effects, as a fifth is kept back for scatter that is not normal.
+    ``margin``: a ratio within 1 ± this, or within the noise floor, counts as no difference.
+    ``floor``: where the noise floor comes from.  ``pairs``: the verdicts of each pair alone.
     """
 
     level: float
@@ -170,14 +177,25 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Several systems, case by case."""
+    """Several systems, case by case.
+
+    ``schema``: name and version of the document.
+    ``columns``: the systems.
+    ``units``: of times: "ns" or "instructions".
+    ``equal``: the circumstances that all columns share.
+    ``differences``: those that differ, with their values.
+    ``remarks``: what to know before reading any number.
+    ``rows``: the cases, and figures of cases without samples.
+    ``benches``: descriptions of the benches that occur.
+    ``rules``: the basis of the verdicts; None if nothing was judged.
+    """
 
     schema: str = SCHEMA
     columns: list[Column]
-    units: list[str]  # of times: "ns" or "instructions"
-    equal: dict[str, str]  # the circumstances that all columns share
+    units: list[str]
+    equal: dict[str, str]
     differences: list[Difference]
-    remarks: list[str] = []  # what must be known before any number
+    remarks: list[str] = []
     rows: list[Row]
-    benches: list[Bench] = []  # tables of the benches that occur
+    benches: list[Bench] = []
     rules: Rules | None = None

@@ -1,4 +1,4 @@
-"""Check a run document for consistency that its types cannot express and readers rely on."""
+"""Check a run document for properties that readers rely on and types cannot express."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rtstone.documents.run import Distribution, Result, Run
 
 
 def check_sound(run: Run) -> None:
-    """Raise ValidationError for a document that no version of rtstone can have written."""
+    """Raise ValidationError if no version of rtstone can have written the document."""
     _check_moment(run.created)
     for place, result in enumerate(run.results):
         for what, holds in _faults(result):

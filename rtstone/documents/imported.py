@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rtstone.documents.run import Run
+from rtstone.documents.run import Run, as_text
 
-PLACE = "import:"  # begins the name of their target
-TOOL = "imported"  # of a target's detail: the tool, with its version where that is known
+PLACE = "import:"  # prefix of their target's name
+TOOL = "imported"  # key in the target's detail: the tool, with its version if known
 
 
 def tool(run: Run) -> str | None:
     """Return the tool that measured an imported run, None if rtstone did."""
-    told = run.target.detail.get(TOOL)
-    return told if isinstance(told, str) else None
+    return as_text(run.target.detail.get(TOOL))

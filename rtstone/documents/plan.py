@@ -14,15 +14,15 @@ from rtstone.documents.run import Target, Turn, Value
 from rtstone.wire.records import Bench, Load, TextTable
 
 SCHEMA = "rtstone.plan/1"
-ROUNDS = 1_000_000  # more than a case can have; docs/wire.md
+ROUNDS = 1_000_000  # exceeds the number of rounds of any case; docs/wire.md
 
 NONE = "none"
 
-# Where a load runs if its caller does not say, by the configuration of the cases under it.
+# Default place of a load, by the configuration of the cases under it.
 _PLACES = {"1cpu": "measured", "2cpu": "any"}
 
 UntilStatistic = Literal["p50", "p99"]
-LIMIT_NS = 60 * 10**9  # of measuring, for each case, where nothing else is asked
+LIMIT_NS = 60 * 10**9  # default limit of the measured time of each case
 
 
 class LoadSpec(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
 class Case(msgspec.Struct, frozen=True):
     """A bench with the given parameters; the others have their defaults.
 
-    ``load``: the load as it was written; see ``Plan.calls``.
+    ``load``: as written by the user; ``Plan.calls`` has it parsed.
     """
 
     id: int
@@ -71,7 +71,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class UnsupportedCase(Case, frozen=True):
-    """A case that the target cannot run, and why; its parameters are those that are the cause."""
+    """A case that the target cannot run, and why; it has only the parameters that are the cause."""
 
     reason: str = ""
 
@@ -80,14 +80,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of a run in their order, and the tables of the benches and loads they name.
 
     ``absent``: requested cases that this target does not support.  ``derived``: cases computed from
-    the results of the others instead of being run.  ``scale_s``: the suite's time limit per case in
-    s, if its publication measured for longer.  ``environment``: the findings of `rtstone doctor` at
-    the start of the run, if a case requests them.  ``surroundings``: conditions that the agent
-    cannot report.  ``turn``: the place of the run in an interleaved comparison.  ``until``: each
-    case is run in rounds, which are cases of their own on the wire.  ``arrival``: its number in the
-    order in which the store registered its runs, as clocks may go back; 0: older than these
-    numbers.  ``listed_by``: the hash of the source of the agent that listed the benches, which need
-    not be the one that runs them.  ``name``: what a person calls the run.
+    the results of others instead of being run.  ``calls``: loads by ``Case.load``.  ``scale_s``:
+    the suite's time limit per case in s, if its publication measured for longer.  ``environment``:
+    the findings of `rtstone doctor` at the start of the run, if a case requests them.
+    ``surroundings``: conditions that the agent cannot report.  ``turn``: the place of the run in an
+    interleaved comparison.  ``until``: each case is run in rounds, which are separate cases on the
+    wire.  ``arrival``: sequence number of the run in the store, as clocks may go back; 0 for runs
+    older than these numbers.  ``listed_by``: source hash of the agent that listed the benches,
+    which need not be the one that runs them.  ``name``: what a person calls the run.
     """
 
     schema: str = SCHEMA
@@ -101,7 +101,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     absent: list[UnsupportedCase] = []
     derived: list[Case] = []
     benches: dict[str, Bench]
-    calls: dict[str, LoadSpec] = {}  # by Case.load
+    calls: dict[str, LoadSpec] = {}
     loads: dict[str, Load] = {}
     scale_s: float | None = None
     environment: TextTable | None = None
@@ -120,7 +120,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"no table of load {min(lost)}")
 
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
-        """Return a round of a case, from 1, as sent over the wire."""
+        """Return a round (from 1) as sent over the wire."""
         return structs.replace(
             case, id=case.id * ROUNDS + number, params={**case.params, **(params or {})}
         )
@@ -153,7 +153,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return None if param is None else param.default
 
     def call(self, case: Case) -> LoadSpec:
-        """Return the load to run beside a case, with its place."""
+        """Return the load to run during a case, with its place."""
         call = self.calls.get(case.load, LoadSpec())
         if call.name == NONE:
             return call
@@ -161,7 +161,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return call.beside(self.value(case, "config"), self.value(case, "cpus"), table)
 
     def cpus(self, chosen: frozenset[int]) -> frozenset[int]:
-        """Return the CPUs that are measured on; ``chosen``: the agent's own choice."""
+        """Return the CPUs that the cases use; ``chosen``: the agent's default."""
         lists = {self.value(case, "cpus") for case in self.cases}
         return frozenset[int]().union(*(cpu_set(str(text)) if text else chosen for text in lists))
 
@@ -173,9 +173,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return min((s for s in (by_time, by_samples) if s is not None), default=None)
 
     def expected_s(self, case: Case) -> float | None:
-        """Return the expected duration in s, None if unknown: `time` only limits `samples`.
+        """Return the expected duration in s.
 
-        What counts instructions has a time of its own.
+        None if it is unknown: for targets that count instructions, and for cases that end after a
+        number of samples that take unknown time.
         """
         if self.target.detail.get("instructions_per_s"):
             return None
@@ -190,7 +191,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_id(created: datetime, name: str) -> str:
-    """Return a run id: it sorts by time, and a random tail distinguishes simultaneous runs."""
+    """Return a run id that sorts by time; a random tail distinguishes simultaneous runs."""
     word = "".join(letter if letter.isalnum() or letter in "._" else "_" for letter in name)
     moment = f"{created:%Y%m%d-%H%M%S}.{created.microsecond // 1000:03}"
     return f"{moment}-{word[:40]}-{secrets.token_hex(2)}"

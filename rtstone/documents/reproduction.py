@@ -1,7 +1,7 @@
 """The reproduction document: a publication's tables with today's numbers beside them.
 
-What is printed stands in ``printed`` and never elsewhere, what was found in ``here``.  Numbers of
-``here`` have the unit that stands beside them.  Unknown is ``None``.  Members are only ever added;
+Published numbers are only ever in ``printed``, measured and simulated ones in ``here``, each with
+its unit.  Unknown is ``None``.  A release may add members;
 a change of meaning changes ``SCHEMA``.
 """
 
@@ -15,12 +15,12 @@ from rtstone.documents.run import Status
 
 SCHEMA = "rtstone.reproduction/1"
 
-# "printed": of the publication.  "here": measured.  "model": simulated, nothing was measured.
+# "printed": published.  "here": measured.  "model": simulated, nothing was measured.
 Kind = Literal["printed", "here", "model"]
 
 
 class Printed(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of a publication.  ``value`` None: the source has none that could be used."""
+    """One number of a publication.  ``value``: None if the source has none that can be used."""
 
     source: str
     table: str
@@ -35,25 +35,30 @@ class Printed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A system measured today: one run, or several that differ only in the seed."""
+    """A system measured today: one run, or several that differ only in the seed.
+
+    ``unit``: of its times: "ns" or "instructions".  ``model``: what was modelled and from what,
+    None for a real system.  ``loads``: what each load did, one line each.  ``remarks``: what to
+    know before reading its numbers.
+    """
 
     label: str
     kind: Kind
     target: str
-    unit: str  # of its times: "ns" or "instructions"
+    unit: str
     runs: list[str]
     created: str
     system: str = ""
-    model: str | None = None  # what was modelled, and from what
+    model: str | None = None
     suites: list[str] = []
-    loads: list[str] = []  # what each did, in a line
-    remarks: list[str] = []  # what must be known before its numbers
+    loads: list[str] = []
+    remarks: list[str] = []
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
     """A row or column of a table: one of the publication's, or one of today's.
 
-    ``column``: its place among the reproduction's columns, None: printed.
+    ``column``: its index in the reproduction's columns, None for a published one.
     """
 
     label: str
@@ -62,7 +67,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A number or text; if results differ, ``value`` is the smallest."""
+    """A number or text; if results differ, ``value`` is the smallest and ``most`` the largest."""
 
     value: float | int | str | None
     most: float | None = None
@@ -70,9 +75,10 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a system.  ``status``: the worst of its results; "not run": there is none.
+    """What was found of a system for a cell.
 
-    ``section_s``: the shortest and the longest time over which a result was measured.
+    ``status``: the worst of its results; "not run" if there is none.  ``section_s``: shortest and
+    longest measured time of its results, in s.
     """
 
     status: Status | Literal["not run"]
@@ -87,7 +93,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of a table.  Both empty: ``notes`` say why.  ``notes``: numbers of footnotes."""
+    """A cell of a table.  ``notes``: numbers of footnotes; they say why if a cell has no number."""
 
     printed: list[Printed] = []
     here: Found | None = None
@@ -95,7 +101,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """A statistic or item shown for every system, with cells in the order of the systems."""
+    """A statistic or item, with a cell for each system in their order."""
 
     label: str
     unit: str | None
@@ -107,8 +113,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure: bars or curves of the table's numbers, or of the results behind its cells.
 
-    ``value``: the place of the number in a cell.  ``slowest`` false: of the systems over time, all
-    but that one.
+    ``value``: index of the drawn number in a cell.  ``slowest``: False leaves the slowest system
+    out of a figure over time.
     """
 
     kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
@@ -121,7 +127,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table or a figure of the publication.
 
-    ``across``: systems are its columns.  ``footnotes`` are numbered from 1.
+    ``across``: systems are columns, else rows.  ``footnotes``: numbered from 1.
     """
 
     id: str
@@ -139,14 +145,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication with today's numbers in its tables."""
+    """A publication with today's numbers in its tables.  ``printed``: when it was published."""
 
     schema: str = SCHEMA
     source: str
     title: str
     publication: str
     platform: str
-    printed: str  # when
+    printed: str
     suites: list[str]
     columns: list[Column]
     tables: list[Table]

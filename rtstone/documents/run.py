@@ -1,7 +1,7 @@
 """The run document and its schema.
 
 Times are nanoseconds (``unit`` "ns") net of clock overhead, or instructions in an emulated lab;
-unknown is ``None``, never NaN or a sentinel.  Members are only ever added; a change of meaning
+unknown is ``None``, never NaN or a sentinel.  A release may add members; a change of meaning
 changes ``SCHEMA``.
 """
 
@@ -34,22 +34,31 @@ SCHEMA = "rtstone.run/1"
 
 Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
-GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # rising
+GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # ascending
 NO_REASON = "no reason was recorded"
 STOPPED = "stopped"  # what ended a series that the host told to end
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 NOT_BEGUN = f"not run: {INTERRUPTED}"
 
 
+def as_text(value: object) -> str | None:
+    """Return a value if it is text, else None."""
+    return value if isinstance(value, str) else None
+
+
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A single number of a case that is not a distribution."""
+    """A single number of a case, such as a rate, that is not a statistic of its samples."""
 
     value: Number | Whole | None
     unit: str
 
 
 class Worst(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the largest samples: net value, its index, seconds since the section began."""
+    """One of the largest samples.
+
+    ``value``: net.  ``index``: its place among the samples.  ``at_s``: seconds since the
+    start of the measured section.
+    """
 
     value: Number
     index: Natural
@@ -57,24 +66,29 @@ class Worst(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """Extremes over time: rows of (start in s, n, min, mean, max), net; windows of width_s."""
+    """Minimum, mean and maximum over time.
+
+    ``width_s``: width of a window.  ``rows``: (start in s, n, min, mean, max) of each window that
+    has samples; values are net.
+    """
 
     width_s: Width
     rows: list[tuple[Number, Natural, Number, Number, Number]]
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
-    """Maxima, net, of successive blocks of equally many samples (for extreme-value analysis)."""
+    """Net maxima of successive blocks of ``samples`` samples each, for extreme-value analysis."""
 
     samples: Positive
     max: list[Number]
 
 
 class Batches(msgspec.Struct, frozen=True, kw_only=True):
-    """Successive samples in batches, which show the correlation of samples.
+    """Successive samples summarised in batches, which show how samples are correlated.
 
-    Of each batch: how many samples, their net mean, and how many of them lie above the line nearest
-    to a percentile of the whole series, for each percentile that there are samples for.
+    Each list has one entry per batch.  ``n``: number of samples.  ``mean``: their net mean.
+    ``above``: by percentile, how many samples lie above the bucket edge nearest to that percentile
+    of the whole series; percentiles that n does not allow are missing.
     """
 
     n: list[Positive]
@@ -84,13 +98,14 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         lengths = {len(self.n), len(self.mean), *map(len, self.above.values())}
         if len(lengths) > 1:
-            raise ValueError("not as many numbers as there are batches")
+            raise ValueError("the lists of the batches differ in length")
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One round of a case: its samples, and the precision reached so far.
+    """One round of a case, and the precision reached with it and all rounds before it.
 
-    ``section_s``: how long it measured; ``ended``: which of its limits ended it.
+    ``n``, ``warmup``: samples recorded, and samples discarded before them.  ``section_s``: measured
+    time in s.  ``ended``: the limit that ended the round.  ``width``: see ``StopCriterion``.
     """
 
     n: Natural
@@ -101,10 +116,11 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StopCriterion(msgspec.Struct, frozen=True, kw_only=True):
-    """The precision that `--until` reached, and its rounds.
+    """The precision requested with `--until`, the precision reached, and the rounds it took.
 
-    A width is the distance of the statistic to the farther end of its 95% interval, as a share of
-    it; None: it cannot be told.  ``time_s``: the limit, of measuring.
+    A width is the distance from the statistic to the farther end of its 95% interval, divided by
+    the statistic.  ``asked``: the requested width.  ``width``: the one reached, None if it cannot
+    be computed.  ``time_s``: limit of the measured time in s.
     """
 
     statistic: str
@@ -115,7 +131,10 @@ class StopCriterion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of one set of samples, net.  A percentile q is None unless n >= 10/(1-q)."""
+    """Net statistics of one set of samples.  A percentile q is None unless n >= 10/(1-q).
+
+    ``histogram``: (value, count) of each bucket that has samples.
+    """
 
     n: Natural
     min: Number | None
@@ -133,18 +152,42 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The distribution of one case under one load, with its conditions and flags.
 
-    ``series`` distinguishes several distributions of one case (one per CPU, say), else "".
-    ``corrected`` includes the omitted activations of a periodic case (coordinated omission).
-    ``ci95`` holds [low, high] of the mean and the percentiles, or None (docs/estimates.md).
-    ``until``: of a case that was measured in rounds, which are one result; ``ended`` is then "ci",
-    "time", "rounds" (so many that it will not get there) or "stopped".
+    ``case``: number of the case in the run; all its series share it.
+    ``bench``: id of the bench.
+    ``params``: all parameters by name, times in ns, sizes in bytes; of an unsupported case at
+    least those that are the cause.
+    ``load``: the load as it was written, "none" without one.
+    ``load_rates``: what each component of the load achieved meanwhile.
+    ``series``: distinguishes several distributions of one case (one per CPU, say), else "".
+    ``status``: "ok", or why there is no valid result: "unsupported", "failed", "incomplete".
+    ``reason``: what the status is due to, None if "ok".
+    ``unit``: of all values: "ns" or "instructions".
+    ``n``, ``warmup``: samples recorded, and samples discarded before them.
+    ``batch``: operations per sample; with more than one a sample is their mean.
+    ``min`` to ``max``: net statistics, explained at ``rtstone.Measured``; None if n is too small.
+    ``raw_min``, ``raw_max``: extremes as read from the clock, overhead and batch included.
+    ``ci95``: [low, high] of the mean and each percentile, or None (docs/estimates.md).
+    ``histogram``: (net value, count) of each bucket that has samples.
+    ``worst``: the largest samples.
+    ``negative``: samples with a net value below zero.
+    ``overflow``: samples too large for the histogram; they count in ``n``, ``mean`` and ``max``.
+    ``missed``: activations that never happened; None if the bench does not count them.
+    ``corrected``: the distribution with omitted activations included (coordinated omission).
+    ``trace``, ``blocks``, ``batches``: extremes over time, block maxima, correlation of samples.
+    ``figures``: numbers that are not statistics of the samples, by name.
+    ``tables``: further tables of the bench.
+    ``evidence``: how the agent really measured: policy, CPUs, counters.
+    ``ended``: the limit that ended the measurement: "samples", "time" or "stopped"; with rounds
+    also "ci" (precise enough) or "rounds" (the precision is out of reach).
+    ``until``: rounds and precision of a case that was run with `--until`.
+    ``flags``: names of the reasons for caution, explained by `rtstone show`.
     """
 
     case: Natural
     bench: str
     params: dict[str, Value]
     load: str
-    load_rates: list[Rate] = []  # what the load did meanwhile, by component
+    load_rates: list[Rate] = []
     series: str = ""
     status: Status
     reason: str | None = None
@@ -192,7 +235,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def section_s(self) -> float | None:
-        """The measured time in s, None if unknown; instructions have no time."""
+        """The measured time in s; None if unknown, or if the unit is instructions."""
         told = self.evidence.get("section_ns")
         known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
         return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
@@ -200,21 +243,25 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     def to_numpy(self) -> NDArray[Any]:
         """Return the histogram as a structured array: ``value`` in ``unit``, and its ``count``.
 
-        ``numpy.repeat(a["value"], a["count"])`` are the samples, to within a bucket's width.
+        ``numpy.repeat(a["value"], a["count"])`` restores the samples, to a bucket's width.
         """
         import numpy as np
 
         return np.array(self.histogram, dtype=[("value", np.float64), ("count", np.int64)])
 
     def to_frame(self) -> Any:
-        """Return the same as a pandas.DataFrame.  Raises UsageError if pandas is not installed."""
+        """Return the histogram as a pandas.DataFrame, as ``to_numpy`` does.
+
+        Raises UsageError if pandas is not installed.
+        """
         return _frame(self.to_numpy())
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
-    """Least-squares slope of the mean over a parameter, per unit of it, with its 95% interval.
+    """Least-squares slope of the mean over the parameter ``over``, with its 95% interval.
 
-    ``constant`` is True if the interval contains 0 (benchmarks 4.1).
+    ``params``: the parameters that all points share.  ``points``: (parameter, mean).  ``slope``:
+    in ``unit`` per unit of the parameter.  ``constant``: the interval contains 0 (benchmarks 4.1).
     """
 
     bench: str
@@ -229,7 +276,7 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
-    """The clock of the samples; ``overhead_ns`` is the cost of two consecutive reads."""
+    """The clock that took the samples; ``overhead_ns`` is the cost of two consecutive reads."""
 
     source: str
     hz: Positive
@@ -241,7 +288,8 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The program that took the samples.
 
-    ``source`` and ``common`` are hashes: of all its source, and of the part that all ports share.
+    Hashes: ``source`` of all its source, ``common`` of the part that all ports share, ``binary`` of
+    the program file.
     """
 
     version: str
@@ -260,16 +308,16 @@ LOCAL = "local"  # the name of the target that is this machine
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The target of a run."""
+    """The target of a run.  ``detail``: what identifies it beyond its name."""
 
     name: str
     detail: dict[str, Value] = {}
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a run in an interleaved comparison: A B B A A B ...
+    """The place of a run in an interleaved comparison (A B B A A B ...).
 
-    ``session`` is the start of all their ids; ``pair`` counts from 1.
+    ``session``: the prefix that the ids of all its runs share.  ``pair``: counts from 1.
     """
 
     session: str
@@ -278,7 +326,25 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One execution of a suite on a target; ``name``: what a person calls it."""
+    """One execution of benches or a suite on a target.
+
+    ``schema``: name and version of the document.
+    ``run_id``, ``created``: id, which sorts by time, and start in ISO 8601.
+    ``status``, ``reason``: "complete", or "incomplete" and why.
+    ``command``: the command line, word by word.
+    ``suite``: name of the suite, None if benches were named.
+    ``target``: what was measured.
+    ``agent``, ``clock``: what took the samples; None if the target never reported it.
+    ``conditions``: what is known of the system, by name ("kernel.release", say).
+    ``results``: one per case and series, in the order of the cases.
+    ``slopes``: growth of means over parameters that the run varies.
+    ``loads``: loads that were started, in order, with parameters and components.
+    ``benches``: descriptions of the benches that occur: titles, units, defaults.
+    ``notes``: remarks of host and agent, for the reader.
+    ``duration_s``: duration of the whole run in s.
+    ``turn``: the place in an interleaved comparison, None if the run stands alone.
+    ``name``: what a person calls the run.
+    """
 
     schema: str = SCHEMA
     run_id: str
@@ -293,8 +359,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     conditions: dict[str, Value] = {}
     results: list[Result] = []
     slopes: list[Slope] = []
-    loads: list[Loaded] = []  # that were started, in order, with their parameters and parts
-    benches: list[Bench] = []  # tables of the benches that occur: titles, units, defaults
+    loads: list[Loaded] = []
+    benches: list[Bench] = []
     notes: list[str] = []
     duration_s: Number | None = None
     turn: Turn | None = None

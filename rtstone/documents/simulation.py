@@ -1,7 +1,7 @@
 """The document of a simulation, schema rtstone.simulation/1.
 
-It holds no time of day and no number of workers: what is asked alike is answered alike, to the
-byte.  Unknown is ``None``.  Times are nanoseconds.
+It holds no time of day and no number of workers, so that equal requests give equal documents, byte
+for byte.  Unknown is ``None``.  Times are nanoseconds.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ SCHEMA = "rtstone.simulation/1"
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """All sets of one size at one utilisation under one policy.
+    """All task sets of one size at one utilisation under one policy.
 
-    ``schedulable``: share of the sets without a miss, with its 95% interval (Wilson).  ``jobs``
-    are those whose deadline lies in the simulated time; the lateness of one that was not completed
-    is counted as far as it had come by the end.  ``response``: of the aperiodic requests served.
-    ``value_ratio``: value of the jobs that met their deadline, of the value of all.
+    ``schedulable``: share of the sets without a miss, with its 95% interval (Wilson).  ``jobs``:
+    those whose deadline is within the simulated time; the lateness of a job that was not completed
+    is counted up to the end.  ``response_…``: of the aperiodic requests that were served.
+    ``value_ratio``: value of the jobs that met their deadline, divided by the value of all.
     """
 
     policy: str
@@ -42,7 +42,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
-    """Utilisation up to which sets miss nothing; execution times exact and scaled together."""
+    """Utilisation up to which sets miss no deadline, all execution times scaled by one factor."""
 
     policy: str
     tasks: int
@@ -53,7 +53,11 @@ class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of the system; ``from_run`` names the source of each in a run, None: given."""
+    """The costs of the system.
+
+    ``from_run``: id of the run they were taken from, None if given.  ``sources``: where each comes
+    from in that run.
+    """
 
     switch_ns: int = 0
     tick_ns: int = 0
@@ -63,7 +67,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """The request."""
+    """What was requested."""
 
     policies: list[str]
     tasks: list[int]
@@ -83,7 +87,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
-    """The simulation document; another version of ``numpy`` might draw other sets."""
+    """The simulation document.  ``numpy``: its version, as another might draw different sets."""
 
     schema: str = SCHEMA
     version: str
@@ -94,7 +98,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Test(msgspec.Struct, frozen=True, kw_only=True):
-    """One test of a Hartstone experiment; utilisation in percent of the raw speed."""
+    """One test of a Hartstone experiment.  ``utilisation``: in percent of the raw speed."""
 
     utilisation: float
     activations: int
@@ -107,14 +111,14 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment under one policy.
 
-    ``form``: of the server, None: there is none.  ``duration_ns``: of a test.  ``stop_misses``: so
-    many missed or skipped deadlines end the experiment.
-    ``breakdown``: utilisation in percent of the last test without a miss or a skip, with the costs;
-    None if there was none.  ``breakdown_free``: the same without any costs.  ``first_miss``: of the
-    first test with one; None: the breakdown is a lower limit.  ``ended``: why it ended (misses,
-    utilisation, tests).
-    ``measured`` and ``measured_first_miss`` are those of the run.  ``gap``: what the operating
-    system took beyond the costs, in points of utilisation; None without a breakdown measured.
+    ``form``: of the server, None without one.  ``duration_ns``: of each test.  ``stop_misses``:
+    number of missed or skipped deadlines that ends the experiment.
+    ``breakdown``: utilisation, in percent, of the last test without a miss or a skip, with the
+    costs; None if there was none.  ``breakdown_free``: the same without any costs.  ``first_miss``:
+    utilisation of the first test with a miss or skip; None: the breakdown is a lower limit.
+    ``ended``: why it ended (misses, utilisation, tests).
+    ``measured``, ``measured_first_miss``: the same of the real run.  ``gap``: what the operating
+    system took beyond the costs, in percentage points; None if no breakdown was measured.
     """
 
     experiment: str
@@ -136,7 +140,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hartstone(msgspec.Struct, frozen=True, kw_only=True):
-    """Simulated Hartstone; ``left_out``: what the run has measured and cannot be simulated."""
+    """Simulated Hartstone.  ``left_out``: what the run measured but cannot be simulated."""
 
     schema: str = "rtstone.simulated-hartstone/1"
     version: str

@@ -1,6 +1,6 @@
 """Worst-case estimates of cases, and the guarantee of a system.
 
-Members are only ever added; a change of meaning changes the schema.
+A release may add members; a change of meaning changes the schema.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Nature = Literal["machine", "emulated", "model"]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition that the estimate rests on; ``passed`` is None where it was not tested."""
+    """One condition that the estimate depends on; ``passed`` is None if it was not tested."""
 
     name: str
     passed: bool | None
@@ -29,11 +29,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
     """The worst-case estimate of one case from one or several pooled results.
 
-    ``bound`` is exceeded at most ``exceedance_per_hour`` times per hour of the load that was
-    measured under, with a confidence of ``confidence``; None unless ``verdict`` is "bound", which
-    needs every check to have passed.  ``reason`` says why there is none, ``more_s`` how much longer
-    to measure, None if longer would not help.
-    ``observed_max`` was seen among ``n`` samples in ``section_s`` seconds.
+    ``bound``: exceeded at most ``exceedance_per_hour`` times per hour under the measured load, with
+    confidence ``confidence``; None unless ``verdict`` is "bound", which requires every check to
+    pass.  ``reason``: why there is no bound.  ``more_s``: how much longer to measure, in s; None if
+    that would not help.  ``observed_max``: the largest of ``n`` samples in ``section_s`` seconds.
     """
 
     verdict: Literal["bound", "inconclusive"]
@@ -51,7 +50,7 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimate of one case under one load, with its identity.
+    """The estimate of one case under one load, with what identifies the case.
 
     ``missed``: activations that never happened because the one before was too late.
     """
@@ -73,9 +72,9 @@ class WorstCases(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tested(msgspec.Struct, frozen=True, kw_only=True):
-    """A load of the catalogue: how it was set, its parts, how long was tested under it.
+    """A load under which a guarantee was tested: its settings, its parts and the tested time.
 
-    ``hours`` are those in which the cases of the statement were measured, None if not recorded.
+    ``hours``: measured time of the statement's cases under it, None if not recorded.
     """
 
     load: str
@@ -88,8 +87,8 @@ class Tested(msgspec.Struct, frozen=True, kw_only=True):
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     """The statement of a guaranteed latency (Dankwardt), or why there is none.
 
-    ``bound`` is the largest of the cases' bounds; it is None unless every case has one and nothing
-    else stands against it.  ``drivers`` and ``modules`` are None where they are not recorded.
+    ``bound``: the largest bound of the cases; None unless every case has one and there is no other
+    objection.  ``drivers``, ``modules``: None if not recorded.
     """
 
     schema: str = GUARANTEE

@@ -1,4 +1,4 @@
-"""Common parts of cyclictest's formats: bench, options, treatment of samples."""
+"""What the formats of cyclictest share: the bench, its command-line options, flags and timing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BENCH = Bench(
     params=[Param("interval", "duration", "ns", help="Period of the threads.")],
 )
 
-# Its short options with an argument, and the long ones that matter here.
+# Short options that take an argument, and the long options that matter here.
 _WITH = "bcDdFhHilop"
 _LONG = {
     "interval": "i", "duration": "D", "priority": "p", "histogram": "h", "histofall": "H",
@@ -25,11 +25,11 @@ _LONG = {
     "policy": "policy", "smp": "S",
 }  # fmt: skip
 _SPANS = {"m": 60, "h": 3600, "d": 86400}
-_INTERVAL_US = 1000  # its default
+_INTERVAL_US = 1000  # cyclictest's default
 
 
 class Options(NamedTuple):
-    """What a command line asked of cyclictest; True stands for an option without argument."""
+    """The options of a cyclictest command line; True stands for an option without argument."""
 
     given: Mapping[str, str | bool]
 
@@ -41,13 +41,13 @@ class Options(NamedTuple):
 
     @property
     def interval_ns(self) -> int:
-        """The period; it has a default."""
+        """The period of the threads in ns."""
         us = self.number("i")
         return (_INTERVAL_US if us is None else us) * 1000
 
     @property
     def duration_s(self) -> int | None:
-        """How long it was to run, None if it was not told."""
+        """The requested duration in s, None if not given."""
         text = self.given.get("D")
         if not isinstance(text, str) or not text:
             return None
@@ -57,11 +57,11 @@ class Options(NamedTuple):
 
     @property
     def histogram(self) -> bool:
-        """True if it was to keep one."""
+        """True if a histogram was requested."""
         return bool(self.number("h", "H"))
 
     def evidence(self) -> dict[str, Value]:
-        """Return what rtstone calls the same circumstances."""
+        """Return scheduling and locking as rtstone's evidence."""
         prio = self.number("p") or 0
         policy = self.given.get("policy")
         fifo = "fifo" if prio else "other"
@@ -73,9 +73,10 @@ class Options(NamedTuple):
         return known
 
     def expected(self) -> int | None:
-        """Return how many cycles a thread that is never late gets through; None: that is not known.
+        """Return the number of cycles of a thread that is never late, None if unknown.
 
-        With a histogram all threads start at once and have one period; a break ends them early.
+        It is known with a histogram, as all threads then start at once with the same period, and
+        without a limit of latency or loops, which ends them early.
         """
         duration = self.duration_s
         if duration is None or not self.histogram or self.interval_ns <= 0:
@@ -84,12 +85,12 @@ class Options(NamedTuple):
 
 
 def is_own(command: str | None) -> TypeGuard[str]:
-    """True for a command line of cyclictest, and not of what else writes its format."""
+    """Return whether a command line is cyclictest's, not that of another tool with its format."""
     return "cyclictest" in (command or "").partition(" ")[0]
 
 
 def options(command: str) -> Options:
-    """The options of a command line whose quotes are lost: arguments are parted at blanks."""
+    """Parse the options of a command line whose quotes are lost: it is split at blanks."""
     given: dict[str, str | bool] = {}
     words = command.split()[1:]
     while words:
@@ -105,14 +106,14 @@ def options(command: str) -> Options:
 
 
 def _cluster(letters: str, words: list[str], given: dict[str, str | bool]) -> None:
-    """Short options in one word, as in -Smp90."""
+    """Parse short options in one word, as in -Smp90."""
     for place, letter in enumerate(letters):
         rest = letters[place + 1 :]
         if letter in _WITH:
             given[letter] = rest or _next(words)
             return
         given[letter] = True
-        if letter in "atA":  # an argument that may be left out
+        if letter in "atA":  # its argument is optional
             return
 
 
@@ -121,7 +122,7 @@ def _next(words: list[str]) -> str | bool:
 
 
 def timing(known: Options | None, cycles: int) -> dict[str, Value]:
-    """Set the measured time in the evidence; without the command line it is unknown."""
+    """Return the evidence of the measured time, which is known only with the command line."""
     if known is None:
         return {}
     span = known.duration_s
@@ -133,11 +134,11 @@ def timing(known: Options | None, cycles: int) -> dict[str, Value]:
 
 
 def missed(known: Options | None, cycles: int) -> int | None:
-    """Activations that a run of known length should have had and did not; None: not known."""
+    """Return the activations missing from a run of known length, None if that is unknown."""
     expected = known.expected() if known else None
     return None if expected is None else max(expected - cycles, 0)
 
 
 def flags(known: Options | None, *more: str) -> list[str]:
-    """Return the flags of a run: relative sleeps have no period that could be missed."""
+    """Return the flags of a run: "omission" unless sleeps were relative, so without a period."""
     return ["omission", *more] if known is None or "r" not in known.given else list(more)

@@ -1,7 +1,7 @@
-"""cyclictest --json, as versions 2 write it.
+"""Import of cyclictest --json, as versions 2 write it.
 
-Two keys end in a colon; the command line is not escaped; samples beyond the histogram are told
-nowhere, but they are in ``cycles``; ``resolution_in_ns`` is 1 with -N, which makes all values ns.
+Two keys end in a colon, and the command line is not escaped.  Samples beyond the histogram count
+only in ``cycles``.  With -N all values are in ns, and ``resolution_in_ns`` is 1.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from rtstone.formats import cyclictest, json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
 
-OF_RTSTONE = "(rtstone"  # in the version of a file that rtstone wrote of its own samples
+OF_RTSTONE = "(rtstone"  # marks the version in files that rtstone wrote from its own samples
 
-# Between these two cyclictest writes its command line, quotes and all.
+# Cyclictest writes its command line between these two, without escaping quotes.
 _BEFORE = re.compile(r'"cmdline:?": "')
 _AFTER = re.compile(r'",\s*"rt_test_version')
 
 
-class _System(msgspec.Struct):
-    sysname: str | None = None
-    nodename: str | None = None
-    release: str | None = None
-    version: str | None = None
-    machine: str | None = None
+class _System(json_text.Uname):
     realtime: int | None = None
+
+    def conditions(self) -> dict[str, Value]:
+        """Return what is known, as conditions of a run."""
+        rt = self.realtime
+        return super().conditions() | ({} if rt is None else {"kernel.realtime": bool(rt)})
 
 
 class _Thread(msgspec.Struct):
@@ -78,12 +78,12 @@ def read(source: Source) -> Reading:
         command=file.command, measured=_moment(file.start_time), notes=notes,
         results=[_result(source, file, number, known) for number in range(file.num_threads)],
         benches=[cyclictest.BENCH],
-        conditions=_conditions(file.sysinfo),
+        conditions=file.sysinfo.conditions(),
     )  # fmt: skip
 
 
 def _escaped(text: str) -> str:
-    """Return the same with a command line in JSON; one that is valid stays as it is."""
+    """Return the text with the command line escaped as JSON, unless it is valid already."""
     before = _BEFORE.search(text)
     after = _AFTER.search(text, before.end()) if before else None
     if before is None or after is None:
@@ -136,18 +136,8 @@ def _result(source: Source, file: _File, number: int, known: cyclictest.Options 
     )  # fmt: skip
 
 
-def _conditions(system: _System) -> dict[str, Value]:
-    told: dict[str, Value] = {
-        "kernel.name": system.sysname, "kernel.release": system.release,
-        "kernel.version": system.version, "machine.arch": system.machine,
-        "machine.host": system.nodename,
-        "kernel.realtime": None if system.realtime is None else bool(system.realtime),
-    }  # fmt: skip
-    return {name: value for name, value in told.items() if value is not None}
-
-
 def _moment(text: str | None) -> str | None:
-    """Return a time as the tool prints it, in rtstone's form; what is no time stays as it is."""
+    """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
     try:
         return parsedate_to_datetime(text or "").astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
@@ -155,5 +145,5 @@ def _moment(text: str | None) -> str | None:
 
 
 def moment(iso: str) -> str:
-    """Return the tool's form of a time in rtstone's."""
+    """Convert a time from ISO 8601 to the tool's form.  Raises ValueError."""
     return datetime.fromisoformat(iso).strftime("%a, %d %b %Y %H:%M:%S %z")

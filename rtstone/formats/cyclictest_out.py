@@ -1,7 +1,7 @@
-"""Wake-up latencies as cyclictest --json of 2.10 writes them, but valid.
+"""Export of wake-up latencies as the JSON of cyclictest 2.10, but always valid JSON.
 
-A thread for each result of a bench that measures what cyclictest does.  In µs where all values are
-whole ones, else in ns, as with -N.
+Each result of a bench that measures what cyclictest does becomes a thread.  Values are in µs if all
+of them are whole, else in ns, as with -N.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
 
 
 def write(run: Run) -> Written:
-    """Return the threads of a run.  Raises UsageError if it has no wake-up latencies in ns."""
+    """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
     known = [r for r in run.results if r.bench in WAKE_UPS and r.n and r.unit == "ns"]
     if not known:
         raise refused(run, f"no samples of {' or '.join(WAKE_UPS)} in ns")
@@ -63,7 +63,7 @@ def _whole_us(result: Result) -> bool:
 
 
 def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
-    """Return a thread, and what of its samples it does not hold."""
+    """Return a thread, and what is lost of its samples."""
     lost = []
     counts: Counter[int] = Counter()
     below = 0
@@ -91,7 +91,7 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def _exact_ends(result: Result) -> list[tuple[float, int]]:
-    """Return the histogram with its least and its largest sample where they really are."""
+    """Return the histogram with the exact smallest and largest sample as points of their own."""
     points = list(result.histogram)
     if points and result.min is not None:
         first, count = points[0]
@@ -103,7 +103,7 @@ def _exact_ends(result: Result) -> list[tuple[float, int]]:
 
 
 def _version(run: Run) -> str:
-    """That of the cyclictest which took the samples, else one that says whose file it is."""
+    """Return the version of the cyclictest that took the samples, else one that names rtstone."""
     name, _, version = (tool(run) or "").partition(" ")
     return version if name == BENCH.id and version else _VERSION
 

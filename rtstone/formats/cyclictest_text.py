@@ -1,4 +1,7 @@
-"""cyclictest -h and -H as text: 2.4 with empty buckets and totals, 2.7 and later without."""
+"""Import of the text of cyclictest -h and -H.
+
+Version 2.4 writes empty buckets and totals, 2.7 and later do not.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class _Text:
         self.source = source
         self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
         self.summary: dict[str, tuple[int, list[int]]] = {}  # line, values
-        self.listed: dict[int, int] = {}  # thread: samples beyond, by their list
+        self.listed: dict[int, int] = {}  # thread: length of its overflow list
         self.live: dict[int, _Live] = {}
         self.conditions: dict[str, Value] = {}
         self.policy: str | None = None
@@ -55,7 +58,7 @@ class _Text:
                 self._before(number, line)
 
     def _before(self, number: int, line: str) -> None:
-        """What it prints while it runs."""
+        """Parse a line printed while it ran."""
         if found := _LIVE.search(line):
             thread, prio, interval, _ = (
                 self.source.number(text, number) for text in found.groups()
@@ -136,7 +139,7 @@ def read(source: Source) -> Reading:
 
 
 def _threads(source: Source, text: _Text) -> int:
-    """Return how many there are.  Refuses a file in which a line for one of them is missing."""
+    """Return the number of threads.  Refuses a file that lacks a line of any of them."""
     for name in ("min", "avg", "max", "over"):
         if name not in text.summary:
             source.cut(f"no '{_SUMMARY[name]}'")
@@ -158,7 +161,7 @@ def _threads(source: Source, text: _Text) -> int:
 
 
 def _check_summary(source: Source, text: _Text, threads: int) -> None:
-    """-H adds a column to some of the lines: the sum, or the largest."""
+    """Check the summary lines; with -H some have another column: the sum or the maximum."""
     for name, (number, values) in text.summary.items():
         several = name in {"total", "max", "over"} and len(values) == threads + 1
         if len(values) != threads and not several:

@@ -1,7 +1,7 @@
-"""HdrHistogram log, version 1.3: an interval histogram for each result, told apart by its tag.
+"""Export as an HdrHistogram log, version 1.3: one interval histogram per result, with a tag.
 
-Histograms are of the V2 encoding: a head of 40 bytes, then the counts as ZigZag LEB128, a negative
-number standing for so many empty buckets; compressed by zlib, in base64.
+Histograms have the V2 encoding: a header of 40 bytes, then the counts as ZigZag LEB128, where a
+negative number stands for a run of empty buckets; compressed by zlib, in base64.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rtstone.formats import rows
 from rtstone.formats.table import Written, refused
 
 _DIGITS = 3
-_HALF_BITS = 10  # 2048 values, to 3 digits, in the first bucket; 1024 in each further one
+_HALF_BITS = 10  # 3 digits: 2048 values in the first bucket, 1024 in each further one
 _COOKIE, _COMPRESSED = 0x1C849303 | 0x10, 0x1C849304 | 0x10
 _HEAD = struct.Struct(">iiiiqqd")  # cookie, length, offset, digits, lowest, highest, ratio
 _MOST = (1 << 63) - 1
@@ -27,7 +27,7 @@ _TAG = re.compile(r"[\s,]+")
 
 
 def write(run: Run) -> Written:
-    """Return results that have a histogram, in whole ns or instructions; times start at 0."""
+    """Export the results with a histogram, in whole ns or instructions.  Raises UsageError."""
     known = [result for result in run.results if result.histogram]
     if not known:
         raise refused(run, "no histogram")
@@ -54,13 +54,13 @@ def write(run: Run) -> Written:
 
 
 def tag(result: Result) -> str:
-    """Return what tells a result from the others; a tag holds no blank and no comma."""
+    """Return a tag that identifies a result; blanks and commas become underscores."""
     parts = [result.bench, rows.params(result.params), result.load, result.series]
     return _TAG.sub("_", "/".join(part for part in parts if part))
 
 
 def _line(result: Result) -> tuple[str, list[str]]:
-    """Return the line of a result, and what of its samples is not in it."""
+    """Return the line of a result, and what is lost of its samples."""
     lost = []
     counts: Counter[int] = Counter()
     below = 0
@@ -99,7 +99,7 @@ def _place(value: int) -> int:
 
 
 def _runs(places: Counter[int]) -> Iterable[int]:
-    """Yield the counts in order, so many empty ones as a negative number."""
+    """Yield the counts in order, runs of empty buckets as negative numbers."""
     last = -1
     for place, count in sorted(places.items()):
         if place - last - 1:
@@ -109,7 +109,7 @@ def _runs(places: Counter[int]) -> Iterable[int]:
 
 
 def _zigzag(number: int) -> bytes:
-    """ZigZag LEB128 of 64 bits, of which the ninth byte has all eight."""
+    """Encode a number as 64-bit ZigZag LEB128, whose ninth byte has eight bits."""
     rest = ((number << 1) ^ (number >> 63)) & 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while rest >= 0x80 and len(out) < 8:

@@ -1,7 +1,7 @@
-"""jitterdebugger: results.json of version 3, and samples.raw.
+"""Import of jitterdebugger's results.json (version 3) and samples.raw.
 
-The keys of ``cpu`` are numbers of threads.  Samples beyond the histogram (1000 µs and more, in ns
-1 000 000 and more) are told nowhere, but they are in ``count``.
+The keys of ``cpu`` are thread numbers.  Samples beyond the histogram (from 1000 µs) count only in
+``count``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rtstone.documents.run import Result, Value, Worst
+from rtstone.documents.run import Result, Worst
 from rtstone.formats import json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
@@ -28,16 +28,11 @@ BENCH = Bench(
 )
 _STEPS = {1: NS, 1000: US}
 _WORST = 16
-_THREADS = 4096  # one on each CPU
+_THREADS = 4096  # at most: one per CPU
 _RECORD = 28  # bytes: <u32 thread, i64 s, i64 ns, u64 value>
 
 
-class _System(msgspec.Struct):
-    sysname: str | None = None
-    nodename: str | None = None
-    release: str | None = None
-    version: str | None = None
-    machine: str | None = None
+class _System(json_text.Uname):
     cpus_online: int | None = None
     resolution_in_ns: int = 1000
 
@@ -70,7 +65,7 @@ def read(source: Source) -> Reading:
     if not file.cpu or set(file.cpu) != {str(n) for n in range(len(file.cpu))}:
         source.refuse("the threads are not numbered from 0")
     return Reading(
-        tool="jitterdebugger 0.3", benches=[BENCH], conditions=_conditions(file.sysinfo),
+        tool="jitterdebugger 0.3", benches=[BENCH], conditions=file.sysinfo.conditions(),
         results=[
             _result(source, f"thread {number}", file.cpu[str(number)], unit_ns)
             for number in range(len(file.cpu))
@@ -92,19 +87,10 @@ def _result(source: Source, name: str, thread: _Thread, unit_ns: int) -> Result:
     return result(source, BENCH.id, series, flags=["omission"])
 
 
-def _conditions(system: _System) -> dict[str, Value]:
-    told: dict[str, Value] = {
-        "kernel.name": system.sysname, "kernel.release": system.release,
-        "kernel.version": system.version, "machine.arch": system.machine,
-        "machine.host": system.nodename,
-    }  # fmt: skip
-    return {name: value for name, value in told.items() if value is not None}
-
-
 def read_raw(source: Source) -> Reading:
     """Return the samples of samples.raw, each with its time.  Raises UsageError.
 
-    The file has no head and no total: what was lost at its end in whole records cannot be seen.
+    The file has no header and no total, so that a loss of whole records at its end goes unnoticed.
     """
     import numpy as np
 
@@ -131,7 +117,7 @@ def read_raw(source: Source) -> Reading:
 
 
 def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.uint64]) -> Result:
-    """Return one thread: all samples, and its largest with their times."""
+    """Return the result of a thread; ``at``: times of its samples in ns since the first."""
     import numpy as np
 
     found, counts = np.unique(values, return_counts=True)

@@ -1,4 +1,4 @@
-"""JSON of other tools: strict, and bounded in depth."""
+"""Strict parsing of the JSON of other tools."""
 
 from __future__ import annotations
 
@@ -7,17 +7,37 @@ from typing import Any, Never, TypeVar
 
 import msgspec
 
+from rtstone.documents.run import Value
 from rtstone.formats.source import Source
 
 _T = TypeVar("_T")
 
 
+class Uname(msgspec.Struct):
+    """The members of uname(2), as several tools write them."""
+
+    sysname: str | None = None
+    nodename: str | None = None
+    release: str | None = None
+    version: str | None = None
+    machine: str | None = None
+
+    def conditions(self) -> dict[str, Value]:
+        """Return what is known, as conditions of a run."""
+        named = {
+            "kernel.name": self.sysname, "kernel.release": self.release,
+            "kernel.version": self.version, "machine.arch": self.machine,
+            "machine.host": self.nodename,
+        }  # fmt: skip
+        return {name: value for name, value in named.items() if value is not None}
+
+
 class _BrokenError(ValueError):
-    """Reject what JSON allows but a measurement does not: duplicate keys, non-numbers."""
+    """The text has what Python's JSON accepts but no tool writes: duplicate keys, NaN."""
 
 
 def parse(source: Source, text: str) -> Any:
-    """Return the value of a JSON text.  Refuses one that is cut, or that holds a key twice."""
+    """Return the value of a JSON text.  Refuses truncated text and duplicate keys."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except json.JSONDecodeError as error:
@@ -26,12 +46,12 @@ def parse(source: Source, text: str) -> Any:
         source.refuse(f"no JSON: {error.msg}", error.lineno)
     except _BrokenError as error:
         source.refuse(str(error))
-    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+    except (ValueError, RecursionError):  # too many digits, or nested too deeply
         source.refuse("no JSON that a tool would write")
 
 
 def convert(source: Source, value: object, kind: type[_T]) -> _T:
-    """Return the value as a document of that kind.  Refuses what is missing or of another type."""
+    """Convert a value to a type.  Refuses missing members and wrong types."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -39,7 +59,7 @@ def convert(source: Source, value: object, kind: type[_T]) -> _T:
 
 
 def buckets(source: Source, histogram: dict[str, int], where: str) -> dict[int, int]:
-    """Counts by value."""
+    """Return the counts by value.  Refuses keys that are no whole numbers, and negative counts."""
     found: dict[int, int] = {}
     for text, count in histogram.items():
         if not (text.isascii() and text.isdigit() and len(text) < 20):

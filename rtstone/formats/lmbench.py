@@ -1,4 +1,4 @@
-"""lmbench: lat_syscall and its kin (one line each), and lat_ctx (a table per size).
+"""Import of lmbench: lat_syscall and the like (one line each), and lat_ctx (a table per size).
 
 lmbench prints one figure per measurement, without the number of samples behind it: a mean or a
 median of its own repetitions, net of its own overhead.
@@ -34,7 +34,7 @@ _STEP = re.compile(rf"([0-9]{{1,12}}) {_NUMBER}")
 
 
 def read(source: Source) -> Reading:
-    """Return the figures.  Raises UsageError for a line that is none of them."""
+    """Return the figures.  Raises UsageError for any other line."""
     results: list[Result] = []
     size: int | None = None
     for number, line in source.lines():

@@ -1,7 +1,7 @@
-"""OpenMetrics text, version 1.0: what Prometheus and its kin scrape or take from a file.
+"""Export as OpenMetrics text, version 1.0, which Prometheus and similar tools read.
 
-Times are in seconds, the base unit there.  A bucket holds what is less than or equal to ``le``: the
-upper edge of a tool's bucket, and of rtstone's own, which are known by their middle, that value.
+Times are in seconds, the base unit of the format.  A bucket counts samples up to ``le``: the upper
+edge of another tool's bucket, or the middle of rtstone's own, which is how those are stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
 from rtstone.formats.table import Written, refused
 
-_BASE = {"ns": ("seconds", Decimal(10) ** -9)}  # unit of a result: its name here, its size
+_BASE = {"ns": ("seconds", Decimal(10) ** -9)}  # unit of a result: (unit in the format, factor)
 _GAUGES: dict[str, tuple[str, Callable[[Result], float | None]]] = {
     "min": ("Least sample.", lambda r: r.min),
     "max": ("Largest sample, within the time and under the load of the run.", lambda r: r.max),
@@ -25,7 +25,7 @@ _COUNTS: dict[str, tuple[str, Callable[[Result], float | None]]] = {
 
 
 def write(run: Run) -> Written:
-    """Histograms, extremes, counts and figures of a run.  Raises UsageError if it has none."""
+    """Export histograms, extremes, counts and figures.  Raises UsageError if there are none."""
     measured = [result for result in run.results if result.n]
     figures = [result for result in run.results if result.figures]
     if not measured and not figures:
@@ -59,7 +59,7 @@ def _family(name: str, kind: str, text: str, unit: str) -> list[str]:
 
 
 def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[str]:
-    """Cumulative buckets; the sum only where all samples are known and none is negative."""
+    """Yield the cumulative buckets, and the sum if it is known and no sample is negative."""
     width = result.evidence.get("bucket_ns")
     edge = width if isinstance(width, int | float) and width > 1 else 0
     upto = 0
@@ -96,7 +96,7 @@ def _escaped(text: str) -> str:
 
 
 def _number(value: float, size: Decimal) -> str:
-    """Exact: a value in ns has few digits, and keeps them in seconds."""
+    """Return a value in the format's unit, without rounding."""
     return _plain(Decimal(repr(value)) * size)
 
 

@@ -1,7 +1,7 @@
-"""Check the content of another tool's file for consistency and turn it into a run.
+"""Check the content of another tool's file for consistency, and turn it into a run.
 
-The tools count in buckets of whole units.  A bucket stands at the value that the tool printed: that
-is its lower edge, for the tools cut off and do not round.
+The tools count in buckets of whole units.  A bucket has the value that the tool printed, which is
+its lower edge, as the tools truncate instead of rounding.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from rtstone.documents.run import Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
 from rtstone.wire.records import Bench
 
-LOAD = "unknown"  # the tools do not know what ran beside them
-US, NS = 1000, 1  # ns of a unit
+LOAD = "unknown"  # the tools do not record the load
+US, NS = 1000, 1  # units in ns
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One distribution as a tool recorded it, in its own units.
 
-    ``n`` includes ``overflow``, the samples beyond the histogram.  ``counts`` is by value; it is
-    empty, and ``overflow`` 0, if the tool kept no histogram.  ``mean_within``: how far the printed
-    mean may lie below and above the true one.  ``untold``: samples may be missing in ``n``, nobody
-    knows how many.  ``approximate``: values are to 1 part in 256, as in rtstone's own histograms.
+    ``n`` includes ``overflow``, the samples beyond the histogram.  ``counts``: by value; empty (and
+    ``overflow`` 0) if the tool kept no histogram.  ``unit_ns``: the unit in ns.  ``width``: of a
+    bucket, in units.  ``mean_within``: how far the printed mean may lie below and above the true
+    one.  ``untold``: an unknown number of samples may be missing in ``n``.  ``approximate``: values
+    are accurate to 1 part in 256, as in rtstone's own histograms.  ``line``: of the file, named in
+    errors about the series.
     """
 
     name: str
@@ -47,13 +49,14 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     mean_within: tuple[float, float] = (0.005, 0.005)
     untold: bool = False
     approximate: bool = False
-    line: int | None = None  # of the file, where a contradiction is told
+    line: int | None = None
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader makes of a file.  ``tool`` is its name with the version as far as it is known.
+    """The content of a file.
 
-    ``command``: the tool's own; ``measured``: when, as the tool told it.
+    ``tool``: its name, with the version if known.  ``command``: the tool's command line.
+    ``measured``: time of the measurement as the tool wrote it.
     """
 
     tool: str
@@ -80,7 +83,7 @@ def result(
     load: str = LOAD,
     **members: Any,
 ) -> Result:
-    """Return the result of a series, after it was found to be without contradiction."""
+    """Return the result of a series.  Raises UsageError if the series contradicts itself."""
     _check(source, series)
     ns = series.unit_ns
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
@@ -111,7 +114,7 @@ def _ns(value: float | None, ns: int) -> float | None:
 
 
 def _mean(series: Series) -> float | None:
-    """The mean of the histogram where it holds all samples: the printed one was cut or rounded."""
+    """Return the mean: from the histogram if that is exact, as the printed mean is rounded."""
     whole = series.counts and not series.overflow and not series.untold and series.width == 1
     whole = whole and not series.approximate
     return _sum(series) / series.n if whole else series.mean
@@ -122,7 +125,7 @@ def _sum(series: Series) -> int:
 
 
 def _sd(series: Series) -> float | None:
-    """Of the histogram, None where samples lie beyond it."""
+    """Return the standard deviation of the histogram, None if it lacks samples."""
     if series.n < 2 or not series.counts or series.overflow or series.untold:
         return None
     mean = _sum(series) / series.n
@@ -131,7 +134,7 @@ def _sd(series: Series) -> float | None:
 
 
 def _check(source: Source, series: Series) -> None:
-    """Refuses a series that contradicts itself."""
+    """Refuse a series that contradicts itself."""
 
     def refuse(what: str) -> Never:
         name = f"{series.name}: " if series.name else ""
@@ -156,7 +159,7 @@ def _check(source: Source, series: Series) -> None:
 
 
 def _extremes(series: Series) -> str | None:
-    """What is wrong with the minimum and the maximum, None if they are those of the histogram."""
+    """Return how minimum or maximum contradict the histogram, None if they do not."""
     values = [value for value, count in series.counts.items() if count]
     if not values or series.min is None or series.max is None:
         return None
@@ -171,7 +174,7 @@ def _extremes(series: Series) -> str | None:
 
 
 def _mean_wrong(series: Series) -> str | None:
-    """Return what is wrong with the mean, None if it is that of the histogram or cannot be told."""
+    """Return how the mean contradicts the rest, None if it does not as far as can be checked."""
     mean, (below, above) = series.mean, series.mean_within
     if mean is None or series.min is None or series.max is None:
         return None
@@ -180,7 +183,7 @@ def _mean_wrong(series: Series) -> str | None:
         return f"the mean {mean:g} is not between the minimum and the maximum"
     if not series.counts or series.untold or not series.n:
         return None
-    # What lies beyond the histogram is above its last bucket and at most the maximum.
+    # Samples beyond the histogram are above its last bucket, and at most the maximum.
     beyond = series.overflow * (max(series.counts) + series.width), series.overflow * series.max
     least, most = ((_sum(series) + rest) / series.n for rest in beyond)
     if not least - below - slack <= mean <= most + above + series.width - 1 + slack:
@@ -190,7 +193,7 @@ def _mean_wrong(series: Series) -> str | None:
 
 
 def step(values: Sequence[int]) -> int:
-    """Return the widest bucket that values may be the edges of, where a tool does not tell it."""
+    """Return the largest bucket width that these edges allow, for tools that do not state it."""
     return gcd(*values) or 1
 
 
@@ -198,7 +201,7 @@ def step(values: Sequence[int]) -> int:
 
 
 def document(reading: Reading, source: Source, form: str, command: list[str]) -> tuple[Plan, Run]:
-    """Return the run of a reading, and the plan to store it under."""
+    """Return the plan and the run document of a reading, to be stored."""
     created = datetime.now(UTC)
     name = reading.tool.partition(" ")[0]
     target = Target(
@@ -237,6 +240,6 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
 
 
 def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:
-    """Series of one bench and one set of parameters are one case."""
+    """Return the cases: series with equal bench and parameters are one."""
     found = {(result.bench, str(result.params)): result.params for result in results}
     return [(bench, params) for (bench, _), params in found.items()]

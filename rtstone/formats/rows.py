@@ -1,4 +1,4 @@
-"""A run as flat rows, for tables: one for each statistic, or for each bucket."""
+"""Flat rows of a run for tables: one per statistic, or one per bucket."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rtstone.statistics import NAMES
 STATISTICS = (
     *NAMES, "raw_min", "raw_max", "overflow", "negative", "missed", "warmup", "batch",
 )  # fmt: skip
-COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # these have no unit
-VARIANTS = ("observed", "corrected")  # corrected: with the omitted activations
+COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # have no unit
+VARIANTS = ("observed", "corrected")  # corrected: with omitted activations included
 
 
 class Key(NamedTuple):
-    """What every row of a result begins with."""
+    """The columns that identify a result, the first of every row."""
 
     run_id: str
     target: str
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 class Statistic(NamedTuple):
-    """One figure of a result; ``unit`` is "count" for what is counted."""
+    """A statistic, count or figure of a result; the unit of counts is "count"."""
 
     variant: str
     n: int
@@ -39,7 +39,7 @@ class Statistic(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """A bucket; without a value: samples beyond the histogram."""
+    """A bucket; ``value`` None: samples beyond the histogram."""
 
     variant: str
     n: int
@@ -49,7 +49,7 @@ class Bucket(NamedTuple):
 
 
 def key(run: Run, result: Result) -> Key:
-    """Return the beginning of the rows of a result."""
+    """Return the identifying columns of a result."""
     return Key(
         run.run_id, run.target.name, result.case, result.bench, params(result.params), result.load,
         result.series, result.status,
@@ -57,13 +57,13 @@ def key(run: Run, result: Result) -> Key:
 
 
 def params(values: dict[str, Value]) -> str:
-    """``a=1;b=on``; in base units."""
+    """Return parameters as text, in base units: ``a=1;b=on``."""
     texts = {name: _text(value) for name, value in values.items()}
     return ";".join(f"{name}={text}" for name, text in texts.items())
 
 
 def statistics(result: Result) -> Iterator[Statistic]:
-    """Yield all that is known of a result in one figure each; what is not known is left out."""
+    """Yield the known statistics, counts and figures of a result."""
     for variant, found in _variants(result):
         for name in STATISTICS:
             value = getattr(found, name, None)
@@ -77,7 +77,7 @@ def statistics(result: Result) -> Iterator[Statistic]:
 
 
 def buckets(result: Result) -> Iterator[Bucket]:
-    """Yield its histograms, and what lies beyond them."""
+    """Yield the buckets of a result, and the number of samples beyond them."""
     for variant, found in _variants(result):
         for value, count in found.histogram:
             yield Bucket(variant, found.n, value, result.unit, count)
@@ -99,7 +99,7 @@ def _text(value: Value) -> str:
 
 
 def lost(run: Run, *, statistics: bool) -> list[str]:
-    """Return what a table of these rows does not hold."""
+    """Return what a table of these rows does not contain."""
     names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes"]
     names += ["histograms"] if statistics else ["statistics", "figures"]
     told = [", ".join(names) + "; rtstone show --json has them"]

@@ -1,7 +1,7 @@
-"""rteval: the summary.xml of a run, which holds what its cyclictest found on each core.
+"""Import of rteval's summary.xml, which has the samples of its cyclictest for each core.
 
-Without a histogram in the file (one longer than the number of buckets), rteval told nothing.
-Samples at or above the number of buckets are in no count of the file.
+rteval leaves out the histogram if a sample was beyond its last bucket.  No count in the file
+includes samples at or above the number of buckets.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element, TreeBuilder
 
 _SPANS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
-_LOAD = "rteval"  # its own loads ran
-_PIECE = 1 << 16  # bytes that are parsed at a time
-_DEEPEST = 32  # elements within one another
-_MOST = 100_000  # elements that are no buckets: rteval writes some thousands
+_LOAD = "rteval"  # rteval runs loads of its own
+_PIECE = 1 << 16  # bytes parsed at a time
+_DEEPEST = 32  # nesting of elements
+_MOST = 100_000  # elements other than buckets; rteval writes some thousands
 
 
 class _File(NamedTuple):
-    """The elements that are read, but for buckets: those are counts, by the core they are in."""
+    """The elements of the file but for buckets, whose counts are in ``counts`` by core."""
 
     root: Element
     counts: Mapping[Element, Mapping[int, int]]
@@ -60,7 +60,7 @@ def read(source: Source) -> Reading:
 
 
 def _file(source: Source) -> _File:
-    """Parses piece by piece.  Refuses entities, which rteval never writes."""
+    """Parse the file piece by piece.  Refuses entities, which rteval never writes."""
     from xml.etree import ElementTree
 
     source.check_length()
@@ -73,7 +73,7 @@ def _file(source: Source) -> _File:
         if "no element found" in str(error) or "unclosed" in str(error):
             source.cut("an element has no end", line)
         source.refuse(f"no XML: {str(error).partition(':')[0]}", line)
-    except (ValueError, LookupError):  # an encoding that nobody knows
+    except (ValueError, LookupError):  # an unknown encoding
         source.refuse("no XML that a tool would write")
     if file.root.tag != "rteval":
         source.refuse(f"<{file.root.tag[:40]}> in place of <rteval>")
@@ -91,17 +91,17 @@ def _collected(source: Source) -> _File:
 
 
 class _Collector:
-    """What the parser tells of: makes a tree of all elements but the buckets."""
+    """A target of the XML parser that builds a tree of all elements but buckets."""
 
     def __init__(self, source: Source, tree: TreeBuilder) -> None:
         self.counts: dict[Element, dict[int, int]] = defaultdict(dict)
         self._source = source
         self._tree = tree
-        self._within: list[Element | None] = []  # those that have begun; None: a bucket
+        self._within: list[Element | None] = []  # open elements; None: a bucket
         self._kept = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         if len(self._within) == _DEEPEST:
             self._source.refuse(f"elements {_DEEPEST} deep, which rteval never writes")
         if tag == "bucket":
@@ -114,18 +114,18 @@ class _Collector:
         self._within.append(self._tree.start(tag, attributes))
 
     def data(self, text: str) -> None:
-        """A piece of text; between buckets there are only blanks."""
+        """Handle text; between buckets there are only blanks."""
         last = self._within[-1]
         if last is not None and last.tag != "histogram":
             self._tree.data(text)
 
     def end(self, tag: str) -> None:
-        """The element that began last ends."""
+        """Handle the end of the innermost element."""
         if self._within.pop() is not None:
             self._tree.end(tag)
 
     def close(self) -> Element:
-        """Return the document's element."""
+        """Return the root element."""
         return self._tree.close()
 
     def _count(self, bucket: dict[str, str]) -> None:
@@ -197,7 +197,7 @@ def _mean(source: Source, core: Element, name: str) -> float | None:
 
 
 def _check_system(source: Source, file: _File, test: Element, results: list[Result]) -> None:
-    """The whole must be the sum of the cores."""
+    """Check that the cores add up to the system as a whole."""
     system = test.find("system")
     if system is None:
         source.cut("no <system>")

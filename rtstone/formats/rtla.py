@@ -1,7 +1,7 @@
-"""rtla timerlat hist and rtla osnoise hist: a column per CPU, and for timerlat per context.
+"""Import of rtla timerlat hist and rtla osnoise hist: a column per CPU (timerlat: and context).
 
-The first row of a bucket is its index; the size of buckets (-b) is told nowhere and taken for the
-widest that the indexes allow.
+A row begins with the index of its bucket.  The file does not state the bucket size (-b): it is
+assumed to be the largest that the indexes allow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COLUMN = re.compile(r"(IRQ|Thr|Usr|CPU)-([0-9]{3,6})")
 _MISSED = "events missed"
 _SUMMARY = ("over", "count", "min", "avg", "max")
 _ALL = "ALL:"
-_FEW = 5  # other lines that are kept as notes
+_FEW = 5  # other lines kept as notes
 
 _KINDS = {
     "IRQ": Bench(
@@ -45,14 +45,14 @@ _KINDS = {
 
 
 class _Column(NamedTuple):
-    """Where a distribution stands."""
+    """The column of a distribution."""
 
     kind: str
     cpu: int
 
 
 class _Text:
-    """The lines of the file, in the order that rtla writes them."""
+    """The parts of the file, parsed in the order in which rtla writes them."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -110,7 +110,7 @@ class _Text:
         self._at += 1
 
     def _summary(self, name: str, width: int) -> tuple[int, list[float | None]]:
-        """Return a line of the summary; a dash is what a CPU without samples has."""
+        """Parse a line of the summary; CPUs without samples have a dash."""
         number, line = self._peek()
         head, *words = line.split()
         if head != f"{name}:":
@@ -130,7 +130,7 @@ class _Text:
         return float(f"{self.source.number(whole, number, name)}.{part}")
 
     def _all(self) -> list[tuple[int, str]]:
-        """Checks the summary of all CPUs, if there is one; what follows."""
+        """Check the summary of all CPUs, if there is one, and return the lines that follow."""
         if self._at < len(self.lines) and self.lines[self._at][1].startswith(_ALL):
             _, line = self._peek()
             self._at += 1
@@ -142,7 +142,7 @@ class _Text:
     def _check_all(
         self, name: str, kinds: Sequence[str], number: int, values: list[float | None]
     ) -> None:
-        """The average is of samples that are not here, and not checked."""
+        """Check a summary line against the CPUs, unless it is the average."""
         for kind, value in zip(kinds, values, strict=True):
             own = [
                 told

@@ -1,4 +1,4 @@
-"""A file to import: its bytes, its lines by number, and errors about it."""
+"""A file to import: bytes, numbered lines, and errors about it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple, Never
 from rtstone.errors import UsageError
 
 LARGEST = 256 << 20  # bytes; nine million raw samples
-LONGEST = 64 << 20  # bytes of a text, of which every number becomes an object
+LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
 STDIN = "-"
-HIGHEST = 1 << 62  # ns; larger values are no times but wrapped-around differences
+HIGHEST = 1 << 62  # ns; larger values are wrapped-around differences
 
 _WHOLE = "import the file whole, as the tool wrote it"
 
 
 class Source(NamedTuple):
-    """A file as it came; ``name`` is what errors call it."""
+    """The content of a file, and its name in errors."""
 
     name: str
     data: bytes
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(number, text) of each line, from 1.  Refuses what is no text, or too long."""
+        """Yield (number from 1, text) of each line.  Refuses a file that is no text or too long."""
         self.check_length()
         try:
             text = self.data.decode("utf-8")
@@ -34,17 +34,17 @@ class Source(NamedTuple):
         return enumerate(text.replace("\r\n", "\n").split("\n"), 1)
 
     def check_length(self) -> None:
-        """Refuses a text that is too long."""
+        """Refuse a text that is too long."""
         if len(self.data) > LONGEST:
             self.refuse(f"a text of more than {LONGEST >> 20} MiB", do="import a shorter histogram")
 
     def check_end(self) -> None:
-        """Refuses a text whose last line has no end: it may have been longer."""
+        """Refuse a text without a final newline, which may be truncated."""
         if not self.data.endswith(b"\n"):
             self.cut("the last line has no end", self.data.count(b"\n") + 1)
 
     def number(self, text: str, line: int, what: str = "count") -> int:
-        """Return a whole number that is not negative.  Refuses all else."""
+        """Return a non-negative whole number.  Refuses anything else."""
         if not (text.isascii() and text.isdigit()):
             self.refuse(f"{what} '{text[:40]}' is not a whole number from 0", line)
         if len(text) > 30 or int(text) >= HIGHEST:
@@ -52,17 +52,17 @@ class Source(NamedTuple):
         return int(text)
 
     def cut(self, what: str, line: int | None = None) -> Never:
-        """Refuses a file that ends too early."""
+        """Refuse a truncated file."""
         self.refuse(f"the file is cut short, {what}", line)
 
     def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
-        """Raises UsageError: what is wrong, where, what to do."""
+        """Raise UsageError: what is wrong, where, what to do."""
         place = self.name if line is None else f"{self.name} line {line}"
         raise UsageError(f"{what}, in {place}; {do}")
 
 
 def read(name: str) -> Source:
-    """Return the file of that name; ``-`` is standard input.  Raises UsageError."""
+    """Read the file of that name; ``-`` is standard input.  Raises UsageError."""
     try:
         if name == STDIN:
             return _bounded("standard input", sys.stdin.buffer.read(LARGEST + 1))

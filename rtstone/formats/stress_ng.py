@@ -1,6 +1,6 @@
-"""stress-ng --cyclic: the statistics that it prints, with --cyclic-dist a distribution.
+"""Import of stress-ng --cyclic: statistics, and with --cyclic-dist a distribution.
 
-It keeps --cyclic-samples samples (10 000) and measures with CLOCK_REALTIME.
+It keeps --cyclic-samples samples (by default 10 000) and measures with CLOCK_REALTIME.
 """
 
 from __future__ import annotations
@@ -37,26 +37,29 @@ _GAP = re.compile(r" *\.\. +\.\.(?: \(all zeros hereafter\))?")
 _BUCKET = re.compile(rf" *{_N} +{_N}")
 _NEEDED = re.compile(rf"Note: --cyclic-samples needed to be {_N} ")
 _END = re.compile(r"(?:un)?successful run completed in (?:([0-9]{1,9}(?:\.[0-9]+)?)s$)?")
-_SHARES = 9  # percentiles that it prints
-_TAKEN = {"50.00", "90.00", "99.00", "99.90", "99.99"}  # some of them
+_SHARES = 9  # number of percentiles that it prints
+_TAKEN = {"50.00", "90.00", "99.00", "99.90", "99.99"}  # percentiles that rtstone takes over
 _NAMES = {f"{share / 100:.2f}": name for name, share in PERCENTILES.items()}
 
 
 class _Told(NamedTuple):
-    """What the lines say, with the line of the first."""
+    """The parsed lines.
+
+    ``line``: number of the first.  ``dist``: (bucket width, buckets printed, buckets in all).
+    """
 
     line: int
     head: re.Match[str]
     mean: re.Match[str]
     ends: re.Match[str]
     shares: dict[str, int]
-    dist: tuple[int, int, int] | None  # width, buckets told, buckets in all
+    dist: tuple[int, int, int] | None
     counts: dict[int, int]
     needed: int | None
 
 
 def read(source: Source) -> Reading:
-    """Return the statistics of the one instance that prints.  Raises UsageError."""
+    """Return the statistics of the one instance that prints them.  Raises UsageError."""
     lines = [(n, found["text"]) for n, line in source.lines() if (found := _LINE.match(line))]
     source.check_end()
     ends = [found for _, line in source.lines() if (found := _END.search(line.rstrip()))]
@@ -121,7 +124,7 @@ def _distribution(
     if first is None or not width:
         source.cut("no '(for the first … buckets'")
     counts: dict[int, int] = {}
-    following, gap = 0, False  # the next bucket; whether empty ones before it are left out
+    following, gap = 0, False  # next bucket; whether empty ones before it were left out
     begun = [text for _, text in lines].index(first[0])
     for number, text in lines[begun + 1 :]:
         if found := _BUCKET.fullmatch(text):
@@ -140,7 +143,7 @@ def _distribution(
 
 
 def _series(source: Source, told: _Told, n: int) -> Series:
-    """What lies beyond the distribution is known where it was told only in part."""
+    """Return the checked series.  Only a partly printed distribution may lack samples."""
     over = n - sum(told.counts.values()) if told.dist else 0
     least, most = min(told.shares.values()), max(told.shares.values())
     if not int(told.ends[1]) <= least <= most <= int(told.ends[2]):
@@ -158,7 +161,7 @@ def _series(source: Source, told: _Told, n: int) -> Series:
 
 
 def _check_shares(source: Source, told: _Told, n: int) -> None:
-    """A percentile is the sample of its rank: so many lie in the buckets below it, and up to it."""
+    """Check each percentile against the distribution: it is the sample of its rank."""
     if not told.dist:
         return
     width, buckets, _ = told.dist
@@ -171,7 +174,7 @@ def _check_shares(source: Source, told: _Told, n: int) -> None:
 
 
 def _with_statistics(made: Result, told: _Told, n: int) -> Result:
-    """Percentiles are the tool's own, of single samples, where there are enough of them."""
+    """Return the result with the tool's own percentiles, those that n allows."""
     import msgspec
 
     known = {

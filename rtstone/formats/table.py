@@ -1,4 +1,4 @@
-"""Every format that rtstone reads or writes: one line each.  Modules are loaded when needed."""
+"""The tables of all formats that rtstone reads or writes.  Their modules are loaded when needed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rtstone.formats.source import Source, read
 
 
 class Written(NamedTuple):
-    """A run in another format; ``lost``: what that format cannot hold, a line each."""
+    """A run in another format; ``lost``: what that format cannot represent, one line each."""
 
     data: bytes
     lost: list[str]
 
 
 class Reader(NamedTuple):
-    """A format to import: what it is, the mark to know it by, and the function that reads it."""
+    """A format to import: title, pattern that recognizes it, and the function that reads it."""
 
     title: str
     mark: re.Pattern[bytes]
@@ -32,7 +32,7 @@ class Reader(NamedTuple):
     function: str = "read"
 
     def read(self, source: Source) -> Reading:
-        """Return what the file tells.  Raises UsageError."""
+        """Return the content of a file.  Raises UsageError."""
         module = _module(self.module)
         reader: Callable[[Source], Reading] = getattr(module, self.function)
         return reader(source)
@@ -46,14 +46,14 @@ class Writer(NamedTuple):
     function: str = "write"
 
     def write(self, run: Run) -> Written:
-        """Return the run in that format.  Raises UsageError if nothing of it fits."""
+        """Return the run in this format.  Raises UsageError if nothing of it fits."""
         module = _module(self.module)
         writer: Callable[[Run], Written] = getattr(module, self.function)
         return writer(run)
 
 
 def _module(name: str) -> ModuleType:
-    """Import a module of this package, or by its whole name one of a plug-in."""
+    """Import a module of this package, or of a plug-in by its full name."""
     return import_module(name if "." in name else f"rtstone.formats.{name}")
 
 
@@ -82,7 +82,7 @@ READERS: Mapping[str, Reader] = {
         "lmbench's lat_syscall and lat_ctx",
         _mark(rb'^(Simple [\w /]+: [\d.]+ microseconds|"size=\d+k ovr=)'), "lmbench",
     ),
-    # thread, seconds and nanoseconds leave their high bytes empty
+    # The high bytes of thread, seconds and nanoseconds are zero.
     "jitterdebugger-raw": Reader(
         "jitterdebugger's samples.raw",
         re.compile(rb"\A..\0\0.{6}\0\0.{4}\0{4}.{6}\0\0", re.DOTALL), "jitterdebugger", "read_raw",
@@ -100,7 +100,7 @@ WRITERS: Mapping[str, Writer] = {
 
 
 def reader(name: str | None, source: Source) -> tuple[str, Reader]:
-    """Return the reader of that name, else of the format that the content tells.
+    """Return the reader of that name, or without a name the one that recognizes the content.
 
     Raises UsageError.
     """
@@ -124,12 +124,12 @@ def writer(name: str) -> Writer:
 
 
 def refused(run: Run, why: str) -> UsageError:
-    """Return the error for a run of which nothing fits into a format."""
+    """Return the error for a run with nothing that fits into a format."""
     return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
 
 
 def imported(name: str, form: str | None, command: list[str]) -> tuple[Plan, Run]:
-    """Return the run that a file makes, and the plan to store it under.  Raises UsageError."""
+    """Return the plan and the run document of a file to import.  Raises UsageError."""
     source = read(name)
     known, found = reader(form, source)
     return document(found.read(source), source, known, command)

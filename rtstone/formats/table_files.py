@@ -1,4 +1,4 @@
-"""A run as a table: CSV of its statistics or of its histograms, and these as Parquet."""
+"""Export as a table: statistics or histograms as CSV, histograms as Parquet."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rtstone.formats.table import Written
 
 
 def csv_statistics(run: Run) -> Written:
-    """Return a row for each statistic of each result; times in the unit that the row names."""
+    """Export a row for each statistic of each result; each row names its unit."""
     data = _csv(rows.Statistic._fields, _flat(run, rows.statistics))
     return Written(data, rows.lost(run, statistics=True))
 
 
 def csv_histogram(run: Run) -> Written:
-    """Return a row for each bucket; one without a value counts the samples beyond the histogram."""
+    """Export a row for each bucket; rows without a value count samples beyond the histogram."""
     data = _csv(rows.Bucket._fields, _flat(run, rows.buckets))
     return Written(data, rows.lost(run, statistics=False))
 
 
 def parquet(run: Run) -> Written:
-    """Return the rows of ``csv_histogram`` as Parquet.
+    """Export the rows of ``csv_histogram`` as Parquet.
 
     Raises UsageError if pyarrow is not installed.
     """

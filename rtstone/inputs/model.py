@@ -26,8 +26,6 @@ from rtstone.errors import UsageError, unknown
 from rtstone.inputs import toml
 from rtstone.units import CLOCK, spelt
 
-SHIPPED = resources.path("models")
-
 _KEYS = {
     "title": str,
     "label": str,
@@ -73,8 +71,8 @@ class System(NamedTuple):
 
 
 def shipped() -> dict[str, Path]:
-    """Return the models that come with rtstone."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+    """Return the models that come with rtstone, by name."""
+    return resources.tables("models")
 
 
 def find(name: str) -> System:

@@ -35,7 +35,6 @@ from rtstone.inputs.parameters import Benches, Catalogue, find, values
 from rtstone.units import DURATION
 from rtstone.wire.records import Bench
 
-SHIPPED = resources.path("suites")
 RAW = 10_000_000  # the most samples that an agent stores with raw=1
 
 
@@ -94,7 +93,7 @@ class Expanded(NamedTuple):
 
 def shipped() -> dict[str, Path]:
     """Return the suites that come with rtstone, by name."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+    return resources.tables("suites")
 
 
 def load(path: Path) -> Suite:

@@ -1,7 +1,7 @@
 """Fetch Debian's kernels with apt into the lab's own directory.
 
-The machine's package state is not touched: apt works on a root of its own, which also fetches
-for a foreign architecture.  The archives are those of the machine's own sources; apt verifies them.
+The machine's package state is not touched: apt gets a private root, which also allows it to fetch
+for a foreign architecture.  Archives are those in the machine's own sources; apt verifies them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN_ARCH = {"aarch64": "arm64", "x86_64": "amd64"}
 META = {"linux-6.1": "linux-image-{}", "linux-6.1-rt": "linux-image-rt-{}"}
-# What a RAM disk with ext4 takes, in the order of loading; a kernel may have some of it built in.
+# The modules that a RAM disk with ext4 needs, in loading order; a kernel may have some built in.
 MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
 OTHERWISE = "take a kernel of your own: --target qemu:kernel=FILE"
 APT_S = 900.0
@@ -37,7 +37,7 @@ Say = Callable[[str], None]
 
 
 class Source(NamedTuple):
-    """An archive: what a line of an apt sources list says."""
+    """An archive, as in a line of an apt sources list."""
 
     uri: str
     release: str
@@ -81,7 +81,7 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
     (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
     place = kernels.folder(name, arch)
     if place.exists():
-        place.rename(work / "old")  # which goes with the temporary folder
+        place.rename(work / "old")  # deleted with the temporary folder
     new.rename(place)
     return kernels.find(name, arch)
 
@@ -125,7 +125,7 @@ def depends(told: str, meta: str) -> str:
 
 
 def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
-    """Return the options of an apt that leaves the machine's own state alone."""
+    """Create a private root for apt, and return the options that make apt use it."""
     for part in ("state/lists/partial", "cache/archives/partial"):
         (work / part).mkdir(parents=True)
     (work / "state/status").touch()

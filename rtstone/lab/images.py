@@ -1,7 +1,6 @@
 """Build the initramfs of a Linux guest, with the agent and its script.
 
-The bytes follow from what goes in, and from nothing else: neither time nor owner nor the order in
-which a directory is read.
+Equal inputs give equal bytes: times, owners and the order of directories do not matter.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ AGENTS = {
     "aarch64": BUILT / "rtstone-agent-aarch64",
 }
 
-# What init mounts on, and what programs expect to be there.
+# Mount points of init, and directories that programs expect.
 DIRECTORIES = ("dev", "proc", "sys", "tmp", "var", "var/tmp", "rtstone", "rtstone/modules")
 CONSOLE = 5, 1  # the device number of /dev/console
 
@@ -42,9 +41,9 @@ def linux(kernel: Kernel, script: bytes) -> bytes:
 def initramfs(
     agent: Path, script: bytes, modules: Sequence[Path] = (), disk_blocks: bytes = b""
 ) -> bytes:
-    """Return an archive as the kernel unpacks it (Documentation/driver-api/early-userspace).
+    """Return an archive for the kernel to unpack (Documentation/driver-api/early-userspace).
 
-    Init is the agent; it loads `modules` in their order, and writes `disk_blocks` to a RAM disk.
+    The agent is init; it loads `modules` in this order and writes `disk_blocks` to a RAM disk.
     """
     files = {"init": agent.read_bytes(), "rtstone/script": script}
     for number, module in enumerate(modules):
@@ -64,7 +63,7 @@ def initramfs(
 def _add(  # noqa: PLR0917  in the order of the format
     archive: bytearray, inode: int, name: str, mode: int, data: bytes, device: tuple[int, int]
 ) -> None:
-    """One entry in the format newc of cpio."""
+    """Append an entry in the newc format of cpio."""
     links = 2 if stat.S_ISDIR(mode) else 1
     encoded = name.encode() + b"\0"
     fields = (inode, mode, 0, 0, links, 0, len(data), 0, 0, *device, len(encoded), 0)
@@ -75,10 +74,10 @@ def _add(  # noqa: PLR0917  in the order of the format
 
 # ---- the RAM disk ------------------------------------------------------------------------------
 
-DISK = 64 << 20  # bytes; the kernel is told the same, in agent/ports/linux/init.c
+DISK = 64 << 20  # bytes; as in agent/ports/linux/init.c
 BLOCK = 4096
 ZEROS = bytes(BLOCK)
-# Every choice that mkfs would take from its configuration, its version, the time or chance.
+# Every choice that mkfs would otherwise derive from its configuration, version, time or chance.
 FEATURES = (
     "none,has_journal,ext_attr,dir_index,filetype,extent,64bit,flex_bg,sparse_super,large_file,"
     "huge_file,dir_nlink,extra_isize,metadata_csum"
@@ -97,7 +96,7 @@ def mke2fs() -> str | None:
 
 
 def disk() -> bytes:
-    """An empty ext4 of `DISK` bytes: for each block that is not zero, its offset and its bytes.
+    """Return an empty ext4 of `DISK` bytes as offset and bytes of each non-zero block.
 
     Raises TargetError if it cannot be made.
     """
@@ -118,7 +117,7 @@ def disk() -> bytes:
 
 
 def _blocks(image: Path) -> bytes:
-    """Return the blocks of a file that are not zero."""
+    """Return offset (8 bytes, little-endian) and bytes of each non-zero block of a file."""
     found = bytearray()
     with image.open("rb") as file:
         for at in range(0, DISK, BLOCK):

@@ -1,4 +1,4 @@
-"""Linux kernels for the lab: those fetched by `rtstone lab fetch`, and the user's own."""
+"""Linux kernels for the lab: fetched by `rtstone lab fetch`, or the user's own."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import TargetError, UsageError
+from rtstone.resources import digest
 
-PREFIX = {"aarch64": "", "x86_64": "q35/"}  # of the systems, to the name of their kernel
-NOTE = "kernel.json"  # in the folder of a kernel: what it is, and the hashes of its files
+PREFIX = {"aarch64": "", "x86_64": "q35/"}  # prefix + kernel = name of the system
+NOTE = "kernel.json"  # in the folder of a kernel: its description, with hashes of its files
 
 
 class Kernel(NamedTuple):
-    """A kernel image, and the modules that go with it in the order of loading."""
+    """A kernel image, and its modules in loading order."""
 
     name: str
     arch: str  # "aarch64", "x86_64"
     image: Path
     modules: tuple[Path, ...]
-    release: str  # as uname -r has it
-    package: str | None  # "name version" of Debian's, if it is one
+    release: str  # as uname -r prints it
+    package: str | None  # "name version", if it is Debian's
     sha256: str  # of the image
 
 
@@ -43,7 +44,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def cache() -> Path:
-    """Return the directory of what the lab has fetched or built."""
+    """Return the lab's cache directory."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "rtstone" / "lab"
 
@@ -56,7 +57,7 @@ def folder(name: str, arch: str) -> Path:
 def find(name: str, arch: str) -> Kernel:
     """Return a fetched kernel, after verifying its files.
 
-    Raises TargetError if it is not there.
+    Raises TargetError if it has not been fetched, or was changed.
     """
     place = folder(name, arch)
     again = f"`rtstone lab fetch {PREFIX[arch]}{name}` brings it"
@@ -80,14 +81,6 @@ def find(name: str, arch: str) -> Kernel:
     )
 
 
-def digest(path: Path) -> str | None:
-    """Return the hash of a file, None if it cannot be read."""
-    try:
-        return sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
-
-
 # ---- a user's own ----------------------------------------------------------------------------
 
 ARM64_MAGIC = slice(56, 60), b"ARM\x64"  # Documentation/arm64/booting.rst
@@ -96,9 +89,9 @@ X86_64 = 1 << 0  # in xloadflags, at 0x236: it has a 64-bit entry point
 
 
 def from_file(path: Path) -> Kernel:
-    """Return the kernel in a file, its architecture and release read from it.
+    """Return the kernel in a file, with architecture and release read from it.
 
-    Raises UsageError if it is no arm64 Image, plain or compressed by gzip, and no x86-64 bzImage.
+    Raises UsageError unless it is an arm64 Image (plain or gzip) or an x86-64 bzImage.
     """
     try:
         data = path.read_bytes()
@@ -109,7 +102,7 @@ def from_file(path: Path) -> Kernel:
 
 
 def _recognise(path: Path, data: bytes) -> tuple[str, str]:
-    """(architecture, release) of a kernel image."""
+    """Return (architecture, release) of a kernel image.  Raises UsageError."""
     if _has(data, X86_MAGIC):
         if not data[0x236] & X86_64:
             raise UsageError(f"kernel '{path}' is for 32-bit x86; the lab has x86-64 and arm64")

@@ -13,11 +13,11 @@ from rtstone.lab import images, kernels
 from rtstone.lab.systems import System
 from rtstone.resources import BUILT
 
-SOURCE = Path(__file__).parents[2]  # of rtstone, where the Makefile is in a checkout
+SOURCE = Path(__file__).parents[2]  # in a checkout, the directory of the Makefile
 BUILD = "rtstone lab build"
-INSTALL = "install a wheel made by `make dist`"  # where there is no source to build from
+INSTALL = "install a wheel made by `make dist`"  # for installations without sources
 GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos")  # of the Makefile
-# What they are built with: program, and the packages of Debian that bring it.
+# Programs needed to build them, each with the Debian packages that provide it.
 TOOLS = {
     "make": "make",
     "gcc": "gcc libc6-dev",

@@ -1,8 +1,8 @@
 """The emulated boards, the systems that run on them, and the emulator's command line.
 
-On a board virtual time is the number of executed instructions, so that a run repeats to the
-instruction.  It takes all that `command` says together: the counting, one CPU, a seed, a clock that
-starts at a date of its own, a machine of a fixed version and no disk outside the guest's memory.
+Virtual time on a board is the number of executed instructions, so that a run repeats exactly.
+That needs everything in `command` together: counting, one CPU, a seed, a clock that starts at a
+fixed date, a machine of a fixed version, and no disk outside the guest's memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rtstone.errors import unknown
 
-EPOCH = "2026-01-01"  # what the clock of every board starts at
+EPOCH = "2026-01-01"  # the initial date of every board's clock
 
 
 class Board(NamedTuple):
@@ -21,14 +21,14 @@ class Board(NamedTuple):
 
     name: str
     title: str
-    arch: str  # as the agent's `hello` and uname have it
+    arch: str  # as in the agent's `hello` and uname
     emulator: str  # program
-    package: str  # of Debian, which brings it
-    arguments: tuple[str, ...]  # that make the machine; how much memory is the system's
+    package: str  # the Debian package that provides it
+    arguments: tuple[str, ...]  # define the machine but for its memory
     shift: int  # an instruction takes 2^shift ns of virtual time
-    linux_arguments: str = ""  # the kernel's command line, as far as the board decides it
-    linux_counted: tuple[str, ...] = ()  # more of it, true while instructions are counted
-    script_address: int | None = None  # where a guest without a file system finds its script
+    linux_arguments: str = ""  # the board's part of the kernel's command line
+    linux_counted: tuple[str, ...] = ()  # further words while instructions are counted
+    script_address: int | None = None  # of the script, for guests without a file system
 
     @property
     def instructions_per_s(self) -> int:
@@ -72,7 +72,7 @@ BOARDS = {
             ("-machine", "pc-q35-7.2", "-cpu", "Nehalem-v1", "-smp", "1", "-vga", "none"),
             shift=0,
             linux_arguments="console=ttyS0 rdinit=/init quiet panic=-1 tsc=reliable",
-            # What the kernel finds by calibration is off by some millionths.
+            # The frequencies are given, as the kernel's calibration is some ppm off.
             linux_counted=("rtstone.awake", "tsc_early_khz=1000000", "rtstone.tsc_hz=1000000000"),
         ),
     )
@@ -82,14 +82,14 @@ BOARDS = {
 class System(NamedTuple):
     """An operating system on a board."""
 
-    name: str  # of the target, behind "qemu:"
+    name: str  # of the target, without "qemu:"
     title: str
     board: Board
-    memory: int | None  # MiB; None: the board has what it has
-    kernel: str | None = None  # of rtstone.lab.kernels
-    image: str | None = None  # file in rtstone/_agent that is system and agent in one
+    memory: int | None  # MiB; None: fixed by the board
+    kernel: str | None = None  # name in rtstone.lab.kernels
+    image: str | None = None  # file in rtstone/_agent with system and agent in one
     preempt: tuple[str, ...] = ()  # preemption models that the kernel can be started with
-    # What the image has no room for: how ids of its benches begin, what they are, the other image.
+    # Benches that do not fit into the image: prefix of their ids, title, system that has them.
     apart: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -125,7 +125,7 @@ def find(name: str) -> System:
 
 
 def with_kernel(arch: str) -> System:
-    """Return a Linux kernel of the user's own, on the board of that architecture."""
+    """Return the system of a user's own Linux kernel, on the board of that architecture."""
     title = "a kernel of the user's"
     return System("linux", title, VIRT if arch == VIRT.arch else Q35, 512, kernel="linux")
 
@@ -144,9 +144,9 @@ def command(
 ) -> list[str]:
     """Return the emulator's command line.
 
-    `image` is the kernel, or system and agent in one; a Linux system has its script in
-    `initramfs`, any other in `script`.  `serial` is the emulator's word for where the guest's line
-    goes, `append` more words for the kernel.
+    `image`: the kernel, or system and agent in one.  The agent's script is in `initramfs` for
+    Linux, else in `script`.  `serial`: QEMU's name of the device for the guest's serial line.
+    `append`: further words of the kernel's command line.
     """
     board = system.board
     words = [board.emulator, *board.arguments]
@@ -158,7 +158,7 @@ def command(
         words += ["-icount", f"shift={board.shift},sleep=off"]
     words += ["-kernel", str(image)]
     if system.kernel:
-        # QEMU's seed does not reach a kernel on a PC; this line goes into its random numbers.
+        # QEMU's seed does not reach a kernel on a PC; its command line feeds its random numbers.
         line = [board.linux_arguments, f"rtstone.seed={seed}"]
         line += [*(board.linux_counted if icount else ()), *append]
         if preempt:

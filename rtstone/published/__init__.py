@@ -13,7 +13,7 @@ FILE = resources.path("published", "published.json")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication, and the systems its author measured."""
+    """A publication.  ``text``: its citation.  ``platform``: what its author measured on."""
 
     text: str
     platform: str
@@ -36,7 +36,7 @@ def sources() -> dict[str, Source]:
 
 @cache
 def _records(source: str | None) -> list[Printed]:
-    """Return those of a publication, or all."""
+    """Return the numbers of a publication, or all numbers."""
     return [r for r in _document().records if source in (None, r.source)]
 
 
@@ -52,7 +52,7 @@ def find(**wanted: str) -> list[Printed]:
 def value(**wanted: str) -> float | None:
     """Return the one number whose members have these values.
 
-    Raises LookupError if it is not one.
+    Raises LookupError unless exactly one does.
     """
     found = find(**wanted)
     if len(found) != 1 or isinstance(found[0].value, str):

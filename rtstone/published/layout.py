@@ -1,9 +1,9 @@
 """Layouts of a publication's tables and figures, and the results to fill in.
 
-One TOML file for each source.  ``printed`` picks numbers of published.json by their members, those
-of a table, a column and an item taken together; ``here`` picks results of a run and what to show of
-them in the same way.  What stands nowhere in ``here`` needs a reason in ``lacks``, what stands
-nowhere in ``printed`` one in ``unprinted``: no place is empty without a word.
+There is one TOML file per source.  ``printed`` selects numbers of published.json by their members,
+combined from table, column and item; ``here`` selects results of a run, and what to show of them,
+in the same way.  A place without ``here`` needs a reason in ``lacks``, one without ``printed`` a
+reason in ``unprinted``, so that no place is empty without explanation.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ from rtstone.inputs import toml
 from rtstone.published import find, sources
 from rtstone.statistics import NAMES
 
-HERE = resources.path("published")
-
 
 class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is shown of the results that were found, if it is no statistic; one of its members.
+    """What to show of results other than a statistic: one of these members is set.
 
-    ``figure``: one of their figures, the first of these names that is there.  ``column`` of their
-    ``table``: the field in the row that is as ``where`` says; with ``all``: which of the rows of
-    these names have "yes" there.  ``param``: its values.  ``part``: what that part of the load did
-    in a second.  ``fact``: the first of these conditions of the run that is known.
+    ``figure``: the first of these figures that exists.  ``table`` and ``column``: a field of one of
+    their tables, in the row that matches ``where``; with ``all``, which of these rows have "yes".
+    ``param``: the values of a parameter.  ``part``: the rates of a part of the load.  ``fact``: the
+    first known one of these conditions of the run.
     """
 
     figure: list[str] = []
@@ -45,9 +43,9 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of results of a run; an empty member is inherited from the next wider one.
+    """A selection of results of a run; empty members are inherited from the wider selection.
 
-    A name in ``show`` is a statistic of all samples of the results.
+    ``show``: what to show; a name is a statistic of all samples of the results.
     """
 
     bench: str = ""
@@ -57,7 +55,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     show: list[str | Show] = []
 
     def within(self, wider: Here) -> Here:
-        """Return this selection, completed by the wider one."""
+        """Return this selection, completed from the wider one."""
         return Here(
             bench=self.bench or wider.bench,
             params={**wider.params, **self.params},
@@ -68,7 +66,7 @@ class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A published column, or a variant of this system's (a configuration, say)."""
+    """A published column, or a variant of today's columns (a configuration, say)."""
 
     label: str
     printed: dict[str, str] = {}
@@ -76,9 +74,10 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is told of every system: a row of a table with systems as columns, or the reverse.
+    """What is shown of every system: a row if systems are columns, else a column.
 
-    ``unit``: its own, if it is not the table's; ``at``: its place on the axis of a curve.
+    ``unit``: if not the table's.  ``at``: its value on the axis of a curve.  ``lacks``: why there
+    is no number of today.  ``unprinted``: why there is no published one.
     """
 
     label: str
@@ -94,8 +93,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure: drawn from the numbers of the table, or from the results behind it.
 
-    ``value``: the place of the number in a cell.  ``over``: what a curve's axis is.  ``slowest``
-    false: that system, of those over time, is left out.
+    ``value``: index of the drawn number in a cell.  ``over``: the axis of a curve.  ``slowest``:
+    False leaves the slowest system out of a figure over time.
     """
 
     kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
@@ -108,9 +107,9 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table or a figure of the publication.
 
-    ``id`` is what published.json calls it, ``stub`` the head of its items.  ``unit`` is that of all
-    numbers without one of their own, ``form`` says what the numbers of a cell are.  ``said`` picks
-    what the publication states in words.
+    ``id``: its name in published.json.  ``stub``: the heading of its items.  ``unit``: of all
+    numbers without their own.  ``form``: the meaning of a cell's numbers.  ``said``: selects what
+    the publication states in words.
     """
 
     id: str
@@ -131,7 +130,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     draw: list[Draw] = []
 
     def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
-        """Return the published numbers that this table and these places pick."""
+        """Return the published numbers that this table and these places select."""
         merged = {"table": self.id, **self.printed}
         for place in wanted:
             merged |= place
@@ -152,7 +151,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The layout of a publication.
 
-    ``suites`` are run for it; ``printed`` is the year that its numbers are printed of.
+    ``suites``: to be run for it.  ``printed``: the year of publication.
     """
 
     title: str
@@ -164,21 +163,22 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def names() -> list[str]:
     """Return the publications that can be reproduced."""
-    return sorted(path.stem for path in HERE.glob("*.toml"))
+    return list(resources.tables("published"))
 
 
 @cache
 def layout(source: str) -> Layout:
     """Return the layout of a publication.  Raises UsageError for an unknown one."""
-    if source not in names():
-        raise unknown("publication", source, names())
-    return read(source, HERE / f"{source}.toml")
+    layouts = resources.tables("published")
+    if source not in layouts:
+        raise unknown("publication", source, layouts)
+    return read(source, layouts[source])
 
 
 def read(source: str, path: Path) -> Layout:
-    """Return a layout.
+    """Read a layout.
 
-    Raises UsageError for one that picks nothing, or leaves a place without reason.
+    Raises UsageError if it selects nothing, or leaves a place empty without a reason.
     """
     try:
         found = msgspec.convert(toml.read(path, "layout"), Layout)
@@ -194,7 +194,7 @@ def read(source: str, path: Path) -> Layout:
 
 
 def _statistics(table: Table) -> Iterator[str]:
-    """Yield the statistics that a table shows, by name."""
+    """Yield the names of the statistics that a table shows."""
     heres = [table.here, *(a.here for a in table.variant), *(i.here for i in table.item if i.here)]
     return (show for here in heres for show in here.show if isinstance(show, str))
 
@@ -216,10 +216,10 @@ def _unexplained(source: str, table: Table) -> Iterator[str]:
 
 
 def publication(source: str) -> str:
-    """Return the publication in a line, as published.json names it."""
+    """Return the citation of a publication."""
     return sources()[source].text
 
 
 def platform(source: str) -> str:
-    """Return what its author measured on."""
+    """Return what the author of a publication measured on."""
     return sources()[source].platform

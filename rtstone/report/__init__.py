@@ -1,1 +1,1 @@
-"""What a person reads: terminal and HTML."""
+"""Reports for people: terminal, HTML, Markdown."""

@@ -1,4 +1,4 @@
-"""The report: runs, and their comparison, as one HTML page that needs nothing but itself."""
+"""The report: runs and their comparison as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rtstone.report.run.html import template_values as run_values
 from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import Evaluation
 
-MOST = 200  # results that stand one by one below a comparison: with more, each run has its own page
-NAMED = 4  # runs that are named in the bar
+MOST = 200  # results shown one by one below a comparison; with more, each run has its own page
+NAMED = 4  # runs named in the bar
 
 
 def compose(evaluation: Evaluation) -> str:

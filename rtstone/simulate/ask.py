@@ -17,12 +17,12 @@ PPM = 1_000_000  # utilisations are whole millionths
 MOST_UTILISATION = 10
 MOST_POINTS = 1000
 MOST_TASKS = 200
-BUDGET, PERIOD = "2ms", "10ms"  # of a server: twice the aperiodic load, as urgent as can be
+BUDGET, PERIOD = "2ms", "10ms"  # of a server: twice the aperiodic load, at the shortest period
 _NUMBER = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}")
 
 
 def policies(given: Iterable[str], known: Iterable[str] = POLICIES) -> tuple[str, ...]:
-    """Policies by name, several with commas; none: all."""
+    """Return the named policies (several joined by commas), all of them if none is named."""
     names = [name.strip() for text in given for name in text.split(",")]
     for name in names:
         if name not in known:
@@ -42,7 +42,7 @@ def counts(text: str) -> tuple[int, ...]:
 
 
 def utilisations(text: str) -> tuple[int, ...]:
-    """Utilisations in 1e-6, from ``0.1:1.5:0.05`` (first, last, step) or ``0.5,0.9``."""
+    """Return utilisations in 1e-6: ``0.1:1.5:0.05`` (first, last, step) or ``0.5,0.9``."""
     colon = ":" in text
     parts = text.split(":" if colon else ",")
     sound = all(_NUMBER.fullmatch(part) for part in parts) and (not colon or len(parts) == 3)
@@ -60,7 +60,7 @@ def utilisations(text: str) -> tuple[int, ...]:
 
 
 def server(text: str) -> tuple[str, int, int]:
-    """Return a server's kind, budget and period: ``sporadic``, ``polling=2ms/10ms``."""
+    """Return a server's kind, budget and period in ns: ``sporadic``, ``polling=2ms/10ms``."""
     kind, equals, rest = text.partition("=")
     if kind not in SERVERS:
         raise unknown("server", kind, SERVERS, "in --server")

@@ -8,21 +8,21 @@ from rtstone.documents.run import Result, Run
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
 
-# Benches whose median is the cost of a switch between two tasks, the best first.
+# Benches whose median is the cost of a context switch, best first.
 SWITCHES = ("ctx.ballast", "sched.yield.pair", "rheal.ts")
 INTERRUPTED = "det.bintime"
-LONGER_NS = 500  # than the median: an interval between two clock readings that was interrupted
+LONGER_NS = 500  # an interval between clock readings this much above the median was interrupted
 _HZ = re.compile(r"CONFIG_HZ=(\d+)")
 
 
 def of_run(run: Run, *, switch_known: bool = False, switch_needed: bool = True) -> Cost:
     """Return the costs that a run has measured.
 
-    A switch: median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
-    rheal.ts.  A tick: its period from the kernel's CONFIG_HZ; its cost is the share of time that
-    det.bintime lost to interruptions, times that period, so that all interrupts count as ticks.
-    What the run lacks is 0, and ``sources`` says so.  Raises UsageError if it has no switch,
-    unless that is known, or not needed.
+    Switch: the median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
+    rheal.ts.  Tick: its period is from the kernel's CONFIG_HZ; its cost is the share of time that
+    det.bintime lost to interruptions, times the period, so that all interrupts count as ticks.
+    Costs that the run lacks are 0, and ``sources`` says so.  Raises UsageError without a switch,
+    unless its cost is known or not needed.
     """
     switch = _switch(run)
     if switch is None and switch_needed and not switch_known:
@@ -61,7 +61,7 @@ def _circumstances(result: Result) -> str:
 
 
 def _sound(run: Run, bench: str) -> list[Result]:
-    """Return results of a bench that hold times; those without a load first."""
+    """Return the valid results of a bench in ns, those without a load first."""
     found = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
     return sorted((r for r in found if r.p50 is not None), key=lambda r: r.load != "none")
 
@@ -87,7 +87,7 @@ def _tick_period(run: Run) -> int | None:
 
 
 def _interrupted(run: Run) -> tuple[float, Result] | None:
-    """Return the share of time between clock readings that went to something else."""
+    """Return the share of time lost to interruptions between clock readings, and the result."""
     for result in _sound(run, INTERRUPTED):
         usual = result.p50 or 0
         total = sum(value * n for value, n in result.histogram)

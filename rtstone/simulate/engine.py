@@ -1,4 +1,4 @@
-"""The simulator in C (engine.c), from Python."""
+"""Python interface of the simulator in C (engine.c)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rtstone.simulate.taskset import (
 LIBRARY = resources.path("_engine", "engine.so")
 ENGINE_VARIABLE = "RTSTONE_ENGINE"  # another build of the engine, for tests
 
-# engine.h; rm, dm and value density are fixed priorities that differ in the ranks.
+# As in engine.h; rm, dm and value density are fixed priorities with different ranks.
 _POLICIES = {"rm": 0, "dm": 0, "value": 0, "fifo": 1, "rr": 2, "edf": 3, "llf": 4}
 _ARRAY = ctypes.c_void_p
 
@@ -68,7 +68,7 @@ _COUNTS = np.dtype([(name, np.int64) for name in COUNTS])
 
 
 class Totals(NamedTuple):
-    """Of a whole simulation; ``idle``, ``overhead`` and ``executed`` make up the time simulated."""
+    """Totals of a simulation; ``idle`` + ``overhead`` + ``executed`` is the simulated time."""
 
     events: int
     switches: int
@@ -82,10 +82,11 @@ class Totals(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a task set; ``counts`` has an entry per task with the members of COUNTS.
+    """The outcome of simulating a task set.
 
-    ``completed`` and ``request_completed`` are -1 for what did not come to its end; None unless
-    asked for.
+    ``counts``: an entry per task with the members of COUNTS.  ``completed``,
+    ``request_completed``: completion times of jobs and requests, -1 if not completed; None unless
+    requested.
     """
 
     counts: np.ndarray[tuple[int], np.dtype[np.void]]
@@ -133,7 +134,7 @@ class Simulator:
             "arrival": tasks.arrival,
             "request_work": tasks.request_work,
         }
-        # Kept as long as the C side holds their addresses.
+        # Referenced for as long as the C side has their addresses.
         self._arrays = {name: _contiguous(array) for name, array in arrays.items()}
         self._check(n)
         self._set = _Set(tasks=n, end=tasks.end, requests=len(tasks.arrival))
@@ -142,7 +143,7 @@ class Simulator:
             setattr(self._set, name, None if array is None else array.ctypes.data)
 
     def _check(self, n: int) -> None:
-        """The C side trusts what it is given; see engine.h."""
+        """Check what the C side relies on (engine.h).  Raises ValueError."""
         kept = self._arrays
         for name in ("period", "deadline", "offset", "nominal"):
             array = kept[name]
@@ -160,7 +161,7 @@ class Simulator:
             raise ValueError("arrivals of a task set: in order")
 
     def run(self, rules: Rules, *, completions: bool = False) -> Outcome:
-        """Simulates from 0 to the end of the task set."""
+        """Simulate from 0 to the end of the task set."""
         prio = priorities(self._tasks, rules)
         level = levels(self._tasks, rules, prio)
         self._set.prio, self._set.level = prio.ctypes.data, level.ctypes.data
@@ -182,7 +183,7 @@ class Simulator:
 
 
 def simulate(tasks: TaskSet, rules: Rules, *, completions: bool = False) -> Outcome:
-    """Simulates a task set once."""
+    """Simulate a task set once."""
     return Simulator(tasks).run(rules, completions=completions)
 
 

@@ -13,18 +13,19 @@ from rtstone.simulate.hartengine import FORMS, POLICIES
 from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask
 
 FAMILY = "hart."
-FIGURE = "breakdown utilisation"  # in the results of a measured run, in percent
-UNBROKEN = "no breakdown up to"  # in place of it
-FIRST_MISS = "first miss at"  # the same
-RAW_SPEED = "raw speed"  # the same, in KWIPS
-FACTOR = "factor of all loads"  # the same, of the set auto
-DURATION = "duration of a test"  # the same, in s
-DIGITS = 6  # of a raw speed that are taken over: time is counted in fractions of a KWI
+# Figures in the results of a measured run.
+FIGURE = "breakdown utilisation"  # in percent
+UNBROKEN = "no breakdown up to"  # in percent, instead of FIGURE
+FIRST_MISS = "first miss at"  # in percent
+RAW_SPEED = "raw speed"  # in KWIPS
+FACTOR = "factor of all loads"  # of the set auto
+DURATION = "duration of a test"  # in s
+DIGITS = 6  # significant digits kept of a raw speed, as time is counted in fractions of a KWI
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The requested options; None or empty: as measured, else all, or the default."""
+    """The requested options; None or empty: as measured, else all of them or the default."""
 
     experiments: tuple[str, ...] = ()
     set: str | None = None
@@ -34,9 +35,9 @@ class Choice:
 
 
 class Measured(NamedTuple):
-    """An experiment as a run has measured it; utilisations in percent.
+    """An experiment as measured by a run; utilisations in percent.
 
-    ``first_miss`` None: it did not break down up to ``breakdown``.
+    ``first_miss``: None if it did not break down up to ``breakdown``.
     """
 
     ask: Ask
@@ -45,7 +46,10 @@ class Measured(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """The Hartstone results of a run, and those that cannot be simulated; raw speed in KWIPS."""
+    """The Hartstone results of a run.
+
+    ``left_out``: those that cannot be simulated, and why.  ``raw``: raw speed in KWIPS.
+    """
 
     found: tuple[Measured, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -53,7 +57,7 @@ class Beside(NamedTuple):
 
 
 def measured(run: Run) -> Beside:
-    """Return the experiments of a run without a load."""
+    """Return the experiments that a run measured without a load."""
     results = [r for r in run.results if r.bench.removeprefix(FAMILY) in hartsets.EXPERIMENTS]
     lacking = {id(result): _why_not(result) for result in results}
     speeds = [
@@ -110,7 +114,7 @@ def _as_measured(result: Result) -> Measured:
 
 
 def _one_of(known: tuple[str, ...], value: object) -> str:
-    """Return a parameter of an experiment; fixed priorities by another name are rate monotonic."""
+    """Return a parameter if its value is known, else the first known value."""
     return str(value) if value in known else known[0]
 
 
@@ -121,7 +125,7 @@ def _stop_misses(stop: object, misses: object) -> int:
 
 
 def _whole(result: Result, name: str) -> int | None:
-    """A figure as a whole number of at most DIGITS digits; None if the run does not tell it."""
+    """Return a figure as a whole number of DIGITS significant digits, None without the figure."""
     figure = result.figures.get(name)
     if not figure or not figure.value:
         return None
@@ -133,9 +137,9 @@ def _whole(result: Result, name: str) -> int | None:
 
 
 def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured | None]]:
-    """Yield the experiments to simulate and what was measured of each.  Raises UsageError.
+    """Yield the experiments to simulate, each with its measurement.  Raises UsageError.
 
-    ``beside`` None: there is no run, and both policies are simulated.
+    ``beside``: results of a run; None without a run, which simulates both policies.
     """
     for name in choice.experiments:
         if name not in hartsets.EXPERIMENTS:

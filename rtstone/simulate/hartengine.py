@@ -1,4 +1,4 @@
-"""The simulator of a Hartstone test in C (hartstone.c), from Python."""
+"""Python interface of the simulator of a Hartstone test in C (hartstone.c)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from rtstone.simulate.taskset import Ints
 
 POLICIES = ("rm", "edf")
 FORMS = ("monitor", "server")
-NO_DEADLINE = 1 << 62  # later than all others, and less urgent
-LONGEST = 1 << 59  # ticks of a test: what is late ends long before a number overflows
+NO_DEADLINE = 1 << 62  # later and less urgent than any other
+LONGEST = 1 << 59  # ticks of a test, so that late completions do not overflow
 _ARRAYS = (
     "first", "release", "due", "level", "relative", "own", "calls", "background",
 )  # fmt: skip
@@ -46,7 +46,7 @@ class _Set(ctypes.Structure):
 
 @dataclass(frozen=True)
 class HartRules:
-    """How a test is scheduled, and what that costs in ns."""
+    """How a test is scheduled, and the costs in ns."""
 
     policy: str = "rm"
     form: str = "monitor"
@@ -56,9 +56,10 @@ class HartRules:
 
 
 class HartOutcome(NamedTuple):
-    """An entry per task with the members of COUNTS, times in ticks; see hartstone.h.
+    """The outcome of a test; see hartstone.h.
 
-    ``last``: the task that came to its end last, if that was not before the end of the test.
+    ``counts``: an entry per task with the members of COUNTS, times in ticks.  ``last``: the task
+    that completed last, None if that was before the end of the test.
     """
 
     counts: NDArray[np.void]
@@ -68,12 +69,12 @@ class HartOutcome(NamedTuple):
 
     @property
     def bad(self) -> int:
-        """Deadlines missed or skipped."""
+        """The number of deadlines missed or skipped."""
         return int(self.counts["missed"].sum() + self.counts["skipped"].sum())
 
 
 def ticks_per_ns(raw: int, duration: int) -> int:
-    """Return the ticks per nanosecond for which every load is a whole number of ticks."""
+    """Return the ticks per ns that make every load a whole number of ticks.  Raises UsageError."""
     per_ns = raw // gcd(raw, SECOND)
     if duration * per_ns >= LONGEST:
         raise UsageError(f"raw speed {raw} KWIPS is too fine, in --raw; round it to 3 digits")
@@ -83,7 +84,7 @@ def ticks_per_ns(raw: int, duration: int) -> int:
 def run(
     what: HartSet, raw: int, duration: int, rules: HartRules, order: list[int]
 ) -> HartOutcome:  # fmt: skip
-    """Simulate a test of ``duration`` ns; the tasks first wait in this order."""
+    """Simulate a test of ``duration`` ns; ``order``: in which the tasks wait for its start."""
     per_ns = ticks_per_ns(raw, duration)
     work = per_ns * SECOND // raw  # ticks of a KWI
     tasks = [what.tasks[i] for i in order]
@@ -120,7 +121,7 @@ def run(
 
 
 def _times(task: Task, index: int, duration: int) -> tuple[list[int], list[int]]:
-    """Releases before the end of a test and their deadlines, in ns."""
+    """Return the releases before the end of a test and their deadlines, in ns."""
     if task.kind is Kind.PERIODIC:
         found = releases(task, duration)
         return found[:-1], found[1:]

@@ -3,8 +3,8 @@
 Weiderman, CMU/SEI-89-TR-23; Donohoe, Shapiro, Weiderman, CMU/SEI-90-UG-1; Golatowski, table 2.
 benchmarks 6.2 says which numbers are confirmed; those of PN, AH, SH and SA are reconstructed.
 Loads are in kilo-Whetstone instructions per activation (KWIPP); a processor of raw speed K KWIPS
-does K of them a second, and a set that needs K of them a second has a utilisation of 100%.  Rates
-are in tenths of a hertz, in which they are whole in every experiment.
+executes K of them per second, and a set that needs K per second has a utilisation of 100%.  Rates
+are in tenths of a hertz, which makes them whole numbers in every experiment.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-TENTHS = 10  # of a hertz
+TENTHS = 10  # rates are in 1/TENTHS Hz
 SECOND = 10**9  # ns
-LEVELS = 8  # tasks are told apart by at most so many more urgent rates (RTS_LEVELS)
+LEVELS = 8  # number of priority levels above the lowest (RTS_LEVELS)
 MOST_TESTS = 200
 
 SERIES = {
@@ -34,15 +34,16 @@ class Kind(Enum):
 
     PERIODIC = "periodic"
     SPORADIC = "sporadic"
-    BACKGROUND = "background"  # at random as well; it has no deadline
+    BACKGROUND = "background"  # released at random too, without a deadline
 
 
 @dataclass(frozen=True)
 class Task:
-    """Rate in tenths of a hertz, of a sporadic task that of its smallest interarrival.
+    """A task of a set.
 
-    ``load``: KWIPP of its own work, before its call.  ``gap``: mean of the random part of an
-    interarrival, in ns.
+    ``rate``: in tenths of a hertz; for a sporadic task, of its smallest interarrival time.
+    ``load``: its own work before the call, in KWIPP.  ``calls``: it calls the server.  ``gap``:
+    mean of the random part of the interarrival time, in ns.
     """
 
     rate: int
@@ -53,36 +54,36 @@ class Task:
 
     @property
     def hz(self) -> float:
-        """Return the mean rate of its activations."""
+        """The mean rate of its activations in Hz."""
         least = 0 if self.kind is Kind.BACKGROUND else TENTHS / self.rate
         return 1 / (least + self.gap / 1e9)
 
     @property
     def urgency(self) -> int:
-        """Return the rate-monotonic rank: larger is a higher priority."""
+        """The rate-monotonic rank; larger is more urgent."""
         return -1 if self.kind is Kind.BACKGROUND else self.rate
 
 
 Numbers = tuple[tuple[int, int], ...]  # Hz and KWIPP of the periodic tasks, task 1 first
 
-# Of every series; that of the series without an entry is sei.
+# By set and series; series without an entry have the numbers of sei.
 NUMBERS: dict[str, Numbers] = {
     "sei": ((2, 32), (4, 16), (8, 8), (16, 4), (32, 2)),
     "golatowski": ((1, 512), (2, 256), (4, 128), (8, 64), (16, 32)),
     "PN": ((2, 32), (5, 13), (9, 7), (17, 4), (31, 2)),
 }
 SETS = ("auto", "sei", "golatowski")
-GAP = SECOND // 20  # between arrivals of the sporadic task, at least, and once more at random
+GAP = SECOND // 20  # least time between sporadic arrivals, and mean of what is added at random
 BACKGROUND_GAP = SECOND // 2
 
 
 def sets_of(series: str) -> tuple[str, ...]:
-    """Return the baselines that a series has."""
+    """Return the baseline sets of a series."""
     return SETS if series == "PH" else ("auto", "sei")
 
 
 def is_served(experiment: str) -> bool:
-    """Return whether its tasks call a server."""
+    """Return whether the tasks of an experiment call a server."""
     return experiment.startswith(SERVER_SERIES)
 
 
@@ -101,31 +102,33 @@ def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
 
 
 class HartSet(NamedTuple):
-    """The demand of a test; ``service``: work of the server per call in KWIPP."""
+    """The tasks of a test; ``service``: work of the server per call in KWIPP."""
 
     tasks: tuple[Task, ...]
     service: int = 0
 
     def kwips(self) -> float:
-        """Thousand Whetstone instructions a second, summed up as the agent does."""
+        """Return the demand in kilo-Whetstone instructions per second, summed as the agent does."""
         total = 0.0
         for task in self.tasks:
             total += float(task.load + (self.service if task.calls else 0)) * task.hz
         return total
 
     def utilisation(self, raw: int) -> float:
-        """Share of the processor."""
+        """Return the demand as a share of the raw speed (KWIPS)."""
         return self.kwips() / raw
 
 
 def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> HartSet:
-    """Return the set of a test, from 1: the baseline, changed so often.
+    """Return the set of test number ``test``, from 1: the baseline after ``test`` - 1 steps.
 
-    1: the frequency of task 5 grows by that of task 4; in PN.1 one that is a multiple of another
-    is raised by 1 Hz, once, whatever that makes it.  In AH and SA the smallest interarrival of the
-    sporadic task is divided by 1.1, 1.2 …  2: all rates are the baseline's times 1.1, 1.2 …
-    3: every load grows by 1 (times ``m``); in AH that of the sporadic task, in SH and SA that of
-    the server.  4: one more task like the third; in AH like the sporadic one, in SA in turn.
+    Steps, by number of the experiment:
+    1: the rate of task 5 grows by that of task 4; in PN.1, a rate that is a multiple of another
+    task's is raised by 1 Hz, once.  In AH and SA the smallest interarrival time of the sporadic
+    task is divided by 1.1, 1.2, …
+    2: all rates of the baseline are multiplied by 1.1, 1.2, …
+    3: every load grows by ``m``; in AH that of the sporadic task only, in SH and SA the server's.
+    4: one more task like the third; in AH like the sporadic one, in SA like either in turn.
     """
     series, number = experiment.split(".")
     step = test - 1
@@ -145,8 +148,8 @@ def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> H
 def factor(series: str, raw: int) -> int:
     """Return the factor of all loads in the set auto.
 
-    The baseline of the series is near a fifth of raw speed, and no first step of its experiments
-    is above a twentieth.
+    The baseline of the series then takes at most a fifth of the raw speed, and the first step of
+    each of its experiments adds at most a twentieth, unless the factor is already 1.
     """
     base = baseline(series)
     first = set_of_test(f"{series}.1", base, 1, 1).utilisation(raw)
@@ -183,9 +186,10 @@ def _adds_sporadic(series: str, i: int) -> bool:
 
 
 def levels(tasks: tuple[Task, ...], *, server: bool = False) -> list[int]:
-    """Rate monotonic: a level for each different rate, the most urgent 1; so has a server's task.
+    """Return the rate-monotonic priority levels: one per different rate, 1 for the most urgent.
 
-    Below so many levels there are no others: what is still less urgent shares the last.
+    With ``server``, its task has a level of its own above all.  All rates below the first LEVELS
+    levels share the last one.
     """
     rates = {task.urgency for task in tasks}
     return [
@@ -199,7 +203,7 @@ _MASK = 2**64 - 1
 
 
 class Exponentials:
-    """Exponential random numbers of mean 1, in 2^-32, by comparisons alone (von Neumann 1951)."""
+    """Exponential random numbers of mean 1, in 2^-32, by von Neumann's method (1951)."""
 
     def __init__(self, state: int) -> None:
         self._state = state
@@ -215,7 +219,7 @@ class Exponentials:
         return self._state >> 32
 
     def _next(self) -> int:
-        """Whole numbers of descending runs of even length, then how the first odd one begins."""
+        """Return the number of even descending runs, plus the start of the first odd one."""
         whole = 0
         while True:
             first = previous = self._draw()
@@ -232,9 +236,9 @@ _streams: dict[int, Exponentials] = {}
 
 
 def arrivals(task: Task, index: int, duration: int) -> list[int]:
-    """When a task that is number ``index`` from 0 in its set is released in a test, in ns.
+    """Return the random releases in a test, in ns, of the task with this index in its set.
 
-    A sporadic task begins with the test.  The random numbers are the same in every test.
+    The first release of a sporadic task is at 0.  The random numbers are the same in every test.
     """
     stream = _streams.setdefault(index, Exponentials(123 + index))
     background = task.kind is Kind.BACKGROUND
@@ -248,7 +252,7 @@ def arrivals(task: Task, index: int, duration: int) -> list[int]:
 
 
 def releases(task: Task, duration: int) -> list[int]:
-    """Of a periodic task, in ns, with the one that follows: the deadline of each is the next."""
+    """Return the releases of a periodic task in ns, and one more: each is the deadline before."""
     found = []
     for j in range(duration * task.rate // (TENTHS * SECOND) + 2):
         found.append(j * TENTHS * SECOND // task.rate)

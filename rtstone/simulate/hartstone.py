@@ -1,6 +1,6 @@
-"""Hartstone without an operating system: experiments, test after test, up to their breakdown.
+"""Simulate Hartstone experiments, test after test, up to their breakdown.
 
-The sets are those of hartsets.py; what becomes of them is hartstone.c's to say.
+Task sets are those of hartsets.py; hartstone.c simulates them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rtstone.simulate import hartsets as sets
 from rtstone.simulate.hartengine import HartOutcome, HartRules, run
 
 DURATION_NS = 10_000_000_000  # of a test
-STOP_MISSES = 50  # missed or skipped in a test: the experiment ends
+STOP_MISSES = 50  # deadlines missed or skipped in a test that end an experiment
 MOST_UTILISATION = 1.5
 RAW = {"auto": 1_000_000, "sei": 1600, "golatowski": 12_800}  # KWIPS; the baseline of PH is 20%
 
@@ -22,9 +22,9 @@ RAW = {"auto": 1_000_000, "sei": 1600, "golatowski": 12_800}  # KWIPS; the basel
 class Ask:
     """One experiment under one policy.
 
-    ``raw``: speed in KWIPS.  ``factor``: of all loads in the set auto, None: it follows from raw.
-    ``form``: of the server.  ``duration_ns``: of a test.  The experiment ends with the test that
-    misses or skips ``stop_misses`` deadlines.
+    ``raw``: raw speed in KWIPS.  ``factor``: of all loads in the set auto, None: derived from
+    ``raw``.  ``form``: of the server.  ``duration_ns``: of a test.  ``stop_misses``: number of
+    deadlines missed or skipped in a test that ends the experiment.
     """
 
     experiment: str
@@ -54,7 +54,7 @@ class Played:
 
 
 def play(ask: Ask, cost: Cost) -> Iterator[Played]:
-    """Yield the tests of an experiment, to its end."""
+    """Simulate an experiment, and yield its tests."""
     base = sets.baseline(ask.experiment.split(".")[0], ask.set, ask.m)
     rules = HartRules(ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns)
     last = None
@@ -72,11 +72,11 @@ def play(ask: Ask, cost: Cost) -> Iterator[Played]:
 
 
 def waiting_order(ask: Ask, what: sets.HartSet, test: int, last: int | None) -> list[int]:
-    """In which order the agent's tasks wait for the start of a test, the order among equals.
+    """Return the order in which the agent's tasks wait for a test, which decides among equals.
 
-    They become ready by number, but the one that came to its end last (``last``) has not waited at
-    all, and a new one has not yet.  A task that takes up a less urgent level goes before all that
-    are there, as POSIX has it.
+    They become ready by number, after the one that completed last (``last``), which did not have to
+    wait, and a new one, which has not waited yet.  A task whose priority is lowered goes to the
+    head of its new level, as POSIX specifies.
     """
     served = ask.form == "server" and what.service > 0
     new = [len(what.tasks) - 1] if test > 1 and ask.experiment.endswith("4") else []
@@ -91,9 +91,9 @@ def waiting_order(ask: Ask, what: sets.HartSet, test: int, last: int | None) -> 
 def experiment(
     ask: Ask, cost: Cost, beside: tuple[float, float | None] | None = None
 ) -> Experiment:
-    """Simulates an experiment to its end, with the costs and without any.
+    """Simulate an experiment, with the costs and without any.
 
-    ``beside``: breakdown and first miss of a real system in percent, None: it never missed.
+    ``beside``: breakdown and first miss of a real system in percent; None if it never missed.
     """
     played = list(play(ask, cost))
     clean, first = breakdown(played)
@@ -103,7 +103,7 @@ def experiment(
     measured, measured_first = beside or (None, None)
     gap = None
     if measured is not None and measured_first is not None and clean is not None:
-        gap = round(clean - measured, 2) + 0.0  # a measured one is told to a thousandth; never -0
+        gap = round(clean - measured, 2) + 0.0  # + 0.0: never -0
     return Experiment(
         experiment=ask.experiment,
         set=ask.set,
@@ -131,7 +131,7 @@ def _ended(ask: Ask, played: list[Played]) -> str:
 
 
 def breakdown(played: list[Played]) -> tuple[float | None, float | None]:
-    """Utilisation in percent of the last test without a miss or a skip, and of the first with."""
+    """Return the utilisations, in percent, of the last test without and the first with misses."""
     clean = [100 * p.utilisation for p in played if not p.outcome.bad]
     missed = [100 * p.utilisation for p in played if p.outcome.bad]
     return clean[-1] if clean else None, missed[0] if missed else None

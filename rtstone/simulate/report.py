@@ -19,11 +19,11 @@ from rtstone.simulate.study import Study
 from rtstone.simulate.taskset import Rules
 from rtstone.simulate.workload import APERIODIC_LOAD, LONGEST, Workload
 
-LONGEST_TIME = 600 * 10**9  # of a set
+LONGEST_TIME = 600 * 10**9  # ns simulated per set
 
 
 def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
-    """Return the study for these options, and its document without results."""
+    """Return the study for these options, and its document without results.  Raises UsageError."""
     policies = ask.policies(options["policies"])
     kind, budget, period = ask.server(options["server"])
     cost = ask.costs(
@@ -103,7 +103,7 @@ def hartstone(
     tick: str | None,
     tick_cost: str | None,
 ) -> Hartstone:
-    """Simulate the experiments, beside those measured by the run that the costs come from."""
+    """Simulate experiments, compared with those measured by the run that costs come from."""
     choice = Choice(
         tuple(name.upper().removeprefix("HART.") for name in experiments),
         tasks,

@@ -16,10 +16,10 @@ from rtstone.simulate.workers import shared_out
 from rtstone.simulate.workload import Shape, Workload, draw, fill, scaled
 
 CHUNK = 50  # sets that a worker simulates at a time
-HEAVIEST = 1.5  # utilisation up to which a breakdown is looked for
-STEPS = 1 << 11  # of the search for it
+HEAVIEST = 1.5  # highest utilisation at which a breakdown is searched
+STEPS = 1 << 11  # resolution of that search: 1/STEPS
 
-# What is kept of each set under each policy: whole numbers, so that sums do not depend on order.
+# Numbers kept of each set under each policy: whole, so that sums do not depend on their order.
 KEPT = ("due", "missed", "lateness", "worst", "released", "preemptions", "value_due", "value_met",
         "served", "requests", "response", "worst_response", "switches", "events")  # fmt: skip
 _BY_TASK = ("due", "missed", "lateness", "released", "preemptions")
@@ -39,7 +39,7 @@ class Study:
 
 
 class Chunk(NamedTuple):
-    """Sets of one number of tasks; ``ppm`` None: their breakdown utilisations."""
+    """Sets with ``n`` tasks at ``ppm`` utilisation; None: for their breakdown utilisation."""
 
     study: Study
     n: int
@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 
 
 def measure(study: Study, n: int, ppm: int, number: int) -> list[list[int]]:
-    """Return one set under every rule: the numbers of KEPT."""
+    """Simulate a set under every rule, and return the numbers of KEPT for each."""
     key = (n, ppm, number)
     tasks = fill(study.workload, draw(study.workload, *key), ppm / 1e6, key)
     simulator = Simulator(tasks)
@@ -73,8 +73,8 @@ def measure(study: Study, n: int, ppm: int, number: int) -> list[list[int]]:
 def breakdown(study: Study, n: int, number: int) -> list[list[int]]:
     """Return the breakdown utilisation of a set in 1/STEPS for every rule (Lehoczky, Sha, Ding).
 
-    Execution times are exact, and scaled together; bisection takes it that what a set does not
-    bear, a heavier one does not.
+    Execution times are exact, and scaled by one factor.  Found by bisection, which assumes that a
+    set with misses also misses at any higher utilisation.
     """
     key = (n, 0, number)
     shape = draw(study.workload, *key)
@@ -83,7 +83,7 @@ def breakdown(study: Study, n: int, number: int) -> list[list[int]]:
 
 
 def _heaviest(whole: TaskSet, shape: Shape, rules: Rules) -> int:
-    """Return how much, in 1/STEPS, of a set of utilisation 1 misses nothing."""
+    """Return the highest utilisation, in 1/STEPS, without a miss; ``whole``: the set at 1."""
     rules = replace(rules, stop_after_misses=1)
     low, high = 0, int(HEAVIEST * STEPS) + 1
     while high - low > 1:
@@ -97,7 +97,7 @@ def _heaviest(whole: TaskSet, shape: Shape, rules: Rules) -> int:
 
 
 def work(chunk: Chunk) -> Ints:
-    """Return the numbers of a chunk: sets, rules, numbers."""
+    """Simulate a chunk; return an array with the dimensions set, rule, number of KEPT."""
     study, n, ppm, first, last = chunk
     if ppm is None:
         found = [breakdown(study, n, number) for number in range(first, last)]
@@ -107,7 +107,7 @@ def work(chunk: Chunk) -> Ints:
 
 
 def chunks(study: Study) -> Iterator[Chunk]:
-    """Yield all that is to be done, in the order in which it is put together."""
+    """Yield the work of a study, in the order of its document."""
     for n in study.tasks:
         for ppm in (*study.ppm, None):
             for first in range(0, study.sets, CHUNK):

@@ -29,10 +29,10 @@ def no_ints() -> Ints:
 
 @dataclass(frozen=True)
 class Section:
-    """A critical section of every job of a task: from which progress on, how long, on what.
+    """A critical section of every job of a task: start, in execution time, length and resource.
 
-    Sections of a task may be nested; one resource is not taken twice.  A job that ends within a
-    section gives the resource back; one that ends before it never takes it.
+    Sections of a task may be nested, but not on the same resource.  A job that ends within a
+    section releases the resource; one that ends before it never takes it.
     """
 
     at: int
@@ -42,9 +42,9 @@ class Section:
 
 @dataclass(frozen=True)
 class TaskSet:
-    """Periodic tasks, each of which executes its jobs one after the other, and aperiodic requests.
+    """Periodic tasks, each executing its jobs in order, and aperiodic requests.
 
-    ``work`` holds the execution time of every job, task after task (see ``jobs``); None: nominal.
+    ``work``: the execution time of every job, task after task (see ``jobs``); None: nominal.
     """
 
     end: int
@@ -60,13 +60,13 @@ class TaskSet:
 
     @property
     def first(self) -> Ints:
-        """Where each task's jobs begin in an array of all jobs; one more entry is their number."""
+        """Index of each task's first job in an array of all jobs, and the number of all jobs."""
         offset = 0 if self.offset is None else self.offset
         return np.concatenate(([0], np.cumsum(jobs(self.end, self.period, offset))))
 
 
 def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
-    """Return how many jobs each task releases before the end."""
+    """Return the number of jobs that each task releases before the end."""
     found: Ints = np.maximum(0, -((offset - end) // period))
     return found
 
@@ -75,8 +75,8 @@ def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
 class Rules:
     """The scheduling rules, and their costs.
 
-    A server has ``server_budget`` of every ``server_period``; background has neither.
-    ``stop_after_misses``: the simulation ends early, with what is counted by then.
+    A server gets ``server_budget`` in every ``server_period``; background has neither.
+    ``stop_after_misses``: number of misses that ends the simulation early; 0: never.
     """
 
     policy: str
@@ -92,10 +92,10 @@ class Rules:
 
 
 def priorities(tasks: TaskSet, rules: Rules) -> Ints:
-    """Ranks of the tasks and, last, the server under a policy of fixed priorities; 0 is first.
+    """Return the fixed-priority ranks of the tasks and, last, the server; 0 is the most urgent.
 
-    A server counts as a task of its period, before others that are equal; under value density it is
-    the most urgent.  Among equal tasks the one with the smaller number is.
+    A server ranks as a task with its period, and before tasks equal to it; under value density it
+    is the most urgent.  Equal tasks rank by number.
     """
     n = len(tasks.period)
     if rules.policy == "value":
@@ -111,7 +111,7 @@ def priorities(tasks: TaskSet, rules: Rules) -> Ints:
 
 
 def levels(tasks: TaskSet, rules: Rules, prio: Ints) -> Ints:
-    """Preemption levels of the tasks and, last, the server (Baker 1991); a larger one preempts."""
+    """Return preemption levels of the tasks and, last, the server; larger preempts (Baker 1991)."""
     if rules.policy in {"fifo", "rr"}:
         return np.zeros_like(prio)
     if rules.policy in {"edf", "llf"}:
@@ -120,10 +120,10 @@ def levels(tasks: TaskSet, rules: Rules, prio: Ints) -> Ints:
 
 
 def actions(tasks: TaskSet) -> list[list[tuple[int, int]]]:
-    """For each task (progress, what) in order: resource + 1 is taken, -(resource + 1) given."""
+    """Return (progress, action) for each task: resource + 1 takes, -(resource + 1) releases."""
     found = []
     for sections in tasks.sections:
-        # At one progress: give back, the inner one first; then take, the outer one first.
+        # At equal progress first release, inner sections first; then take, outer sections first.
         events = [
             (s.at + s.length, 0, -s.at, -(s.resource + 1)) for s in sections
         ] + [(s.at, 1, -(s.at + s.length), s.resource + 1) for s in sections]  # fmt: skip

@@ -1,7 +1,7 @@
-"""Worker processes: results come in order, and no worker outlives its parent.
+"""Worker processes that return results in order and never outlive their parent.
 
-They hang on pipes alone.  A pool of the standard library keeps semaphores with names, which stay
-behind when its process is killed, as do workers that wait on them.
+They communicate through pipes only.  A pool of the standard library uses named semaphores, which
+stay behind if its process is killed, as do the workers that wait for them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _B = TypeVar("_B")
 def shared_out(work: Callable[[_A], _B], todo: Sequence[_A], workers: int) -> Iterator[_B]:
     """Yield the result of ``work`` for each item, in order.
 
-    Raises what ``work`` does, and TargetError if a worker was killed.
+    Raises what ``work`` raises, and TargetError if a worker was killed.
     """
     with ExitStack() as stack:
         idle = [_started(stack, work) for _ in range(min(workers, len(todo)))]
@@ -57,7 +57,7 @@ def _started(stack: ExitStack, work: Callable[[_A], _B]) -> Connection:
 
 
 def _send(line: Connection, one: object) -> None:
-    with suppress(OSError):  # it was killed, as `_answer` will find
+    with suppress(OSError):  # it was killed; `_answer` reports that
         line.send(one)
 
 
@@ -75,17 +75,17 @@ def _answer(line: Connection) -> Any:
 
 
 def _serve(line: Connection, work: Callable[[_A], _B], parent: int) -> None:
-    """Make a worker ignore Ctrl-C, and end with its parent."""
+    """Work as a worker: ignore Ctrl-C, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:  # it was killed before that
+    if os.getppid() != parent:  # the parent ended before prctl
         return
     with suppress(EOFError, OSError):
         while True:
             one = line.recv()
             try:
                 answer: object = work(one)
-            except Exception as error:  # for who asked
+            except Exception as error:  # raised again in the parent
                 answer = error
             line.send(answer)

@@ -1,7 +1,7 @@
-"""Task sets drawn at random (benchmarks 6.3); times are nanoseconds.
+"""Random task sets (benchmarks 6.3); times are nanoseconds.
 
-Every set has random numbers of its own, a Philox stream named by seed, number of tasks, utilisation
-and number of the set: it is the same whatever else is drawn, and by how many workers.
+Every set has its own Philox stream, keyed by seed, number of tasks, utilisation and number of the
+set, so that it does not depend on other sets or on the number of workers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rtstone.simulate.taskset import Ints, Section, TaskSet, jobs
 
 SHORTEST, LONGEST = 10_000_000, 1_000_000_000  # periods
-LEAST_SHARE = 0.5  # of the nominal execution time that a job takes
-VALUES = 100  # a task's value is 1 to so much
-APERIODIC_LOAD = 0.1  # of the processor
+LEAST_SHARE = 0.5  # least execution time of a job, as a share of the nominal one
+VALUES = 100  # the value of a task is 1 to VALUES
+APERIODIC_LOAD = 0.1  # share of the processor
 REQUEST = 1_000_000  # mean execution time of an aperiodic request
 RESOURCES = 2
-SECTION_SHARE = 0.1  # of the nominal execution time, in its first half
+SECTION_SHARE = 0.1  # length of a section in the nominal execution time; it is in its first half
 
 _TASKS, _WORK, _REQUESTS = range(3)  # streams of a set
 
@@ -29,7 +29,7 @@ class Workload:
     """The parameters common to all sets.
 
     ``constrained``: deadlines are uniform between execution time and period, else the period.
-    ``exact``: jobs take their nominal execution time, else that times uniform(0.5, 1).
+    ``exact``: jobs take their nominal execution time, else uniform(0.5, 1) of it.
     ``resources``: every task has a critical section.
     """
 
@@ -42,13 +42,13 @@ class Workload:
 
 @dataclass(frozen=True)
 class Shape:
-    """A set without its utilisation; ``share`` is each task's part of the total."""
+    """A set without its utilisation; ``share``: each task's part of the total."""
 
     share: NDArray[np.float64]
     period: Ints
-    slack: NDArray[np.float64]  # where between execution time and period the deadline lies
+    slack: NDArray[np.float64]  # position of the deadline between execution time and period
     value: Ints
-    at: NDArray[np.float64]  # where a critical section begins, as a share of the execution time
+    at: NDArray[np.float64]  # start of the critical section, as a share of the execution time
     resource: Ints
 
 
@@ -58,7 +58,7 @@ def _stream(seed: int, key: tuple[int, ...], stream: int) -> np.random.Generator
 
 
 def uunifast(random: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares that sum to 1, uniform over the simplex, from one random number fewer.
+    """Return shares that sum to 1, uniform over the simplex; needs one random number fewer.
 
     Bini and Buttazzo, Measuring the Performance of Schedulability Tests, 2005, figure 3.
     """
@@ -68,7 +68,7 @@ def uunifast(random: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def draw(workload: Workload, n: int, ppm: int, number: int) -> Shape:
-    """Set ``number`` of ``n`` tasks; ``ppm`` is the utilisation that it is drawn for, in 1e-6."""
+    """Draw set ``number`` with ``n`` tasks; ``ppm``: the utilisation it is drawn for, in 1e-6."""
     rng = _stream(workload.seed, (n, ppm, number), _TASKS)
     share = uunifast(rng.random(n - 1))
     period = SHORTEST * (LONGEST / SHORTEST) ** rng.random(n)
@@ -86,9 +86,9 @@ def draw(workload: Workload, n: int, ppm: int, number: int) -> Shape:
 def fill(
     workload: Workload, shape: Shape, utilisation: float, key: tuple[int, int, int]
 ) -> TaskSet:
-    """The set with the execution times that make up the utilisation, its jobs and its requests.
+    """Return the task set of a shape at a utilisation, with its jobs and requests.
 
-    ``key`` is what it was drawn with.  An execution time is rounded down, to 1 ns at least.
+    ``key``: what the shape was drawn with.  Execution times are rounded down, to at least 1 ns.
     """
     n = len(shape.period)
     nominal = np.maximum(1, (utilisation * shape.share * shape.period).astype(np.int64))
@@ -117,14 +117,14 @@ def fill(
 
 
 def scaled(tasks: TaskSet, shape: Shape, factor: float) -> TaskSet:
-    """Return the set with all its nominal execution times, which its jobs take, times a factor."""
+    """Return the set with all nominal execution times, which jobs take exactly, times a factor."""
     nominal = np.maximum(1, (tasks.nominal * factor).astype(np.int64))
     sections = _sections(shape, nominal) if any(tasks.sections) else tasks.sections
     return replace(tasks, nominal=nominal, work=None, sections=sections)
 
 
 def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints]:
-    """Poisson arrivals with exponential execution times; the same at every utilisation."""
+    """Return Poisson arrivals and exponential execution times, the same at every utilisation."""
     n, _, number = key
     rng = _stream(workload.seed, (n, 0, number), _REQUESTS)
     apart = REQUEST / APERIODIC_LOAD

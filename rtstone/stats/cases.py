@@ -1,4 +1,4 @@
-"""The cases of a run, and which of them an entry of a budget names."""
+"""The cases of a run, and the selection of those that an entry of a budget names."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rtstone.wire.records import Bench
 
 
 class Case(NamedTuple):
-    """One case under one load: its results, several if the load came several times."""
+    """One case under one load, with its results: several if it was run several times."""
 
     bench: str
-    params: Mapping[str, Value]  # all of them, but for those that an unsupported one leaves open
+    params: Mapping[str, Value]  # all; of an unsupported case only those that are the cause
     series: str
     load: str
     results: list[Result]
 
     @property
     def status(self) -> str | None:
-        """Why it has no valid result, None if it has."""
+        """The reason why it has no valid result, None if it has one."""
         bad = [result for result in self.results if result.status != "ok"]
         return f"{bad[0].status}: {bad[0].reason or NO_REASON}" if bad else None
 
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Samples."""
+        """The number of samples."""
         return sum(result.n for result in self.results)
 
     @property
@@ -46,12 +46,12 @@ class Case(NamedTuple):
 
     @property
     def section_s(self) -> float | None:
-        """How long was measured; instructions have no time."""
+        """The measured time in s; None if unknown, or in instructions."""
         return pool.section_s(self.results)
 
     @property
     def missed(self) -> int | None:
-        """Activations that never happened; None if that was not counted."""
+        """The number of activations that never happened, None if not counted."""
         counts = [result.missed for result in self.results if result.missed is not None]
         return sum(counts) if counts else None
 
@@ -69,14 +69,14 @@ def cases(run: Run) -> list[Case]:
 
 
 def _params(result: Result, table: Bench | None) -> dict[str, Value]:
-    """What was not given has its default; an unsupported result tells only what is to blame."""
+    """Return all parameters, defaults included; of an unsupported result only those recorded."""
     if result.status == "unsupported" or table is None:
         return dict(result.params)
     return {param.name: param.default for param in table.params} | result.params
 
 
 def label(case: Case, table: Bench | None, others: Iterable[Case]) -> str:
-    """What tells a case from others of its bench: parameters in which they differ, and series."""
+    """Return what distinguishes a case from others of its bench: parameters and series."""
     rest = [other for other in others if other.bench == case.bench and other.status is None]
     telling = [
         name
@@ -93,7 +93,7 @@ def _written(table: Bench | None, name: str, value: Value) -> str:
 
 
 class Matcher:
-    """Finds what entries name in one run."""
+    """Selects the cases of one run that entries name."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -122,9 +122,9 @@ class Matcher:
         return self._of_series(entry, self._under_loads(entry, found))
 
     def _wanted(self, entry: Entry, bench: str) -> dict[str, list[Value]] | None:
-        """Return the values of each parameter that will do; None: the bench has no such parameter.
+        """Return the accepted values of each parameter, None if the bench has no such parameter.
 
-        Where the run has no table of the bench, as an imported one, values are as they are written.
+        If the run has no table of the bench (an imported run), values are compared as text.
         """
         table = self.tables.get(bench)
         if table is None:
@@ -134,7 +134,7 @@ class Matcher:
         told = {name for case in self.cases if case.bench == bench for name in case.params}
         return {
             name: [str(given)]
-            if table.param(name) is None and name in told  # of a bench that is derived
+            if table.param(name) is None and name in told  # of a derived bench
             else values(table, name, given, entry.where)
             for name, given in entry.params.items()
         }
@@ -155,7 +155,7 @@ class Matcher:
         return [case for case in found if any(fits(case.load, pattern) for pattern in wanted)]
 
     def _of_series(self, entry: Entry, found: list[Case]) -> list[Case]:
-        """Return the cases of a series, and those without samples, which may be of any."""
+        """Return the cases of a series, and failed cases, which may be of any series."""
         wanted = entry.series
         if wanted is None:
             return found
@@ -175,7 +175,7 @@ class Matcher:
 
 
 def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
-    """Return True if a case has these values; an unsupported one names only those to blame."""
+    """Return whether a case can have these values; an unsupported one may lack parameters."""
     return all(
         name not in case.params or case.params[name] in some or str(case.params[name]) in some
         for name, some in wanted.items()
@@ -183,7 +183,7 @@ def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
 
 
 def figure(case: Case | None, name: str) -> tuple[float, str] | None:
-    """Return the value and unit of a figure; of several runs the one that is least."""
+    """Return value and unit of a figure, the smallest one of several results."""
     results = case.results if case else []
     found = [result.figures[name] for result in results if name in result.figures]
     return min(((float(f.value), f.unit) for f in found if f.value is not None), default=None)

@@ -1,4 +1,4 @@
-"""Draft a budget from runs: compute what one more shows at most."""
+"""Draft a budget from runs: predict the most that one more run will show."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.gate import CENSORED, Baseline, along, point
 from rtstone.stats.prediction import WIDEST, Observed, Rules
 
-_AMPLE = 5  # times the samples that a statistic needs, without which it is not limited
-_SURE = 0.999  # the level of an interval that has to be there, where stalls decide
-_SHORTER = 2  # how many times fewer samples the next run may have
-_HIGHEST, *_TAILS = DRAFTED  # of the tails the highest that n allows is limited
+_AMPLE = 5  # a statistic is limited only with this many times the samples it needs
+_SURE = 0.999  # with stalls, it must also have an interval at this level
+_SHORTER = 2  # the next run may have this many times fewer samples
+_HIGHEST, *_TAILS = DRAFTED  # the highest of the tails that n allows is limited
 
 
 class DraftedLimit(NamedTuple):
-    """A number, its value in each run, and what the next run's is held against."""
+    """A number, its value in each run, and the limit for the next run."""
 
     statistic: str
     values: Sequence[float]
-    top: float  # before the margin; of a breakdown utilisation the least, with it
+    top: float  # the limit without the margin; for a breakdown utilisation the minimum, with margin
 
 
 class DraftedMisses(NamedTuple):
-    """Missed activations: those of all runs, and the share that is the limit."""
+    """Missed activations: omitted and due in all runs, and the limit as a share."""
 
     omitted: int
     due: int
-    share: float | None  # None: the number is the limit
+    share: float | None  # None: ``omitted`` is the limit
 
 
 class DraftedCase(NamedTuple):
-    """A case, the same in each run that has it, and its limits."""
+    """A case as found in each run, and its limits."""
 
     case: Case
     runs: list[Case]
-    lack: str | None  # why nothing can be said of it
+    lack: str | None  # why nothing can be limited
     predicted_for_n: int | None = None
-    unlimited: Sequence[Observed] = ()  # of what no limit would hold
+    unlimited: Sequence[Observed] = ()  # statistics for which no limit would hold
     limits: Sequence[DraftedLimit] = ()
     missed: DraftedMisses | None = None
-    largest: float | None = None  # of what a timer woke
+    largest: float | None = None  # of a periodic case
     breakdown: DraftedLimit | None = None
 
     @property
     def flags(self) -> list[str]:
-        """The flags of all runs, each once."""
+        """The flags of all runs, without repetition."""
         return list(dict.fromkeys(flag for case in self.runs for flag in case.flags))
 
     @property
     def limited(self) -> bool:
-        """Tell whether it has any limit."""
+        """True if it has any limit."""
         return bool(self.limits or self.missed or self.breakdown)
 
 
 class DraftedSlope(NamedTuple):
-    """A slope, and what the next run's is held against."""
+    """A slope, and its limit for the next run."""
 
     slope: Slope
     points: list[Case]
@@ -77,12 +77,12 @@ class DraftedSlope(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """The limits of a budget that one more run of the same system keeps."""
+    """Limits that one more run of the same system keeps."""
 
     runs: Sequence[Run]
-    margin: float  # a share, which a limit of a time leaves
-    least: float  # and a step of the clock at least
-    counted: bool  # instructions, which repeat, not time
+    margin: float  # as a share of a limit on time
+    least: float  # least margin: a step of the clock
+    counted: bool  # True for instructions, which repeat exactly
     cases: list[DraftedCase]
     slopes: list[DraftedSlope]
 
@@ -118,7 +118,7 @@ def draft(runs: Sequence[Run], margin: float) -> Draft:
 
 
 def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
-    """Return a case without its limits; with why nothing can be said of it."""
+    """Return a case before its limits are computed, with the reason if it can have none."""
     lack = next((one.status for one in runs if one.status), None)
     if lack is None and len(runs) < number:
         lack = f"in {len(runs)} of {number} runs only"
@@ -126,7 +126,7 @@ def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
 
 
 class _Drafter:
-    """Draws the limits of cases, all of them together."""
+    """Computes the limits of all cases together."""
 
     def __init__(self, runs: Sequence[Run], found: Sequence[DraftedCase], margin: float) -> None:
         self._number = len(runs)
@@ -142,7 +142,7 @@ class _Drafter:
         self._rules = Rules(known, most)
 
     def limited(self, one: DraftedCase) -> DraftedCase:
-        """Return a case with its limits; without any if there is no valid result."""
+        """Return a case with its limits; it has none without a valid result."""
         if one.lack:
             return one
         largest = [_largest(case) for case in one.runs]
@@ -155,7 +155,7 @@ class _Drafter:
         )
 
     def _statistics(self, one: DraftedCase) -> DraftedCase:
-        """The highest percentile that the runs repeat well enough, and p99.9 if they do that."""
+        """Limit the highest percentile that the runs repeat well enough, and p99.9 if they do."""
         shown = self._shown[id(one)]
         factors = {name: self._factor(seen, name) for name, seen in shown.items()}
         known = [name for name in factors if factors[name] < math.inf]
@@ -180,7 +180,7 @@ class _Drafter:
     def _factor(self, seen: Observed, name: str) -> float:
         if self._exact:
             return 1.0
-        if name == "max" and not self._counted:  # the next one may be of any size
+        if name == "max" and not self._counted:  # the next one can be of any size
             return math.inf
         if self._number > 1:
             same = len(set(seen.values)) == 1
@@ -188,7 +188,7 @@ class _Drafter:
         return WIDEST if name in ("p50", "mean") else math.inf
 
     def _missed(self, one: DraftedCase) -> DraftedMisses | None:
-        """A share of the activations; a count where nothing but the system is in the numbers."""
+        """Limit missed activations as a share, or as a count if numbers repeat exactly."""
         found = [told for case in one.runs if (told := missed(case.results))]
         if len(found) < self._number:
             return None
@@ -200,7 +200,7 @@ class _Drafter:
         return DraftedMisses(number, due, share)
 
     def _broken(self, one: DraftedCase) -> DraftedLimit | None:
-        """Return the breakdown utilisation, if every run tells it."""
+        """Limit the breakdown utilisation, if every run has it."""
         reached = [r for case in one.runs if (r := _breakdown(case)) is not None]
         if len(reached) < self._number:
             return None
@@ -209,7 +209,7 @@ class _Drafter:
         return DraftedLimit("breakdown utilisation", reached, lowest)
 
     def slope(self, slopes: Sequence[Slope], there: Sequence[Case]) -> DraftedSlope:
-        """Return what a slope is limited to, by the upper ends of its intervals."""
+        """Limit a slope by the upper ends of its intervals."""
         points = [case for case in there if along(slopes[0], case)]
         lost = next((case.status for case in points if case.status), None)
         if lost:
@@ -221,9 +221,9 @@ class _Drafter:
 
 
 def _shown(one: DraftedCase) -> dict[str, Observed]:
-    """The value in each run, by statistic, highest first; the maximum where there is no other.
+    """Return the values in each run by statistic, highest first; the maximum if there is no other.
 
-    How values scatter from run to run holds what each of them is uncertain by.
+    The scatter of values between runs includes the uncertainty of each.
     """
     found: dict[str, Observed] = {}
     for name in (*DRAFTED, "mean"):
@@ -238,9 +238,9 @@ def _shown(one: DraftedCase) -> dict[str, Observed]:
 
 
 def _repeats(case: Case, name: str) -> bool:
-    """Return whether the next run is sure to have as much to tell a statistic by.
+    """Return whether the next run will have enough data for a statistic.
 
-    Where activations were omitted that are stalls, of which a few may be in one run by chance.
+    With omitted activations that depends on stalls, a few of which occur in a run by chance.
     """
     ample = case.n >= _AMPLE * least_n(name)
     if not any(result.missed for result in case.results):
@@ -249,14 +249,14 @@ def _repeats(case: Case, name: str) -> bool:
 
 
 def _middle(values: Sequence[float]) -> float:
-    """Return the geometric mean; of values that have none the largest."""
+    """Return the geometric mean, or the largest value if some are not above zero."""
     if min(values) <= 0:
         return max(values)
     return math.exp(fmean(map(math.log, values)))
 
 
 def _breakdown(case: Case) -> float | None:
-    """Return the utilisation that was reached, broken down there or not."""
+    """Return the utilisation that was reached, with or without a breakdown."""
     for name, upto in CENSORED.items():
         reached = figure(case, name) or figure(case, upto)
         if reached:

@@ -1,13 +1,12 @@
-"""Compute all that reports say of runs beyond their documents."""
+"""Compute everything that reports say about runs beyond their documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rtstone import resources
 from rtstone.documents.comparison import Comparison
-from rtstone.documents.run import LOCAL, Run
+from rtstone.documents.run import Run
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
@@ -15,21 +14,18 @@ from rtstone.stats.comparison.loads import LoadMatrix, compare_loads
 from rtstone.stats.standouts import Standouts, standouts
 from rtstone.stats.worstcase.extremes import worst_case
 
-RIGHTS = frozenset({"no_rt", "page_faults"})  # flags of what more rights would mend
-
 
 class RunEvaluation(NamedTuple):
-    """A run, and what was computed of it."""
+    """A run, and what was computed from it."""
 
     run: Run
     standouts: Standouts
-    worst_cases: dict[int, WorstCase]  # by the place of the result
+    worst_cases: dict[int, WorstCase]  # by index of the result
     by_load: LoadMatrix | None
-    granting: str | None  # the command that grants this machine's agent the rights that it lacked
 
 
 class Evaluation(NamedTuple):
-    """Runs, and the comparison of several, or why there is none."""
+    """Runs, and for several of them their comparison or why they cannot be compared."""
 
     runs: list[RunEvaluation]
     comparison: Comparison | None
@@ -37,16 +33,15 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_run(run: Run) -> RunEvaluation:
-    """Return what is computed of one run."""
+    """Return what reports need of one run."""
     found = standouts(run)
-    worst = _worst_cases(run, found)
-    return RunEvaluation(run, found, worst, compare_loads(run), _granting(run))
+    return RunEvaluation(run, found, _worst_cases(run, found), compare_loads(run))
 
 
 def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
-    """Return what is computed of each run and of all together.
+    """Return what reports need of each run and of all together.
 
-    Runs of one system may be given as a list.
+    Several runs of one system are given as a list.
     """
     comparison, why = _side_by_side(named)
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
@@ -54,9 +49,9 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
 
 
 def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
-    """Estimate the worst case of every task that a timer wakes, and of what stands out.
+    """Estimate the worst case, by index of the result, of wake-ups and of results that stand out.
 
-    Not of counts: there is no hour to exceed a bound in.
+    Instruction counts get none, as a bound is per hour.
     """
     if any(result.n and result.unit != "ns" for result in run.results):
         return {}
@@ -68,16 +63,8 @@ def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
     }
 
 
-def _granting(run: Run) -> str | None:
-    if run.target.name != LOCAL or not any(RIGHTS & set(r.flags) for r in run.results):
-        return None
-    from rtstone.system.rights import granting
-
-    return granting(resources.local_agent())
-
-
 def _side_by_side(named: Sequence[Run | Sequence[Run]]) -> tuple[Comparison | None, str]:
-    """Compare several runs; return the comparison, or why there is none; of one run neither."""
+    """Return the comparison of several runs, or why there is none; of one run neither."""
     if len(named) < 2:
         return None, ""
     try:

@@ -1,8 +1,8 @@
-"""A run held against a budget: what may be said of each limit, and no more.
+"""Check a run against the limits of a budget.
 
-What has an interval has passed if the interval lies within the limit, and failed if it lies beyond
-it; else the question is open.  A minimum, a maximum, missed activations and figures are facts.
-What was not measured, or not as it should be, never passes.
+A number with an interval passes if the whole interval is within the limit, and fails if it is
+beyond; otherwise the check is inconclusive.  Minimum, maximum, missed activations and figures are
+facts.  A number that was not measured, or not measured properly, never passes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from rtstone.stats.comparison.systems import System
 from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
-# Where the true value lies beyond what was tried: the figure that says how far that was.
+# Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {"breakdown utilisation": "no breakdown up to"}
-_SEEDS = "seeds"  # another seed is another sample of the same system
+_SEEDS = "seeds"  # a different seed is just another sample of the same system
 
 
 def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
     """Return the verdicts on all limits; several ``baselines`` are runs of one system.
 
-    Raises UsageError where the budget asks for what the run cannot have: an entry or a limit that
-    concerns none of its results, a limit of another unit, one that is relative to no baseline.
+    Raises UsageError if the budget does not fit the run: an entry or a limit that concerns none of
+    its results, a limit of the wrong unit, or a relative limit without a baseline.
     """
     against = Baseline(run, baselines) if baselines else None
     judge = _Judge(run, against)
@@ -57,7 +57,7 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
 
 
 def concerning(budget: Budget, run: Run) -> Budget:
-    """What a budget for many runs says of this one: the entries that name any of its results."""
+    """Return the part of a budget for many runs that concerns this one: entries with results."""
     matcher = Matcher(run)
 
     def concerns(entry: Entry) -> bool:
@@ -82,8 +82,8 @@ def _remarks(runs: Sequence[Run], against: Baseline | None, checks: Sequence[Che
         remarks.append(against.unlike)
     if len(runs) == 2 and any(check.baseline is not None for check in checks):
         remarks.append(
-            "one run is the baseline: what differs from one start of a system to the next is in no "
-            "interval; name several"
+            "the baseline is a single run, so that no interval includes what changes from one "
+            "start of a system to the next; name several"
         )
     return remarks
 
@@ -92,7 +92,7 @@ def _remarks(runs: Sequence[Run], against: Baseline | None, checks: Sequence[Che
 
 
 class Baseline:
-    """What relative limits are relative to.  Raises UsageError if nothing can be."""
+    """The runs that relative limits are relative to.  Raises UsageError for unsuitable ones."""
 
     def __init__(self, run: Run, baselines: Sequence[Run]) -> None:
         if run.run_id in (names := [baseline.run_id for baseline in baselines]):
@@ -118,7 +118,7 @@ class Baseline:
         self._cases = [cases(baseline) for baseline in baselines]
 
     def cases(self, of: Case) -> list[Case]:
-        """Return the same case of each run that has it, and no other that may be it."""
+        """Return the same case of each run, except where several could be it."""
         found = []
         for there in self._cases:
             alike = [case for case in there if _key(case) == _key(of)]
@@ -137,7 +137,7 @@ class Baseline:
 
 
 def _key(of: Case | Slope) -> CaseKey:
-    """Return what a case or a slope is in any run of the system."""
+    """Return the key that identifies a case or slope in all runs of a system."""
     series = of.series if isinstance(of, Case) else ""
     return case_key(of.bench, of.params, series, of.load, ignoring=ANOTHER_RUN)
 
@@ -146,7 +146,7 @@ def _key(of: Case | Slope) -> CaseKey:
 
 
 class _Judge:
-    """Judges the limits of entries on one run."""
+    """Judges one run by the limits of entries."""
 
     def __init__(self, run: Run, baseline: Baseline | None) -> None:
         self._run = run
@@ -154,7 +154,7 @@ class _Judge:
         self._matcher = Matcher(run)
 
     def checks(self, entry: Entry) -> Iterator[Check]:
-        """Yield one for each limit on each case that it concerns."""
+        """Yield a check for each limit on each case that it concerns."""
         matching = self._matcher.matching(entry)
         for limit in entry.limits:
             if limit.factor is not None and self._baseline is None:
@@ -203,7 +203,7 @@ class _Judge:
             flags=case.flags,
         )
 
-    # ---- what has an interval
+    # ---- numbers with an interval
 
     def _estimated(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
         name = limit.statistic
@@ -227,10 +227,10 @@ class _Judge:
         return _compared(check, limit, span(found), exactly(limit.value or 0.0))
 
     def _against(self, check: Check, limit: Limit, case: Case, found: Estimate | None) -> Check:
-        """Relative to what the baseline had.
+        """Judge a number relative to the baseline.
 
-        What several runs differ by holds the uncertainty of each, and of one more that is no
-        shorter, even if that tells none of its own; that it is counted again if it does is on the
+        The scatter of several baseline runs includes the uncertainty of each, and of one more run
+        that is not shorter, even if that has no interval; counting its interval again errs on the
         safe side.  A single baseline, or a shorter run, must have an interval.
         """
         name = limit.statistic
@@ -254,14 +254,14 @@ class _Judge:
         return self._relative(check, limit, span(found), spans)
 
     def _relative(self, check: Check, limit: Limit, found: Span, before: Sequence[Span]) -> Check:
-        """Held against what the runs of the baseline let one expect."""
+        """Compare a number with what the runs of the baseline predict."""
         expected = prediction_interval(before)
         check = structs.replace(check, observed=found.value, baseline=expected.value)
         allowed = expected.times(limit.factor or 1.0)
         return self._comparable(_compared(check, limit, found, allowed))
 
     def _base(self, case: Case) -> tuple[list[Case], str | None]:
-        """The case in each run of the baseline; and why they cannot be relied on, None if so."""
+        """Return the case in each run of the baseline, and why they are unusable or None."""
         runs = self._baseline.runs if self._baseline else []
         base = self._baseline.cases(case) if self._baseline else []
         if len(base) < len(runs) or not base:
@@ -273,7 +273,7 @@ class _Judge:
         return base, None
 
     def _comparable(self, check: Check) -> Check:
-        """Return what differs in more than the system says nothing about the system."""
+        """Make a verdict inconclusive if the baseline differs in more than the system."""
         unlike = self._baseline.unlike if self._baseline else None
         if unlike is None:
             return check
@@ -285,18 +285,18 @@ class _Judge:
     # ---- facts
 
     def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
-        """Return the smallest or the largest sample."""
+        """Judge the smallest or the largest sample."""
         name = limit.statistic
         found = getattr(pooled(case.results), name)
         if found is None:
-            lack = f"there is no {name} of single operations, for several make a sample"
+            lack = f"no {name}, as samples are means of several operations"
             return structs.replace(check, reason=lack if case.n else "it has no samples")
         if limit.factor is None:
             return _fact(check, limit, found)
         if name == "max" and case.unit == "ns":
             raise UsageError(
                 f"max = '{limit.text}' is relative, in {entry.where}; the largest samples of two "
-                "runs differ by chance: limit p999 so, or max by a time"
+                "runs differ by chance: limit p999 in this way, or max by a time"
             )
         base, why = self._base(case)
         before = [getattr(pooled(one.results), name) for one in base]
@@ -327,7 +327,7 @@ class _Judge:
     # ---- slopes
 
     def _slopes(self, entry: Entry, limit: Limit, matching: list[Case]) -> Iterator[Check]:
-        """Those of the benches and loads that the entry names, over the points that there are."""
+        """Judge the slopes of the benches and loads that an entry names."""
         found = [slope for slope in self._run.slopes if any(along(slope, c) for c in matching)]
         if not found:
             bad = next((case for case in matching if case.status), None)
@@ -363,7 +363,7 @@ class _Judge:
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
-    """Return the verdict with its margin; for an open question what would settle it."""
+    """Return the check with verdict and margin, or if inconclusive with what would settle it."""
     found = verdict(observed, allowed, limit.bound)
     left = allowed.value - observed.value
     left = -left if limit.bound == ">=" else left
@@ -395,9 +395,10 @@ def _fact(check: Check, limit: Limit, value: float) -> Check:
 
 
 def _foreseen(check: Check, limit: Limit, case: Case, least: int) -> Check:
-    """Held against a prediction of what so many samples show, which allows for how runs scatter.
+    """Compare a number with a limit that was predicted for ``least`` samples.
 
-    So the value decides: its interval, where it has one, tells of part of the same scatter again.
+    The prediction allows for the scatter of runs, so that the value decides; its interval would
+    count part of that scatter again.
     """
     value = point(case, limit.statistic)
     if value is None or case.n < least:
@@ -408,9 +409,10 @@ def _foreseen(check: Check, limit: Limit, case: Case, least: int) -> Check:
 
 
 def _missed(check: Check, limit: Limit, case: Case) -> Check:
-    """A count is a fact.  A share is kept if it was kept; exceeded, if that is no chance of stalls.
+    """Judge missed activations.  A count is a fact.
 
-    What was not exceeded this time needs no interval, as with a maximum.
+    A share that was kept passes, without need for an interval, as with a maximum.  A share that was
+    exceeded fails only if that cannot be a chance accumulation of stalls.
     """
     if limit.unit != "%":
         return _fact(check, limit, float(case.missed or 0))
@@ -426,7 +428,7 @@ def _missed(check: Check, limit: Limit, case: Case) -> Check:
 
 
 def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
-    """The worst case.  A sample above the limit is enough to know; else there must be a bound."""
+    """Judge the worst case: a sample above the limit fails, otherwise the bound decides."""
     found = worst_case(case.results, exceedance)
     what = f"bound at {exceedance:g} an hour, {found.confidence:.0%} sure"
     check = structs.replace(check, what=what, allowed=limit.value)
@@ -440,7 +442,7 @@ def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
 
 
 def _censored(check: Check, limit: Limit, upto: float) -> Check:
-    """Return what was not reached lies beyond ``upto``, which may be enough to know."""
+    """Judge a value that was not reached: it is above ``upto``, which may be enough."""
     if limit.factor is not None:
         return structs.replace(check, verdict="inconclusive", reason=f"none up to {upto:g}")
     allowed = limit.value or 0.0
@@ -452,7 +454,7 @@ def _censored(check: Check, limit: Limit, upto: float) -> Check:
 
 
 def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
-    """No such percentile; but where a lower one is beyond the limit, it would be so as well."""
+    """Judge a percentile that n does not allow: it fails if a lower one is beyond the limit."""
     names = [name for name in PERCENTILES if name != limit.statistic]
     lower = [n for n in names if PERCENTILES[n] < PERCENTILES.get(limit.statistic, 0)]
     for name in reversed(lower):
@@ -479,7 +481,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
 
 
 def _takes(limit: Limit, case: Case) -> bool:
-    """Return True if a case has the number that is limited."""
+    """Return whether a case has the limited number."""
     if limit.figure:
         names = {limit.statistic, CENSORED.get(limit.statistic)}
         return any(name in result.figures for result in case.results for name in names)
@@ -489,7 +491,7 @@ def _takes(limit: Limit, case: Case) -> bool:
 
 
 def _concerns(limit: Limit, case: Case) -> bool:
-    """Tell whether a case has the number, or might have had it with a valid result."""
+    """Return whether a case has the limited number, or might with a valid result."""
     return _takes(limit, case) or case.status is not None
 
 
@@ -526,7 +528,7 @@ def _wrong_unit(limit: Limit, which: str) -> UsageError:
 
 
 def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
-    """Return the unit that a slope is compared in, and by what it is multiplied for that."""
+    """Return the unit in which a slope is compared, and the factor to it.  Raises UsageError."""
     unit, _, per = slope.unit.partition(" per ")
     if limit.factor is None and limit.unit != unit:
         raise _wrong_unit(limit, f"the slope is in {slope.unit}, in {entry.where}")
@@ -538,17 +540,17 @@ def _slope_unit(limit: Limit, slope: Slope, entry: Entry) -> tuple[str, float]:
 
 
 def along(slope: Slope, case: Case) -> bool:
-    """Return True if a case is a point of a slope."""
+    """Return whether a case is a point of a slope."""
     same = (slope.bench, slope.load) == (case.bench, case.load)
     return same and may_be(case.params, slope.params)
 
 
 def point(case: Case, name: str) -> float | None:
-    """Return a statistic of a case, without its uncertainty; None where n does not allow it."""
+    """Return the value of a statistic of a case, None if n does not allow it."""
     value: float | None = getattr(pooled([whole(result) for result in case.results]), name)
     return value
 
 
 def span(found: Estimate) -> Span:
-    """An estimate, which its interval holds however coarse the histogram was that told the ends."""
+    """Return an estimate as a span; its ends, from a histogram, are made to include the value."""
     return Span(found.value, min(found.low, found.value), max(found.high, found.value))

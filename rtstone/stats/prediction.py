@@ -1,7 +1,7 @@
-"""What one more run of a system would show at most: the limits of a budget that is drafted.
+"""Predict the most that one more run of a system will show, for the limits of a drafted budget.
 
-All limits of a draft are predicted together, so that an unchanged system exceeds any of them in at
-most ``LEVEL`` of its runs, as far as runs scatter lognormally; docs/gate.md says what was shown.
+All limits of a draft are predicted together: an unchanged system exceeds any of them in at most
+``LEVEL`` of its runs, provided that runs scatter lognormally; docs/gate.md says what was tested.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from rtstone.assemble.interval import Part, Variance, combined, sample_variance,
 from rtstone.assemble.omitted import Missed
 from rtstone.stats.comparison.effects import LEVEL, UNKNOWN
 
-WIDEST = 1 + UNKNOWN  # times what was seen: a limit that lies further off tells nothing
+WIDEST = 1 + UNKNOWN  # a limit more than this many times the observed value is useless
 
 
 class Observed(NamedTuple):
-    """A number as several runs showed it: ``kind`` is that of others which scatter likewise."""
+    """A number in several runs; ``kind``: numbers of one kind scatter alike."""
 
     kind: str
     values: Sequence[float]
 
 
 class Rules:
-    """How far the next run may lie off, by what the runs of one system differ by in every case.
+    """How much the next run may differ, derived from the scatter of runs in all cases.
 
-    The scatter of a case is known from few runs, and may have been small by luck: so it is averaged
-    with that of all numbers of its kind, which has as much weight.
+    The scatter of one case is known from few runs, and may be small by chance.  So it is averaged,
+    with equal weights, with that of all numbers of its kind.
     """
 
     def __init__(self, numbers: Iterable[Observed], limits: int) -> None:
-        """``limits``: how many are predicted together."""
-        self._level = 1 - 2 * LEVEL / max(limits, 1)  # of an interval of which one end counts
+        """``limits``: how many limits are predicted together."""
+        self._level = 1 - 2 * LEVEL / max(limits, 1)  # two-sided; only one end is used
         squares: dict[str, list[float]] = defaultdict(list)
         for kind, values in numbers:
             if min(values) > 0 and len(values) > 1:
@@ -43,7 +43,7 @@ class Rules:
         self._common = {kind: fmean(found) for kind, found in squares.items() if len(found) > 1}
 
     def factor(self, seen: Observed) -> float:
-        """By what the geometric mean of the values is to be multiplied; infinite: not known."""
+        """Return the ratio of a limit to the geometric mean of the values, infinite if unknown."""
         k = len(seen.values)
         if k < 2 or min(seen.values) <= 0:
             return inf
@@ -54,19 +54,19 @@ class Rules:
         return exp(half) if half < log(WIDEST) else inf
 
     def above(self, values: Sequence[float]) -> float:
-        """Return an upper limit of the next of values that may be below zero, each for itself."""
+        """Return an upper limit of the next value; for values that may be below zero."""
         k = len(values)
         half = t_quantile(self._level, k - 1) * sqrt(sample_variance(values) * (1 + 1 / k))
         return fmean(values) + half
 
     def rate(self, runs: Sequence[Missed]) -> float:
-        """Return the share of its activations that one more run omits at most.
+        """Return an upper limit of the share of activations that one more run omits.
 
-        On the scale of square roots, where counts scatter alike whatever they are; what runs differ
-        by beyond their stalls counts.
+        Computed on square roots, where the scatter of counts does not depend on their size, and
+        with the scatter of runs beyond that of their stalls.
         """
         due, stalls = sum(run.due for run in runs), sum(run.stalls for run in runs)
-        if not stalls:  # none in so many: the rule of three, at this level
+        if not stalls:  # none at all: the rule of three, at this level
             return log(2 / (1 - self._level)) / due
         weight = sum(run.omitted for run in runs) / stalls
         level = (stalls + 1) * weight / due

@@ -1,4 +1,4 @@
-"""A publication's tables from its layout, the published numbers, and runs of today."""
+"""Fill a publication's tables with the published numbers and those of today's runs."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.units import CLOCK
 from rtstone.wire.records import Bench
 
-_PLAIN = "transcribed"  # the quality of a number that nothing has to be said of
+_PLAIN = "transcribed"  # the quality of a number that needs no remark
 
-_ONLY = layout.Axis(label="")  # the variant of a table that names none
+_ONLY = layout.Axis(label="")  # the variant of a table without variants
 
 Place = tuple[int, int, int]  # table, item, system
 
 
 class Reproduced(NamedTuple):
-    """The document, and the results behind its cells, for figures that are drawn from them."""
+    """The document, and the results behind its cells for drawing figures."""
 
     document: Reproduction
     results: dict[Place, list[Result]]
 
 
 class _Today(NamedTuple):
-    """A column of today with everything that was measured for it."""
+    """A column of today, and its runs."""
 
     column: Column
     runs: list[Run]
@@ -59,18 +59,21 @@ class _Today(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """One of the systems of a table, and where its cells come from."""
+    """A system of a table, and where its cells come from.
+
+    ``printed``: what selects its published numbers, None for a system of today.
+    """
 
     system: System
-    printed: dict[str, str] | None  # None: one of today's
+    printed: dict[str, str] | None
     today: _Today | None = None
     here: Here = Here()
 
 
 def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
-    """Return the tables of a publication beside what these runs found.
+    """Return the tables of a publication, with the numbers of these runs beside the published ones.
 
-    Runs that differ in nothing but the seed are one system.  Raises UsageError for an unknown
+    Runs that differ only in the seed are one system.  Raises UsageError for an unknown
     publication or a run that is named twice.
     """
     laid = layout.layout(source)
@@ -134,7 +137,7 @@ def _system(run: Run) -> str:
 
 
 def _loads(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield what the parts of each load did, the least and the most over all results."""
+    """Yield what each part of each load did: the range over all results."""
     results = [result for run in runs for result in run.results if result.load_rates]
     for load in dict.fromkeys(result.load for result in results):
         under = [result for result in results if result.load == load]
@@ -155,7 +158,7 @@ def _remarks(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _variants(table: layout.Table, today: _Today) -> list[layout.Axis]:
-    """Those of the table; of a model of one configuration that one, measured on its one CPU."""
+    """Return the variants of a table; for a model of one configuration only that, on one CPU."""
     config = today.runs[0].target.detail.get("config")
     axes = table.variant or [_ONLY]
     if not config or not any("config" in axis.here.params for axis in axes):
@@ -168,7 +171,7 @@ def _variants(table: layout.Table, today: _Today) -> list[layout.Axis]:
 
 
 class _Table:
-    """The cells of a table, with the footnotes that they need."""
+    """Builds the cells of a table and their footnotes."""
 
     def __init__(self, source: str, table: layout.Table, todays: Sequence[_Today]) -> None:
         self._source, self._table = source, table
@@ -191,7 +194,7 @@ class _Table:
                 yield _Source(system, None, today, axis.here.within(self._table.here))
 
     def _in_all(self) -> list[str]:
-        """Remarks that stand at every number printed: told once, for all of them."""
+        """Return the remarks that all printed numbers share."""
         told = [
             _remarks_of(record)
             for item in self._table.item
@@ -269,14 +272,14 @@ class _Table:
         return Cell(here=found, notes=notes)
 
     def _note(self, text: str) -> int:
-        """Return the number of a footnote; the same text has one."""
+        """Return the number of the footnote with this text."""
         if text not in self._footnotes:
             self._footnotes.append(text)
         return self._footnotes.index(text) + 1
 
 
 def _remarks_of(record: Printed) -> list[str]:
-    """What has to be said of a published number: how sure it is, and its notes one by one."""
+    """Return the remarks on a published number: its quality, and its notes one by one."""
     quality = [] if record.quality == _PLAIN else [record.quality]
     return [*quality, *(record.note.split("; ") if record.note else [])]
 
@@ -285,7 +288,7 @@ def _remarks_of(record: Printed) -> list[str]:
 
 
 def _picked(wanted: Here, today: _Today) -> list[Result]:
-    """Return the results of a place; what is known of a case that a target lacks may be less."""
+    """Return the results for a place in a table."""
     table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
     if table is None:
         return []
@@ -298,20 +301,20 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
 
 
 def _same_load(label: str, wanted: str) -> bool:
-    """True for that load, whatever options it was started with: ``driver:device=/dev/sdb``."""
+    """Return whether it is that load, with any options: ``driver:device=/dev/sdb``."""
     return name_of(label) == wanted
 
 
 def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
-    """Return the load as the publication has it, else the first with options.
+    """Return the load without options if there is one, else the first with options.
 
-    Samples under loads that were started in different ways are never one set.
+    Samples under loads with different options are never pooled.
     """
     return wanted if wanted in labels else next(iter(labels), None)
 
 
 def _base(table: Bench, name: str, given: str | bool) -> Value:
-    """A parameter as a run document has it, also where this target's table does not allow it."""
+    """Return a parameter as in run documents, even if out of this target's range."""
     param = table.param(name)
     if param is None or param.type in {"choice", "text", "cpus"}:
         return given
@@ -334,14 +337,14 @@ def _tells(result: Result) -> bool:
 
 
 def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
-    if not wanted.bench:  # of the system itself
+    if not wanted.bench:  # facts of the system itself
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
     if not results:
         status, why = _nothing(wanted, today)
         return Found(status=status, reason=why, bench=wanted.bench)
     telling = [result for result in results if _tells(result)]
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
-    if values and not any(_measures(show) for show in wanted.show):  # how it was run, not how well
+    if values and not any(_measures(show) for show in wanted.show):  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
     spans = [span for result in telling if (span := result.section_s) is not None]
@@ -363,7 +366,7 @@ def _measures(show: str | Show) -> bool:
 
 
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
-    """Say why nothing is there: the system has other series, or did not run the case."""
+    """Return status and reason of a place without results: other series, or not run."""
     others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
     if why := _left_out(wanted.series, others):
         return "unsupported", why
@@ -373,7 +376,7 @@ def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not r
 
 
 def _left_out(series: str | None, others: Sequence[Result]) -> str | None:
-    """Return why a bench says that it left a series out."""
+    """Return why a bench left a series out, as it says itself."""
     tables = (t for result in others for t in result.tables if t.title == "left out")
     rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
     row = next((row for row in rows if row.get("series") == series), None)
@@ -419,7 +422,7 @@ def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -
 
 
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
-    """The least and the most of some values in the unit of the table, where it is of their kind."""
+    """Return the range of values, converted to the table's unit if both are times."""
     known = [value for value in values if value is not None]
     unit = unit.removesuffix(" per hop")
     if unit in CLOCK and wanted in CLOCK:
@@ -432,7 +435,7 @@ def _converted(values: Sequence[float | None], unit: str, wanted: str | None) ->
 
 
 def _field(show: Show, results: Iterable[Result]) -> str | None:
-    """Return a field of a table that a bench tells; or which of several rows say yes."""
+    """Return a field of a bench's table, or how many of several rows say yes."""
     tables = [t for result in results for t in result.tables if t.title == show.table]
     if not tables or show.column not in tables[0].columns:
         return None
@@ -456,7 +459,7 @@ def _params(name: str, results: Sequence[Result], today: _Today) -> str | None:
 
 
 def _rates(part: str, results: Sequence[Result]) -> str | None:
-    """Return what a part of a load did per second, the least and the most, of what it was to do."""
+    """Return the range of rates of a part of a load, and its target rate."""
     rates = [rate for result in results for rate in result.load_rates if rate.component == part]
     if not rates:
         return None
@@ -471,7 +474,7 @@ def _digits(value: float) -> str:
 
 
 def _fact(names: Sequence[str], run: Run) -> str | None:
-    """The first condition that is known; ``agent.os`` is the agent's own word for the system."""
+    """Return the first known condition; ``agent.os`` is the system as named by the agent."""
     known = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
     values = (known.get(name) for name in names)
     told = next((value for value in values if value not in (None, "", [])), None)

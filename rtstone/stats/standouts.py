@@ -1,4 +1,4 @@
-"""Pick the results of a run that stand out: one rule for each kind, by their place in the run."""
+"""Find the results of a run that stand out, by one rule for each kind of finding."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import NamedTuple
 
 from rtstone.documents.run import Result, Run, Slope
 
-# Units of parameters that are an amount of work: that time grows with them is no finding.
+# Units of parameters that are an amount of work: it is no finding that time grows with them.
 WORK = {"B", "KiB", "MiB", "byte"}
-GRANULES = 10  # steps of the clock below which a ratio tells the clock, not the system
-LEAST_RATIO = 3  # of p99.9 to the median that is worth telling
-# Periodic, but its values are whole periods, not how late they began.
+GRANULES = 10  # below this many steps of the clock a ratio is about the clock, not the system
+LEAST_RATIO = 3  # of p99.9 to the median that is worth reporting
+# Periodic, but its values are periods, not lateness.
 INTERVALS = {"dk.latencytest"}
 MISSING = ("failed", "incomplete", "unsupported")  # statuses, gravest first
 
 
 class Excess(NamedTuple):
-    """A result, and by how much it stands out."""
+    """The index of a result, and by how much it stands out."""
 
     place: int
     value: float
 
 
 class Standouts(NamedTuple):
-    """What stands out in a run; results and slopes by their places, in the order of the run."""
+    """What stands out in a run; results and slopes by index, in the order of the run."""
 
-    periodic: list[int]  # woken by a timer, so that they can miss an activation
-    wakeups: list[int]  # of these, those whose values say how late the task woke up
+    periodic: list[int]  # woken by a timer, so that they can miss activations
+    wakeups: list[int]  # those of them whose values are the lateness of wake-ups
     missed: int | None  # missed most activations
     worst_wakeup: int | None
-    delays: list[Excess]  # of each unit the sample furthest above its median
+    delays: list[Excess]  # per unit, the sample furthest above its median
     spread: Excess | None  # the largest ratio of p99.9 to the median
-    fitted: list[int]  # slopes over a number of tasks, not over work
-    growing: list[int]  # of these, those that rise, the steepest first
+    fitted: list[int]  # slopes over a number of tasks, not an amount of work
+    growing: list[int]  # those of them that rise, steepest first
     missing: dict[str, list[int]]  # by status
 
     @property
     def places(self) -> set[int]:
-        """The results that are evidence of anything."""
+        """The indices of all results that are evidence of a finding."""
         late = self.missed if self.missed is not None else next(iter(self.periodic), None)
         found = [late, self.worst_wakeup, *(delay.place for delay in self.delays)]
         found += [self.spread and self.spread.place, *(part[0] for part in self.missing.values())]
@@ -46,7 +46,7 @@ class Standouts(NamedTuple):
 
 
 def standouts(run: Run) -> Standouts:
-    """Return what the rules pick."""
+    """Return what stands out in a run."""
     results = list(enumerate(run.results))
     periodic = [place for place, r in results if r.missed is not None and r.n]
     wakeups = [place for place in periodic if run.results[place].bench not in INTERVALS]
@@ -72,7 +72,7 @@ def standouts(run: Run) -> Standouts:
 def largest(
     run: Run, places: Iterable[int], value: Callable[[Result], float | None]
 ) -> Excess | None:
-    """Return the one with the largest value, of those that have one; of equals the first."""
+    """Return the first result with the largest value, None if none has a value."""
     known = [(v, -place) for place in places if (v := value(run.results[place])) is not None]
     return Excess(-max(known)[1], max(known)[0]) if known else None
 
@@ -91,7 +91,7 @@ def _delays(run: Run) -> list[Excess]:
 
 
 def _spread(run: Run) -> Excess | None:
-    """Return the largest ratio of p99.9 to the median, of medians that the clock resolves."""
+    """Return the largest ratio of p99.9 to the median, among medians that the clock resolves."""
     granule = run.clock.resolution_ns if run.clock else 0.0
 
     def ratio(r: Result) -> float | None:
@@ -103,7 +103,7 @@ def _spread(run: Run) -> Excess | None:
 
 
 def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[int]]:
-    """Return the slopes over a number of tasks, and those of them that rise, the steepest first."""
+    """Return the slopes over a number of tasks, and those that rise, steepest first."""
     fitted = [place for place, s in enumerate(slopes) if s.points and _per(s) not in WORK]
     growing = [p for p in fitted if not slopes[p].constant and slopes[p].slope > 0]
     return fitted, sorted(growing, key=lambda place: -_relative(slopes[place]))
@@ -114,7 +114,7 @@ def _per(slope: Slope) -> str:
 
 
 def _relative(slope: Slope) -> float:
-    """Return how much it adds over its parameter's range, against the least mean."""
+    """Return the growth over the parameter's range, relative to the smallest mean."""
     least = min(y for _, y in slope.points)
     reach = max(x for x, _ in slope.points) - min(x for x, _ in slope.points)
     return slope.slope * reach / max(abs(least), 1e-9)

@@ -1,4 +1,4 @@
-"""Whether a value lies within a limit, where both may be known to an interval only."""
+"""Decide whether a value is within a limit, when both may be known only to an interval."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from rtstone.documents.check import Verdict
 
 
 class Span(NamedTuple):
-    """A value and the ends of its 95% interval, which are the value itself where it is a fact."""
+    """A value and the ends of its 95% interval; all are equal for a fact."""
 
     value: float
     low: float
     high: float
 
     def times(self, factor: float) -> Span:
-        """Return a multiple of it."""
+        """Return the span multiplied by a factor."""
         ends = sorted((self.low * factor, self.high * factor))
         return Span(self.value * factor, *ends)
 
 
 def exactly(value: float) -> Span:
-    """Return a fact."""
+    """Return a value as a fact."""
     return Span(value, value, value)
 
 
 def prediction_interval(runs: Sequence[Span]) -> Span:
-    """Return what one more run of the same system would show, from what some have: a 95% interval.
+    """Predict what one more run of the same system will show: a 95% interval.
 
-    One run tells its own uncertainty only.  Of several the differences tell what comes from one
-    start of a system to the next as well: mean +- t s sqrt(1 + 1/k), as of normal values.
+    A single run has only its own uncertainty.  The differences of several include what changes from
+    one start of a system to the next: mean +- t s sqrt(1 + 1/k), as for normal values.
     """
     if len(runs) == 1:
         return runs[0]
@@ -44,7 +44,7 @@ def prediction_interval(runs: Sequence[Span]) -> Span:
 
 
 def verdict(observed: Span, allowed: Span, bound: str = "<=") -> Verdict:
-    """By the interval of the difference (MOVER: Zou and Donner, Stat. Med. 27:1693, 2008)."""
+    """Judge by the interval of the difference (MOVER: Zou and Donner, Stat. Med. 27:1693, 2008)."""
     low, high = _excess(observed, allowed)
     if bound == ">=":
         low, high = -high, -low
@@ -52,7 +52,7 @@ def verdict(observed: Span, allowed: Span, bound: str = "<=") -> Verdict:
 
 
 def _excess(observed: Span, allowed: Span) -> tuple[float, float]:
-    """Return the 95% interval of observed less allowed."""
+    """Return the 95% interval of observed - allowed."""
     excess = observed.value - allowed.value
     below = hypot(observed.value - observed.low, allowed.high - allowed.value)
     above = hypot(observed.high - observed.value, allowed.value - allowed.low)
@@ -60,10 +60,10 @@ def _excess(observed: Span, allowed: Span) -> tuple[float, float]:
 
 
 def samples_missing(observed: Span, allowed: Span, n: int) -> int | None:
-    """How many samples more would settle it, if nothing but the width of the interval changed.
+    """Return how many more samples would settle it, if only the width of the interval changed.
 
-    None: no number of them would, for the value lies at the limit, or the interval of what is
-    allowed is too wide by itself.
+    None if no number would: the value is at the limit, or the interval of what is allowed is too
+    wide by itself.
     """
     excess = observed.value - allowed.value
     beyond = excess > 0

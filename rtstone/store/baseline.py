@@ -17,9 +17,9 @@ _LARGEST = 1 << 20  # bytes
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:
-    """Return the baseline runs of a budget: directories beside its file, else RUN.
+    """Return the baseline runs of a budget.
 
-    Raises UsageError.
+    A name is a directory beside the budget's file, or any name of a run.  Raises UsageError.
     """
     return [_baseline(name, budget) for name in named]
 

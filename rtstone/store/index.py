@@ -17,10 +17,10 @@ from rtstone.printable import parsed, shown
 from rtstone.store.names import LAST
 from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
-# A place that cannot be opened or written, or is in use, is no reason to throw the index away.
+# Errors of access, after which the index is kept; after any other it is made anew.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_VERSION = 4  # of the table; another one is made anew from the directories
+_VERSION = 4  # of the table; one of another version is made anew from the directories
 UNFINISHED = "unfinished"  # the status of a run without a document
 _OK = re.compile(rb'"t": ?"end"[^\n]*"status": ?"ok"')
 _TABLE = """CREATE TABLE runs (
@@ -31,11 +31,11 @@ _TABLE = """CREATE TABLE runs (
 
 
 class Entry(NamedTuple):
-    """One run; ``ok`` of its ``results`` are, ``measured`` have samples.
+    """One run.
 
-    ``benches``: their ids, parted by blanks.
-    ``status`` is "unfinished" while it has no document, and the counts are 0 then.  ``arrival``
-    and ``name``: as in the plan.
+    ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
+    the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
+    ``arrival`` and ``name``: as in the plan.  ``measured``: the number of results with samples.
     """
 
     run_id: str
@@ -62,11 +62,11 @@ def entries() -> list[Entry]:
                     (home() / f"index.db{tail}").unlink()
             with suppress(sqlite3.Error):
                 return _indexed(home() / "index.db")
-    return _indexed(":memory:")  # a place that cannot be written: slower, not wrong
+    return _indexed(":memory:")  # the store cannot be written: slower, not wrong
 
 
 def arrivals() -> int:
-    """Return the number of the run that arrived last, 0 if there is none."""
+    """Return the highest arrival number of the runs, 0 if there are none."""
     return max((entry.arrival for entry in entries()), default=0)
 
 
@@ -78,11 +78,10 @@ def forget(run_id: str) -> None:
 
 
 def find(name: str) -> Path:
-    """Return the directory of a RUN.
+    """Return the directory of a run: given by directory, name, id, start of an id, or `last`.
 
-    That is a directory, the name of a run, its id or the start of one, `last` or `last~N`: the last
-    run that has a result, and the Nth before it.  Raises UsageError if there is none, or more than
-    one.
+    `last` is the last run that has a result, `last~N` the Nth before it.  Raises UsageError unless
+    exactly one matches.
     """
     path = Path(name).parent if Path(name).name == RUN else Path(name)
     try:
@@ -161,7 +160,7 @@ def _indexed(path: Path | str) -> list[Entry]:
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
-    """Raise DatabaseError for content that no version of rtstone has written."""
+    """Return the entry of a row.  Raises DatabaseError for content that rtstone never writes."""
     try:
         texts = (shown(item) if isinstance(item, str) else item for item in row)
         return msgspec.convert(tuple(texts), Entry)
@@ -170,7 +169,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
 
 
 def _refresh(database: sqlite3.Connection) -> None:
-    """Add new directories, remove those that are gone, reread the unfinished ones."""
+    """Add new directories, remove deleted ones, and reread unfinished ones."""
     there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
     fresh = [name for name in there if known.get(name, UNFINISHED) == UNFINISHED]
@@ -186,13 +185,13 @@ def _refresh(database: sqlite3.Connection) -> None:
 
 
 def _names() -> list[str]:
-    with suppress(OSError):  # there is none yet, or it is nobody's to look into
+    with suppress(OSError):  # it does not exist yet, or is not accessible
         return [path.name for path in runs().iterdir()]
     return []
 
 
 def _readable(path: Path) -> bool:
-    with suppress(OSError):  # it may be somebody else's
+    with suppress(OSError):  # it may belong to another user
         return (path / PLAN).exists()
     return False
 
@@ -212,7 +211,7 @@ class _Result(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The members that plan and document share, two of the document and two of the plan."""
+    """The members read from plans and documents; some occur in only one of the two."""
 
     created: str
     target: _Target

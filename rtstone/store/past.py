@@ -1,4 +1,4 @@
-"""Find the last run of this machine."""
+"""Find the last run on this machine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rtstone.store.rundir import load
 
 
 def last_run() -> Run | None:
-    """Return the last stored run of this machine that has a result, None if there is none."""
+    """Return the last stored run on this machine with a valid result, None if there is none."""
     for entry in reversed(entries()):
         if entry.target == LOCAL and entry.ok:
-            with suppress(UsageError):  # it may be another version's, or gone meanwhile
+            with suppress(UsageError):  # it may be from another version, or just deleted
                 return load(runs() / entry.run_id)
     return None

@@ -14,15 +14,15 @@ import msgspec
 from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
-NEW = ".new"  # behind the name of a file that is not yet whole
+NEW = ".new"  # suffix of a file that is still being written
 LARGEST = 1 << 30  # bytes; nothing larger is a document
 
-# What decoding raises: also for letters that are none, and for what is nested too deeply.
+# What decoding raises, for invalid UTF-8 and too deep nesting too.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def home() -> Path:
-    """Return the store: $RTSTONE_HOME, else rtstone in the user's data directory."""
+    """Return the store's directory: $RTSTONE_HOME, else rtstone in the user's data directory."""
     if named := os.environ.get("RTSTONE_HOME"):
         return Path(named)
     data = os.environ.get("XDG_DATA_HOME")
@@ -35,25 +35,25 @@ def runs() -> Path:
 
 
 def run_name(path: Path) -> str:
-    """Return how a run is named on a command line: by its id where all runs are, else its path."""
+    """Return how to name a run on a command line: by id if it is in the store, else by path."""
     among_all = path.absolute().parent == runs().absolute()
     return path.name if among_all else shlex.quote(shown(str(path)))
 
 
 def holds_run(path: Path) -> bool:
-    """Return whether it is a run directory.  Raises PermissionError if that cannot be seen."""
+    """Return whether a path is a run directory.  Raises PermissionError if access is denied."""
     try:
         return (path / PLAN).exists() or (path / RUN).exists()
     except PermissionError:
         raise
-    except (OSError, ValueError):  # no name of a file, being too long, or with a zero in it
+    except (OSError, ValueError):  # no valid file name: too long, or with a NUL
         return False
 
 
 def regular(path: Path, largest: int | None = None) -> bytes:
     """Return the content of a file.
 
-    Raises OSError also for what may never end, as a pipe, and for more than ``largest`` bytes.
+    Raises OSError also for files that may never end (pipes) and for more than ``largest`` bytes.
     """
     with opened(path) as file:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:

@@ -1,11 +1,11 @@
 """A run directory: everything about one run.
 
-plan.json   what was asked, written first
-wire.log    the agent's lines as they came; on disk at each case end
+plan.json   the request, written first
+wire.log    the agent's lines as received; synced to disk at the end of each case
 wire-2.log  the same after the run was resumed, and so on
-run.json    the document, written last and at once; made from the others if it is missing
+run.json    the document, written last and atomically; assembled from the others if it is missing
 
-What is written is made anew and never through a link: the directory may be somebody else's.
+Files are always created anew, never through a link, as the directory may belong to another user.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _T = TypeVar("_T")
 class RunDirectory:
     """The directory of a run in progress."""
 
-    begun = True  # False: nothing has been changed yet, and what is appended waits for `begin`
-    finished = False  # True: the document is there
-    _held: bytearray  # this
-    _next: str  # name of the log that `begin` makes
+    begun = True  # False: nothing was changed yet, and appended lines are held until `begin`
+    finished = False  # True: the document has been written
+    _held: bytearray  # lines held until `begin`
+    _next: str  # name of the log that `begin` creates
     _run_id: str
 
     def __init__(self, plan: Plan, out: Path | None = None) -> None:
         """Create the directory: ``out``, which must be empty or new, else one in ``runs()``.
 
-        Raises UsageError if that is impossible: nothing has been measured yet, and nothing is left.
+        Raises UsageError if that is impossible; it then leaves nothing behind.
         """
         plan = structs.replace(plan, arrival=arrivals() + 1)
         self.path = (out or runs() / plan.run_id).absolute()
@@ -88,7 +88,7 @@ class RunDirectory:
     def resume(cls, path: Path) -> tuple[RunDirectory, Plan, list[bytes]]:
         """Return the directory of a run to resume, its plan, and its logs so far.
 
-        It is this process's from now on, but nothing in it changes before ``begin``.
+        The run is locked for this process, but nothing in it changes before ``begin``.
         Raises UsageError.
         """
         self = cls.__new__(cls)
@@ -110,9 +110,9 @@ class RunDirectory:
         return self, plan, texts or [b""]
 
     def begin(self) -> None:
-        """Begin the next log of a resumed run with the lines held back.  Raises StoreError.
+        """Start the next log of a resumed run with the lines held so far.  Raises StoreError.
 
-        The document goes: until there is a new one it is made from the logs, which hold it all.
+        Deletes the old document: until a new one is written, the run is assembled from its logs.
         """
         try:
             log = _new_log(self._place, self._next, self.path)
@@ -156,7 +156,7 @@ class RunDirectory:
         """Write the document atomically.  Raises StoreError."""
         temporary = RUN + NEW
         try:
-            with suppress(FileNotFoundError):  # left by a host that was killed, or planted
+            with suppress(FileNotFoundError):  # left by a killed host, or planted
                 os.unlink(temporary, dir_fd=self._place)
             _write(self._place, temporary, msgspec.json.encode(run))
             os.replace(temporary, RUN, src_dir_fd=self._place, dst_dir_fd=self._place)
@@ -199,7 +199,7 @@ def load(path: Path) -> Run:
 
 
 def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
-    """Open a log and lock it for as long as it is open.  Raises OSError, UsageError."""
+    """Create a log and lock it while it is open.  Raises OSError, UsageError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     log = os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "ab", buffering=0)
     _lock(log, path)
@@ -213,12 +213,12 @@ def _lock(file: IO[bytes], path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(f"the run still goes on, {path}") from None
-    except OSError:  # there are file systems without locks
+    except OSError:  # the file system has no locks
         pass
 
 
 def _logs(path: Path) -> list[Path]:
-    """Return the logs of a run and of its resumptions, in their order."""
+    """Return the logs of a run and its resumptions, in order."""
     found = [path / LOG]
     while found[-1].exists():
         found.append(path / f"wire-{len(found) + 1}.log")

@@ -13,17 +13,17 @@ from rtstone.store.rundir import load
 
 
 def several(text: str) -> list[str]:
-    """Split RUN,RUN,... unless a file has that name."""
+    """Split RUN,RUN,... unless there is a file of that name."""
     try:
         return [text] if Path(text).exists() else text.split(",")
-    except (OSError, ValueError):  # no file can
+    except (OSError, ValueError):  # not a valid file name
         return text.split(",")
 
 
 def named(names: Sequence[str]) -> list[Run | list[Run]]:
-    """Runs; as a list those that are joined by commas, so belong together.
+    """Return the named runs; those joined by commas are one system and become a list.
 
-    A run that stands alone and was taken in turn stands for its session.  Raises UsageError.
+    A single run of an interleaved session stands for the whole session.  Raises UsageError.
     """
     if len(names) == 1 and len(several(names[0])) == 1:
         return list(members(names[0]))
@@ -32,9 +32,9 @@ def named(names: Sequence[str]) -> list[Run | list[Run]]:
 
 
 def members(name: str) -> list[Run]:
-    """Return all runs of the session that RUN is or belongs to; RUN alone if it belongs to none.
+    """Return all runs of a session, given by its name or one of its runs; else the run alone.
 
-    A session goes by the start that the ids of its runs share.  Raises UsageError.
+    The name of a session is the prefix that the ids of its runs share.  Raises UsageError.
     """
     run = load(_one(name))
     if run.turn is None:
@@ -43,7 +43,7 @@ def members(name: str) -> list[Run]:
 
 
 def _one(name: str) -> Path:
-    """Return a run, or the first of a session."""
+    """Return the run of that name, or the first run of a session of that name."""
     try:
         return find(name)
     except UsageError:

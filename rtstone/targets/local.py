@@ -12,7 +12,7 @@ from rtstone import resources
 from rtstone.cpus import usable_cpus
 from rtstone.documents.run import LOCAL
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.process import Process, digest
+from rtstone.targets.process import Process
 from rtstone.wire.records import TextTable
 
 MACHINE_ID = Path("/etc/machine-id")
@@ -58,7 +58,7 @@ class Local(Target):
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the hash of the agent's binary and an id of the machine, None if unreadable."""
-        return {"agent_sha256": digest(self._program), "machine": _machine()}
+        return {"agent_sha256": resources.digest(self._program), "machine": _machine()}
 
 
 def _machine() -> str | None:

@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from rtstone.errors import TargetError
@@ -171,14 +170,6 @@ class Process(Link):
 def not_started(program: str, error: OSError, advice: str) -> TargetError:
     """Return the error for an agent that cannot be started."""
     return TargetError(f"cannot start the agent, {program}: {error.strerror}; {advice}")
-
-
-def digest(path: Path) -> str | None:
-    """Return the hash of a file, None if it cannot be read."""
-    try:
-        return sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
 
 
 def _in_session(session: int) -> bool:

@@ -24,10 +24,10 @@ from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.lab import images, kernels, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import System
-from rtstone.resources import BUILT
+from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
 from rtstone.targets.local import Local
-from rtstone.targets.process import Process, digest
+from rtstone.targets.process import Process
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
 

@@ -10,9 +10,9 @@ import subprocess
 
 from rtstone.errors import TargetError
 from rtstone.inputs import model as simulated
-from rtstone.resources import BUILT
+from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
-from rtstone.targets.process import Process, digest, not_started
+from rtstone.targets.process import Process, not_started
 
 DEFAULT = "default"
 ADVICE = "`make agent` builds it"

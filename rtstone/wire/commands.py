@@ -1,4 +1,4 @@
-"""The lines that the host sends."""
+"""The lines that the host sends to the agent (docs/wire.md)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _AS_THEY_ARE = "".join(chr(code) for code in range(33, 127) if chr(code) != "%")
 
 
 def case(number: int, bench: str, params: Mapping[str, object]) -> str:
-    """Run one case.  Values are in base units; True and False travel as 1 and 0."""
+    """Return the command that runs one case.  Values are in base units, booleans 1 or 0."""
     return " ".join(["case", str(number), bench, *_words(params)])
 
 
 def load(name: str, params: Mapping[str, object]) -> str:
-    """Stop the current load and start another for the following cases; "none": none."""
+    """Return the command that replaces the load for the following cases; "none" only stops it."""
     return " ".join(["load", name, *_words(params)])
 
 
 def progress(milliseconds: int) -> str:
-    """Request progress records at that interval in ms; 0: none."""
+    """Return the command that requests progress records every so many ms; 0 for none."""
     return f"progress {milliseconds}"
 
 
@@ -30,5 +30,5 @@ def _words(params: Mapping[str, object]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    """Return the value as one word of ASCII letters, where need be with %20 and the like."""
+    """Return the value as one ASCII word, percent-encoded where necessary."""
     return quote(str(int(value)) if isinstance(value, bool) else str(value), safe=_AS_THEY_ARE)

@@ -1,4 +1,4 @@
-"""Parse lines of bytes into records and classify every defect of the line.  No input or output."""
+"""Parse lines of bytes into records, and classify every transmission defect.  Does no I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from rtstone.wire.records import Body, decode_body
 
 MARK = b"#rts "
-QUOTING = 8  # starts in a line of which each may be that of a record which quotes those after it
+QUOTING = 8  # record starts of a line tried up to its end, as a record's text may quote others
 _END = re.compile(rb"\} ([0-9a-f]{8})")
 _START = re.compile(rb"#rts (\d{1,19}) \{")
 
@@ -26,17 +26,17 @@ class Record(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Console text between records; ``damaged`` if it holds what began as a record."""
+    """Console text between records; ``damaged`` if it contains the start of a record."""
 
     text: bytes
     damaged: bool
 
 
 class Defect(NamedTuple):
-    """What happened to the records ``first`` to ``last``.
+    """What happened to the records with the numbers ``first`` to ``last``.
 
-    ``kind``: "lost", "damaged" (something with a wrong checksum stood in their place), "malformed"
-    (checksum right, content not as agreed); or, harmless, "duplicate" and "late".
+    ``kind``: "lost", "damaged" (there was something with a wrong checksum in their place),
+    "malformed" (right checksum, invalid content); or, harmless, "duplicate" and "late".
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Defect(NamedTuple):
 
     @property
     def costs(self) -> bool:
-        """Whether content was lost."""
+        """True if content was lost."""
         return self.kind not in {"duplicate", "late"}
 
     @property
@@ -61,28 +61,28 @@ class Defect(NamedTuple):
 
 
 class Reader:
-    """A parser of lines: it yields each record once, and collects defects of the line."""
+    """A parser of lines that yields each record once and collects transmission defects."""
 
     def __init__(self) -> None:
         self._next = 0
-        self._gaps: list[Defect] = []  # in rising order, never overlapping
+        self._gaps: list[Defect] = []  # ascending, never overlapping
         self._harmless: list[Defect] = []
         self.damaged = False  # damage seen since the last good record
 
     @property
     def defects(self) -> list[Defect]:
-        """All defects so far; a gap that a late record has filled is no longer one."""
+        """All defects so far, without gaps that late records have filled."""
         return self._gaps + self._harmless
 
     def feed(self, line: bytes) -> Iterator[Record | Noise]:
-        """Yields what one line holds, in order.  The line may end in any mix of CR and LF."""
+        """Yield the contents of one line in order.  The line may end in any mix of CR and LF."""
         line = line.rstrip(b"\r\n")
         starts = list(_START.finditer(line))
-        done = 0  # everything before is dealt with
+        done = 0  # everything before it has been handled
         for number, start in enumerate(starts):
             if start.start() < done:
                 continue
-            # A text may quote a record; but not every start may be tried up to the line's end.
+            # A text may quote records; trying every start up to the line's end would be quadratic.
             within = number >= QUOTING and number + 1 < len(starts)
             found = _checked(line, start, starts[number + 1].start() if within else len(line))
             if found is None:
@@ -121,7 +121,7 @@ class Reader:
             return None
 
     def _fill(self, seq: int) -> bool:
-        """Takes a record out of the gap it was missing in; False if it was not missing."""
+        """Remove a record from the gap it was missing in; return False if it was not missing."""
         at = bisect_right(self._gaps, seq, key=_first) - 1
         if at < 0 or seq > self._gaps[at].last:
             return False
@@ -136,7 +136,7 @@ def _first(defect: Defect) -> int:
 
 
 def _checked(line: bytes, start: re.Match[bytes], limit: int) -> tuple[int, bytes, int] | None:
-    """(seq, json, end) of the record that starts there, if one of its ends has the right CRC."""
+    """Return (seq, json, end) of the record that starts there, None if no end has the right CRC."""
     crc, upto = 0, start.start() + len(MARK)
     for end in _END.finditer(line, start.end(), limit):
         crc, upto = crc32(line[upto : end.start() + 1], crc), end.start() + 1

@@ -1,4 +1,7 @@
-"""The records an agent sends, as docs/wire.md defines them.  Values are ticks unless said."""
+"""The records that an agent sends; docs/wire.md explains their members.
+
+Values are in ticks unless stated otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,29 @@ from rtstone import printable
 
 VERSION = 1
 
-# What arithmetic is done with must be sane even where a checksum fits; a record that breaks these
-# bounds is malformed.
+# Bounds of numbers used in arithmetic: a checksum does not prove that they are sane.  A record out
+# of bounds is malformed.
 _MOST = (1 << 63) - 1
 Whole = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 Positive = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
-Number = Annotated[float, msgspec.Meta(ge=-1e60, le=1e60)]  # whose squares can be added up
+Number = Annotated[float, msgspec.Meta(ge=-1e60, le=1e60)]  # squares can still be summed
 Width = Annotated[float, msgspec.Meta(gt=0, le=1e60)]
 
-# What parameters, conditions and evidence may be: nothing has members of its own.  What is a list
-# in one round of a case is a list of lists where the rounds differ.
+# Values of parameters, conditions and evidence: never nested objects.  A list that differs between
+# the rounds of a case becomes a list of lists.
 Item = str | Whole | Number | bool | None
 Value = str | Whole | Number | bool | list[Item | list[Item]] | None
 
 Buckets = list[tuple[Natural, Natural]]
-_Sum = Annotated[int, msgspec.Meta(ge=0)]  # of values, which may need more than 64 bits
+_Sum = Annotated[int, msgspec.Meta(ge=0)]  # a sum of values, which may need more than 64 bits
 
-_BITS = 16  # the finest histogram that is believed in
-_WIDTH = 64  # of a value, in bits; sums have twice as many
+_BITS = 16  # the finest resolution of a histogram that is accepted
+_WIDTH = 64  # of a value in bits; sums have twice as many
 
 
 class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
-    """The agent introduces itself."""
+    """The first record: identity and build of the agent."""
 
     wire: int
     agent: str
@@ -92,7 +95,7 @@ class Load(Table, frozen=True, tag_field="t", tag="load"):
 
 
 class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
-    """The clock that takes the time stamps."""
+    """The clock that time stamps are taken from; ``granule`` and ``overhead`` in ticks."""
 
     source: str
     hz: Positive
@@ -108,7 +111,7 @@ class Conditions(msgspec.Struct, frozen=True, tag_field="t", tag="conditions"):
 
 
 class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
-    """A case starts, with all its parameters."""
+    """The start of a case, with all its parameters."""
 
     id: int
     bench: str
@@ -116,9 +119,9 @@ class Case(msgspec.Struct, frozen=True, tag_field="t", tag="case"):
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
-    """Where a case stands; ``done`` in parts per thousand.
+    """The progress of a case.
 
-    ``text`` stands in place of the figures where a bench takes no samples.
+    ``done``: in parts per thousand.  ``text``: replaces the figures for benches without samples.
     """
 
     id: int
@@ -135,7 +138,7 @@ class Progress(msgspec.Struct, frozen=True, tag_field="t", tag="progress"):
 
 
 class Raw(msgspec.Struct, frozen=True, tag_field="t", tag="raw"):
-    """Samples ``at``, ``at`` + 1, … of a series."""
+    """Single samples of a series, the first of them number ``at``."""
 
     id: int
     series: str
@@ -157,7 +160,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 class Blocks(msgspec.Struct, frozen=True):
-    """Maxima of successive blocks of ``samples`` samples."""
+    """Maxima of successive blocks of ``samples`` samples each."""
 
     samples: Positive
     max: list[int]
@@ -168,9 +171,9 @@ class Blocks(msgspec.Struct, frozen=True):
 
 
 class Batches(msgspec.Struct, frozen=True):
-    """Batches of successive samples: rows of n, sum, and samples on or above each line.
+    """Batches of successive samples: rows of n, sum, and number of samples above each line.
 
-    A line is the first bucket above it.
+    A line is given by the first bucket above it.
     """
 
     lines: list[Natural]
@@ -182,7 +185,7 @@ class Batches(msgspec.Struct, frozen=True):
 
 
 class TextTable(msgspec.Struct, frozen=True):
-    """A table of texts of a case."""
+    """A table of texts that a case reports."""
 
     title: str
     columns: list[str]
@@ -194,7 +197,7 @@ class TextTable(msgspec.Struct, frozen=True):
 
 
 class Omitted(msgspec.Struct, frozen=True):
-    """Lateness of the activations that never happened."""
+    """The lateness that activations would have had that never happened."""
 
     n: Natural
     sum: int
@@ -250,7 +253,7 @@ class Component(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
-    """A load has been started, or could not be."""
+    """The outcome of starting a load."""
 
     load: str
     status: str
@@ -260,10 +263,10 @@ class Loaded(msgspec.Struct, frozen=True, tag_field="t", tag="loaded"):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """What a part of a load did while a case ran, per second of ``window_s``.
+    """What a component of a load achieved per second during a case, over ``window_s`` seconds.
 
-    ``cpu_ms``: CPU time used per second, in ms; ``missed``: periods in which nothing was done;
-    ``runs``: how often a program ran to its end.
+    ``cpu_ms``: CPU time used per second, in ms.  ``missed``: periods in which nothing was done.
+    ``runs``: how often a program ran to completion.
     """
 
     component: str
@@ -279,7 +282,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):
-    """A case ends."""
+    """The end of a case."""
 
     id: int
     status: str
@@ -302,12 +305,12 @@ class Bye(msgspec.Struct, frozen=True, tag_field="t", tag="bye"):
 
 
 def _fit(values: list[int]) -> bool:
-    """Return whether each is a value of 64 bits, with a sign or without."""
+    """Return whether each value fits in 64 bits, signed or unsigned."""
     return all(abs(value) < 1 << _WIDTH for value in values)
 
 
 def _sane(part: Result | Omitted, bits: int) -> bool:
-    """Return whether the buckets, the sum and the extremes are those of values of 64 bits."""
+    """Return whether buckets, sum and extremes are possible for 64-bit values."""
     buckets = (_WIDTH + 1 - bits) << bits
     limit = 1 << _WIDTH
     return (
@@ -320,7 +323,7 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
 
 
 def _whole(result: Result, rows: list[list[int]]) -> bool:
-    """Return whether every sample is in one of the batches, and only those."""
+    """Return whether the batches hold exactly the samples of the result."""
     n, total = (sum(row[place] for row in rows) for place in (0, 1))
     return (n, total) == (result.n, result.sum) and all(
         0 < row[0] >= max(row[2:], default=0) for row in rows
@@ -349,7 +352,7 @@ _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 
 
 def decode_body(data: bytes) -> Body:
-    """Return the record of a JSON text, with strings that can be shown.  Raises as msgspec does."""
+    """Return the record of a JSON text, its strings made printable.  Raises as msgspec does."""
     if printable.plainly(data):
         return _decoder.decode(data)
     made: Body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)

@@ -1,19 +1,19 @@
-"""A case for every choice of every parameter of every bench, as an agent lists them."""
+"""Cases that cover every choice of every parameter of every bench, from an agent's list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tests.agent.speak import Json
+from tests.agent.speak import Json, pick
 
-# What keeps a case short where samples alone do not.
+# Parameters that keep a case short if few samples are not enough.
 SHORT = {"samples": "4", "warmup": "1", "time": "300000000", "batch": "1"}
-SPEED = "100"  # KWIPS, so little that no test of Hartstone keeps a processor busy
-LARGEST = 64 << 10  # bytes: more tells nothing new, and takes the longer
+SPEED = "100"  # KWIPS; so low that no Hartstone test loads the CPU
+LARGEST = 64 << 10  # bytes; larger sizes only take longer
 
 
 def _choices(param: Json) -> list[str]:
-    """The values that the parameter can have, where they can be counted; both ends of a size."""
+    """Return the values of a parameter if they can be enumerated; of a size, both ends."""
     if param["type"] == "choice":
         return list(param["choices"])
     if param["type"] == "bool":
@@ -26,11 +26,11 @@ def _choices(param: Json) -> list[str]:
 def _cases(bench: Json) -> Iterator[str]:
     params = {p["name"]: p for p in bench["params"]}
     words = {name: value for name, value in SHORT.items() if name in params}
-    for name, param in params.items():  # the least loops, periods and durations
+    for name, param in params.items():  # the minimum of loops, periods and durations
         if param["type"] in {"int", "duration"} and name not in {*SHORT, "prio", "speed", "rate"}:
             words[name] = str(param["min"])
     yield bench["id"] + _told(words)
-    if "speed" in params:  # measured in the first case only: it takes longer than all else
+    if "speed" in params:  # only in the first case: it takes longer than all others together
         words["speed"] = SPEED
     for name, param in params.items():
         for value in _choices(param):
@@ -42,16 +42,16 @@ def _told(words: dict[str, str]) -> str:
 
 
 def every_choice(listed: Sequence[Json]) -> list[str]:
-    """Commands of a session in which each choice of each parameter comes up once."""
-    benches = [r for r in listed if r["t"] == "bench"]
+    """Return the commands of a session that uses each choice of each parameter once."""
+    benches = pick(listed, "bench")
     cases = [case for bench in benches for case in _cases(bench)]
     return [f"case {i} {case}" for i, case in enumerate(cases)]
 
 
 def are_answered(commands: Sequence[str], found: Sequence[Json]) -> None:
-    """Each case has ended with a result, or says what the system lacks for it."""
-    ends = {r["id"]: r for r in found if r["t"] == "end"}
-    results = {r["id"] for r in found if r["t"] == "result"}
+    """Check that each case has a result, or says what the system lacks."""
+    ends = {r["id"]: r for r in pick(found, "end")}
+    results = {r["id"] for r in pick(found, "result")}
     wrong = []
     for command in commands:
         i = int(command.split()[1])

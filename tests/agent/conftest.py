@@ -1,12 +1,13 @@
-"""Agents that live on for several tests of a module, and end with it."""
+"""Agents that live on for several tests of a module and end with it; a copy for other users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.agent import speak
+from tests.agent import rights, speak
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -19,3 +20,9 @@ def _end_with_the_module() -> Iterator[None]:
 def _end_before_who_looks_for_others(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("sole") is not None:
         speak.end_living()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a copy of the agent that any user may run."""
+    return rights.copied(speak.AGENT, tmp_path)

@@ -1,4 +1,4 @@
-"""The task sets of Hartstone, and two ways to know what comes of them without running them."""
+"""The task sets of Hartstone, and two ways to compute their outcome without running them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ S = 1_000_000_000  # ns
 
 
 class Periodic(NamedTuple):
-    """rate in tenths of a hertz, work in ns for an activation."""
+    """``rate`` in tenths of a hertz; ``work`` in ns per activation."""
 
     rate: int
     work: int
 
     def due(self, j: int) -> int:
-        """When activation j is released, in ns after the start, as the bench rounds it."""
+        """Return when activation j is released, in ns after the start, rounded as in the bench."""
         return j * 10 * S // self.rate
 
 
@@ -28,7 +28,7 @@ BASE = {
 
 
 def periodic_set(base: str, experiment: int, test: int, m: int, kwi: int) -> list[Periodic]:
-    """The set of a test, from 1, in the order of its tasks; `kwi`: ns of a KWI (benchmarks 6.2)."""
+    """Return the task set of a test, numbered from 1; `kwi`: ns per KWI (benchmarks 6.2)."""
     step = test - 1
     rates = [10 * hz for hz, _ in BASE[base]]
     loads = [load * m for _, load in BASE[base]]
@@ -45,12 +45,12 @@ def periodic_set(base: str, experiment: int, test: int, m: int, kwi: int) -> lis
 
 
 def utilisation(tasks: list[Periodic]) -> Fraction:
-    """Share of the CPU that a set asks for."""
+    """Return the share of the CPU that a set needs."""
     return sum((Fraction(t.work * t.rate, 10 * S) for t in tasks), Fraction(0))
 
 
 def meets_all(tasks: list[Periodic]) -> bool:
-    """Exact response-time analysis (Joseph and Pandya 1986) under rate-monotonic priorities."""
+    """Analyse response times exactly under rate-monotonic priorities (Joseph and Pandya 1986)."""
     for i, task in enumerate(tasks):
         period = Fraction(10 * S, task.rate)
         rivals = [
@@ -69,7 +69,7 @@ def meets_all(tasks: list[Periodic]) -> bool:
 
 
 class Told(NamedTuple):
-    """What a test tells of a task; times in ns."""
+    """What a test reports about a task; times in ns."""
 
     met: int
     missed: int
@@ -97,10 +97,10 @@ class _Job:
 
 
 def play(tasks: list[Periodic], duration: int, switch: int = 0) -> list[Told]:
-    """A test under rate-monotonic priorities, played through; rates must differ.
+    """Play a test under rate-monotonic priorities; all rates must differ.
 
-    ``switch``: what it costs, in ns, to go from one task to another or from idling to a task;
-    releases wait for its end.
+    ``switch``: cost in ns of switching to a task, from another one or from idling;
+    a release during a switch waits for its end.
     """
     jobs = sorted(map(_Job, tasks), key=lambda job: -job.task.rate)
     now, last = 0, None

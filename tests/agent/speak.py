@@ -1,13 +1,11 @@
-"""Talks to a real agent over its pipes, without the host: commands in, records out."""
+"""Talk to a real agent over its pipes, without the host: commands in, records out."""
 
 from __future__ import annotations
 
 import json
-import os
 import select
 import subprocess
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,12 @@ from rtstone.wire.reader import Noise, Reader
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
-HASTY = BUILD / "tests" / "hasty-agent"  # whose loads have a rate after a quarter of a second
-QUICK = "--clock=vdso"  # a clock that need not be calibrated
+HASTY = BUILD / "tests" / "hasty-agent"  # measures the rates of loads over a quarter of a second
+QUICK = "--clock=vdso"  # a clock that needs no calibration
 STUB = BUILD / "tests" / "stub-agent"
-# Whose two clocks differ from each other and from ns: a mistaken unit is a wrong result.
+# Its two clocks differ from each other and from ns, so that a wrong unit gives a wrong result.
 UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
-POSIX = BUILD / "tests" / "posix-agent"  # with nothing but what POSIX has
+POSIX = BUILD / "tests" / "posix-agent"  # uses nothing beyond POSIX
 UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
 PATIENCE_S = 120
 
@@ -30,7 +28,7 @@ Json = dict[str, Any]
 
 
 def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
-    """All records of an agent's output; fails on anything else in it."""
+    """Return the records of an agent's output; fail if it contains anything else."""
     reader, found = reader or Reader(), []
     for line in lines.splitlines():
         for item in reader.feed(line):
@@ -40,8 +38,19 @@ def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
     return found
 
 
+def pick(found: Iterable[Json], kind: str) -> list[Json]:
+    """Return the records of one kind."""
+    return [r for r in found if r["t"] == kind]
+
+
+def listed(kind: str, agent: Path = AGENT) -> list[Json]:
+    """Return the tables of an agent's benches or loads."""
+    done = subprocess.run([agent, "--list"], capture_output=True, check=True, timeout=60)
+    return pick(records(done.stdout), kind)
+
+
 def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: Any) -> list[Json]:
-    """The records that the agent answers the commands with, `bye` added."""
+    """Send an agent the commands and `bye`, and return all records of its answer."""
     done = subprocess.run(
         [agent, *args],
         input="\n".join([*commands, "bye", ""]).encode(),
@@ -53,85 +62,109 @@ def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: An
     return records(done.stdout)
 
 
-class Living:
-    """An agent that lives on from test to test: each case is a process of its own anyway."""
+class Agent(subprocess.Popen[bytes]):
+    """An agent that is given one command after the other.
 
-    def __init__(self, *args: str) -> None:
-        self.process = subprocess.Popen(
-            [AGENT, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
-        self.reader = Reader()
+    Read its output only by these methods: every record is checked, as the host does.
+    """
 
-    def case(self, command: str) -> list[Json]:
-        """All records up to the end of the case."""
-        assert self.process.stdin
-        self.process.stdin.write(f"case 1 {command}\n".encode())
-        found: list[Json] = []
-        for line in self._lines(command):
-            found += records(line, self.reader)
-            if found and found[-1]["t"] == "end":
-                break
+    def __init__(self, *command: str | Path, **options: Any) -> None:
+        """Start a command line; default: the agent of this machine, without calibration."""
+        super().__init__(
+            command or (AGENT, QUICK), bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options,
+        )  # fmt: skip
+        self._reader = Reader()
+        self._unread = b""
+
+    def send(self, command: str) -> None:
+        """Send a command and do not wait for its answer."""
+        assert self.stdin
+        self.stdin.write(command.encode() + b"\n")
+
+    def until(self, kind: str) -> list[Json]:
+        """Return the next records, up to the first of that kind."""
+        found = [self.next()]
+        while found[-1]["t"] != kind:
+            found.append(self.next())
         return found
 
-    def _lines(self, command: str) -> Iterator[bytes]:
-        assert self.process.stdout
-        end = time.monotonic() + PATIENCE_S
-        rest = b""
-        while select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0]:
-            read = self.process.stdout.read(1 << 16)
-            if not read:
-                status = self.process.wait(timeout=10)
-                raise AssertionError(f"the agent ended within {command!r}: status {status}")
-            *lines, rest = (rest + read).split(b"\n")
-            yield from lines
-        raise AssertionError(f"the agent did not end {command!r} within {PATIENCE_S} s")
+    def next(self) -> Json:
+        """Return the next record; fail if the agent ends or is silent for too long."""
+        assert self.stdout
+        while b"\n" not in self._unread:
+            if not select.select([self.stdout], [], [], PATIENCE_S)[0]:
+                raise AssertionError(f"the agent said nothing for {PATIENCE_S} s")
+            said = self.stdout.read(1 << 16)
+            if not said:
+                raise AssertionError(f"the agent ended: status {self.wait(timeout=10)}")
+            self._unread += said
+        line, self._unread = self._unread.split(b"\n", 1)
+        (found,) = records(line, self._reader)
+        return found
 
-    def bye(self) -> None:
-        """Ends it; it must have no more to say."""
-        out, _ = self.process.communicate(b"bye\n", timeout=30)
-        assert [r["t"] for r in records(out, self.reader)] == ["bye"]
-        assert self.process.returncode == 0
+    def ask(self, command: str, kind: str) -> list[Json]:
+        """Send a command and return the records up to the first of that kind."""
+        self.send(command)
+        return self.until(kind)
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate(timeout=30)
+    def begin(self, command: str, samples: int = 1) -> list[Json]:
+        """Begin a case and return its records so far, once it has taken so many samples."""
+        self.send("progress 10")
+        found = self.ask(f"case 1 {command}", "progress")
+        while found[-1].get("n", 0) < samples:
+            found += self.until("progress")
+        return found
+
+    def rest(self, *commands: str, timeout: float = 30) -> list[Json]:
+        """Send commands, close the agent's input, and return all records until it ended."""
+        said, _ = self.communicate("".join(f"{c}\n" for c in commands).encode(), timeout)
+        unread, self._unread = self._unread, b""
+        return records(unread + said, self._reader)
+
+    def end_now(self) -> None:
+        """Kill it."""
+        self.kill()
+        self.communicate(timeout=30)
 
 
-_living: dict[tuple[str, ...], Living] = {}
+_living: dict[tuple[str, ...], Agent] = {}
 
 
 def _case_of_living(command: str, args: tuple[str, ...]) -> list[Json]:
-    """Of the agent that lives; one that fails is not asked again."""
-    agent = _living.pop(args, None) or Living(*args)
+    """Ask an agent that lives on from test to test: each case has a process of its own anyway.
+
+    One that fails is not asked again.
+    """
+    agent = _living.pop(args, None) or Agent(AGENT, *args)
     try:
-        found = agent.case(command)
+        found = agent.ask(f"case 1 {command}", "end")
     except BaseException:
-        agent.kill()
+        agent.end_now()
         raise
     _living[args] = agent
     return found
 
 
 def end_living() -> None:
-    """Ends the agents that have lived on."""
+    """End the agents that have lived on; they must have nothing more to say."""
     while _living:
-        _living.popitem()[1].bye()
+        agent = _living.popitem()[1]
+        assert [r["t"] for r in agent.rest("bye")] == ["bye"]
+        assert agent.returncode == 0
 
 
 def case(command: str, *args: str, agent: Path = AGENT, **options: Any) -> tuple[list[Json], Json]:
-    """(results, end) of one case; without options, the agent of this machine lives on."""
+    """Run one case and return (results, end); without options, by an agent that lives on."""
     if agent == AGENT and not options:
         found = _case_of_living(command, args)
     else:
         found = talk([f"case 1 {command}"], *args, agent=agent, **options)
-    return (
-        [r for r in found if r["t"] == "result"],
-        next(r for r in found if r["t"] == "end"),
-    )
+    return pick(found, "result"), pick(found, "end")[0]
 
 
 def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Json:
-    """The one result of a case that must be ok."""
+    """Run a case that must be ok and have one result, and return it."""
     results, end = case(command, *args, agent=agent, **options)
     assert end["status"] == "ok", end["reason"]
     assert len(results) == 1
@@ -139,7 +172,7 @@ def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Jso
 
 
 def in_ns(found: list[Json]) -> list[Json]:
-    """The records with all values of their series in ns; ``tick`` is what was one before."""
+    """Convert all values of series to ns, in place; ``tick`` is the ns of one unit before."""
     ticks: dict[tuple[int, str], Fraction] = {}
     for r in found:
         if r["t"] == "result":
@@ -154,7 +187,7 @@ def in_ns(found: list[Json]) -> list[Json]:
 
 
 def _ns(value: int | None, tick: Fraction) -> Any:
-    """Whole where it can be."""
+    """Return an int if the value is whole."""
     if value is None:
         return None
     exact = value * tick
@@ -171,21 +204,16 @@ def _result_in_ns(r: Json, tick: Fraction) -> None:
 
 
 def bucket(found: Json, index: int) -> tuple[Any, Any]:
-    """Start and width of a bucket of a result that is in ns."""
+    """Return start and width of a bucket of a result in ns."""
     low, width = bounds(index, found["bits"])
     return low * found["tick"], width * found["tick"]
 
 
 def figures(found: Json) -> dict[str, float]:
-    """Figures of a result by name."""
+    """Return the figures of a result by name."""
     return {name: value for name, value, _ in found["figures"]}
 
 
-def may_realtime() -> bool:
-    """True if this process may use real-time scheduling."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except PermissionError:
-        return False
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return True
+def spread(found: Json) -> tuple[Any, Any]:
+    """Return minimum and maximum of a result."""
+    return found["min"], found["max"]

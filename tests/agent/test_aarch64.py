@@ -1,4 +1,4 @@
-"""The agent also builds for aarch64, and has the same benches there."""
+"""The agent also builds for AArch64, with the same benches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, Json, case, records
+from tests.agent.speak import AGENT, Json, case, listed
 
 COMPILER = shutil.which("aarch64-linux-gnu-gcc")
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 
 
 def without_texts(bench: Json) -> Json:
-    """The table of a bench as a guest's agent has it, which leaves the texts to the local one."""
+    """Remove the texts from a bench's table: a guest's agent leaves them to the local one."""
     params = [param | {"help": ""} for param in bench["params"]]
     return bench | {"params": params} | dict.fromkeys(("title", "source", "help"), "")
 
@@ -31,8 +31,7 @@ def test_the_same_benches(tmp_path: Path) -> None:
     emulated.chmod(0o755)
 
     def catalogue(agent: Path) -> list[Json]:
-        done = subprocess.run([agent, "--list"], check=True, capture_output=True, timeout=60)
-        return [without_texts(r) for r in records(done.stdout) if r["t"] == "bench"]
+        return [without_texts(bench) for bench in listed("bench", agent)]
 
     assert catalogue(emulated) == catalogue(AGENT)
     for command in ("sem.wait.free", "sched.yield.pair"):

@@ -1,4 +1,4 @@
-"""sched.bg50.*: that fifty tasks share the CPU as the procedure says, and that nothing is lost."""
+"""sched.bg50.*: fifty tasks share the CPU as specified, and all CPU time is accounted for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
 
 
@@ -28,7 +28,7 @@ def test_first_stamp_to_last_is_at_least_49_hand_overs() -> None:
     assert end["evidence"]["tasks"] == 51
     assert results[0]["n"] == 3
     told = figures(results[0])
-    # a task leaves the CPU only when it is taken away; more if one had a second turn before
+    # a task only leaves the CPU when preempted; more switches if one had a second turn before
     assert told["hand-overs from first to last stamp"] >= 49
     assert 0 <= told["tasks that ran out of order"] <= 50
 
@@ -43,23 +43,23 @@ def test_half_of_the_tasks_are_done_and_the_time_is_accounted_for() -> None:
     told = figures(found)
     assert found["n"] == 2
     assert told["tasks that had ended at the half"] == 25
-    # one CPU cannot give more time than has passed: a stamp, a clock or a count that is taken too
+    # one CPU cannot provide more time than has passed: a time stamp, clock or count taken too
     # late makes this negative
     assert 0 <= told["overhead share"] < 100
     assert told["involuntary switches"] > 0
     elapsed = found["sum"] * 1e9 / found["hz"]
     assert told["overhead per switch"] * told["involuntary switches"] == pytest.approx(
         elapsed * told["overhead share"] / 100,
-        abs=elapsed * 1e-5,  # it is told to 1e-3 of a %
+        abs=elapsed * 1e-5,  # it is reported to 1e-3 of a %
     )
-    # the 25 that have ended had all of their work by then
+    # the 25 that have ended had done all their work by then
     received = elapsed * (1 - told["overhead share"] / 100)
     assert received >= 25 * 2 * 0.5 * told["CPU time of the work among the others"]
 
 
 @realtime
 def test_round_robin_needs_a_slice_shorter_than_the_work_and_stays_below_the_limit() -> None:
-    """Whatever the machine's slice is, the work is too short for it or within the limit."""
+    """Whatever the machine's slice is, the work is either too short for it or within the limit."""
     slice_ns = int(SLICE.read_text()) * 1_000_000
     _, end = case(f"sched.bg50.half policy=rr work={slice_ns}")
     assert end["status"] == "unsupported"

@@ -6,7 +6,7 @@ from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import STUB, talk
 from tests.agent.truth import SIM, C, per
 
-# What work takes, or loops that are calibrated would never be long enough.
+# Give work a cost, or calibrated loops would never be long enough.
 WORK = [per("add", 1_000), per("kwi", 10_000_000), per("copy", 10), per("set", 10)]
 
 
@@ -17,7 +17,7 @@ def test_on_the_simulated_system() -> None:
 
 
 def test_on_the_stub() -> None:
-    """The stub has a kind of channel that repeats a message, which is found out."""
+    """One kind of the stub's channels repeats a message, which the bench detects."""
     listed = talk(["list"], agent=STUB)
     commands = every_choice(listed)
     bad = next(c for c in commands if "ipc.receive" in c and "mechanism=repeating" in c)

@@ -1,4 +1,4 @@
-"""dk.* and env.setup: sleeps and audio on the stub, whose times are known; the rest by counts."""
+"""dk.* and env.setup: sleeps and audio on the stub, whose times are known; others by counts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,17 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, records, result, talk
-from tests.agent.test_posix import as_root, begin, copy, group_of, realtime, start, unprivileged
+from tests.agent.processes import descendants
+from tests.agent.rights import as_root, limited, realtime, unprivileged
+from tests.agent.speak import AGENT, STUB, Agent, case, figures, pick, records, result, spread, talk
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 MS = 1_000_000
 
 # The first sleep on the stub begins after 10000 pairs of readings and one more, 20 ns each, and
-# 70 us for what is noted before a timed section.
+# 70 us for the conditions recorded before a timed section.
 FIRST, CYCLE = 470_020, 50_005_040
-
-
-def spread(found: dict[str, Any]) -> tuple[int, int]:
-    return found["min"], found["max"]
 
 
 # ---- dk.nanosleep ---------------------------------------------------------------------------
@@ -39,7 +34,7 @@ def test_a_sleep_deviates_by_the_wake_up(mode: str, overhead: int) -> None:
     found = result(f"dk.nanosleep mode={mode}", agent=STUB)
     assert spread(found) == (5000 + overhead, 5000 + overhead)
     assert (found["overhead"], found["negative"]) == (overhead, 0)
-    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as the source has it
+    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as in the source
     assert figures(found)["ended early"] == 0
 
 
@@ -69,13 +64,13 @@ def test_a_sleep_until_a_time_is_not_ended_by_a_signal() -> None:
 # ---- dk.latencytest -------------------------------------------------------------------------
 
 PERIOD = 2_902_494
-READS = PERIOD // 10 * 8 // 20  # of 20 ns each, to fill 80% of a period
-# after the calibrations: 5 of 1000 readings, 10 of the full length, a stamp each; 10 ms ahead
+READS = PERIOD // 10 * 8 // 20  # of 20 ns each; they fill 80% of a period
+# after the calibrations: 5 of 1000 readings, 10 of full length, a time stamp each; 10 ms ahead
 RELEASE = 5 * 1001 * 20 + 10 * (READS + 1) * 20 + 10 * MS
 
 
 def audio(*stalls: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
-    """Series period and loop, and the figures, of 50 cycles."""
+    """Run 50 cycles and return the series period and loop, and the figures."""
     (period, loop), end = case("dk.latencytest samples=50 warmup=0", *map(str, stalls), agent=STUB)
     assert end["status"] == "ok", end["reason"]
     assert (period["series"], loop["series"]) == ("period", "loop")
@@ -146,7 +141,7 @@ def test_a_job_within_its_runtime() -> None:
 
 @deadline
 def test_jobs_beyond_their_runtime_are_made_to_wait() -> None:
-    # No system wakes up and goes to sleep in 1.1 us: each job waits for a period at least.
+    # No system wakes up and sleeps again within 1.1 us: each job waits for at least a period.
     found = result(
         "dk.periodic policy=deadline config=2cpu period=1000000 runtime=1100 samples=20 warmup=0"
     )
@@ -169,7 +164,7 @@ def test_a_deadline_task_cannot_be_bound() -> None:
 
 
 def without_a_signal(found: dict[str, Any], interval_ns: int) -> int:
-    """Expirations due in the time that passed, less those that came."""
+    """Return how many expirations were due in the time that passed but had no signal."""
     interval = interval_ns * found["hz"] // 1_000_000_000
     return int((found["sum"] + interval // 2) // interval - found["n"])
 
@@ -189,15 +184,14 @@ def test_every_signal_of_the_timer_is_one_distance() -> None:
 
 
 def test_expirations_that_fall_together_are_missed() -> None:
-    agent = start()
-    begun = begin(agent, "dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
-    (measuring,) = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin("dk.setitimer interval=2000000 samples=0 time=60000000000 warmup=0")
+    (measuring,) = descendants(agent.pid)
     os.kill(measuring, signal.SIGSTOP)
     time.sleep(0.1)  # 50 expirations
     os.kill(measuring, signal.SIGCONT)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=30)
-    found = next(r for r in records(begun + out) if r["t"] == "result")
+    found = pick(begun + agent.rest(), "result")[0]
     assert figures(found)["expirations without a signal"] >= 40
     assert figures(found)["expirations without a signal"] == without_a_signal(found, 2_000_000)
     assert figures(found)["signals"] == found["n"] + 1
@@ -215,7 +209,7 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     assert told["visits per process and run, fewest"] == 53
     assert told["visits per process and run, most"] == 53
     assert end["evidence"]["tasks"] == processes
-    # a hop is a pass less the overhead, by the processes; the lowest mean of three is reported
+    # hop = (pass - overhead) / processes; the lowest mean of three runs is reported
     hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e9 for r in runs]
     assert all(r["batch"] == processes for r in runs)
     assert told["lowest of 3"] == pytest.approx(min(hops), abs=2)
@@ -235,29 +229,28 @@ def test_a_run_without_samples_is_not_the_lowest_of_three() -> None:
 @realtime
 def test_the_measuring_process_waits_for_the_token_in_every_pass() -> None:
     _, end = case("dk.lat_ctx processes=4 samples=200 warmup=0")
-    # it blocks once a pass; three runs
+    # it blocks once per pass; three runs
     assert end["evidence"]["nvcsw"] >= 600
 
 
 @pytest.mark.parametrize("member", [1, 3])
 def test_a_ring_that_breaks_is_no_result(member: int) -> None:
-    agent = start()
-    begun = begin(agent, "dk.lat_ctx processes=4 samples=0 time=20000000000")
-    members = group_of(agent.pid)
-    assert len(members) == 4  # the measuring process and three
+    agent = Agent()
+    begun = agent.begin("dk.lat_ctx processes=4 samples=0 time=20000000000")
+    members = descendants(agent.pid)
+    assert len(members) == 4  # the measuring process and three others
     os.kill(sorted(members)[member], signal.SIGKILL)
-    out, _ = agent.communicate(b"bye\n", timeout=30)
-    answers = records(begun + out)
-    end = next(r for r in answers if r["t"] == "end")
+    answers = begun + agent.rest("bye")
+    end = pick(answers, "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "a process of the ring is gone")
-    assert not [r for r in answers if r["t"] == "result"]
+    assert not pick(answers, "result")
 
 
 # ---- dk.schedlat ----------------------------------------------------------------------------
 
 
 def processes_ever() -> int:
-    """Processes made since this system started."""
+    """Return how many processes were created since this system started."""
     stat = Path("/proc/stat").read_text().splitlines()
     return int(next(line.split()[1] for line in stat if line.startswith("processes ")))
 
@@ -279,7 +272,7 @@ def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
 @as_root
 @realtime
 def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path) -> None:
-    """A kernel without terminals has no /dev/ptmx: here it is something that cannot be opened."""
+    """A kernel without terminals has no /dev/ptmx; here it is a file that cannot be opened."""
     with socket.socket(socket.AF_UNIX) as unopenable:
         unopenable.bind(str(tmp_path / "ptmx"))
         hide = f"mount --bind {tmp_path}/ptmx $(readlink -f /dev/ptmx) && exec {AGENT}"
@@ -289,9 +282,9 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
             timeout=60, check=True,
         )  # fmt: skip
     found = records(done.stdout)
-    series = [r for r in found if r["t"] == "result"]
+    series = pick(found, "result")
     assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan"]
-    assert [r["status"] for r in found if r["t"] == "end"] == ["ok"]
+    assert [r["status"] for r in pick(found, "end")] == ["ok"]
     assert [table["rows"] for table in series[0]["tables"] if table["title"] == "left out"] == [
         [["open", "calls of open and close (/dev/ptmx)", "No such device or address"]]
     ]
@@ -299,14 +292,14 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
 
 @realtime
 def test_the_calls_are_made_by_a_less_urgent_process_on_the_same_cpu() -> None:
-    agent = start()
+    agent = Agent()
     cpu = max(os.sched_getaffinity(0))
-    begin(agent, f"dk.schedlat samples=0 time=60000000000 cpus={cpu}")
-    caller = group_of(agent.pid)[1]
+    agent.begin(f"dk.schedlat samples=0 time=60000000000 cpus={cpu}")
+    caller = descendants(agent.pid)[1]
     assert os.sched_getscheduler(caller) == os.SCHED_OTHER
     assert os.sched_getaffinity(caller) == {cpu}
     agent.send_signal(signal.SIGTERM)
-    agent.communicate(timeout=20)
+    agent.rest()
 
 
 # ---- dk.pagefaults, env.setup ---------------------------------------------------------------
@@ -342,28 +335,24 @@ def test_the_set_up_step_by_step() -> None:
     assert [row[0][0] for row in found["tables"][0]["rows"]] == list("123456d")
     assert step(found, 3)["result"] == "locked"
     assert not any(step(found, number)["error"] for number in range(1, 7))
-    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault between
+    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault in between
     told = figures(found)
     assert told["minor faults in the section"] == 0
     limit = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text()
     assert told["real-time limit (-1: none)"] == float(limit)
 
 
-def small_lock() -> None:
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
-
-
 @as_root
 def test_what_the_set_up_is_refused_is_told(copy: Path) -> None:
     answers = unprivileged(
         copy, ["case 1 env.setup samples=50", "case 2 dk.pagefaults samples=50"], [],
-        preexec_fn=small_lock, kinds=("result", "end"),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536), kinds=("result", "end"),
     )  # fmt: skip
-    found = next(r for r in answers if r["t"] == "result")
+    found = pick(answers, "result")[0]
     assert (step(found, 2)["result"], step(found, 3)["result"]) == ("refused", "refused")
     assert "CAP_SYS_NICE" in step(found, 2)["missing"]
     assert "CAP_IPC_LOCK" in step(found, 3)["missing"]
-    setup, faults = (r for r in answers if r["t"] == "end")
+    setup, faults = pick(answers, "end")
     assert (setup["status"], setup["evidence"]["locked"]) == ("ok", False)
     assert faults["status"] == "unsupported"
     assert faults["reason"].startswith("mlockall: ")

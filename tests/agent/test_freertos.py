@@ -1,4 +1,4 @@
-"""The agent on FreeRTOS, in QEMU: each board's image, the contract of ports, and bad cases."""
+"""The agent on FreeRTOS in QEMU: the image of each board, the contract of ports, failing cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rtstone.resources import BUILT
 from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
-from tests.agent.speak import BUILD, Json, records
+from tests.agent.speak import BUILD, Json, pick, records
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.lab
 BOARDS = ["freertos-a64", "freertos-m3"]
 TESTS = ["port_test.elf", "bad_cases.elf"]
 
-# Instructions, net of the reading of the counter, as lab.md has them, and by how much the
-# images may differ: an FPU context on A64, the size of the code on the M3 (docs/freertos.md).
+# Instructions, less the reading of the counter, as in lab.md, and by how much images may
+# differ: an FPU context on A64, the size of the code on the M3 (docs/freertos.md).
 COUNTS = {
     "freertos-a64": {"sched.yield": 143, "sem.post.higher": 333, "sync.test1": 169},
     "freertos-m3": {"sched.yield": 56, "sem.post.higher": 215, "sync.test1": 96},
 }
-# What runs in interrupts, the routine of rheal.il included, and what it must not touch.
+# Code that runs in interrupts, including the handler of rheal.il, and what it must not use.
 HANDLERS = re.compile(
     r"<(service|vApplicationIRQHandler|freertos_event|freertos_soft_interrupt|board_next_tick|"
     r"xQueueGiveFromISR|xTaskIncrementTick|vTaskSwitchContext|FreeRTOS_Tick_Handler)>"
@@ -45,7 +45,7 @@ Told = Callable[[list[str]], list[Json]]
 
 @pytest.fixture(scope="session", params=BOARDS)
 def board(request: pytest.FixtureRequest) -> str:
-    """The name of a system whose image is built, with its test images."""
+    """Return the name of a system whose image and test images have been built."""
     name = str(request.param)
     system = systems.find(name)
     assert system.image
@@ -62,7 +62,7 @@ def board(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs an image of the board on a script: its records, its other output, its exit status."""
+    """Run an image of the board on a script; return records, other output and exit status."""
 
     def run(commands: Sequence[str], image: str | None = None, timeout: float = 60) -> Session:
         script = tmp_path_factory.mktemp("freertos") / "script"
@@ -81,7 +81,7 @@ def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-# Cases of tests that share a boot: until the clock is known it takes longer than all of them.
+# Cases of tests that share a boot: calibrating the clock takes longer than all of them.
 RHEALSTONE = [f"rheal.{name} samples=20" for name in ("ts", "pt", "il", "ss", "db", "im", "dt")]
 INVERSION = [f"sync.test3 protocol={p} samples=5 loop=1000000" for p in ("none", "inherit")]
 COUNTED = [f"{bench} samples=100" for bench in COUNTS["freertos-a64"]]
@@ -96,18 +96,18 @@ CASES = ["null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME
 
 @pytest.fixture(scope="session")
 def session(emulate: Run) -> Session:
-    """The catalogue and all CASES, in one boot."""
+    """Run the catalogue and all CASES in one boot."""
     return emulate(["list", *(f"case {i} {case}" for i, case in enumerate(CASES))])
 
 
 @pytest.fixture(scope="session")
 def listed(session: Session) -> list[Json]:
-    return [r for r in session[0] if r["t"] == "bench"]
+    return pick(session[0], "bench")
 
 
 @pytest.fixture(scope="session")
 def told(session: Session) -> Told:
-    """The results and ends of some of CASES."""
+    """Return the results and ends of some of CASES."""
 
     def of(cases: list[str]) -> list[Json]:
         ids = {CASES.index(case) for case in cases}
@@ -117,18 +117,18 @@ def told(session: Session) -> Told:
 
 
 def ends(found: Sequence[Json]) -> list[str]:
-    return [r["status"] for r in found if r["t"] == "end"]
+    return [r["status"] for r in pick(found, "end")]
 
 
 def instructions(result: Json, board: str) -> int:
-    """The least net value of a result."""
+    """Return the smallest value of a result, less the overhead."""
     net = (result["min"] - result["overhead"]) / result["batch"]
     per_s = systems.find(board).board.instructions_per_s
     return round(float(net) * per_s / float(result["hz"]))
 
 
 def choices_of(listed: Sequence[Json], bench: str, name: str) -> list[str]:
-    """The choices of a parameter."""
+    """Return the choices of a parameter."""
     (table,) = [r for r in listed if r["t"] == "bench" and r["id"] == bench]
     (param,) = [p for p in table["params"] if p["name"] == name]
     return list(param["choices"])
@@ -145,16 +145,16 @@ def test_what_the_agent_says_of_itself(session: Session, told: Told) -> None:
     assert found[0]["port"] == "freertos"
     assert found[0]["os"].startswith("FreeRTOS V11.2")
     assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(found[0]["caps"])
-    benches = {r["id"] for r in found if r["t"] == "bench"}
+    benches = {r["id"] for r in pick(found, "bench")}
     assert {"sched.yield", "rheal.db", "dk.latencytest", "int.latency.self"} <= benches
-    values = next(r for r in found if r["t"] == "conditions")["values"]
+    values = pick(found, "conditions")[0]["values"]
     assert (values["freertos.heap"], values["freertos.time_slicing"]) == ("heap_4", False)
     end = told(CASES[:1])[-1]
     assert 0 < end["evidence"]["stack_bytes"] < end["evidence"]["heap_bytes"]
 
 
 def test_counts_are_those_of_the_lab(told: Told, board: str) -> None:
-    results = [r for r in told(COUNTED) if r["t"] == "result"]
+    results = pick(told(COUNTED), "result")
     counted = [instructions(r, board) for r in results]
     assert counted == pytest.approx(list(COUNTS[board].values()), rel=0.05)
 
@@ -174,18 +174,18 @@ def test_all_of_rhealstone(told: Told) -> None:
 
 
 def test_sleeps_end_at_ticks_and_releases_lie_there(told: Told) -> None:
-    (result,) = [r for r in told(SLEEPS) if r["t"] == "result"]
+    (result,) = pick(told(SLEEPS), "result")
     assert result["missed"] == 0
-    assert 0 < result["max"] < 1_000_000  # ns; a release between ticks would be most of one late
+    assert 0 < result["max"] < 1_000_000  # ns; between ticks it would be most of a tick
 
 
 def test_mutexes_inherit_and_binary_semaphores_do_not(told: Told) -> None:
-    first = [{f[0]: f[1] for f in r["figures"]} for r in told(INVERSION) if r["t"] == "result"]
+    first = [{f[0]: f[1] for f in r["figures"]} for r in pick(told(INVERSION), "result")]
     assert [f["M ran before H had the resource"] > 0 for f in first] == [True, False]
 
 
 def test_channels(emulate: Run, listed: list[Json], board: str) -> None:
-    """Each kind that the image offers works, and the small image offers those that it has."""
+    """Each kind that the image offers works; the small image offers only those that it has."""
     kinds = choices_of(listed, "ipc.receive", "mechanism")
     large = ["notification", "message_buffer", "queue_set"]
     assert kinds == ["queue", "mailbox", *(large if board == "freertos-a64" else [])]
@@ -208,14 +208,12 @@ def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: s
     assert status == 0
     assert ends(found) == ["ok", "failed", "ok", "failed", "ok"]
     assert "no progress" in next(r for r in found if r["t"] == "end" and r["id"] == 1)["reason"]
-    good = [r for r in found if r["t"] == "result"]
-    assert (
-        len({instructions(r, board) for r in good}) == 1
-    )  # what was removed does not slow the others
+    good = pick(found, "result")
+    assert len({instructions(r, board) for r in good}) == 1  # removed tasks do not slow the others
 
 
 def late(found: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
-    """The least and the greatest lateness of each series, in instructions."""
+    """Return the smallest and largest lateness of each series, in instructions."""
     per_s = systems.find(board).board.instructions_per_s
     return {
         r["series"]: (round(r["min"] * per_s / r["hz"]), round(r["max"] * per_s / r["hz"]))
@@ -225,12 +223,12 @@ def late(found: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
 
 
 def test_a_message_is_copied_with_interrupts_masked(emulate: Run, board: str) -> None:
-    """The longest delay grows as the message does, and by what a byte more costs to copy."""
+    """The longest delay grows with the message, by the cost of copying a byte."""
     sizes = [64, 512, 2048]
     options = "calls=queue samples=500"
     found, _, _ = emulate([f"case {i} dk.schedlat {options} size={s}" for i, s in enumerate(sizes)])
-    spans = [late([r], board)["queue"] for r in found if r["t"] == "result"]
-    assert len({least for least, _ in spans}) == 1  # where it falls outside the call
+    spans = [late([r], board)["queue"] for r in pick(found, "result")]
+    assert len({least for least, _ in spans}) == 1  # if it falls outside the call
     small, middle, large = (most for _, most in spans)
     a_byte = {"freertos-a64": 0.156, "freertos-m3": 0.5625}[board]
     assert (middle - small) / (512 - 64) == pytest.approx(a_byte, rel=0.1)
@@ -246,7 +244,7 @@ def test_long_calls_of_every_kind(emulate: Run, board: str) -> None:
     spans = late(first[0], board)
     assert list(spans) == kinds
     assert all(least < most < 5 * least for least, most in spans.values())
-    results = [r for r in first[0] if r["t"] == "result"]
+    results = pick(first[0], "result")
     assert all(r["n"] == 100 and r["figures"][0][1] > 100 for r in results)
 
 
@@ -254,15 +252,15 @@ def test_a_case_that_measures_nothing_has_failed(emulate: Run) -> None:
     commands = ["case 1 bad.silent", "case 2 bad.idle", "case 3 bad.none"]
     found, _, _ = emulate(commands, image="bad_cases.elf")
     assert ends(found) == ["failed", "failed", "ok"]
-    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    reasons = [r["reason"] for r in pick(found, "end")]
     assert reasons[:2] == ["it gave up without a reason", "it ended without a sample"]
 
 
 def test_the_least_priority_leaves_a_level_below_the_case(emulate: Run, listed: list[Json]) -> None:
-    """Time-sharing tasks, those of bg50, are less urgent than the task that tells when all wait."""
+    """Time-sharing tasks (bg50) have a lower priority than the task that reports that all wait."""
     (null,) = [r for r in listed if r["t"] == "bench" and r["id"] == "null"]
     least = next(p["min"] for p in null["params"] if p["name"] == "prio")
-    assert least == 12  # time sharing has level 1, and the case 10 below its own
+    assert least == 12  # time sharing has level 1, and the case uses 10 levels below its own
     found, _, _ = emulate(
         ["load bg50 tasks=2", f"case 1 sem.post.lower prio={least} samples=20",
          f"case 2 sem.post.lower prio={least - 1} samples=20"]
@@ -271,9 +269,9 @@ def test_the_least_priority_leaves_a_level_below_the_case(emulate: Run, listed: 
 
 
 def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> None:
-    """det.response calibrates in silence; a task that is resumed is not late by what is to come."""
+    """det.response pauses loads to calibrate; a resumed task misses no future period."""
     found, _, _ = emulate(["load heavy/reduced", "case 1 det.response samples=20 block=1000000"])
-    (end,) = [r for r in found if r["t"] == "end"]
+    (end,) = pick(found, "end")
     assert end["status"] == "ok"
     missed = {k["component"]: k["missed"] for k in end["load"]}
     assert set(missed) == {"cpu", "interrupt", "syscall", "memory"}
@@ -292,7 +290,7 @@ def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
 def test_time_that_does_not_exist_is_unsupported(told: Told) -> None:
     found = told(NO_TIME)
     assert ends(found) == ["unsupported"] * 2
-    reasons: list[Any] = [r["reason"] for r in found if r["t"] == "end"]
+    reasons: list[Any] = [r["reason"] for r in pick(found, "end")]
     assert all(reasons)
 
 
@@ -311,7 +309,7 @@ def test_handlers_use_no_fpu_register(board: str) -> None:
 
 
 def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
-    """The board's first image says where it is, and has all else of the catalogue."""
+    """The board's first image names it and has everything else of the catalogue."""
     if lacking := missing(systems.find("freertos-m3-hart")):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     short = ("-p", "duration=100ms", "-p", "samples=20", "--time", "300ms", "--json")
@@ -334,13 +332,11 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
 def test_the_footprint_is_that_of_the_image(told: Told) -> None:
     found = told(FOOTPRINT)
     assert ends(found) == ["ok", "ok", "unsupported", "unsupported"]
-    counted = [
-        {name: value for name, value, _ in r["figures"]} for r in found if r["t"] == "result"
-    ]
+    counted = [{name: value for name, value, _ in r["figures"]} for r in pick(found, "result")]
     assert 90_000 < counted[0]["image"] < 400_000
     assert 0 < counted[0]["of it in use"] < counted[0]["heap"]
     assert counted[1]["served within H's block"] == 0
     assert counted[1]["delay by each interrupt"] > 0
-    reasons = [r["reason"] for r in found if r["t"] == "end"]
+    reasons = [r["reason"] for r in pick(found, "end")]
     assert reasons[2] == "needs rwlock: FreeRTOS has no read-write locks"
     assert reasons[3].startswith("needs cold_cache: ")

@@ -1,4 +1,4 @@
-"""The agent beside users who plant names, and in directories that are not what they should be."""
+"""The agent against users who plant files, and in directories that are unsafe or unusable."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import AGENT, HASTY, QUICK, records
-from tests.agent.test_loads import Agent, text
-from tests.agent.test_posix import as_root, copy, gone, keeper_of, nobody
+from tests.agent.processes import SHM, gone
+from tests.agent.rights import as_root, nobody
+from tests.agent.speak import AGENT, HASTY, QUICK, Agent, pick
+from tests.agent.test_loads import LoadAgent, text
+from tests.agent.test_posix import keeper_of
 
 pytestmark = pytest.mark.machine
 
-__all__ = ["copy"]  # a fixture
-
-SHM = Path("/dev/shm")
 NOBODY = 65534
-NOT_RUNNING = (1 << 22) + 1  # no process has such a number
+NOT_RUNNING = (1 << 22) + 1  # larger than any process id
 
 
 @pytest.fixture
 def public(tmp_path: Path) -> Path:
-    """A directory that anyone may write to, as /var/tmp is."""
+    """Return a directory that anyone may write to, like /var/tmp."""
     path = tmp_path / "public"
     path.mkdir()
     path.chmod(0o1777)
@@ -35,7 +34,7 @@ def public(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """A directory of this user's, with something in it."""
+    """Return a directory of this user with files in it."""
     path = tmp_path / "victim"
     path.mkdir(mode=0o700)
     (path / "precious").write_text("as it was")
@@ -56,29 +55,23 @@ def tree(path: Path) -> set[str]:
 
 
 def start(
-    command: str, directory: str | Path, case: str = "case 1 null samples=10\n", **options: Any
-) -> subprocess.Popen[bytes]:
-    """An agent that is to run a load, and a case beside it, with that TMPDIR."""
-    agent = subprocess.Popen(
-        [HASTY, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(directory)}, **options,
-    )  # fmt: skip
-    assert agent.stdin
-    agent.stdin.write(f"load {command}\n{case}bye\n".encode())
-    agent.stdin.flush()
+    load: str, directory: str | Path, case: str = "case 1 null samples=10", **options: Any
+) -> Agent:
+    """Start an agent with that TMPDIR, which is to run a load and a case beside it."""
+    agent = Agent(HASTY, QUICK, env={**os.environ, "TMPDIR": str(directory)}, **options)
+    agent.send(f"load {load}\n{case}\nbye")
     return agent
 
 
-def loaded(agent: subprocess.Popen[bytes]) -> tuple[str, str | None]:
-    """How its load came off."""
-    out, _ = agent.communicate(timeout=60)
+def loaded(agent: Agent) -> tuple[str, str | None]:
+    """Return status and reason of its load, once it has ended."""
+    (found,) = pick(agent.rest(timeout=60), "loaded")
     assert agent.returncode == 0
-    (found,) = (r for r in records(out) if r["t"] == "loaded")
     return found["status"], found["reason"]
 
 
 def of_length(base: Path, length: int) -> Path:
-    """A directory below `base` whose path has that length; each above it holds a file."""
+    """Return a directory below `base` whose path has that length; each parent contains a file."""
     path = base
     while (left := length - len(str(path))) > 0:
         path = path / ("d" * min(left - 1, 200 if left > 202 or left < 202 else 150))
@@ -95,7 +88,7 @@ def of_length(base: Path, length: int) -> Path:
      range(4030, 4055), range(4055, 4096)],
 )  # fmt: skip
 def test_a_long_directory_is_used_as_it_is_or_refused(lengths: range, tmp_path: Path) -> None:
-    """Nothing but what a load has left there goes, whatever a path of that length is cut to."""
+    """Only what a load has left is removed, even if a path of that length were truncated."""
     base = tmp_path / "l"
     base.mkdir()
     directories = [of_length(base, length) for length in lengths]
@@ -169,7 +162,7 @@ def planted_link(path: Path, victim: Path) -> None:
 def test_a_planted_directory_is_not_used(
     plant: Callable[[Path, Path], None], public: Path, victim: Path, tmp_path: Path
 ) -> None:
-    """Planted by another user under the number of an agent that is just about to start."""
+    """Another user plants it under the process id of an agent that is about to start."""
     seen = tmp_path / "seen"
     agent = start(
         f"command run={text(f'ls -a >> {seen}; touch left; sleep 60')}", public,
@@ -224,7 +217,7 @@ def test_a_planted_lock_file_is_not_used(
 
 @pytest.fixture
 def lock() -> Iterator[Path]:
-    """The lock file of an agent that is gone."""
+    """Return the lock file of an agent that has ended."""
     path = SHM / f"rtstone-{NOT_RUNNING}.lock"
     path.touch(mode=0o600)
     yield path
@@ -232,7 +225,7 @@ def lock() -> Iterator[Path]:
 
 
 def note(lock: Path, directory: Path, **other: int) -> None:
-    """Notes in the lock file that the directory is to be removed."""
+    """Write into the lock file that a directory has to be removed."""
     status = directory.stat()
     made = {"device": status.st_dev, "inode": status.st_ino, **other}
     lock.write_text(f"{made['device']:020} {made['inode']:020} {directory}\n")
@@ -252,7 +245,7 @@ def test_what_an_agent_has_noted_is_swept(lock: Path, victim: Path) -> None:
 @pytest.mark.parametrize("spoil", ["inode", "device", "unknown", "cut", "others may enter it"])
 def test_only_the_very_directory_is_swept(spoil: str, lock: Path, victim: Path) -> None:
     note(lock, victim)
-    if spoil == "unknown":  # killed before it had looked at what it had made
+    if spoil == "unknown":  # killed before it had examined the directory that it had created
         note(lock, victim, device=0, inode=0)
     elif spoil == "cut":
         lock.write_text(lock.read_text()[:-2])
@@ -319,15 +312,14 @@ def test_a_users_sweep_leaves_what_is_roots(lock: Path, copy: Path) -> None:
 def test_what_replaces_the_directory_meanwhile_stays(
     kill: bool, public: Path, victim: Path
 ) -> None:
-    agent = Agent(env={**os.environ, "TMPDIR": str(public)})
+    agent = LoadAgent(env={**os.environ, "TMPDIR": str(public)})
     agent.load("command run=touch%20left;sleep%2060")
-    keeper = keeper_of(agent.process)
+    keeper = keeper_of(agent)
     (work,) = public.iterdir()
     work.rename(public / "moved")
     victim.rename(work)
     if kill:
-        agent.process.kill()
-        agent.process.communicate(timeout=10)
+        agent.end_now()
     else:
         agent.bye()
     assert gone([keeper])
@@ -336,8 +328,8 @@ def test_what_replaces_the_directory_meanwhile_stays(
 
 @as_root
 def test_what_is_mounted_in_the_directory_stays(public: Path, victim: Path) -> None:
-    """Also of the same file system, which has the same device."""
-    agent = Agent(
+    """Even from the same file system, with the same device number."""
+    agent = LoadAgent(
         "unshare", "--mount", "--propagation=private",
         env={**os.environ, "TMPDIR": str(public)},
     )  # fmt: skip

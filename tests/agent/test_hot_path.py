@@ -1,4 +1,4 @@
-"""What lies between two stamps, by disassembling the agents: the system's call and nothing else."""
+"""Disassemble the agents: only the system call lies between two time stamps."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import pytest
 from rtstone.resources import BUILT
 from tests.agent.speak import AGENT, BUILD
 
-# The procedures, and the file each comes from.
+# The procedures, and the source file of each.
 PROCEDURES = {"run_try_free": "sem", "run_yield": "ctx", "read_pairs": "clk"}
 
 
 class Machine(NamedTuple):
-    """How an agent is taken apart."""
+    """How to disassemble an agent."""
 
-    path: Path  # the agent, or the folder of its objects if it has no names any more
+    path: Path  # the agent, or the directory of its object files if it is stripped
     objdump: str
     stamp: str  # the instruction that reads the counter
-    timed: tuple[str, str]  # of run_try_free and of run_yield: the one call of the system
-    leave: str  # an instruction that goes elsewhere
-    load: str  # one that loads from memory
+    timed: tuple[str, str]  # in run_try_free and in run_yield: the only system call
+    leave: str  # a branch or call
+    load: str  # a load from memory
 
 
 A64 = (r"\bcntvct_el0", r"^(bl|blr|b|b\..*|cbn?z|tbn?z|svc)\s", r"^(ld\w+|adrp)\s")
@@ -51,7 +51,7 @@ MACHINES = {
 
 
 def instructions(machine: Machine, name: str) -> list[str]:
-    """The instructions of a procedure, with the names of what they call."""
+    """Return the instructions of a procedure, with the names of the functions it calls."""
     path = machine.path
     if path.is_dir():
         path = path / f"{PROCEDURES[name]}.c.o"

@@ -1,4 +1,4 @@
-"""Which files of the agent may include which: layers, each above those it uses, and no circle."""
+"""Which files of the agent may include which: layers, each above those it uses, without cycles."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 AGENT = Path(__file__).parents[2] / "agent"
 BUILD_INFO = "build_info.h"  # written by the build
 
-# From below; a file may include those of its own layer and of lower ones.  A name is that of a .c
-# file, of its header, or both.
+# From the lowest up; a file may include its own layer and lower ones.  A name stands for a .c
+# file, its header, or both.
 LAYERS = {
     "port": ["port", "absent", "sizes", "cpuset"],
     "tools": ["caps", "clock", "params", "phase", "recorder", "text", "whetstone", "wire", "work"],
@@ -51,14 +51,14 @@ def layer(path: Path) -> str:
 
 
 def included(path: Path) -> Iterator[Path]:
-    """The files of the agent that one includes; those of a system are not looked for."""
+    """Return the agent's files that a file includes, without the system's headers."""
     for name in re.findall(r'^ *# *include "([^"]+)"', path.read_text(), re.MULTILINE):
         beside = (path.parent / name).resolve()
         if beside.exists():
             yield beside
         elif (AGENT / "core" / name).exists():
             yield AGENT / "core" / name
-        else:  # of the port that a bench, a load or the core is compiled for
+        else:  # from the port that a bench, a load or the core is compiled for
             yield from (AGENT / "ports").glob(f"*/{name}")
 
 
@@ -91,7 +91,7 @@ def test_there_is_no_circle() -> None:
 
 
 def test_a_port_knows_of_the_core_what_it_is_given() -> None:
-    """It sees neither a case nor a load, but port.h and tools."""
+    """It includes neither case.h nor load.h, only port.h and tools."""
     allowed = {f"{name}.h" for name in [*LAYERS["port"], *LAYERS["tools"]]}
     for path in product():
         if layer(path) == "ports":
@@ -102,7 +102,7 @@ def test_a_port_knows_of_the_core_what_it_is_given() -> None:
 
 @pytest.mark.parametrize("room", ["ports", "benches", "loads"])
 def test_what_any_posix_system_shares_asks_for_nothing_of_linux(room: str) -> None:
-    """What it may ask for, POSIX has; agent/tests/posix is a system that has no more."""
+    """It uses nothing beyond POSIX; agent/tests/posix is a system that has nothing else."""
     for path in sorted((AGENT / room / "posix").glob("*.[ch]")):
         wrong = [line for line in path.read_text().splitlines() if OF_LINUX.search(line)]
         assert not wrong, path

@@ -1,4 +1,4 @@
-"""int.latency.user and .timerlat: what is due when, and what the tracer is told and says."""
+"""int.latency.user and .timerlat: what is due when, and the dialogue with the tracer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, case, records, result
+from tests.agent.speak import AGENT, case, pick, records, result
 
 pytestmark = pytest.mark.machine
 
@@ -64,7 +64,7 @@ def test_the_tracer_is_set_read_and_put_back(tmp_path: Path) -> None:
     out, _ = agent.communicate(f"case 1 {command}\nbye\n".encode(), timeout=60)
     stop.set()
     thread.join()
-    found = [r for r in records(out) if r["t"] == "result"]
+    found = pick(records(out), "result")
     assert [(r["series"], r["n"], r["min"], r["max"], r["sum"]) for r in found] == [
         ("irq", 3, 932, 5000, 6932), ("thread", 3, 2000, 11700, 20700),
     ]  # fmt: skip

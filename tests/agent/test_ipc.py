@@ -1,4 +1,4 @@
-"""ipc.*: who runs when, that messages arrive whole, and what each mechanism leaves behind."""
+"""ipc.*: which task runs when, messages arrive whole, and no mechanism leaves anything behind."""
 
 from __future__ import annotations
 
@@ -11,32 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, QUICK, STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import (
-    SHM,
-    begin,
-    copy,  # noqa: F401  # a fixture
-    gone,
-    group_of,
-    nobody,
-    soon,
-)
+from tests.agent.processes import SHM, descendants, gone, soon
+from tests.agent.rights import as_root, nobody, realtime
+from tests.agent.speak import AGENT, QUICK, STUB, Agent, case, figures, pick, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
 MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]
 
 
-# ---- on the port whose times are known ----------------------------------------------------------
+# ---- on the stub, whose times are known ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [16, 1024, 16384])
 def test_one_receive_lies_between_the_stamps(size: int) -> None:
     found = result(f"ipc.receive size={size} samples=300 warmup=7", agent=STUB)
     assert (found["min"], found["max"]) == (1020, 1020)
-    # one to see whether the system does it at all, and one for each sample
+    # one to see whether the system supports it, and one for each sample
     assert figures(found)["messages sent"] == 1 + 7 + 300
 
 
@@ -68,7 +59,7 @@ def test_no_receiver_runs_while_a_send_is_timed(mechanism: str, entity: str) -> 
         told = figures(found)
         assert told["receiver ran within the interval"] == 0
         assert told["sent before the last one was received"] == 0
-        # one to begin with, one for each sample and one to end with: all were received, and right
+        # one at the start, one for each sample and one at the end: all were received and correct
         assert told["messages sent"] == 1 + 10 + 150 + 1
 
 
@@ -78,7 +69,7 @@ def test_what_is_received_was_there_before(mechanism: str) -> None:
         results, end = case(f"ipc.receive mechanism={mechanism} size={size} samples=150")
         assert end["status"] == "ok", end["reason"]
         assert figures(results[0])["messages sent"] == 1 + 10 + 150
-        # nobody else is there, so the one task never had to wait
+        # there is no other task, so it never had to wait
         assert end["evidence"]["tasks"] == 1
         assert end["evidence"]["nvcsw"] <= 1 + end["evidence"]["rests"]
 
@@ -88,10 +79,12 @@ def test_what_is_received_was_there_before(mechanism: str) -> None:
 def test_a_round_trip_is_two_messages_and_two_waits(mechanism: str) -> None:
     for size in (1024, 16384):
         results, end = case(f"ipc.srsr mechanism={mechanism} size={size} samples=200 warmup=20")
-        assert end["status"] == "ok", end["reason"]  # B changes each number, so A sees who answered
+        assert end["status"] == "ok", end[
+            "reason"
+        ]  # B changes each number, so A sees that B answered
         assert figures(results[0])["messages sent"] == 1 + 20 + 200 + 1
-        # each waits for the other once in a round trip (of the warm-up, some are counted), and
-        # nobody is preempted
+        # each waits for the other once per round trip (some of the warm-up are counted), and
+        # neither is preempted
         assert 2 * 200 <= end["evidence"]["nvcsw"] <= 2 * 220 + 5
         assert end["evidence"]["nivcsw"] <= 5
 
@@ -100,7 +93,7 @@ def test_a_round_trip_is_two_messages_and_two_waits(mechanism: str) -> None:
 @pytest.mark.parametrize("entity", ["thread", "process"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_round_trip_through_one_queue(mechanism: str, entity: str) -> None:
-    """As the source had it; where the kernel hands a message to the task that waits."""
+    """As in the source; possible if the kernel hands a message to the task that waits."""
     results, end = case(
         f"ipc.srsr queues=1 mechanism={mechanism} entity={entity} samples=200 warmup=20"
     )
@@ -119,7 +112,7 @@ def test_a_round_trip_through_one_queue(mechanism: str, entity: str) -> None:
 def test_a_round_trip_between_processes(mechanism: str) -> None:
     _, end = case(f"ipc.srsr mechanism={mechanism} entity=process samples=200 warmup=20")
     assert end["status"] == "ok", end["reason"]
-    assert 200 <= end["evidence"]["nvcsw"] <= 220 + 5  # of the measuring process alone
+    assert 200 <= end["evidence"]["nvcsw"] <= 220 + 5  # only of the measuring process
 
 
 @realtime
@@ -138,25 +131,22 @@ def test_the_copies_are_computed_only_where_there_are_none() -> None:
 
 
 @contextlib.contextmanager
-def at_work(
-    command: str, *agent: str | Path
-) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
-    """An agent within a case that goes on until the block is left, and its processes."""
-    process = subprocess.Popen([*agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+def at_work(command: str, *agent: str | Path) -> Iterator[tuple[Agent, list[int]]]:
+    """Start an agent and a case that lasts until the block is left; yield it and its processes."""
+    process = Agent(*agent)
     family: list[int] = []
     try:
-        begin(process, f"{command} samples=0 time=30000000000")
-        family = group_of(process.pid)
+        process.begin(f"{command} samples=0 time=30000000000")
+        family = descendants(process.pid)
         assert family
         yield process, family
     finally:
-        process.kill()
-        process.communicate(timeout=10)
+        process.end_now()
         assert gone(family)
 
 
 def links(pids: list[int]) -> list[str]:
-    """What the descriptors of the processes stand for, but for those that every agent has."""
+    """Return what the processes' file descriptors refer to, except those that every agent has."""
     found = []
     for pid in pids:
         for fd in Path(f"/proc/{pid}/fd").iterdir():
@@ -166,7 +156,7 @@ def links(pids: list[int]) -> list[str]:
 
 
 def queues(agent: int, *namespace: str) -> list[list[str]]:
-    """System V queues of an agent, their keys made of its number, as seen in a namespace."""
+    """Return the System V queues of an agent, recognized by their keys, as seen in a namespace."""
     table = subprocess.run(
         [*namespace, "cat", "/proc/sysvipc/msg"],
         capture_output=True, text=True, check=True, timeout=10,
@@ -176,7 +166,7 @@ def queues(agent: int, *namespace: str) -> list[list[str]]:
 
 
 def queues_of_case(agent: int, pid: int) -> list[list[str]]:
-    """Those that the tasks of a case see: its first thread only started them."""
+    """Return the queues that the tasks of a case see: its first thread only starts them."""
     task = next(t for t in Path(f"/proc/{pid}/task").iterdir() if t.name != str(pid))
     return queues(agent, "nsenter", f"--ipc={task}/ns/ipc")
 
@@ -201,15 +191,15 @@ def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descript
                 assert not [link for link in found if re.match(strange, link)]
         ids = queues_of_case(agent.pid, family[0])
         assert len(ids) == (2 if mechanism == "sysv" else 0)
-        assert not queues(agent.pid)  # nobody else sees them, and they go with the case
+        assert not queues(agent.pid)  # no other process sees them, and they end with the case
         for row in ids:  # someone sent, and someone received
             assert int(row[5]) > 0
             assert int(row[6]) > 0
 
 
 @pytest.fixture
-def anyone(copy: Path) -> list[str | Path]:  # noqa: F811
-    """An agent without CAP_SYS_ADMIN, whose queues everyone sees."""
+def anyone(copy: Path) -> list[str | Path]:
+    """Return the command of an agent without CAP_SYS_ADMIN, whose queues everyone sees."""
     return [*nobody("sys_nice"), copy, QUICK]
 
 
@@ -230,13 +220,13 @@ def test_nothing_is_left_after_sigkill(mechanism: str, anyone: list[str | Path])
 @as_root
 @realtime
 def test_a_case_that_was_killed_does_not_block_the_next(anyone: list[str | Path]) -> None:
-    agent = subprocess.Popen([*anyone], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    begin(agent, "ipc.receive mechanism=sysv samples=0 time=30000000000")
-    for pid in group_of(agent.pid):
+    agent = Agent(*anyone)
+    agent.begin("ipc.receive mechanism=sysv samples=0 time=30000000000")
+    for pid in descendants(agent.pid):
         os.kill(pid, 9)
-    out, _ = agent.communicate(b"case 2 ipc.receive mechanism=sysv samples=50\nbye\n", timeout=20)
-    assert re.findall(rb'"status":"(\w+)"', out) == [b"failed", b"ok"]
-    assert not queues(agent.pid)  # an agent that ends takes them with it
+    answers = agent.rest("case 2 ipc.receive mechanism=sysv samples=50", "bye")
+    assert [r["status"] for r in pick(answers, "end")] == ["failed", "ok"]
+    assert not queues(agent.pid)  # the agent removes them when it ends
 
 
 @as_root
@@ -259,7 +249,7 @@ def test_a_limit_of_the_system_is_named(anyone: list[str | Path]) -> None:
 
 
 def test_the_limits_of_the_system_stay_as_they_are() -> None:
-    """The case raises its own where it may, not everybody's."""
+    """The case raises its own limits if it may, never those of the system."""
     files = [Path("/proc/sys/kernel/msgmax"), Path("/proc/sys/fs/mqueue/msgsize_max")]
     before = [file.read_text() for file in files]
     for mechanism in ("queue", "sysv"):

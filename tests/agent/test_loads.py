@@ -1,11 +1,11 @@
-"""Loads on this machine: what they do, where they run, how they end, and that nothing is left."""
+"""Loads on this machine: what they do, where they run, how they end; nothing is left behind."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,12 +21,12 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Json, may_realtime, records, talk
-from tests.agent.test_posix import as_root, copied, gone, name_of, nobody, soon
+from tests.agent.processes import children, descendants, gone, name_of, soon
+from tests.agent.rights import as_root, copied, nobody, realtime
+from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Agent, Json, listed, pick, talk
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 MEASURED = max(os.sched_getaffinity(0))
 OTHERS = os.sched_getaffinity(0) - {MEASURED}
 beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured one")
@@ -38,82 +38,48 @@ CALLS = {
 }  # fmt: skip
 HEAVY = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
 SHORT = "null samples=100"
-LONGER = "null samples=0 time=300000000"  # than a window of the hasty agent
+LONGER = "null samples=0 time=300000000"  # longer than the window over which HASTY measures rates
 
 
 def text(value: object) -> str:
-    """A value as it stands in a command."""
+    """Quote a value for a command."""
     return quote(str(value), safe="/:=-_.")
 
 
-def processes() -> dict[int, tuple[int, int]]:
-    """(parent, group) of every process that lives, by its number."""
-    found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-            if fields[0] not in "ZX":
-                found[int(stat.parent.name)] = (int(fields[1]), int(fields[2]))
-    return found
-
-
-def descendants(root: int) -> list[int]:
-    """All processes that descend from it."""
-    everyone = processes()
-    found = [root]
-    for pid in found:
-        found += [p for p, (parent, _) in everyone.items() if parent == pid]
-    return found[1:]
-
-
 def cpus_of(pid: int) -> set[int]:
-    """The CPUs a process may run on."""
+    """Return the CPUs that a process may run on."""
     return os.sched_getaffinity(pid)
 
 
 def cpu_clocks(pid: int) -> int:
-    """CPU time that a process has used outside of the kernel, in clock ticks."""
+    """Return the CPU time that a process has used outside the kernel, in clock ticks."""
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
 
 
-class Agent:
-    """An agent to talk with in turns.
-
-    But for the rates themselves, it has loads that run for a quarter of a second before a case.
-    """
+class LoadAgent(Agent):
+    """An agent that runs loads; by default one with rates over a quarter of a second."""
 
     def __init__(self, *before: str | Path, agent: Path = HASTY, **options: Any) -> None:
-        self.process = subprocess.Popen(
-            [*before, agent, QUICK],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **options,
-        )  # fmt: skip
-        self.pid = self.process.pid
+        super().__init__(*before, agent, QUICK, **options)
 
-    def ask(self, command: str, answer: str) -> Json:
-        """The first record of that kind after the command."""
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(command.encode() + b"\n")
-        for line in self.process.stdout:
-            record: Json = json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])
-            if record["t"] == answer:
-                return record
-        raise AssertionError(f"no answer to {command!r}")
+    def answer(self, command: str, kind: str) -> Json:
+        """Return the first record of that kind after a command."""
+        return self.ask(command, kind)[-1]
 
     def load(self, command: str) -> Json:
-        """A load that must start."""
-        loaded = self.ask(f"load {command}", "loaded")
+        """Start a load, which must succeed, and return the record that says so."""
+        loaded = self.answer(f"load {command}", "loaded")
         assert loaded["status"] == "ok", loaded["reason"]
         return loaded
 
     def case(self, command: str = SHORT) -> dict[str, Json]:
-        """What a case says of the components of its load."""
-        end = self.ask(f"case 1 {command}", "end")
+        """Run a case and return what it reports of the components of its load."""
+        end = self.answer(f"case 1 {command}", "end")
         assert end["status"] == "ok", end["reason"]
         return {component["component"]: component for component in end["load"]}
 
     def work(self, command: str = LONGER) -> dict[str, Json]:
-        """What a case says of them in which each has done something, and all are alive.
+        """Run cases until every component has worked during one; all must stay alive.
 
         On a busy machine one may get neither its CPU nor its disk within the first case.
         """
@@ -122,25 +88,25 @@ class Agent:
             assert all(part["alive"] for part in found.values()), found
             if all(part["achieved"] > 0 for part in found.values()):
                 return found
-        raise AssertionError(f"somebody does nothing: {found}")
+        raise AssertionError(f"a component does nothing: {found}")
 
     def workers(self) -> list[int]:
-        """The processes that the agent has started itself."""
-        return [pid for pid, (parent, _) in processes().items() if parent == self.pid]
+        """Return the processes that the agent has started itself."""
+        return children(self.pid)
 
     def bye(self) -> list[int]:
-        """Ends it; what had descended from it."""
+        """End it and return the processes that descended from it."""
         family = descendants(self.pid)
-        self.process.communicate(b"bye\n", timeout=30)
+        self.rest("bye")
         return family
 
 
 @pytest.fixture
-def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
-    """Another program than the hasty agent is the fixture's parameter."""
-    it = Agent(agent=getattr(request, "param", HASTY))
+def agent(request: pytest.FixtureRequest) -> Iterator[LoadAgent]:
+    """Return HASTY, or the agent that is the fixture's parameter."""
+    it = LoadAgent(agent=getattr(request, "param", HASTY))
     yield it
-    if it.process.poll() is None:
+    if it.poll() is None:
         assert gone(it.bye())
 
 
@@ -149,8 +115,7 @@ unhurried = pytest.mark.parametrize("agent", [AGENT], ids=["unhurried"], indirec
 
 @pytest.fixture(scope="module")
 def catalogue() -> dict[str, Json]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return {r["id"]: r for r in records(done.stdout) if r["t"] == "load"}
+    return {load["id"]: load for load in listed("load")}
 
 
 # ---- tables and commands ---------------------------------------------------------------------
@@ -198,7 +163,7 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
 )  # fmt: skip
 @beside
 def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
-    (loaded,) = (r for r in talk([f"load {command}"]) if r["t"] == "loaded")
+    (loaded,) = pick(talk([f"load {command}"]), "loaded")
     assert (loaded["status"], loaded["reason"]) == ("failed", reason)
 
 
@@ -207,13 +172,13 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     loads = ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm"]
     found = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
                   f"case 3 {SHORT}"])  # fmt: skip
-    driver, heavy, memory, bad, none = (r for r in found if r["t"] == "loaded")
+    driver, heavy, memory, bad, none = pick(found, "loaded")
     assert (bad["status"], none["status"]) == ("failed", "ok")
     assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
     assert driver["reason"] == "no slow block device: name one with device=PATH"
     assert "place=any" in heavy["reason"]
     assert "dir=PATH" in memory["reason"]
-    without, wrong, free = (r for r in found if r["t"] == "end")
+    without, wrong, free = pick(found, "end")
     assert (without["status"], without["load"]) == ("unsupported", None)
     assert without["reason"] == f"load copy: {memory['reason']}"
     assert (wrong["status"], "parameter size: 'x'" in wrong["reason"]) == ("failed", True)
@@ -222,20 +187,20 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
 
 def test_a_system_of_one_task_has_no_load() -> None:
     found = talk(["load bg50", f"case 1 {SHORT}"], agent=STUB)
-    assert next(r for r in found if r["t"] == "loaded")["status"] == "unsupported"
-    assert next(r for r in found if r["t"] == "end")["load"] is None
+    assert pick(found, "loaded")[0]["status"] == "unsupported"
+    assert pick(found, "end")[0]["load"] is None
 
 
-def test_none_stops_the_load_that_runs(agent: Agent) -> None:
+def test_none_stops_the_load_that_runs(agent: LoadAgent) -> None:
     agent.load("bg50 tasks=4")
     workers = agent.workers()
     assert len(workers) == 4
     assert agent.load("none")["components"] == []
     assert gone(workers)
-    assert agent.ask(f"case 1 {SHORT}", "end")["load"] is None
+    assert agent.answer(f"case 1 {SHORT}", "end")["load"] is None
 
 
-def test_a_new_load_takes_the_place_of_the_old_one(agent: Agent) -> None:
+def test_a_new_load_takes_the_place_of_the_old_one(agent: LoadAgent) -> None:
     agent.load("bg50 tasks=4")
     first = agent.workers()
     agent.load("bg50 tasks=2")
@@ -244,14 +209,14 @@ def test_a_new_load_takes_the_place_of_the_old_one(agent: Agent) -> None:
 
 
 def test_beside_the_only_cpu_is_on_it() -> None:
-    """A system with one CPU, as a process is shown it that may use no other."""
+    """To a process that may use only one CPU, the system has one."""
     only = {MEASURED}
-    agent = Agent(preexec_fn=lambda: os.sched_setaffinity(0, only))
+    agent = LoadAgent(preexec_fn=lambda: os.sched_setaffinity(0, only))
     loaded = agent.load("syscalls size=1048576 proc=0")
     assert loaded["params"]["place"] == "measured"
     assert [cpus_of(pid) for pid in agent.workers()] == [only] * 9
     agent.work("dk.periodic period=5000000 samples=0 time=1000000000")
-    wanted = agent.ask("load syscalls place=others", "loaded")
+    wanted = agent.answer("load syscalls place=others", "loaded")
     assert wanted["status"] == "unsupported"
     assert "place=any" in wanted["reason"]
     assert gone(agent.bye())
@@ -277,20 +242,20 @@ def test_beside_the_only_cpu_is_on_it() -> None:
         pytest.param("rt200 tasks=5", {MEASURED}, marks=realtime),
     ],
 )
-def test_every_process_is_where_it_belongs(agent: Agent, command: str, cpus: set[int]) -> None:
+def test_every_process_is_where_it_belongs(agent: LoadAgent, command: str, cpus: set[int]) -> None:
     agent.load(command)
     family = descendants(agent.pid)
     assert len(family) >= len(agent.workers()) > 0
     found = []
     for pid in family:
-        with contextlib.suppress(ProcessLookupError):  # a child that was to end
+        with contextlib.suppress(ProcessLookupError):  # a child that has ended by now
             found.append(cpus_of(pid))
     assert len(found) >= len(agent.workers())
     assert found == [cpus] * len(found)
 
 
 @realtime
-def test_priorities_are_what_the_loads_are_defined_by(agent: Agent) -> None:
+def test_priorities_are_what_the_loads_are_defined_by(agent: LoadAgent) -> None:
     def scheduling() -> list[tuple[int, int, int]]:
         return sorted(
             (os.sched_getscheduler(p), os.sched_getparam(p).sched_priority,
@@ -298,28 +263,29 @@ def test_priorities_are_what_the_loads_are_defined_by(agent: Agent) -> None:
             for p in agent.workers()
         )  # fmt: skip
 
+    inherited = os.getpriority(os.PRIO_PROCESS, 0)  # somebody may run the tests by nice
     agent.load("min")
-    assert scheduling() == [(os.SCHED_FIFO, 1, 0)]
+    assert scheduling() == [(os.SCHED_FIFO, 1, inherited)]
     agent.load("rt200 tasks=6 prio=4 tokens=1")
-    assert scheduling() == [(os.SCHED_FIFO, prio, 0) for prio in (1, 1, 2, 2, 3, 4)]
+    assert scheduling() == [(os.SCHED_FIFO, prio, inherited) for prio in (1, 1, 2, 2, 3, 4)]
     agent.load("bg50 tasks=2")
     assert scheduling() == [(os.SCHED_OTHER, 0, 19)] * 2
     agent.load("heavy place=any")
-    assert scheduling() == [(os.SCHED_OTHER, 0, 0)] * 7
+    assert scheduling() == [(os.SCHED_OTHER, 0, inherited)] * 7
 
 
 @realtime
-def test_a_real_time_load_must_lie_below_the_case(agent: Agent) -> None:
+def test_a_real_time_load_must_lie_below_the_case(agent: LoadAgent) -> None:
     agent.load("rt200 tasks=50 prio=46")
-    end = agent.ask("case 1 null samples=100 prio=56", "end")
+    end = agent.answer("case 1 null samples=100 prio=56", "end")
     assert end["status"] == "unsupported"
     assert "priority 46" in end["reason"]
-    end = agent.ask("case 2 null samples=100 prio=57", "end")
+    end = agent.answer("case 2 null samples=100 prio=57", "end")
     assert end["status"] == "ok"
 
 
 @realtime
-def test_what_is_not_real_time_still_gets_the_cpu_under_min(agent: Agent) -> None:
+def test_what_is_not_real_time_still_gets_the_cpu_under_min(agent: LoadAgent) -> None:
     agent.load("min")
     spinner = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     os.sched_setaffinity(spinner.pid, {MEASURED})
@@ -337,7 +303,7 @@ def test_what_is_not_real_time_still_gets_the_cpu_under_min(agent: Agent) -> Non
 
 @beside
 @unhurried
-def test_heavy_has_the_components_of_the_table(agent: Agent) -> None:
+def test_heavy_has_the_components_of_the_table(agent: LoadAgent) -> None:
     loaded = agent.load("heavy")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
     assert list(wanted) == HEAVY
@@ -356,7 +322,7 @@ def test_heavy_has_the_components_of_the_table(agent: Agent) -> None:
 
 @beside
 @pytest.mark.parametrize("name", HEAVY)
-def test_each_component_can_be_left_out(agent: Agent, name: str) -> None:
+def test_each_component_can_be_left_out(agent: LoadAgent, name: str) -> None:
     loaded = agent.load(f"heavy {name}=0")
     left = [c for c in HEAVY if c != name]
     assert [c["name"] for c in loaded["components"]] == left
@@ -365,11 +331,11 @@ def test_each_component_can_be_left_out(agent: Agent, name: str) -> None:
 
 
 @beside
-def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: Agent) -> None:
+def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: LoadAgent) -> None:
     agent.load("heavy disk=0 interrupt=0 network=0 search=0 memory=0")
-    cpu, syscalls = agent.workers()  # in the order they were started in
+    cpu, syscalls = agent.workers()  # in the order of their start
     os.kill(cpu, signal.SIGSTOP)
-    time.sleep(0.1)  # the window must not begin before
+    time.sleep(0.1)  # the window must begin after the stop
     found = agent.case("null samples=0 time=600000000")
     assert (found["cpu"]["achieved"], found["cpu"]["alive"]) == (0, True)
     assert found["syscall"]["achieved"] > 0
@@ -381,7 +347,7 @@ def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: Agent) -> 
 
 
 @beside
-def test_packets_are_whole_messages_that_arrived(agent: Agent) -> None:
+def test_packets_are_whole_messages_that_arrived(agent: LoadAgent) -> None:
     server = socket.create_server(("127.0.0.1", 0))
     sizes: list[int] = []
 
@@ -405,15 +371,15 @@ def test_packets_are_whole_messages_that_arrived(agent: Agent) -> None:
 
 
 @beside
-def test_loopback_packets_are_what_the_receiver_has_taken(agent: Agent) -> None:
-    """The sender goes on while the receiver stands still: nothing is counted then."""
+def test_loopback_packets_are_what_the_receiver_has_taken(agent: LoadAgent) -> None:
+    """The sender continues while the receiver is stopped: nothing is counted then."""
     only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
     agent.load(f"heavy {only}")
     (sender,) = agent.workers()
     (receiver,) = descendants(sender)
     assert agent.case()["network"]["achieved"] > 0
     os.kill(receiver, signal.SIGSTOP)
-    time.sleep(0.1)  # cases nearer to one another share where their windows begin
+    time.sleep(0.1)  # the windows of cases in quicker succession begin at the same mark
     found = agent.case(LONGER)["network"]
     assert (found["achieved"], found["alive"]) == (0, True)
     os.kill(receiver, signal.SIGKILL)
@@ -424,8 +390,8 @@ def test_loopback_packets_are_what_the_receiver_has_taken(agent: Agent) -> None:
 
 
 @beside
-def test_serial_interrupts_are_the_bytes_that_come_back(agent: Agent) -> None:
-    """Of a line that loses every other byte, half of what was sent is counted."""
+def test_serial_interrupts_are_the_bytes_that_come_back(agent: LoadAgent) -> None:
+    """On a line that loses every other byte, half of what was sent is counted."""
     master, slave = os.openpty()
     tty.setraw(slave)
     sent, back = 0, 0
@@ -457,7 +423,9 @@ def test_serial_interrupts_are_the_bytes_that_come_back(agent: Agent) -> None:
     ["copy size=1048576", "read size=1048576", "write size=1048576",
      "read size=1048576 cache=keep", "proc", f"driver device={AGENT}"],
 )  # fmt: skip
-def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, command: str) -> None:
+def test_files_are_worked_on_and_none_is_left(
+    agent: LoadAgent, tmp_path: Path, command: str
+) -> None:
     name = command.split(maxsplit=1)[0]
     where = f" dir={tmp_path}" if name in {"copy", "read", "write"} else ""
     agent.load(command + where)
@@ -467,20 +435,20 @@ def test_files_are_worked_on_and_none_is_left(agent: Agent, tmp_path: Path, comm
         (worker,) = agent.workers()
         files = [str(fd.readlink()) for fd in Path(f"/proc/{worker}/fd").iterdir()]
         assert sum(f.startswith(str(tmp_path)) for f in files) == (2 if name == "copy" else 1)
-        assert list(tmp_path.iterdir()) == []  # they have no name
+        assert list(tmp_path.iterdir()) == []  # they are unnamed
 
 
 @beside
-def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: Agent) -> None:
+def test_a_file_may_lie_in_memory_if_it_is_wanted(agent: LoadAgent) -> None:
     loaded = agent.load("copy size=1048576 dir=/dev/shm ram=1")
     assert loaded["params"]["ram"] is True
     assert list(agent.work()) == ["copy"]
 
 
-def small_disk(directory: Path, size: str) -> Agent:
-    """An agent that has a file system of that size there."""
+def small_disk(directory: Path, size: str) -> LoadAgent:
+    """Start an agent whose temporary directory is a file system of that size."""
     mount = f"mount -t tmpfs -o size={size} none {directory} && exec {HASTY} {QUICK}"
-    return Agent(
+    return LoadAgent(
         "unshare", "--mount", "--propagation=private", "sh", "-c", mount,
         env={**os.environ, "TMPDIR": str(directory)},
     )  # fmt: skip
@@ -514,20 +482,17 @@ def test_a_size_that_is_not_as_wanted_is_told(
     tmp_path: Path, load: str, room: str, least: str, told: str
 ) -> None:
     agent = small_disk(tmp_path, room)
-    assert agent.process.stdin
-    agent.process.stdin.write(f"load {load}\n".encode())
-    out, _ = agent.process.communicate(timeout=60)
-    found = records(out)
-    (loaded,) = (r for r in found if r["t"] == "loaded")
+    found = agent.rest(f"load {load}", timeout=60)
+    (loaded,) = pick(found, "loaded")
     assert (loaded["status"], least in (loaded["reason"] or "")) == (
         "unsupported" if least else "ok", True,
     ), loaded  # fmt: skip
-    assert [r["text"].startswith(told) for r in found if r["t"] == "log"] == [True] * bool(told)
+    assert [r["text"].startswith(told) for r in pick(found, "log")] == [True] * bool(told)
 
 
 @beside
-def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
-    loaded = agent.ask(f"load heavy tree={tmp_path}", "loaded")
+def test_a_search_of_nothing_is_no_search(agent: LoadAgent, tmp_path: Path) -> None:
+    loaded = agent.answer(f"load heavy tree={tmp_path}", "loaded")
     assert loaded["status"] == "failed"
     assert loaded["reason"] == (
         f"component search ended: there is no readable file in or below '{tmp_path}'"
@@ -535,7 +500,7 @@ def test_a_search_of_nothing_is_no_search(agent: Agent, tmp_path: Path) -> None:
 
 
 @beside
-def test_the_long_calls_are_loads_and_components_of_one(agent: Agent) -> None:
+def test_the_long_calls_are_loads_and_components_of_one(agent: LoadAgent) -> None:
     loaded = agent.load("syscalls size=1048576")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
     assert wanted == {name: (unit, None) for name, unit in CALLS.items()}
@@ -544,7 +509,7 @@ def test_the_long_calls_are_loads_and_components_of_one(agent: Agent) -> None:
 
 @beside
 @pytest.mark.parametrize("name", CALLS)
-def test_each_long_call_is_a_load_and_can_be_left_out(agent: Agent, name: str) -> None:
+def test_each_long_call_is_a_load_and_can_be_left_out(agent: LoadAgent, name: str) -> None:
     (part,) = agent.load(name)["components"]
     assert (part["name"], part["unit"]) == (name, CALLS[name])
     assert list(agent.work(SHORT)) == [name]
@@ -554,7 +519,7 @@ def test_each_long_call_is_a_load_and_can_be_left_out(agent: Agent, name: str) -
 
 @beside
 @unhurried
-def test_the_reduced_heavy_load_keeps_its_rates(agent: Agent) -> None:
+def test_the_reduced_heavy_load_keeps_its_rates(agent: LoadAgent) -> None:
     loaded = agent.load("heavy/reduced")
     wanted = {c["name"]: (c["unit"], c["wanted"]) for c in loaded["components"]}
     burst = ("ms", 100)
@@ -567,7 +532,7 @@ def test_the_reduced_heavy_load_keeps_its_rates(agent: Agent) -> None:
 
 
 @beside
-def test_files_are_there_and_go(agent: Agent) -> None:
+def test_files_are_there_and_go(agent: LoadAgent) -> None:
     agent.load("files many=5")
     (directory,) = work_dirs(agent.pid)
     seen: set[str] = set()
@@ -578,12 +543,12 @@ def test_files_are_there_and_go(agent: Agent) -> None:
 
 
 @beside
-def test_a_process_of_the_load_that_dies_is_noticed(agent: Agent) -> None:
-    size = 32 << 20  # so that the child lives for a while
+def test_a_process_of_the_load_that_dies_is_noticed(agent: LoadAgent) -> None:
+    size = 32 << 20  # so large that the child lives for a while
     agent.load(f"syscalls size={size} fork=0 proc=0 smaps=0 truncate=0 tcp=0 udp=0 files=0")
     unmap, end, random = agent.workers()
     os.kill(unmap, signal.SIGKILL)
-    for _ in range(5000):  # the child that fills its memory, or ends, just now
+    for _ in range(5000):  # the child that is filling its memory or ending
         for child in descendants(end):
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
@@ -599,7 +564,7 @@ def test_a_process_of_the_load_that_dies_is_noticed(agent: Agent) -> None:
 
 
 @beside
-def test_a_command_is_repeated_and_counted(agent: Agent, tmp_path: Path) -> None:
+def test_a_command_is_repeated_and_counted(agent: LoadAgent, tmp_path: Path) -> None:
     log = tmp_path / "runs"
     log.touch()
     log.chmod(0o666)
@@ -612,8 +577,8 @@ def test_a_command_is_repeated_and_counted(agent: Agent, tmp_path: Path) -> None
 
 
 @beside
-def test_the_time_of_all_its_processes_is_counted(agent: Agent) -> None:
-    """A program that only waits has next to none; its grandchild's is counted as well."""
+def test_the_time_of_all_its_processes_is_counted(agent: LoadAgent) -> None:
+    """A program that only waits uses next to none; that of grandchildren is counted as well."""
     agent.load(f"command run={text('sleep 60')}")
     idle = agent.case("null samples=0 time=1200000000")["command"]
     agent.load(f"command run={text('(while :; do :; done) & wait')}")
@@ -632,8 +597,10 @@ def test_the_time_of_all_its_processes_is_counted(agent: Agent) -> None:
         ("kill -SEGV $$", "its program was killed by signal 11 (Segmentation fault)"),
     ],
 )
-def test_a_command_that_fails_is_dead(agent: Agent, line: str, why: str, tmp_path: Path) -> None:
-    loaded = agent.ask(f"load command run={text(line)}", "loaded")
+def test_a_command_that_fails_is_dead(
+    agent: LoadAgent, line: str, why: str, tmp_path: Path
+) -> None:
+    loaded = agent.answer(f"load command run={text(line)}", "loaded")
     assert loaded["status"] == "failed"
     assert loaded["reason"] == f"component command ended: {why}"
     go = tmp_path / "go"
@@ -647,8 +614,8 @@ def test_a_command_that_fails_is_dead(agent: Agent, line: str, why: str, tmp_pat
 def test_a_program_that_is_not_there_is_named() -> None:
     environment = {**os.environ, "PATH": "/nowhere"}
     found = talk(["load hackbench", "load stress-ng args=-h", "load x11"], env=environment)
-    reasons = [r["reason"] for r in found if r["t"] == "loaded"]
-    assert [r["status"] for r in found if r["t"] == "loaded"] == ["unsupported"] * 3
+    reasons = [r["reason"] for r in pick(found, "loaded")]
+    assert [r["status"] for r in pick(found, "loaded")] == ["unsupported"] * 3
     for reason, package in zip(reasons, ["rt-tests", "stress-ng", "x11-apps"], strict=True):
         assert reason.endswith(f"is not installed (Debian: apt-get install {package})")
 
@@ -663,7 +630,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
     ],
 )
 def test_generators_work_and_leave_nothing(
-    agent: Agent, command: str, program: str, process: str, monkeypatch: pytest.MonkeyPatch
+    agent: LoadAgent, command: str, program: str, process: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not shutil.which(program) or (program == "x11perf" and not shutil.which("Xvfb")):
         pytest.skip(f"needs {program}")
@@ -674,7 +641,7 @@ def test_generators_work_and_leave_nothing(
     assert soon(lambda: any(name_of(p).startswith(process) for p in descendants(agent.pid)))
     family = descendants(agent.pid)
     for pid in family:
-        with contextlib.suppress(ProcessLookupError):  # one that was to end
+        with contextlib.suppress(ProcessLookupError):  # one that has ended by now
             assert MEASURED not in cpus_of(pid)
     agent.load("none")
     assert gone(family)
@@ -687,10 +654,10 @@ def test_generators_work_and_leave_nothing(
 
 def work_dirs(pid: int) -> list[Path]:
     base = Path(os.environ.get("TMPDIR") or "/var/tmp")
-    return list(base.glob(f"rtstone-{pid}*"))
+    return [path for path in base.glob("rtstone-*") if re.match(rf"rtstone-{pid}\b", path.name)]
 
 
-# ignores being told to end, has a session of its own, and leaves a file
+# ignores SIGTERM, has a session of its own, and leaves a file
 TENACIOUS = (
     "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM; sleep 61 & sleep 62' & "
     "mkdir -p left/behind; touch left/behind/file; wait"
@@ -710,7 +677,7 @@ EVERY_KIND = [
 @pytest.mark.parametrize("command", EVERY_KIND)
 @pytest.mark.parametrize("end", ["eof", "none", signal.SIGTERM])
 def test_however_it_ends_nothing_is_left(
-    agent: Agent, command: str, end: str | signal.Signals
+    agent: LoadAgent, command: str, end: str | signal.Signals
 ) -> None:
     agent.load(command)
     family = descendants(agent.pid)
@@ -719,27 +686,26 @@ def test_however_it_ends_nothing_is_left(
         agent.load("none")
     else:
         if isinstance(end, signal.Signals):
-            agent.process.send_signal(end)
-        agent.process.communicate(timeout=30)
+            agent.send_signal(end)
+        agent.communicate(timeout=30)
     assert gone(family)
     assert not work_dirs(agent.pid)
 
 
 @beside
 def test_what_will_not_end_is_ended_as_well() -> None:
-    """Its program has 3 s to tidy up, so the agents end side by side."""
-    agents = {end: Agent() for end in ("SIGTERM", "none", "eof")}
+    """A program has 3 s to clean up, so the agents end in parallel."""
+    agents = {end: LoadAgent() for end in ("SIGTERM", "none", "eof")}
     for agent in agents.values():
         agent.load(f"command run={text(TENACIOUS)}")
     families = {end: descendants(agent.pid) for end, agent in agents.items()}
     assert all(len(family) >= 4 for family in families.values())
     assert all(work_dirs(agent.pid) for agent in agents.values())
-    assert agents["none"].process.stdin
-    agents["none"].process.stdin.write(b"load none\n")
-    agents["SIGTERM"].process.terminate()
-    agents["eof"].process.communicate(timeout=30)
-    agents["SIGTERM"].process.communicate(timeout=30)
-    agents["none"].ask("", "loaded")
+    agents["none"].send("load none")
+    agents["SIGTERM"].terminate()
+    agents["eof"].communicate(timeout=30)
+    agents["SIGTERM"].communicate(timeout=30)
+    agents["none"].until("loaded")
     for end, agent in agents.items():
         assert gone(families[end])
         assert not work_dirs(agent.pid)
@@ -750,57 +716,53 @@ def test_what_will_not_end_is_ended_as_well() -> None:
     "command",
     [*EVERY_KIND, pytest.param(f"command run={text(TENACIOUS)}", marks=beside, id="tenacious")],
 )
-def test_killed_it_leaves_nothing(agent: Agent, command: str) -> None:
+def test_killed_it_leaves_nothing(agent: LoadAgent, command: str) -> None:
     agent.load(command)
     family = descendants(agent.pid)
     assert family
-    agent.process.kill()
-    agent.process.communicate(timeout=10)
+    agent.end_now()
     assert gone(family)
     assert soon(lambda: not work_dirs(agent.pid))
 
 
 def test_told_to_stop_in_the_lead_it_ends() -> None:
-    agent = Agent()
-    assert agent.process.stdin
-    agent.process.stdin.write(f"load driver device={AGENT}\n".encode())
+    agent = LoadAgent()
+    agent.send(f"load driver device={AGENT}")
     for _ in range(500):
         if family := descendants(agent.pid):
             break
         time.sleep(0.01)
-    agent.process.terminate()
-    out, _ = agent.process.communicate(timeout=30)
-    found = records(out)
-    assert [r["reason"] for r in found if r["t"] == "loaded"] == ["stopped"]
+    agent.terminate()
+    found = agent.rest()
+    assert [r["reason"] for r in pick(found, "loaded")] == ["stopped"]
     assert found[-1]["t"] == "bye"
     assert gone(family)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The hasty agent where anyone may run it."""
+    """Return a copy of HASTY that any user may run."""
     return copied(HASTY, tmp_path)
 
 
 @as_root
 @beside
 def test_without_rights_programs_are_looked_after_as_well(copy: Path) -> None:
-    killed, told = (Agent(*nobody(), agent=copy) for _ in range(2))
+    killed, told = (LoadAgent(*nobody(), agent=copy) for _ in range(2))
     for agent in (killed, told):
-        loaded = agent.ask("load min", "loaded")
+        loaded = agent.answer("load min", "loaded")
         assert loaded["status"] == "unsupported"
         assert "CAP_SYS_NICE" in loaded["reason"]
         agent.load(f"command run={text(TENACIOUS)}")
     family = descendants(killed.pid)
     assert len(family) >= 4
-    killed.process.kill()
-    killed.process.communicate(timeout=10)
-    assert gone(told.bye())  # the program has 3 s to tidy up
+    killed.end_now()
+    assert gone(told.bye())  # the program has 3 s to clean up
     assert soon(lambda: gone(family))
     assert soon(lambda: not work_dirs(killed.pid) + work_dirs(told.pid))
 
 
-# its name in /proc/PID/stat has two lines
+# a program whose name in /proc/PID/stat has two lines
 TWO_LINES = (
     r"""name=$(printf 'two\nlines'); cp $(which sleep) "$name"; setsid "./$name" 61 & """
     "wait; sleep 62"
@@ -810,7 +772,7 @@ TWO_LINES = (
 @as_root
 @beside
 def test_a_program_with_an_odd_name_is_ended_as_well(copy: Path) -> None:
-    agent = Agent(*nobody(), agent=copy)
+    agent = LoadAgent(*nobody(), agent=copy)
     agent.load(f"command run={text(TWO_LINES)}")
     family = descendants(agent.pid)
     names = [Path(f"/proc/{pid}/comm").read_text() for pid in family]
@@ -831,8 +793,8 @@ IN_OPEN = 0x20
     ["proc", "heavy tree=/proc " + " ".join(f"{c}=0" for c in HEAVY if c != "search")],
     ids=["proc", "search"],
 )
-def test_the_log_of_the_kernel_is_not_read(agent: Agent, load: str) -> None:
-    """To read /proc/kmsg is to take its lines away from whoever keeps the log."""
+def test_the_log_of_the_kernel_is_not_read(agent: LoadAgent, load: str) -> None:
+    """Reading /proc/kmsg takes its lines away from the system's log daemon."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK)
     names = {}
@@ -842,7 +804,7 @@ def test_the_log_of_the_kernel_is_not_read(agent: Agent, load: str) -> None:
     assert {"/proc/version", "/proc/kmsg"} <= set(names.values())
     agent.load(load)
     opened: list[str] = []
-    for _ in range(60):  # all of /proc lies between two readings of one file
+    for _ in range(60):  # between two readings of one file, all of /proc is read
         agent.case("null samples=0 time=300000000")
         with contextlib.suppress(BlockingIOError):
             events = struct.iter_unpack("iIII", os.read(watch, 1 << 16))

@@ -1,4 +1,4 @@
-"""Read-write locks, barriers and spin locks on this machine: who goes before whom."""
+"""Read-write locks, barriers and spin locks on this machine: the order of the tasks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from tests.agent.speak import AGENT, STUB, case, figures, may_realtime, result
+from tests.agent.rights import may_realtime, realtime
+from tests.agent.speak import AGENT, STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a second CPU")
 
 
@@ -26,7 +26,7 @@ def test_both_writers_wait_and_both_get_it_at_once() -> None:
     results, end = case("sync.rwlock.handover samples=200")
     counted = figures(results[0])
     assert counted["writers were not waiting"] == counted["writers did not preempt"] == 0
-    # of each sample: M and H are let in and block, and get the lock one after the other
+    # per sample: M and H are started and block, and get the lock one after the other
     evidence = end["evidence"]
     assert evidence["nvcsw"] + evidence["nivcsw"] >= 4 * 200
     told = results[0]["tables"][0]["rows"][0][0]
@@ -39,11 +39,11 @@ def test_both_writers_wait_and_both_get_it_at_once() -> None:
 @pytest.mark.parametrize("until", ["urgent", "last"])
 @pytest.mark.parametrize("tasks", [2, 3, 64])
 def test_all_wait_until_the_last_one_comes(tasks: int, until: str) -> None:
-    # the bench fails if not exactly one in each meeting is told to be the one of all
+    # the bench fails unless exactly one task per meeting is the serial one
     results, end = case(f"sync.barrier tasks={tasks} until={until} samples=100")
     assert end["status"] == "ok", end["reason"]
     assert set(figures(results[0]).values()) == {0}
-    assert end["evidence"]["tasks"] == tasks + 1  # and the one that tells when they wait
+    assert end["evidence"]["tasks"] == tasks + 1  # and the one that reports when they wait
     assert end["evidence"]["nvcsw"] >= 100 * (tasks - 1)
 
 
@@ -80,7 +80,7 @@ def test_a_system_without_them_says_so(bench: str, cap: str) -> None:
     assert end["reason"] == f"needs {cap}: the stub has one task"
 
 
-# ---- interrupts for a less urgent task ------------------------------------------------------
+# ---- interrupts for a lower-priority task ---------------------------------------------------
 
 
 @realtime
@@ -91,8 +91,8 @@ def test_the_server_of_interrupts_runs_only_between_the_blocks(rate: int) -> Non
     counted = figures(results[0])
     assert counted["served within H's block"] == 0
     # every request of the two stages with interrupts was served, those of H's blocks after them;
-    # a stage may begin and end within a period, and a block is shorter than it should be where
-    # its calibration was disturbed
+    # a stage may begin and end within a period, and a block is too short if its calibration was
+    # disturbed
     shortest = counted["shortest without interrupts"]
     assert shortest > 0
     assert counted["interrupts served"] >= 2 * (10 * shortest * rate // 10**9 - 1)

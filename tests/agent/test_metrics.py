@@ -1,4 +1,4 @@
-"""Benches of the POSIX metric groups: who ran when, what arrived, and that nothing is left."""
+"""Benches of the POSIX metric groups: which task ran when, what arrived; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -9,37 +9,27 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.agent.processes import SHM, descendants, gone, soon
+from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
     QUICK,
     STUB,
+    Agent,
     Json,
     case,
     figures,
-    may_realtime,
+    listed,
+    pick,
     records,
     result,
     talk,
 )
-from tests.agent.test_posix import (
-    as_root,
-    begin,
-    copy,  # noqa: F401  (a fixture)
-    gone,
-    group_of,
-    measuring,
-    nobody,
-    realtime,
-    send,
-    start,
-    unprivileged,
-)
+from tests.agent.test_posix import measuring
 
 pytestmark = pytest.mark.machine
 
@@ -48,20 +38,14 @@ GROUPS = {
     "mutexes and condition variables", "access to locked memory", "shared memory", "scheduling",
     "clocks and timers", "message passing", "thread management", "thread cancellation",
 }  # fmt: skip
-SHM = Path("/dev/shm")
 N, WARMUP = 50, 10
 
 
-def catalogue() -> list[Json]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return [r for r in records(done.stdout) if r["t"] == "bench"]
-
-
-BENCHES = {b["id"]: b for b in catalogue() if b["id"].startswith("posix.") and b["metric"]}
+BENCHES = {b["id"]: b for b in listed("bench") if b["id"].startswith("posix.") and b["metric"]}
 
 
 def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
-    words = {b["metric"] for b in catalogue()} - {None}
+    words = {b["metric"] for b in listed("bench")} - {None}
     assert words == GROUPS
     for name, group in [("sig", "signal exchange"), ("sio", "synchronous I/O"),
                         ("aio", "asynchronous I/O"), ("mutex", "mutexes and condition variables"),
@@ -72,12 +56,12 @@ def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
         assert {b["metric"] for i, b in BENCHES.items() if i.split(".")[1] == name} == {group}
 
 
-# ---- every one of them ----------------------------------------------------------------------
+# ---- all benches ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[list[Json], Json]]:
-    """Results and end of every bench, from one agent."""
+    """Return results and end of every bench, from one agent."""
     found = talk([f"case {i} {name} samples={N}" for i, name in enumerate(BENCHES)])
     return {
         name: (
@@ -99,17 +83,17 @@ def test_it_takes_its_samples(name: str, answers: dict[str, tuple[list[Json], Js
 
 
 @as_root
-def test_without_rights_none_of_them_fails(copy: Path) -> None:  # noqa: F811
+def test_without_rights_none_of_them_fails(copy: Path) -> None:
     ends = unprivileged(copy, [f"case {i} {n} samples={N}" for i, n in enumerate(BENCHES)], [])
     for bench, end in zip(BENCHES.values(), ends, strict=True):
         wanted = "unsupported" if "priorities" in bench["needs"] else "ok"
         assert (end["status"], bench["id"]) == (wanted, bench["id"]), end["reason"]
 
 
-# ---- who ran when ---------------------------------------------------------------------------
+# ---- which task ran when --------------------------------------------------------------------
 
-# What must not happen under priorities on one CPU, and how often the measuring task must have lost
-# the CPU in each sample, or have given it up: the kernel's count, not the bench's.
+# What must not happen with priorities on one CPU, and how often per sample the measuring task
+# must have been preempted or have blocked, as counted by the kernel, not by the bench.
 ORDERED = [
     ("posix.mutex.handover", ["waiter was not waiting", "waiter did not preempt"], 2),
     ("posix.mutex.handover protocol=inherit",
@@ -141,7 +125,7 @@ def test_who_runs_when(command: str, never: list[str], switches: int) -> None:
     counted = figures(results[0])
     assert {what: counted[what] for what in never} == dict.fromkeys(never, 0)
     evidence = end["evidence"]
-    # Of all threads of the process: those of a cond or a mutex give the CPU up themselves.
+    # Of all threads of the process: those of a condition variable or a mutex block themselves.
     assert evidence["nivcsw"] + evidence["nvcsw"] >= switches * 200
 
 
@@ -179,7 +163,7 @@ def test_what_one_cpu_cannot_show_is_said() -> None:
 
 
 def counts(command: str) -> tuple[dict[str, float], int]:
-    """Figures, and operations of all samples, warm-up included."""
+    """Return the figures, and the operations of all samples including warm-up."""
     found = result(f"{command} samples={N}")
     return figures(found), (found["n"] + found["warmup"]) * found["batch"]
 
@@ -281,7 +265,7 @@ def test_no_wait_is_cut_short(bench: str) -> None:
     assert {w: n for w, n in counted.items() if w != "signals received"} == dict.fromkeys(
         [w for w in counted if w != "signals received"], 0
     )
-    # the lateness is what the section lasted beyond the delays
+    # the lateness is the length of the section less the delays
     assert end["evidence"]["section_ns"] >= N * delay + results[0]["sum"]
 
 
@@ -307,9 +291,9 @@ def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(name: str, ba
     assert (found["min"], found["max"]) == (batch * 1000 + 20, batch * 1000 + 20)
 
 
-# ---- the system calls, as another program sees them ------------------------------------------
+# ---- the system calls, as strace sees them ---------------------------------------------------
 
-# System calls that a sample makes, of a name and with a text in them.
+# System calls of a sample: their name, and a text in the trace.
 CALLS = [
     ("posix.sig.send", "rt_sigqueueinfo", "", 1),
     ("posix.sig.handler", "kill", "SIGRT", 1),
@@ -326,7 +310,7 @@ CALLS = [
 
 
 def traced(command: str, call: str, directory: Path) -> list[str]:
-    """The system calls of these names that the agent makes in a case."""
+    """Return the system calls of these names that the agent makes in a case."""
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT, QUICK],
@@ -349,7 +333,7 @@ def test_the_system_sees_the_call(
     batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
     found = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
     operations = (100 + WARMUP) * per_sample
-    # beside the samples there is what prepares them, once or twice
+    # one or two more for the preparation
     assert operations <= found <= operations + 3
 
 
@@ -369,10 +353,6 @@ def test_the_file_is_opened_to_be_written_through(
 # ---- limits ---------------------------------------------------------------------------------
 
 
-def limited(what: int, limit: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(what, (limit, limit))
-
-
 @pytest.mark.parametrize("bench", ["posix.sig.send", "posix.sig.accept", "posix.timer.create",
                                    "posix.timer.delete", "posix.timer.arm"])  # fmt: skip
 def test_a_limit_of_signals_is_named(bench: str) -> None:
@@ -384,7 +364,7 @@ def test_a_limit_of_signals_is_named(bench: str) -> None:
 
 
 @as_root
-def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:  # noqa: F811
+def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:
     for name in ("lock", "populate", "unlock", "read", "write"):
         (end,) = unprivileged(
             copy, [f"case 1 posix.mlock.{name} size=1048576"], [],
@@ -402,7 +382,7 @@ def test_a_file_in_memory_is_no_file(bench: str) -> None:
         input=f"case 1 {bench}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=60, check=True,
         env={**os.environ, "TMPDIR": "/dev/shm"},
     )  # fmt: skip
-    end = next(r for r in records(done.stdout) if r["t"] == "end")
+    end = pick(records(done.stdout), "end")[0]
     assert end["status"] == "unsupported"
     assert "is kept in memory: set TMPDIR" in end["reason"]
 
@@ -410,44 +390,29 @@ def test_a_file_in_memory_is_no_file(bench: str) -> None:
 # ---- nothing is left ------------------------------------------------------------------------
 
 
-def until(happened: Callable[[], Any], what: str) -> Any:
-    for _ in range(500):
-        found = happened()
-        if found:
-            return found
-        time.sleep(0.02)
-    return pytest.fail(f"{what} did not happen")
-
-
-def objects(agent: subprocess.Popen[bytes]) -> list[str]:
-    """What bears this agent's number; others may be at work meanwhile."""
+def objects(agent: Agent) -> list[str]:
+    """Return the objects with this agent's process id; other agents may run at the same time."""
     return [p.name for p in SHM.iterdir() if re.search(rf"rtstone-{agent.pid}\.", p.name)]
 
 
-def start_in(directory: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [AGENT, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-        env={**os.environ, "TMPDIR": str(directory)},
-    )  # fmt: skip
+def start_in(directory: Path) -> Agent:
+    return Agent(env={**os.environ, "TMPDIR": str(directory)})
 
 
 def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
     agent = start_in(tmp_path)
-    assert agent.stdout
     proc = Path("/proc", str(agent.pid))
-    agent.stdout.readline()  # hello
+    agent.until("hello")
     opened = len(list((proc / "fd").iterdir()))
     for i, name in enumerate(BENCHES):
-        send(agent, f"case {i} {name} samples=20")
-        line = b""
-        while b'"end"' not in line:
-            line = agent.stdout.readline()
+        agent.send(f"case {i} {name} samples=20")
+        while agent.next()["t"] != "end":
             assert not list(tmp_path.iterdir())  # files never have a name
-        until(lambda: not group_of(agent.pid), f"the end of all processes of {name}")
+        assert soon(lambda: not descendants(agent.pid)), name
         assert len(list((proc / "task").iterdir())) == 1
         assert len(list((proc / "fd").iterdir())) == opened
         assert not (proc / "timers").exists() or not (proc / "timers").read_text()
-    agent.communicate(b"bye\n", timeout=10)
+    agent.rest("bye")
     assert not objects(agent)
 
 
@@ -456,8 +421,8 @@ def test_after_a_run_nothing_is_left(tmp_path: Path) -> None:
                                    "posix.cancel.deferred", "posix.cancel.asynchronous",
                                    "posix.timer.create batch=1", "posix.timer.expiry"])  # fmt: skip
 def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
-    agent = start()
-    begun = begin(agent, f"{bench} samples=0 time=3000000000")
+    agent = Agent()
+    begun = agent.begin(f"{bench} samples=0 time=3000000000")
     child = measuring(agent)
     tasks, timers = 0, 0
     for _ in range(15):
@@ -469,11 +434,10 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
             break
         time.sleep(0.02)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    end = next(r for r in records(begun + out) if r["t"] == "end")
+    end = pick(begun + agent.rest(), "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "stopped")
-    # main thread, measuring task, the thread of one sample, and the one before it: who joins a
-    # thread goes on, by its higher priority, before that one has quite left the kernel
+    # main thread, measuring task, the thread of a sample, and the one before it: the task that
+    # joins a thread has a higher priority and continues before that thread has left the kernel
     assert 2 <= tasks <= 4
     assert timers <= 1
 
@@ -483,14 +447,13 @@ def test_threads_and_timers_do_not_pile_up(bench: str) -> None:
                                    "posix.cond.broadcast waiters=20", "posix.shm.handover",
                                    "posix.aio.list"])  # fmt: skip
 def test_told_to_stop_its_tasks_end(bench: str) -> None:
-    agent = start()
-    begun = begin(agent, f"{bench} samples=0 time=60000000000")
-    family = group_of(agent.pid)
+    agent = Agent()
+    begun = agent.begin(f"{bench} samples=0 time=60000000000")
+    family = descendants(agent.pid)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
-    # by itself: what has to be killed, 2.5 s later, has not closed its series
-    assert next(r for r in answers if r["t"] == "result")["ended"] == "stopped"
+    answers = begun + agent.rest()
+    # by itself: a case that has to be killed, 2.5 s later, does not close its series
+    assert pick(answers, "result")[0]["ended"] == "stopped"
     assert gone(family)
     assert not objects(agent)
 
@@ -499,37 +462,32 @@ def test_told_to_stop_its_tasks_end(bench: str) -> None:
                                    "posix.timer.expiry", "posix.thread.getspecific"])  # fmt: skip
 def test_killed_it_leaves_nothing(bench: str, tmp_path: Path) -> None:
     agent = start_in(tmp_path)
-    begin(agent, f"{bench} samples=0 time=60000000000")
-    family = group_of(agent.pid)
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.begin(f"{bench} samples=0 time=60000000000")
+    family = descendants(agent.pid)
+    agent.end_now()
     assert gone(family)
     assert not list(tmp_path.iterdir())
-    until(lambda: not objects(agent), "the removal of what it left")
+    assert soon(lambda: not objects(agent))
 
 
 @as_root
 @pytest.mark.parametrize("victim", ["agent", "case"])
-def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:  # noqa: F811
-    """Without a /dev/shm of its own, which only root gets, the object is there for all to see."""
-    agent = subprocess.Popen(
-        [*nobody(), copy, QUICK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-    )
+def test_an_object_of_who_was_killed_is_removed(copy: Path, victim: str) -> None:
+    """Without a private /dev/shm, which only root gets, the object is visible to all."""
+    agent = Agent(*nobody(), copy, QUICK)
 
     def shm() -> list[str]:
         return [o for o in objects(agent) if o.startswith("shm.")]
 
-    send(agent, "case 1 posix.shm.attach samples=0 time=60000000000")
-    until(shm, "the creation of the object")
+    agent.send("case 1 posix.shm.attach samples=0 time=60000000000")
+    assert soon(shm)
     if victim == "agent":
-        family = group_of(agent.pid)
-        agent.kill()
-        agent.communicate(timeout=10)
+        family = descendants(agent.pid)
+        agent.end_now()
         assert gone(family)
     else:
-        for pid in group_of(agent.pid):
+        for pid in descendants(agent.pid):
             os.kill(pid, signal.SIGKILL)
-        out, _ = agent.communicate(b"bye\n", timeout=20)
-        end = next(r for r in records(out) if r["t"] == "end")
+        end = pick(agent.rest("bye"), "end")[0]
         assert "signal 9" in end["reason"]
-    until(lambda: not objects(agent), "its removal")
+    assert soon(lambda: not objects(agent))

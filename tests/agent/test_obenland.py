@@ -1,16 +1,16 @@
-"""det.timer_jitter, det.response, sig.rt: what is due when, what is counted, who goes first."""
+"""det.timer_jitter, det.response, sig.rt: what is due when and counted, which task runs first."""
 
 from __future__ import annotations
 
 import pytest
 
 from rtstone.assemble.histogram import bounds
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
 MS = 1_000_000
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 
 
 # ---- det.timer_jitter ---------------------------------------------------------------------------
@@ -34,8 +34,8 @@ def test_expirations_that_fall_together_are_missed(length: int, lateness: int, m
     assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
     assert found["worst"][0][1] == 20
     assert found["missed"] == missed == found["omitted"]["n"]
-    # One long wait is no drift.  (Where a stall ends just when one is due, that one is prompter
-    # than all others, and the line through the promptest leans.)
+    # One long wait is no drift.  (If a stall ends exactly when an expiration is due, that one is
+    # earlier than all others, and the line through the earliest ones is tilted.)
     if length % MS:
         assert figures(found)["drift"] == 0
         assert figures(found)["largest, without drift"] == lateness
@@ -50,12 +50,12 @@ def test_every_expiration_is_taken_or_missed(by: str) -> None:
     results, end = case(f"det.timer_jitter by={by} period=1000000 samples=300 warmup=0")
     assert end["status"] == "ok"
     (found,) = results
-    # 300 taken and so many missed cover the time from the first to the last of them
+    # 300 samples and the missed ones cover the time from the first to the last
     due = found["n"] + found["missed"]
     covered = end["evidence"]["section_ns"] / MS
     assert due - 1 <= covered + 1
     assert found["n"] == 300
-    assert found["max"] < 1 << 62  # none came before it was due
+    assert found["max"] < 1 << 62  # none came early
     assert found["omitted"]["n"] == found["missed"]
 
 
@@ -68,7 +68,7 @@ def test_a_block_is_work_of_the_length_it_is_calibrated_to(work: str) -> None:
     told = figures(found)
     assert told["pieces of work in a block"] > 1
     assert told["stretch"] == pytest.approx(found["max"] / found["hz"] / 0.001, rel=1e-3)
-    # what was calibrated is what is measured: no block is much shorter than the shortest of ten
+    # the calibrated work is measured: no block is much shorter than the shortest of ten
     assert found["min"] / found["hz"] * 1e9 > 0.8 * told["shortest of 10 tries"]
 
 

@@ -1,4 +1,4 @@
-"""posix.options against what Python and the compiler see, and with rights taken away."""
+"""posix.options against what Python and the compiler see, and with reduced privileges."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.agent.rights import as_root, limited, unprivileged
 from tests.agent.speak import case, figures
-from tests.agent.test_posix import as_root, copy, unprivileged
 
 pytestmark = pytest.mark.machine
-
-__all__ = ["copy"]  # a fixture
 
 PROFILES = ("51", "52", "53", "54")
 
@@ -63,7 +61,7 @@ def test_sysconf_is_what_python_sees(found: dict[str, Any]) -> None:
 
 
 def expanded(macros: list[str]) -> list[str]:
-    """What the preprocessor makes of each; its own name: not defined."""
+    """Return what the preprocessor expands each name to; itself if it is not defined."""
     source = "#include <unistd.h>\n" + "".join(f"@ {macro}\n" for macro in macros)
     done = subprocess.run(
         ["gcc", "-D_GNU_SOURCE", "-E", "-P", "-x", "c", "-"], input=source,
@@ -81,7 +79,7 @@ def test_macros_are_what_the_compiler_sees(found: dict[str, Any]) -> None:
 
 
 def judged_again(found: dict[str, Any]) -> None:
-    """Profiles and figures follow from the table of options."""
+    """Derive profiles and figures from the table of options."""
     table = options(found)
     told = figures(found)
     profiles = rows(found, "Profiles")
@@ -138,10 +136,10 @@ def test_what_is_announced_but_does_not_work_is_partial(copy: Path, found: dict[
 
 @as_root
 def test_without_files_the_profiles_that_ask_for_them_are_not_satisfied(copy: Path) -> None:
-    """The 1998 profiles ask two questions beside threads: processes, files."""
+    """Besides threads, the profiles of 1998 require processes and files."""
     answers = unprivileged(
         copy, ["case 1 posix.options"], [], kinds=("result",),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        preexec_fn=limited(resource.RLIMIT_FSIZE, 0),
     )  # fmt: skip
     satisfied = [row["satisfied"] for row in rows(answers[0], "Profiles")[4:]]
     assert satisfied == ["yes", "no", "yes", "no"]  # no file can be written

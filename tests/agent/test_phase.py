@@ -20,9 +20,9 @@ LIBRARY.phase_number.restype = ctypes.c_uint64
 LIBRARY.phase_largest_step.restype = ctypes.c_double
 
 HZ = 8192
-TURN = 5 * HZ  # arrivals in which the phase wanders to another value
+TURN = 5 * HZ  # arrivals until the phase has wandered to another value
 TICKS_US = 2600.0  # of a TSC
-NOMINAL = 1e6 / HZ * TICKS_US  # ticks between two requests, if both clocks ran true
+NOMINAL = 1e6 / HZ * TICKS_US  # ticks between two requests, if both clocks were exact
 Counts = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 
@@ -40,9 +40,9 @@ class Arrivals(NamedTuple):
 def simulated(
     n: int, seed: int = 1, floor_us: Floats | None = None, base_us: float = 2
 ) -> Arrivals:
-    """Requests 37 ppm off the nominal rate, of a wandering phase; exponential latencies, spikes.
+    """Simulate requests 37 ppm off, with a wandering phase, exponential latencies and spikes.
 
-    The wander is a random walk that keeps to some 0.05 µs and turns within some 5 s.
+    The wander is a random walk that stays within about 0.05 µs and turns within about 5 s.
     """
     rng = np.random.default_rng(seed)
     k = np.arange(n)
@@ -62,7 +62,7 @@ def simulated(
 def excess_us(
     fitted: Counts, stamps: Counts, others: Counts, other_stamps: Counts
 ) -> tuple[Floats, Floats]:
-    """Excess of the others over the line below the fitted ones, in µs; the line in ticks."""
+    """Return the others' excess (µs) over the line below those fitted, and the line (ticks)."""
     out, line = np.zeros(len(others)), np.zeros(2)
     found = LIBRARY.phase_excess(
         pointer(fitted), pointer(stamps), ctypes.c_uint64(len(fitted)), ctypes.c_double(NOMINAL),
@@ -74,7 +74,7 @@ def excess_us(
 
 
 def by_windows(a: Arrivals, width: int) -> Floats:
-    """Every window with a line of its own."""
+    """Fit a line of its own to every window."""
     parts = []
     for start in range(0, len(a.k) - width + 1, width):
         k, m = a.k[start : start + width].copy(), a.m[start : start + width].copy()
@@ -83,7 +83,7 @@ def by_windows(a: Arrivals, width: int) -> Floats:
 
 
 def true_excess(a: Arrivals, n: int) -> Floats:
-    return a.latency_us[:n] - 2.0  # the least latency there is
+    return a.latency_us[:n] - 2.0  # the minimum latency
 
 
 # ---- accuracy -----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_the_bias_of_windows_without_load(width: int, allowed: float) -> None:
 
 
 def lifted(n: int, quiet: int) -> Floats:
-    """A load that lifts the least latency by 3 µs, between two quiet stretches."""
+    """Simulate a load that raises the minimum latency by 3 µs, between two quiet intervals."""
     floor = np.full(n, 3.0)
     floor[:quiet] = floor[-quiet:] = 0
     return floor
@@ -160,7 +160,7 @@ def test_lost_and_merged_requests_are_counted_and_nothing_is_renumbered() -> Non
 
 def test_an_activation_serves_the_first_of_those_that_merged() -> None:
     a = simulated(1000)
-    # 500 to 503 come together, with the stamp of the last
+    # 500 to 503 come together, with the time stamp of the last
     kept = np.delete(np.arange(1000), [500, 501, 502])
     m, told = a.m[kept].copy(), np.diff(kept, prepend=kept[0]).astype(np.uint64)
     k, missing = numbered(m, told)
@@ -174,7 +174,7 @@ def test_an_activation_serves_the_first_of_those_that_merged() -> None:
 def test_a_late_activation_does_not_shift_those_after_it() -> None:
     a = simulated(3000)
     m = a.m.copy()
-    m[1000] += np.uint64(0.8 * NOMINAL)  # nearer to the next request: it takes that number
+    m[1000] += np.uint64(0.8 * NOMINAL)  # closer to the next request: it gets that number
     k, _ = numbered(m)
     assert k[1000] == 1001
     assert np.array_equal(np.delete(k, 1000), np.delete(a.k, 1000))
@@ -197,7 +197,7 @@ def test_without_noise_it_is_exact() -> None:
 
 
 def best_by_force(points: list[tuple[int, int]]) -> float:
-    """The least sum of distances over all lines through two of the points that lie below all."""
+    """Return the smallest sum of distances among lines through two points, below all."""
     best = np.inf
     for (k1, m1), (k2, m2) in combinations(sorted(set(points)), 2):
         if k1 == k2:
@@ -234,7 +234,7 @@ def test_on_the_stub_every_activation_is_as_late_as_planted() -> None:
     # Requests every millisecond from 1 ms on, served after 5 µs; those from 200 ms on wait 3.5 ms.
     command = "int.latency.phase rate=1000 quiet=64 span=1024 samples=1000 warmup=0"
     found = result(command, str(200 * MS), str(3 * MS + MS // 2), agent=STUB)
-    offset = found["overhead"]  # of a sample on the line
+    offset = found["overhead"]  # a sample on the line
     assert found["min"] == offset
     assert [value - offset for value, _, _ in found["worst"][:2]] == [3 * MS + MS // 2 - 5000, 0]
     told = figures(found)
@@ -251,7 +251,7 @@ def test_on_the_stub_every_activation_is_as_late_as_planted() -> None:
 def test_the_section_holds_the_samples_and_no_span_is_longer_than_they_need(
     limit: str, n: int, spans: int
 ) -> None:
-    """Beside them it holds the quiet stretches behind the spans, of 32 + 64 requests each."""
+    """Apart from them it contains the quiet intervals after the spans, of 32 + 64 requests each."""
     results, end = case(f"int.latency.phase rate=1000 quiet=64 span=1024 {limit}", agent=STUB)
     assert results[0]["n"] == n
     assert figures(results[0])["lines fitted"] == spans

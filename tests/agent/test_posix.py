@@ -8,24 +8,26 @@ import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.agent.processes import SHM, descendants, gone, name_of, soon
+from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
     HASTY,
     QUICK,
+    Agent,
     case,
     figures,
-    may_realtime,
+    listed,
+    pick,
     records,
     result,
     talk,
@@ -33,12 +35,9 @@ from tests.agent.speak import (
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
-SHM = Path("/dev/shm")
-
 
 def leftovers() -> list[str]:
-    """Objects of agents that are gone, and glibc's temporary semaphores."""
+    """Return objects of agents that have ended, and glibc's temporary semaphores."""
     found = []
     for path in SHM.iterdir():
         owner = re.search(r"rtstone-(\d+)\.", path.name)
@@ -49,15 +48,10 @@ def leftovers() -> list[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def catalogue() -> list[dict[str, Any]]:
-    done = subprocess.run([AGENT, "--list"], capture_output=True, check=True, timeout=20)
-    return [r for r in records(done.stdout) if r["t"] == "bench"]
-
-
-def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> None:
-    short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two tests of Hartstone
-    least = {  # where a sample takes long
+def test_every_bench_runs_or_says_why_not() -> None:
+    catalogue = listed("bench")
+    short = " samples=2 speed=1000000 duration=100000000 start=1000000"  # two Hartstone tests
+    least = {  # benches with long samples
         "sched.bg50.orig": " samples=3 warmup=0",
         "sched.bg50.half": " samples=1 work=10000000",
         "sync.irqthread": " samples=3 block=5000000",
@@ -71,11 +65,11 @@ def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> No
     answers = talk(
         [f"case {i} {bench['id']}{parameters(bench['id'])}" for i, bench in enumerate(catalogue)]
     )
-    ends = [r for r in answers if r["t"] == "end"]
+    ends = pick(answers, "end")
     assert len(ends) == len(catalogue)
     for bench, end in zip(catalogue, ends, strict=True):
         if bench["id"] == "int.latency.timerlat" and end["status"] == "unsupported":
-            continue  # it needs a tracer that few kernels have, and says so (test_interrupt.py)
+            continue  # it needs a tracer that few kernels have (test_interrupt.py)
         wants_more = set(bench["needs"]) - set(answers[0]["caps"])
         assert end["status"] == ("unsupported" if wants_more else "ok"), (bench, end["reason"])
     assert not leftovers()
@@ -83,8 +77,8 @@ def test_every_bench_runs_or_says_why_not(catalogue: list[dict[str, Any]]) -> No
 
 def test_the_clock_does_not_go_back_and_null_is_within_a_step_of_nothing() -> None:
     answers = talk(["case 1 null", "case 2 clk.resolution", "case 3 clk.resolution clock=time"])
-    clock = next(r for r in answers if r["t"] == "clock")
-    null, counter, system = (r for r in answers if r["t"] == "result")
+    clock = pick(answers, "clock")[0]
+    null, counter, system = pick(answers, "result")
     assert null["min"] - null["overhead"] >= -clock["granule"]
     assert figures(counter)["backward steps"] == figures(system)["backward steps"] == 0
 
@@ -109,7 +103,7 @@ def test_who_preempts_whom_at_a_semaphore(sharing: str) -> None:
 def test_ballast_is_there_and_never_runs(policy: str, state: str) -> None:
     results, end = case(f"ctx.ballast ballast=65 policy={policy} state={state} samples=500")
     assert end["status"] == "ok", end["reason"]  # it fails if ballast got the CPU
-    # A, B, 65 of ballast, and where they have to block first, the one who says that they have
+    # A, B, 65 ballast tasks, and if these have to block first, the one that reports it
     assert end["evidence"]["tasks"] == 67 + (state == "blocked")
     # a switch per sample; FIFO hand-over counts as involuntary
     switches = end["evidence"]["nivcsw"] + end["evidence"]["nvcsw"]
@@ -145,7 +139,7 @@ def test_a_cpu_that_is_not_there_is_named() -> None:
 
 def test_one_series_per_cpu() -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
-    # the releases of the second lie late in the period: it is the last to have all its samples
+    # the second one's releases lie late in the period: it is the last to complete its samples
     results, end = case(
         "dk.periodic period=10000000 distance=9000000 samples=50 time=0 "
         f"cpus={','.join(map(str, cpus))}"
@@ -156,53 +150,13 @@ def test_one_series_per_cpu() -> None:
     assert all(r["n"] == 50 for r in results)
 
 
-def nobody(*capabilities: str) -> list[str]:
-    caps = ",".join(f"+{c}" for c in capabilities)
-    extra = [f"--inh-caps={caps}", f"--ambient-caps={caps}"] if caps else ["--inh-caps=-all"]
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *extra,
-            f"--bounding-set=-all{',' + caps if caps else ''}"]  # fmt: skip
-
-
-def copied(agent: Path, directory: Path) -> Path:
-    """The agent where anyone may run it."""
-    for parent in [directory, *directory.parents][:3]:
-        with contextlib.suppress(PermissionError):
-            parent.chmod(0o755)
-    path = directory / "agent"
-    shutil.copy(agent, path)
-    path.chmod(0o755)
-    return path
-
-
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    return copied(AGENT, tmp_path)
-
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
-
-
-def unprivileged(
-    copy: Path,
-    commands: list[str],
-    capabilities: list[str],
-    kinds: tuple[str, ...] = ("end",),
-    **options: Any,
-) -> Any:
-    done = subprocess.run(
-        [*nobody(*capabilities), copy, QUICK], input="\n".join([*commands, "bye", ""]).encode(),
-        stdout=subprocess.PIPE, timeout=60, check=True, **options,
-    )  # fmt: skip
-    return [r for r in records(done.stdout) if r["t"] in kinds]
-
-
 @as_root
 def test_without_rights_it_goes_on_and_says_so(copy: Path) -> None:
     alone, pair = unprivileged(
         copy,
         ["case 1 sched.yield samples=100", "case 2 sem.post.higher"],
         [],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536)),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536),
     )
     assert alone["status"] == "ok"
     assert alone["evidence"]["sched"] == "other"
@@ -217,7 +171,7 @@ def test_a_small_limit_of_locked_memory_does_not_make_malloc_fail(copy: Path) ->
         copy,
         ["case 1 mem.malloc.small samples=3000", "case 2 mem.free samples=300"],
         ["sys_nice"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (8 << 20, 8 << 20)),
+        preexec_fn=limited(resource.RLIMIT_MEMLOCK, 8 << 20),
     )
     for end in ends:
         assert end["status"] == "ok", end["reason"]
@@ -240,7 +194,7 @@ def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
         copy,
         ["case 1 ctx.ballast ballast=1 samples=50", "case 2 ctx.ballast ballast=129"],
         ["sys_nice", "ipc_lock"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (40, 40)),
+        preexec_fn=limited(resource.RLIMIT_NPROC, 40),
     )
     assert few["status"] == "ok", few["reason"]
     assert many["status"] == "unsupported"
@@ -248,86 +202,17 @@ def test_a_limit_that_is_too_low_is_named(copy: Path) -> None:
     assert "ulimit -u" in many["reason"]
 
 
-def start(*args: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [AGENT, QUICK, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-    )
-
-
-def send(agent: subprocess.Popen[bytes], command: str) -> None:
-    assert agent.stdin
-    agent.stdin.write(command.encode() + b"\n")
-
-
-def group_of(pid: int) -> list[int]:
-    """Processes that descend from pid; a child's number may be the lower one."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-            parents[int(stat.parent.name)] = int(fields[1])
-    found = [pid]
-    for ancestor in found:
-        found += [child for child, parent in parents.items() if parent == ancestor]
-    return found[1:]
-
-
-def begin(agent: subprocess.Popen[bytes], command: str, samples: int = 1) -> bytes:
-    """Begins a case; what the agent has said when so many samples are taken."""
-    send(agent, "progress 10")
-    send(agent, f"case 1 {command}")
-    assert agent.stdout
-    said = b""
-    for line in agent.stdout:
-        said += line
-        taken = re.search(rb'"progress",.*"n":(\d+)', line)
-        if taken and int(taken[1]) >= samples:
-            return said
-    raise AssertionError(f"no samples, but {said!r}")
-
-
-def name_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def measuring(agent: subprocess.Popen[bytes]) -> int | None:
-    """The process of the case, once its measuring task is there."""
-    for pid in group_of(agent.pid):
+def measuring(agent: Agent) -> int | None:
+    """Return the process of the case, once its measuring task exists."""
+    for pid in descendants(agent.pid):
         with contextlib.suppress(FileNotFoundError):
             if len(list(Path(f"/proc/{pid}/task").iterdir())) > 1:
                 return pid
     return None
 
 
-def gone(pids: list[int]) -> bool:
-    """True once none of them runs any more (a zombie does not)."""
-    for _ in range(100):
-        alive = []
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-                alive += [pid] if state != "Z" else []
-        if not alive:
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def soon(happened: Callable[[], bool]) -> bool:
-    """True once it has: who was killed is cleaned up after by its keeper, at its own time."""
-    end = time.monotonic() + 20
-    while not happened():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def keepers() -> dict[int, int]:
-    """The keepers that live, by the inode of the lock file they wait for."""
+    """Return the running keepers, by the inode of the lock file that they wait for."""
     found = {}
     for comm in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
@@ -338,7 +223,7 @@ def keepers() -> dict[int, int]:
     return found
 
 
-def keeper_of(agent: subprocess.Popen[bytes]) -> int:
+def keeper_of(agent: Agent) -> int:
     inode = (SHM / f"rtstone-{agent.pid}.lock").stat().st_ino
     assert soon(lambda: inode in keepers())
     return keepers()[inode]
@@ -348,33 +233,31 @@ def keeper_of(agent: subprocess.Popen[bytes]) -> int:
 def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
     moments = random.Random(7)
     for _ in range(10):
-        agent = start()
+        agent = Agent()
         for i in range(30):
-            send(agent, f"case {2 * i} sem.create type=named samples=3000")
-            send(agent, f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
+            agent.send(f"case {2 * i} sem.create type=named samples=3000")
+            agent.send(f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
         time.sleep(0.1 + 0.4 * moments.random())
-        family = group_of(agent.pid)
+        family = descendants(agent.pid)
         agent.kill()
         out, _ = agent.communicate(timeout=10)
         assert gone(family)
         lines = out.splitlines(keepends=True)
         whole = b"".join(line for line in lines if line.endswith(b"\n"))
         answers = records(whole)
-        for end in (r for r in answers if r["t"] == "end"):
+        for end in pick(answers, "end"):
             assert end["status"] == "ok"
             assert any(r["t"] == "result" and r["id"] == end["id"] for r in answers)
         assert soon(lambda: not leftovers())
 
 
 def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() -> None:
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello
+    agent = Agent()
+    agent.until("hello")
     lock = SHM / f"rtstone-{agent.pid}.lock"
     keeper = keeper_of(agent)
     os.kill(keeper, signal.SIGKILL)
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.end_now()
     assert gone([keeper])
     assert lock.exists()
     subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
@@ -383,11 +266,10 @@ def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() ->
 
 @pytest.mark.parametrize("stop", ["bye", signal.SIGTERM, signal.SIGKILL])
 def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello
+    agent = Agent()
+    agent.until("hello")
     keeper = keeper_of(agent)
-    assert keeper not in group_of(agent.pid)
+    assert keeper not in descendants(agent.pid)
     fds = {str(fd.readlink()) for fd in Path(f"/proc/{keeper}/fd").iterdir()}
     assert fds == {"/dev/null", f"/dev/shm/rtstone-{agent.pid}.lock"}
     if isinstance(stop, signal.Signals):
@@ -398,19 +280,13 @@ def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
 
 
 def test_a_case_that_nobody_listens_to_ends_and_leaves_nothing(tmp_path: Path) -> None:
-    agent = subprocess.Popen(
-        [HASTY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    agent = Agent(HASTY, env={**os.environ, "TMPDIR": str(tmp_path)})
+    agent.send("load command run=sleep%2060")
+    agent.begin("dk.periodic samples=0 time=60000000000")
+    assert list(tmp_path.iterdir())
+    family = descendants(agent.pid)
     assert agent.stdin
     assert agent.stdout
-    agent.stdin.write(b"load command run=sleep%2060\nprogress 100\n")
-    agent.stdin.write(b"case 1 dk.periodic samples=0 time=60000000000\n")
-    agent.stdin.flush()
-    while b'"progress"' not in agent.stdout.readline():
-        pass
-    assert list(tmp_path.iterdir())
-    family = group_of(agent.pid)
     agent.stdout.close()
     assert agent.wait(timeout=30) == 1
     assert gone(family)
@@ -438,13 +314,13 @@ def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: 
         )
         for _ in range(8)
     ]  # fmt: skip
-    assert soon(lambda: all("sleep" in map(name_of, group_of(host.pid)) for host in hosts))
+    assert soon(lambda: all("sleep" in map(name_of, descendants(host.pid)) for host in hosts))
     assert list(tmp_path.iterdir())
-    families = [group_of(host.pid) for host in hosts]
+    families = [descendants(host.pid) for host in hosts]
     family = [pid for pids in families for pid in pids]
     locks = [SHM / f"rtstone-{agent}.lock" for agent, *_ in families]
     assert all(lock.exists() for lock in locks)
-    for host in hosts:  # some within the lead of the load, some within the case
+    for host in hosts:  # some during the ramp-up of the load, some during the case
         time.sleep(0.15 * moments.random())
         host.kill()
         host.communicate(timeout=10)
@@ -454,10 +330,9 @@ def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: 
 
 
 def test_a_sweep_spares_an_agent_that_lives() -> None:
-    agent = start()
+    agent = Agent()
     try:
-        assert agent.stdout
-        agent.stdout.readline()  # hello
+        agent.until("hello")
         lock = SHM / f"rtstone-{agent.pid}.lock"
         subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
         assert lock.exists()
@@ -470,20 +345,16 @@ MEANWHILE = "null samples=0 time=200000000"
 
 
 @contextlib.contextmanager
-def beside(*before: str | Path, at_work: bool = True) -> Iterator[subprocess.Popen[bytes]]:
-    """Another agent, that measures if it is at work."""
-    other = subprocess.Popen(
-        [*before, *([] if before else [AGENT]), QUICK], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, bufsize=0,
-    )  # fmt: skip
+def beside(*command: str | Path, at_work: bool = True) -> Iterator[None]:
+    """Keep another agent beside a test, measuring if it is at work."""
+    other = Agent(*command)
     try:
         if at_work:
-            begin(other, "dk.periodic samples=0 time=60000000000")
+            other.begin("dk.periodic samples=0 time=60000000000")
         else:
-            assert other.stdout
-            other.stdout.readline()  # hello
+            other.until("hello")
             time.sleep(0.1)
-        yield other
+        yield
     finally:
         other.terminate()
         other.communicate(timeout=20)
@@ -517,7 +388,7 @@ def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> Non
     assert seen_by_nobody() == alone
     with beside():
         assert seen_by_nobody() == alone + 1
-    with beside(*nobody(), copy):
+    with beside(*nobody(), copy, QUICK):
         assert others_seen() == alone + 1
         assert seen_by_nobody() == alone + 1
 
@@ -526,7 +397,7 @@ def test_an_agent_of_another_user_is_seen_in_either_direction(copy: Path) -> Non
 @as_root
 @pytest.mark.parametrize("whose", ["own", "a dead process's", "root's"])
 def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
-    """By a file of another user, on which a process of that user holds the lock."""
+    """Here the file belongs to another user, whose process holds the lock."""
     hold = "exec 9<>$0; flock 9; echo held; exec sleep 60"
     begin = 'read path; exec setpriv --reuid=65534 --clear-groups sh -c "$0" $path'
     holder = subprocess.Popen(
@@ -556,7 +427,7 @@ def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
 
 @as_root
 def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
-    """It has got the number of an agent that was killed."""
+    """It has the process id of an agent that was killed."""
     spin = ["sh", "-c", "while :; do :; done"]
     alone = others_seen()
     first = subprocess.Popen(spin)
@@ -566,7 +437,7 @@ def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
         fcntl.flock(held, fcntl.LOCK_EX)  # or it would be swept
         assert others_seen() == (alone or 0) + 1
         time.sleep(2.5)
-        for _ in range(100):  # others make processes as well
+        for _ in range(100):  # other programs create processes as well
             first.kill()
             first.wait()
             Path("/proc/sys/kernel/ns_last_pid").write_text(str(int(lock.stem[8:]) - 1))
@@ -574,7 +445,7 @@ def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
             if lock.stem == f"rtstone-{first.pid}":
                 break
         assert lock.stem == f"rtstone-{first.pid}"
-        assert others_seen() is None  # somebody of ours holds the lock, but who?
+        assert others_seen() is None  # a process of this user holds the lock, but which?
     finally:
         lock.unlink(missing_ok=True)
         held.close()
@@ -592,18 +463,17 @@ def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -
             input=f"case 1 {MEANWHILE}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=30,
             check=True,
         )  # fmt: skip
-    assert [r["evidence"]["others"] for r in records(done.stdout) if r["t"] == "end"] == [None]
+    assert [r["evidence"]["others"] for r in pick(records(done.stdout), "end")] == [None]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000", samples=101)
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000", samples=101)
     agent.send_signal(stop)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
-    found = next(r for r in answers if r["t"] == "result")
-    end = next(r for r in answers if r["t"] == "end")
+    answers = begun + agent.rest()
+    found = pick(answers, "result")[0]
+    end = pick(answers, "end")[0]
     assert found["ended"] == "stopped"
     assert found["n"] > 100
     assert (end["status"], end["reason"]) == ("failed", "stopped")
@@ -612,16 +482,15 @@ def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
 
 
 def test_who_does_not_come_back_does_not_lose_what_there_is() -> None:
-    """As if it slept for a long period: it is killed in the end."""
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000")
-    (measures,) = group_of(agent.pid)
+    """A measuring task that is stopped, as if it slept for a long period, is killed."""
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000")
+    (measures,) = descendants(agent.pid)
     os.kill(measures, signal.SIGSTOP)
     agent.send_signal(signal.SIGTERM)
-    out, _ = agent.communicate(timeout=20)
-    answers = records(begun + out)
-    assert next(r for r in answers if r["t"] == "result")["n"] >= 1
-    assert next(r for r in answers if r["t"] == "end")["reason"] == "stopped"
+    answers = begun + agent.rest()
+    assert pick(answers, "result")[0]["n"] >= 1
+    assert pick(answers, "end")[0]["reason"] == "stopped"
     assert gone([measures])
 
 
@@ -630,52 +499,47 @@ def test_it_can_be_started_by_one_that_ignores_its_children() -> None:
         ["env", "--ignore-signal=CHLD", AGENT], input=b"case 1 null samples=100\nbye\n",
         stdout=subprocess.PIPE, timeout=20, check=True,
     )  # fmt: skip
-    assert [r["status"] for r in records(done.stdout) if r["t"] == "end"] == ["ok"]
+    assert [r["status"] for r in pick(records(done.stdout), "end")] == ["ok"]
 
 
 def test_a_crash_costs_one_case() -> None:
-    agent = start()
-    begun = begin(agent, "dk.periodic samples=0 time=60000000000")
-    for pid in group_of(agent.pid):
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000")
+    for pid in descendants(agent.pid):
         os.kill(pid, signal.SIGSEGV)
-    send(agent, "case 2 null samples=100")
-    out, _ = agent.communicate(b"bye\n", timeout=20)
-    first, second = (r for r in records(begun + out) if r["t"] == "end")
+    answers = begun + agent.rest("case 2 null samples=100", "bye")
+    first, second = pick(answers, "end")
     assert first["status"] == "failed"
     assert "signal 11" in first["reason"]
     assert second["status"] == "ok"
 
 
 def address_space(pid: int) -> int:
-    """All memory a process has mapped, KiB."""
+    """Return the size of a process's mapped memory, in KiB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmSize:")[1].split()[0])
 
 
 def test_memory_is_constant_over_a_run() -> None:
-    agent = start()
-    assert agent.stdout
+    agent = Agent()
     sizes = []
     for i in range(12):
         bench = "null" if i % 2 else "dk.periodic period=100000"
-        send(agent, f"case {i} {bench} samples={100 + 400 * i}")
-        while b'"end"' not in agent.stdout.readline():
-            pass
-        time.sleep(0.02)  # it frees the case's memory after it has said `end`
+        agent.ask(f"case {i} {bench} samples={100 + 400 * i}", "end")
+        time.sleep(0.02)  # it frees the case's memory after sending `end`
         sizes.append(address_space(agent.pid))
-    agent.communicate(b"bye\n", timeout=10)
+    agent.rest("bye")
     assert len(set(sizes)) == 1, sizes
 
 
 @realtime
 def test_a_stall_of_8_ms_on_this_machine() -> None:
-    """A task above it holds the CPU over a release of a 1 ms task."""
+    """A task with a higher priority occupies the CPU during a release of a 1 ms task."""
     period, offset, length = 1_000_000, 500_000, 8_000_000
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
-    agent = start()
-    assert agent.stdout
-    begun = begin(agent, f"dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
+    agent = Agent()
+    begun = agent.begin(f"dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
     release = time.monotonic_ns() // period * period + 20 * period + offset
     try:
         os.sched_setaffinity(0, {cpu})
@@ -686,8 +550,7 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         os.sched_setaffinity(0, allowed)
-    out, _ = agent.communicate(b"bye\n", timeout=20)
-    found = next(r for r in records(begun + out) if r["t"] == "result")
+    found = pick(begun + agent.rest("bye"), "result")[0]
     lateness = now - release
     value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
     assert value == pytest.approx(lateness, rel=0.01)
@@ -708,13 +571,13 @@ def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
     results, end = case("sem.try.free samples=3 cache=cold")
     assert end["status"] == "ok", end["reason"]
     assert figures(results[0])["read before each sample"] > 2 * largest
-    assert end["evidence"]["minflt"] == 0  # all its pages are there before
+    assert end["evidence"]["minflt"] == 0  # all its pages are present before
 
 
 def test_without_room_for_what_fills_the_caches_a_cold_case_is_not_had() -> None:
     _, end = case(
         "sem.try.free samples=3 cache=cold",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (24 << 20, 24 << 20)),
+        preexec_fn=limited(resource.RLIMIT_AS, 24 << 20),
     )
     assert end["status"] == "unsupported"
     assert "no memory to fill the caches with" in end["reason"] or "not told" in end["reason"]

@@ -1,10 +1,10 @@
-"""The part of the port that any POSIX system shares, on nothing but what POSIX has."""
+"""The part of the port that is common to POSIX systems, built with nothing beyond POSIX."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import AGENT, POSIX, case, result, talk
+from tests.agent.speak import AGENT, POSIX, case, pick, result, talk
 
 ONLY_HERE = {"children", "clock_syscall", "cold_cache", "deadline", "event", "footprint"} | {
     "sem_named",
@@ -50,6 +50,6 @@ def test_a_pipe_takes_at_once_what_posix_promises() -> None:
 
 def test_a_load_works_and_ends() -> None:
     found = talk(["load copy size=65536 ram=1", "case 1 sem.try.free samples=10"], agent=POSIX)
-    (end,) = (r for r in found if r["t"] == "end")
+    (end,) = pick(found, "end")
     assert end["status"] == "ok", end
     assert end["load"][0]["achieved"] > 0

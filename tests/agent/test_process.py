@@ -1,38 +1,33 @@
-"""proc.*: what lies between the stamps, and that no child runs there that must not."""
+"""proc.*: what lies between the time stamps, and that no child runs there unless it has to."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from typing import Any
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
-from tests.agent.test_posix import begin, gone, group_of, start
+from tests.agent.processes import descendants, gone
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, Agent, case, figures, result, spread
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
 EARLY = "children that ran before the call returned"
 BEFORE = "victims that ran before they were terminated"
 
 
-def spread(found: dict[str, Any]) -> tuple[int, int]:
-    return found["min"], found["max"]
-
-
 def test_one_call_lies_between_the_stamps() -> None:
-    # on the stub a call takes 1000 ns, a reading of the clock 20; it aborts if a child is created
-    # twice, killed before it is there, or not waited for
+    # on the stub a call takes 1000 ns, a clock reading 20; it aborts if a child is created twice,
+    # killed before it exists, or not waited for
     assert spread(result("proc.create samples=123", agent=STUB)) == (1020, 1020)
     results, end = case("proc.kill samples=123", agent=STUB)
     assert end["status"] == "ok", end["reason"]
     call, complete = results
     assert [r["series"] for r in results] == ["call", "complete"]
     assert spread(call) == (1020, 1020)  # the kill
-    assert spread(complete) == (2040, 2040)  # the kill, the stamp after it, and the wait
+    assert spread(complete) == (2040, 2040)  # the kill, the time stamp after it, and the wait
     assert call["n"] == complete["n"] == 123
 
 
@@ -40,9 +35,9 @@ def test_one_call_lies_between_the_stamps() -> None:
 @pytest.mark.parametrize(("kind", "prio"), [("thread", 49), ("clone", 50), ("fork", 50)])
 def test_a_child_does_not_run_before_its_creation_has_been_timed(kind: str, prio: int) -> None:
     found = result(f"proc.create kind={kind} samples=200 prio=50")
-    assert figures(found)[EARLY] == 0  # of all, those of the warm-up included
+    assert figures(found)[EARLY] == 0  # of all, including those of the warm-up
     assert figures(found)["priority of the parent"] == 50
-    # where the call does not say it is the parent's: it waits for its turn behind the parent
+    # unless the call sets the priority, it is the parent's: the child waits behind the parent
     assert figures(found)["priority of a child"] == prio
 
 
@@ -63,9 +58,9 @@ def test_a_victim_has_not_run_and_is_gone_afterwards(kind: str, ran: int) -> Non
     assert figures(call)[BEFORE] == ran
     assert figures(call)["priority of the parent"] == 98
     assert figures(call)["priority of a child"] == 97
-    # the victim ends itself, so the parent waits for each and is woken: two switches, one its own
+    # the victim ends by itself, so the parent blocks once for each
     assert end["evidence"]["nvcsw"] >= 60
-    # what was terminated is gone for good before the next is made
+    # a terminated victim is completely gone before the next one is created
     assert complete["sum"] > call["sum"]
     assert complete["min"] > call["min"]
 
@@ -81,21 +76,20 @@ def test_nothing_is_left_to_kill_of_a_child_of_vfork() -> None:
 @realtime
 @pytest.mark.parametrize("kind", ["clone", "fork"])
 def test_children_do_not_outlive_an_agent_that_is_killed(kind: str) -> None:
-    agent = start()
+    agent = Agent()
     family: list[int] = []
     try:
-        begin(agent, f"proc.create kind={kind} samples=0 time=30000000000")
-        (measuring, *_) = group_of(agent.pid)
-        for _ in range(100):  # until it is stopped in the midst of its children
+        agent.begin(f"proc.create kind={kind} samples=0 time=30000000000")
+        (measuring, *_) = descendants(agent.pid)
+        for _ in range(100):  # until it is stopped while it has children
             os.kill(measuring, signal.SIGSTOP)
             time.sleep(0.02)
-            family = group_of(agent.pid)
+            family = descendants(agent.pid)
             if len(family) > 5:
                 break
             os.kill(measuring, signal.SIGCONT)
             time.sleep(0.05)
     finally:
-        agent.kill()
-        agent.communicate(timeout=10)
+        agent.end_now()
     assert len(family) > 5
     assert gone(family)

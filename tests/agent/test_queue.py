@@ -1,15 +1,13 @@
-"""mq.*: every message comes once, whole and in order, and the receiver goes first."""
+"""mq.*: every message arrives once, whole and in order, and the receiver runs first."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import case, figures, result
 
-pytestmark = [
-    pytest.mark.machine,
-    pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling"),
-]
+pytestmark = [pytest.mark.machine, realtime]
 
 
 @pytest.mark.parametrize("entity", ["thread", "process"])

@@ -1,4 +1,4 @@
-"""The recorder against exact counts of the same samples, and the instructions it costs."""
+"""The recorder against exact counts of the same samples, and the instructions that it takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANGE = 1 << 48
 
 
 def record(values: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """(count per bucket, [n, sum, min, max]) of the recorder for these samples, in ticks."""
+    """Return (count per bucket, [n, sum, min, max]) of the recorder for samples in ticks."""
     counts = np.zeros(LIBRARY.recorder_buckets() + 1, np.uint64)
     moments = np.zeros(4, np.uint64)
     LIBRARY.recorder_record(
@@ -34,7 +34,7 @@ def record(values: np.ndarray) -> tuple[np.ndarray, list[int]]:
 
 
 def check(values: np.ndarray) -> None:
-    """Everything that must hold for any samples."""
+    """Check everything that must hold for any samples."""
     counts, (n, total, least, most) = record(values)
     assert n == len(values) == int(counts.sum())
     assert total == sum(int(v) for v in values)
@@ -106,8 +106,8 @@ def test_a_sample_costs_24_instructions_in_the_mean() -> None:
     late = per_sample("record", many, huge) - making
     print(f"instructions a sample: {early:.1f} first, {middle:.1f} to 10^5, {late:.1f} to 10^7")
     assert late <= 24
-    # the first thousands also fill the list of the worst, and blocks are short: each has its own
-    # rising maxima; then pairs of batches are merged
+    # the first thousands also fill the list of the worst samples, and blocks are short, each with
+    # rising maxima of its own; then pairs of batches are merged
     assert max(early, middle) <= 40
 
 

@@ -1,6 +1,6 @@
-"""rheal.*: who runs when, that the formula is the published one, and that a blockade ends.
+"""rheal.*: which task runs when, the formula is the published one, and a deadlock ends.
 
-No time is judged here: each classic result has to be what its own parts make by the formula.
+No times are checked here: each classic result must follow from its own parts by the formula.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
 
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 COMPONENTS = ["ts", "pt", "il", "ss", "db", "im", "dt"]
 
 
@@ -39,7 +39,7 @@ def test_the_classic_form_is_net_already() -> None:
 
 
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
-    # One of 8 requests falls into the end of a stall, which takes it 5 ns: 0.625 ns on the mean.
+    # One of 8 requests falls into the last 5 ns of a stall: 0.625 ns in the mean.
     (found,), _ = case("rheal.il form=classic loops=8", "50082345", "1000", agent=STUB)
     assert figures(found)["requests served"] == 8
     assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)
@@ -54,7 +54,7 @@ def test_a_sample_of_the_classic_form_is_one_measurement() -> None:
 
 
 def test_a_pass_has_as_many_loops_as_fit_between_two_rests() -> None:
-    # The stub's throttling limit is 500 ms at a time; a request takes 1020 ns between its stamps.
+    # The stub's RT throttling limit is 500 ms at a time; a request takes 1020 ns.
     name = "N, as many as fit between two rests"
     whole = result("rheal.il form=classic loops=490000", agent=STUB)
     assert name not in figures(whole)
@@ -119,7 +119,7 @@ FORMULAS = {
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_classic_value_is_what_its_parts_make(name: str) -> None:
     results, end = case(f"rheal.{name} form=classic loops={N}")
-    if end["status"] == "unsupported":  # of a disturbed machine: never another value in its place
+    if end["status"] == "unsupported":  # on a disturbed machine: no other value is reported instead
         assert end["reason"].startswith("n.e.: ")
         return
     (found,) = results
@@ -163,7 +163,7 @@ def test_an_inversion_ends_and_is_told_as_not_determined(form: str, variant: str
     assert end["status"] == "unsupported"
     assert end["reason"].startswith("n.e.: M ran while H waited")
     assert "limit=20000 us" in end["reason"]
-    # It was M that H waited for, all the time that M was allowed to take.
+    # H waited for M, for all the time that M was allowed to take.
     assert int(end["reason"].split("H waited ")[1].split()[0]) >= 20_000
 
 

@@ -1,10 +1,10 @@
-"""Special cases of the simulated system's costs: each stands in for a general one."""
+"""Special cases of the simulated system's costs, each a shortcut for a general one."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import BUILD, figures, result, talk
+from tests.agent.speak import BUILD, figures, pick, result, talk
 
 AGENT = BUILD / "rtstone-agent-sim"
 TIMER = "dk.nanosleep request=1000000 samples=10"
@@ -13,7 +13,7 @@ MESSAGE = "mq.latency samples=10 entity="
 
 
 def took(command: str, *model: str) -> int:
-    """The constant time of a case, in ns, on a system where nothing else takes any."""
+    """Return the constant time of a case, in ns, on a system where nothing else takes any time."""
     found = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
     assert found["min"] == found["max"]
     return int(found["max"]) - int(found["overhead"])
@@ -56,8 +56,8 @@ def test_an_activation_that_is_not_taken_before_the_next_one_keeps_its_stamp() -
         "cost.switch.random=0:0,500000000:0,500000001:130000000,1000000000:130000000",
         agent=AGENT,
     )
-    assert figures(late)["requests lost or merged"] > 0  # one came during most of those switches
-    assert late["max"] - late["min"] < 122070  # none is told to have waited for the next request
+    assert figures(late)["requests lost or merged"] > 0  # one came during most of the switches
+    assert late["max"] - late["min"] < 122070  # none seems to have waited for the next request
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_a_lock_that_the_model_has_no_cost_of_is_not_there(bench: str, cap: str,
 def test_a_simulated_system_has_no_caches() -> None:
     found = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
                  "cost.time.fixed=1000", agent=AGENT)  # fmt: skip
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"] == "needs cold_cache: the simulated system has no caches"

@@ -1,4 +1,4 @@
-"""How cases on the simulated system end that do not end by themselves."""
+"""How cases on the simulated system end if they do not end by themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from tests.agent.speak import records
+from tests.agent.speak import pick, records
 from tests.agent.truth import SIM, C, answers, per
 
 CASES = b"case 1 null samples=0 time=1000000000000\n"
@@ -37,35 +37,35 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
         time.sleep(0.1)
         agent.send_signal(signal.SIGTERM)
         found = records(b"".join([*lines, agent.stdout.read()]))
-    result = next(r for r in found if r["t"] == "result")
+    result = pick(found, "result")[0]
     assert result["n"] > 0
     assert result["ended"] == "stopped"
     assert result["min"] == result["max"] == C.read
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     assert found[-1]["t"] == "bye"
 
 
 def test_a_sleep_beyond_all_patience_beside_a_load_is_no_hang() -> None:
-    """Sleeps of a minute are in the procedure, and the patience of the case is longer."""
+    """The procedure has sleeps of a minute; the timeout of the case is longer."""
     command = "case 1 dk.nanosleep request=60000000000 samples=2 warmup=0"
     found = answers(SIM, "load min", command, model=[per("add", 3_000_000)])
-    assert next(r for r in found if r["t"] == "end")["status"] == "ok"
+    assert pick(found, "end")[0]["status"] == "ok"
 
 
 def test_cases_follow_each_other_as_if_each_were_the_first() -> None:
-    """Time and random numbers begin again; nothing of a case is left for the next."""
+    """Time and random numbers start again; no case affects the next one."""
     model = ["seed=5", "cost.switch.random=0:0,1000000000:900000"]
     command = "sem.post.higher samples=200"
     found = answers(SIM, *(f"case {i} {command}" for i in (1, 2, 3)), model=model)
-    results = [r | {"id": 0, "seq": 0} for r in found if r["t"] == "result"]
+    results = [r | {"id": 0, "seq": 0} for r in pick(found, "result")]
     assert len(results) == 3
     assert results[0] == results[1] == results[2]
 
 
 def test_percentiles_are_told_while_a_case_runs() -> None:
     found = answers(SIM, "progress 1", "case 1 null samples=3000000 time=0", model=[])
-    told = [r for r in found if r["t"] == "progress"]
+    told = pick(found, "progress")
     assert told
     for progress in told:
         assert progress["min"] == progress["max"] == C.read

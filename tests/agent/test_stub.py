@@ -1,26 +1,25 @@
-"""Benches on a port whose every time is known: what is measured must be exactly that.
+"""Benches on a port whose times are all known: the results must be exactly these.
 
 The stub charges 20 ns for a clock read, 1000 ns for any other call and 5000 ns for a wake-up, and
-stalls where it is told to (agent/tests/stub).
+stalls when told to (agent/tests/stub).
 """
 
 from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.agent import speak
-from tests.agent.speak import STUB, UNEQUAL_STUB, Json, bucket, figures, in_ns
+from tests.agent.speak import STUB, UNEQUAL_STUB, Json, bucket, figures, in_ns, pick, spread
 
 MS = 1_000_000
 
 
 @pytest.fixture(params=[STUB, UNEQUAL_STUB], ids=["ns", "unequal"], autouse=True)
 def agent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The stub, and the same with 3 ticks of the counter in a ns, and 10 ns in one of its time."""
+    """Return the stub, or one with 3 counter ticks per ns and a clock in units of 10 ns."""
     path: Path = request.param
     monkeypatch.setitem(PLAYED, "agent", path)
     return path
@@ -30,23 +29,19 @@ PLAYED: dict[str, Path] = {}
 
 
 def talk(commands: list[str], *stalls: str) -> list[Json]:
-    """The records, with all values in ns."""
+    """Return the records, with all values in ns."""
     return in_ns(speak.talk(commands, *stalls, agent=PLAYED["agent"]))
 
 
 def case(command: str, *stalls: str) -> tuple[list[Json], Json]:
     found = talk([f"case 1 {command}"], *stalls)
-    return [r for r in found if r["t"] == "result"], next(r for r in found if r["t"] == "end")
+    return pick(found, "result"), pick(found, "end")[0]
 
 
 def result(command: str, *stalls: str) -> Json:
     (found,), end = case(command, *stalls)
     assert end["status"] == "ok", end["reason"]
     return found
-
-
-def spread(found: Json) -> tuple[Any, Any]:
-    return found["min"], found["max"]
 
 
 def test_null_is_the_overhead_and_nothing_else() -> None:
@@ -72,7 +67,7 @@ def test_a_batch_is_so_many_calls(batch: int) -> None:
 
 
 def test_an_interval_too_short_for_the_clock_is_batched() -> None:
-    # Nothing in the stub's memset moves its clock: no batch is ever long enough.
+    # The stub's memset does not advance its clock: no batch is ever long enough.
     assert result("mem.memset size=64")["batch"] == 4096
     # 1000 ns are more than 10 granules of 20 ns.
     assert result("sched.yield")["batch"] == 1
@@ -91,7 +86,7 @@ def test_bintime_sees_every_stall_between_two_readings() -> None:
 
 @pytest.mark.parametrize("command", ["det.bintime clock=counter", "clk.resolution"])
 def test_the_start_of_a_section_is_in_no_sample(command: str) -> None:
-    """The stub takes 70 us to note what the system does, here without a warm-up before it."""
+    """The stub takes 70 us to record the system's conditions, here without a warm-up before it."""
     assert spread(result(f"{command} samples=100 warmup=0")) == (20, 20)
 
 
@@ -101,7 +96,7 @@ def test_the_start_of_a_section_is_in_no_sample(command: str) -> None:
      ("sched.yield", 1020), ("sem.wait.free", 1020), ("mem.malloc.small", 1020)],
 )  # fmt: skip
 def test_a_rest_lies_between_samples_not_in_them(command: str, value: int) -> None:
-    # The stub's throttling limit asks for a rest of 50 ms after 500 ms.
+    # The stub's RT throttling limit requires a pause of 50 ms after 500 ms.
     results, end = case(f"{command} samples=0 time=1300000000")
     assert end["evidence"]["rests"] == 2
     assert spread(results[0]) == (value, value)
@@ -109,7 +104,7 @@ def test_a_rest_lies_between_samples_not_in_them(command: str, value: int) -> No
 
 def test_raw_with_few_samples_keeps_just_them() -> None:
     answers = talk(["case 1 sched.yield samples=5 raw=1"])
-    assert [r["v"] for r in answers if r["t"] == "raw"] == [[1020] * 5]
+    assert [r["v"] for r in pick(answers, "raw")] == [[1020] * 5]
 
 
 def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
@@ -136,7 +131,7 @@ def test_a_stall_is_one_late_wake_up_and_so_many_missed(
     assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
     assert found["worst"][0][1] == 20  # the 21st activation
     assert found["missed"] == missed == found["omitted"]["n"]
-    # the lateness the missed ones would have had: a period less each
+    # the lateness that the missed ones would have had: a period less for each
     series = [lateness - k * MS for k in range(missed, 0, -1)]
     assert found["omitted"]["sum"] == sum(series)
     got = [bucket(found, i) for i, count in found["omitted"]["hist"] for _ in range(count)]
@@ -144,7 +139,7 @@ def test_a_stall_is_one_late_wake_up_and_so_many_missed(
 
 
 def test_activations_add_up() -> None:
-    """Met, late and missed ones together are all that were due."""
+    """Met, late and missed activations add up to all that were due."""
     stalls = ["30000000", "8000000", "55500000", "2250000", "70000000", "12345678"]
     results, end = case("dk.periodic samples=200 time=0 warmup=0", *stalls)
     # the section begins 10 ms before the first release
@@ -166,10 +161,10 @@ def test_raw_keeps_every_sample_in_order() -> None:
         ["case 1 dk.periodic samples=1000 time=0 warmup=3 raw=1"],
         str(30 * MS), str(3 * MS),
     )  # fmt: skip
-    raw = [v for r in answers if r["t"] == "raw" for v in r["v"]]
+    raw = [v for r in pick(answers, "raw") for v in r["v"]]
     assert len(raw) == 1000
     assert raw[17] == 3 * MS  # the release at 30 ms, after 3 of warm-up
-    # the release that is due just when the stall ends is met, later by one reading of the clock
+    # the release that is due exactly when the stall ends is met, late by one clock reading
     assert (set(raw), raw[18]) == ({20, 5000, 3 * MS}, 20)
 
 
@@ -182,7 +177,7 @@ def test_what_fills_the_caches_lies_between_samples_not_in_them(command: str) ->
     assert spread(cold) == spread(warm)
     assert figures(warm) == {}
     assert figures(cold) == {"read before each sample": 12345}
-    # the worst are the first of equal ones: each of them is so much later than the one before
+    # of equal values, the first are the worst: each is this much later than the one before
     distances = [
         {b[2] - a[2] for a, b in itertools.pairwise(found["worst"])} for found in (warm, cold)
     ]
@@ -205,7 +200,7 @@ def test_a_cold_sample_is_one_call() -> None:
 
 
 def test_every_bench_that_can_be_cold_fills_the_caches_once_a_sample() -> None:
-    benches = [r for r in talk(["list"]) if r["t"] == "bench"]
+    benches = pick(talk(["list"]), "bench")
     able = [b["id"] for b in benches if any(p["name"] == "cache" for p in b["params"])]
     assert len(able) > 10
     for bench in able:

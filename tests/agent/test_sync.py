@@ -1,14 +1,13 @@
-"""sync.*: what lies between the stamps, who goes before whom, and the verdict on inversion."""
+"""sync.*: what lies between the time stamps, the order of tasks, and the verdict on inversion."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import STUB, case, figures, may_realtime, result
+from tests.agent.rights import realtime
+from tests.agent.speak import STUB, case, figures, result
 
 pytestmark = pytest.mark.machine
-
-realtime = pytest.mark.skipif(not may_realtime(), reason="no right to real-time scheduling")
 
 
 @pytest.mark.parametrize("kind", ["unnamed", "mutex"])
@@ -27,7 +26,7 @@ def test_test1_runs_here(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["unnamed", "named"])
 @pytest.mark.parametrize("config", ["bound", "1cpu", "2cpu"])
 def test_every_round_trip_is_answered(entity: str, kind: str, config: str) -> None:
-    # The bench itself fails if the other task did not answer each of them once.
+    # The bench itself fails unless the other task answered each of them once.
     command = f"sync.test2 type={kind} entity={entity} config={config} samples=300 warmup=7"
     results, end = case(command)
     if end["status"] == "unsupported":
@@ -49,7 +48,7 @@ def verdict(found: dict[str, object]) -> str:
         ("protocol=none", "inverted", True),
         ("protocol=inherit", "bounded", False),
         ("protocol=protect", "bounded", False),
-        ("lock=semaphore", "inverted", True),  # nobody owns it, so nobody can be helped
+        ("lock=semaphore", "inverted", True),  # it has no owner that could inherit a priority
     ],
 )
 def test_inversion_is_seen_where_it_is_and_only_there(
@@ -59,7 +58,7 @@ def test_inversion_is_seen_where_it_is_and_only_there(
     assert verdict(found) == told
     counts = figures(found)
     assert counts["order was another"] == 0
-    # M had the CPU before H had the resource: in every round, or in none.
+    # M had the CPU before H had the resource, either in every round or in none.
     assert counts["M ran before H had the resource"] == (14 if m_first else 0)
 
 

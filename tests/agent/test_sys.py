@@ -1,4 +1,4 @@
-"""Benches of single system calls: what the system sees of them, and that nothing is left."""
+"""Benches of single system calls, as strace sees them; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, QUICK, case, figures, result, talk
-from tests.agent.test_metrics import limited
-from tests.agent.test_posix import start
+from tests.agent.rights import limited
+from tests.agent.speak import AGENT, QUICK, Agent, case, figures, result, talk
 
 pytestmark = pytest.mark.machine
 
@@ -29,7 +28,7 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs 
 
 
 def traced(command: str, calls: str, directory: Path) -> list[str]:
-    """The system calls of these names in a case of N samples, each with what it returned."""
+    """Return the system calls of these names in a case of N samples, each with its result."""
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT, QUICK],
@@ -39,7 +38,7 @@ def traced(command: str, calls: str, directory: Path) -> list[str]:
     return log.read_text().splitlines()
 
 
-# What a sample must be to the system: a call, and a pattern of it with what it returns.
+# The system call of a sample, and a pattern of it with its result.
 PIPE = r"\d+<pipe:\[\d+\]>"
 CALLS = [
     ("sys.getpid", "getpid", r" getpid\(\) += \d+$"),
@@ -71,10 +70,10 @@ def test_a_sample_is_the_call_that_it_is_called_after(
     batch = "" if command.startswith("sys.forkexec") else " batch=1"
     lines = traced(command + batch, calls, tmp_path)
     tasks = Counter(line.split()[0] for line in lines if re.search(pattern, line))
-    if calls == "execve":  # each of them in a process of its own
+    if calls == "execve":  # each in a process of its own
         assert list(tasks.values()) == [1] * (N + WARMUP)
-    else:  # the measuring task, before the others of the agent
-        known = command == "sys.getpid"  # it asks first who it is
+    else:  # the measuring task, which makes most of them
+        known = command == "sys.getpid"  # one more: it first asks for its own process id
         assert tasks.most_common(1)[0][1] == N + WARMUP + known, lines[-20:]
 
 
@@ -89,7 +88,7 @@ def test_it_is_alone_and_keeps_its_samples(command: str) -> None:
 @pytest.mark.parametrize("file", ["zero", "null", "pipe"])
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_a_batch_moves_a_byte_each(way: str, file: str) -> None:
-    # it fails if one of the calls did not move its byte
+    # the bench fails if a call did not transfer its byte
     assert result(f"sys.{way} file={file} batch=4096 samples={N}")["batch"] == 4096
 
 
@@ -100,14 +99,14 @@ def test_every_program_ends_well_and_is_waited_for() -> None:
 def test_a_program_that_cannot_be_executed_fails_the_case(tmp_path: Path) -> None:
     copy = tmp_path / "agent"
     shutil.copy(AGENT, copy)
-    gone = subprocess.Popen([copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert gone.stdout
-    gone.stdout.readline()
-    limit = 2  # bytes of address space: no program gets as far as its start
-    resource.prlimit(gone.pid, resource.RLIMIT_STACK, (limit, limit))
-    out, _ = gone.communicate(f"case 1 sys.forkexec samples={N}\nbye\n".encode(), timeout=30)
-    assert b'"status":"failed"' in out
-    assert b"could not be executed" in out
+    agent = Agent(copy)
+    agent.until("hello")
+    limit = 2  # bytes of stack: no program can start
+    resource.prlimit(agent.pid, resource.RLIMIT_STACK, (limit, limit))
+    end = agent.ask(f"case 1 sys.forkexec samples={N}", "end")[-1]
+    agent.rest("bye")
+    assert end["status"] == "failed"
+    assert "could not be executed" in end["reason"]
 
 
 def test_a_limit_of_descriptors_is_named() -> None:
@@ -131,14 +130,12 @@ def test_more_descriptors_or_bytes_are_what_the_system_is_asked_for() -> None:
 
 def test_system_v_objects_of_an_agent_that_was_killed_are_removed() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    agent = start()
-    assert agent.stdout
-    agent.stdout.readline()  # hello: it has its number
+    agent = Agent()
+    agent.until("hello")  # its lock file exists
     keys = [ctypes.c_int32(0x15 << 27 | agent.pid << 2 | slot).value for slot in range(4)]
     assert min(libc.semget(key, 1, 0o1600) for key in keys) >= 0
     assert min(libc.shmget(key, 4096, 0o1600) for key in keys) >= 0
-    agent.kill()
-    agent.communicate(timeout=10)
+    agent.end_now()
     subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
     assert [libc.semget(key, 0, 0) for key in keys] == [-1] * 4
     assert [libc.shmget(key, 0, 0) for key in keys] == [-1] * 4
@@ -149,17 +146,18 @@ def test_no_object_or_process_is_left() -> None:
         return Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
 
     before = listed("sem"), listed("shm")
-    agent = start()
-    assert agent.stdin
-    for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"]):
-        agent.stdin.write(f"case {i} {name} samples={N}\n".encode())
-    agent.communicate(b"bye\n", timeout=30)
+    talk(
+        [
+            f"case {i} {name} samples={N}"
+            for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"])
+        ]
+    )
     assert (listed("sem"), listed("shm")) == before
     children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert "rtstone-child" not in children.stdout.split("\n")
 
 
-# ---- how much memory there is and is taken --------------------------------------------------
+# ---- memory available and in use ------------------------------------------------------------
 
 
 def test_the_footprint_is_what_the_system_tells_of_it() -> None:

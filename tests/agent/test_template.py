@@ -1,4 +1,4 @@
-"""The template of a port on the small system of agent/tests/template, over a serial line."""
+"""The template of a port, on the small system in agent/tests/template, over a serial line."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_whole_catalogue_within_64_kib() -> None:
     [("null", 1), ("sem.post.nowait", 6), ("sem.wait.free", 6), ("sched.yield", 6)],
 )
 def test_nothing_but_the_call_lies_between_the_stamps(bench: str, ticks: int) -> None:
-    """A reading takes one tick of this system, a call five."""
+    """On this system a clock reading takes one tick, a call five."""
     found = result(f"{bench} samples=100 batch=1" if bench != "null" else f"{bench} samples=100",
                    agent=TEMPLATE)  # fmt: skip
     assert (found["n"], found["min"], found["max"]) == (100, ticks, ticks)

@@ -1,26 +1,25 @@
-"""What a case on the simulated system must report: formulas of what the model says things cost.
+"""What a case on the simulated system must report, computed from the costs in its model.
 
-A check takes an agent, runs cases on it and asserts that what comes back is, to the tick, what the
-procedure of the bench implies.  @truth("bench", ...) enters it for these benches; a further family
-is a further file truth_NAME.py.
+A check runs cases on an agent and asserts that the results are, to the tick, what the procedure of
+the bench implies.  @truth("bench", ...) registers it for these benches; every family has a file
+truth_NAME.py.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.agent.speak import BUILD, Json, bucket, in_ns, records, talk
+from tests.agent.speak import BUILD, Json, bucket, in_ns, pick, talk
 
 
 class Agent(NamedTuple):
-    """A simulated agent; `plant` names the mistake that it makes (agent/tests/planted.h)."""
+    """A simulated agent; `plant` names its planted error (agent/tests/planted.h)."""
 
     path: Path = BUILD / "rtstone-agent-sim"
     plant: str = ""
@@ -34,7 +33,7 @@ CHECKS: dict[str, list[Check]] = {}
 
 
 def truth(*benches: str) -> Callable[[Check], Check]:
-    """Enters a check for these benches."""
+    """Register a check for these benches."""
 
     def enter(check: Check) -> Check:
         for bench in benches:
@@ -45,7 +44,7 @@ def truth(*benches: str) -> Callable[[Check], Check]:
 
 
 class Costs(NamedTuple):
-    """ns of every operation: primes, so that no two paths cost the same by accident."""
+    """Cost of every operation in ns: primes, so that no two paths cost the same by accident."""
 
     read: int = 13
     time: int = 17
@@ -103,57 +102,53 @@ class Costs(NamedTuple):
 
 
 C = Costs()
-WAKE_UP = C.interrupt + C.switch  # from the expiry of a timer to the task, whoever ran before
+WAKE_UP = C.interrupt + C.switch  # from the expiry of a timer to the task, whatever ran before
 
 
 def ns(ps: int) -> int:
-    """A cost as the kernel rounds it."""
+    """Round a cost from ps to ns, as the simulated kernel does."""
     return (ps + 500) // 1000
 
 
 def per(what: str, ps: int, of: str = "amount") -> str:
-    """The word of a model by which an operation costs so many ps for each of something."""
+    """Return the setting of a model that charges an operation so many ps per unit."""
     return f"cost.{what}.{of}=0:0,1:{ps}"
 
 
 def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> list[Json]:
-    """What the agent answers to the commands."""
+    """Return the agent's answers to commands."""
     words = C.words() + (model or [])
     env = os.environ | {"PLANT": agent.plant}
     return in_ns(talk(commands, *words, agent=agent.path, env=env))
 
 
 def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
-    """The results of a case that must be ok, by the names of their series."""
+    """Return the results of a case, which must be ok, by the names of their series."""
     found = answers(agent, f"case 1 {command}", model=list(model))
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    return {r["series"]: r for r in found if r["t"] == "result"}
+    return {r["series"]: r for r in pick(found, "result")}
 
 
 def result(agent: Agent, command: str, *model: str) -> Json:
-    """The only result of a case that must be ok."""
+    """Return the only result of a case, which must be ok."""
     return series(agent, command, *model)[""]
 
 
 def raw(agent: Agent, command: str, *model: str) -> tuple[Json, list[int]]:
-    """The result of a case, and every sample of it in order."""
+    """Return the result of a case, and all its samples in order."""
     found = answers(agent, f"case 1 {command} raw=1", model=list(model))
-    values = [v for r in found if r["t"] == "raw" for v in r["v"]]
-    return next(r for r in found if r["t"] == "result"), values
-
-
-def figures_of(found: Json) -> dict[str, float]:
-    return {name: value for name, value, _ in found["figures"]}
+    values = [v for r in pick(found, "raw") for v in r["v"]]
+    return pick(found, "result")[0], values
 
 
 def about(value: float) -> Any:
-    """A figure, which is told with three digits behind the point."""
+    """Return a matcher for a figure, which is reported with three decimals."""
     return pytest.approx(value, rel=1e-12, abs=5.1e-4)
 
 
 def always(found: Json, value: int, overhead: int = C.read) -> None:
-    """Every sample has this value, net of the clock; `overhead` is what is subtracted of it."""
+    """Check that every sample has this value, less the clock; `overhead` is what is subtracted."""
     raw_value = value + overhead
     assert [found["min"], found["max"]] == [raw_value, raw_value], (
         f"{found['min']} to {found['max']}, where the model implies {raw_value}"
@@ -167,7 +162,7 @@ def always(found: Json, value: int, overhead: int = C.read) -> None:
 
 
 def holds(found: Json, values: list[int]) -> None:
-    """Count, sum, extremes, worst and histogram of a result are those of these values."""
+    """Check count, sum, extremes, worst and histogram of a result against these values."""
     assert found["n"] == len(values)
     assert (found["sum"], found["min"], found["max"]) == (sum(values), min(values), max(values))
     by_size = sorted(range(len(values)), key=lambda i: (-values[i], i))
@@ -181,7 +176,7 @@ def holds(found: Json, values: list[int]) -> None:
 
 
 class Random:
-    """The generator of the simulated system, and its tables (agent/ports/sim/model.c)."""
+    """The random numbers of the simulated system, and its tables (agent/ports/sim/model.c)."""
 
     MASK = (1 << 64) - 1
 
@@ -189,7 +184,7 @@ class Random:
         self.state = seed
 
     def draw(self) -> int:
-        """10^9 times a number in [0, 1)."""
+        """Return 10^9 times a random number in [0, 1)."""
         z = self.state = (self.state + 0x9E3779B97F4A7C15) & self.MASK
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & self.MASK
         z = (z ^ z >> 27) * 0x94D049BB133111EB & self.MASK
@@ -197,25 +192,25 @@ class Random:
 
     @staticmethod
     def at(points: list[tuple[int, int]], x: int) -> int:
-        """A table's value in ps: straight between its points."""
+        """Return a table's value in ps, interpolated linearly."""
         (x0, y0), (x1, y1) = next((a, b) for a, b in itertools.pairwise(points) if x <= b[0])
-        return y0 + (y1 - y0) * (x - x0) // (x1 - x0)  # for tables that rise
+        return y0 + (y1 - y0) * (x - x0) // (x1 - x0)  # for rising tables
 
     def costs(self, fixed: int, points: list[tuple[int, int]]) -> Iterator[int]:
-        """What an operation with this random part costs, time after time."""
+        """Yield the costs of an operation with this random part."""
         while True:
             yield ns(1000 * fixed + self.at(points, self.draw()))
 
 
 class Time:
-    """The time of the simulated system, in which nothing happens during a stall."""
+    """The time of the simulated system; nothing happens during a stall."""
 
     def __init__(self, *stalls: tuple[int, int]) -> None:
         self.now = 0
         self.stalls = sorted(stalls)
 
     def work(self, length: int) -> None:
-        """Something is done for so long."""
+        """Advance by so much work, and by the stalls during it."""
         while self.stalls and self.stalls[0][0] < self.now + length:
             start, stall = self.stalls.pop(0)
             length -= max(start - self.now, 0)
@@ -230,9 +225,3 @@ class Time:
 
     def words(self) -> list[str]:
         return [f"stall={start}:{length}:0" for start, length in self.stalls]
-
-
-def listed(agent: Agent) -> list[str]:
-    """The benches an agent has."""
-    done = subprocess.run([agent.path, "--list"], stdout=subprocess.PIPE, check=True)
-    return [r["id"] for r in records(done.stdout) if r["t"] == "bench"]

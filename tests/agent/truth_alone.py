@@ -1,9 +1,10 @@
-"""One task, nobody else: one call and one reading of the clock lie between the stamps."""
+"""A single task: one call and one clock reading lie between the time stamps."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.agent.speak import figures
 from tests.agent.truth import (
     Agent,
     C,
@@ -11,7 +12,6 @@ from tests.agent.truth import (
     Time,
     about,
     always,
-    figures_of,
     holds,
     ns,
     per,
@@ -33,7 +33,7 @@ def clocks(agent: Agent) -> None:
         always(result(agent, f"clk.overhead clock={clock} samples=3000"), cost, overhead=0)
         steps = result(agent, f"clk.resolution clock={clock} samples=3000")
         always(steps, cost, overhead=0)
-        assert figures_of(steps) == {
+        assert figures(steps) == {
             "nominal resolution": about(float(steps["tick"]) if clock == "counter" else 1),
             "smallest step": cost,
             "granule": cost,
@@ -54,7 +54,7 @@ def bintime(agent: Agent) -> None:
         assert found["sum"] == found["n"] * cost + len(stalls) * 40009
         assert found["min"] == cost
         blocking = found["max"] - found["sum"] / found["n"]
-        assert figures_of(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
+        assert figures(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
 
 
 SINGLE = {
@@ -91,7 +91,7 @@ def single_calls(agent: Agent) -> None:
 @truth("sem.wait.free", "sched.yield", "mem.memset")
 def batches(agent: Agent) -> None:
     always(result(agent, "sem.wait.free batch=7 samples=100"), 7 * C.sem_take)
-    # A yield is longer than 10 granules, which are readings here, and two waits are.
+    # A yield is longer than 10 granules, which here are clock readings, and so are two waits.
     assert result(agent, "sched.yield samples=100")["batch"] == 1
     assert result(agent, "sem.wait.free samples=100")["batch"] == 2
     always(
@@ -100,7 +100,7 @@ def batches(agent: Agent) -> None:
 
 
 def sizes(low: int, high: int, n: int) -> list[int]:
-    """The sizes that all systems are asked for: Park-Miller from seed 123."""
+    """Yield the sizes that every system is asked for: Park-Miller from seed 123."""
     x, found = 123, []
     for _ in range(n):
         x = x * 16807 % 2147483647
@@ -110,14 +110,14 @@ def sizes(low: int, high: int, n: int) -> list[int]:
 
 @truth("mem.malloc.small", "mem.malloc.large", "mem.free")
 def heap(agent: Agent) -> None:
-    cost = per("malloc", 1103)  # for each byte: every single size shows
+    cost = per("malloc", 1103)  # for each byte, so that every single size matters
     for command, low, high in (("small", 1, 19584), ("large", 19584, 1000000)):
         found, values = raw(agent, f"mem.malloc.{command} samples=500", cost)
         asked = sizes(low, high, 510)[10:]
         expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in asked]
         assert values == expected
         holds(found, expected)
-        assert figures_of(found)["failed allocations"] == 0
+        assert figures(found)["failed allocations"] == 0
     for order in ("fifo", "lifo", "random"):
         always(result(agent, f"mem.free order={order} samples=300", cost), C.free)
 
@@ -137,21 +137,21 @@ def children(agent: Agent) -> None:
     for kind in ("thread", "process"):
         created = result(agent, f"proc.create kind={kind} samples=200")
         always(created, C.child_create)
-        assert figures_of(created) == {
+        assert figures(created) == {
             "children that ran before the call returned": 0,
             "priority of the parent": 61,
             "priority of a child": 60,
         }
         killed = series(agent, f"proc.kill kind={kind} samples=200")
         always(killed["call"], C.child_kill)
-        # The reading that ends `call` lies within `complete`, and is taken away with the other.
+        # The reading that ends `call` lies within `complete`, and is subtracted with the other.
         always(killed["complete"], C.child_kill + C.child_reap, overhead=2 * C.read)
-        assert figures_of(killed["call"])["victims that ran before they were terminated"] == 0
+        assert figures(killed["call"])["victims that ran before they were terminated"] == 0
 
 
 @truth("sem.post.nowait")
 def random_costs(agent: Agent) -> None:
-    """What is recorded is, sample by sample, what the seeded distribution gave."""
+    """The samples are, one by one, those of the seeded distribution."""
     points = [(0, 0), (500_000_000, 90_000), (990_000_000, 400_000), (1_000_000_000, 80_000_000)]
     table = ",".join(f"{x}:{y}" for x, y in points)
     for seed in (0, 20260101):
@@ -169,7 +169,7 @@ def random_costs(agent: Agent) -> None:
 
 @truth("null", "sem.wait.free")
 def stalls_lie_where_they_fall(agent: Agent) -> None:
-    """Samples that a stall cuts through are longer by it, and no other."""
+    """Samples that a stall interrupts are longer by it, and no others."""
     time = Time((100_003, 7001), (200_017, 13_007), (300_007, 101))
     words = time.words()
     found, values = raw(agent, "sem.wait.free batch=1 samples=1000 warmup=0", *words)

@@ -1,16 +1,16 @@
-"""How long calls of a less urgent task keep the CPU from a more urgent one, by what they cost."""
+"""How long calls of a lower-priority task delay a higher-priority one, from their costs."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
 
+from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     WAKE_UP,
     Agent,
     C,
     answers,
-    figures_of,
     holds,
     ns,
     per,
@@ -20,14 +20,14 @@ from tests.agent.truth import (
 )
 
 MS = 1_000_000
-STARTED = C.task_create + C.switch  # when the measuring task runs
+STARTED = C.task_create + C.switch  # when the measuring task starts
 LEAD = 2 * MS
 SEND, RECEIVE, MALLOC = 307, 709, 1103  # ps for each byte
 MODEL = [per("queue_send", SEND), per("queue_receive", RECEIVE), per("malloc", MALLOC)]
 
 
 def rounds(size: int) -> dict[str, list[int]]:
-    """The calls of one round of each kind; none is interrupted.  With the last L reads the time."""
+    """Return the calls of a round by kind; none is interrupted.  At the end L reads the time."""
     blocks = [ns(1000 * C.malloc + MALLOC * 16 * i) for i in range(1, 9)]
     out, into = ns(1000 * C.queue_send + SEND * size), ns(1000 * C.queue_receive + RECEIVE * size)
     of = {
@@ -39,13 +39,13 @@ def rounds(size: int) -> dict[str, list[int]]:
 
 
 def lateness(calls: list[int], n: int, created: int) -> tuple[list[int], int]:
-    """How late H runs each of n times, and how many rounds L makes meanwhile."""
+    """Return how late H runs each of n times, and how many rounds L completes meanwhile."""
     now = STARTED + C.task_create
     left: Iterable[int] = itertools.cycle(calls)
     made: list[int] = []
 
     def until(release: int, first: Iterable[int] = ()) -> int:
-        """H sleeps, L makes its calls, the interrupt comes behind one of them."""
+        """Let H sleep and L make its calls; the interrupt takes effect after one of them."""
         nonlocal now, left
         now += C.sleep + C.switch
         left = itertools.chain(first, left)
@@ -57,7 +57,7 @@ def lateness(calls: list[int], n: int, created: int) -> tuple[list[int], int]:
         now += WAKE_UP
         return now
 
-    # Once L has made a call, H has waited for it, and L is somewhere in a round.
+    # H has waited for L's first call, and L is somewhere within a round.
     until(now + C.time + MS, [created])
     now += C.time
     release = now - C.time + LEAD
@@ -80,13 +80,13 @@ def every_delay_is_what_is_left_of_a_call(agent: Agent) -> None:
             expected, made = lateness(calls, 300, C.queue_create)
             assert values == expected
             holds(found, expected)
-            assert list(figures_of(found).values()) == [made]
+            assert list(figures(found).values()) == [made]
             assert (found["series"], found["missed"]) == (kind, 0)
 
 
 @truth("dk.schedlat")
 def the_longest_call_shows_in_the_maximum(agent: Agent) -> None:
-    """A request comes anywhere in a call, and so nearly at its beginning at times."""
+    """A request comes anywhere during a call, so sometimes nearly at its beginning."""
     for size in (64, 16384):
         found = series(agent, f"dk.schedlat size={size} samples=3000", *MODEL)
         assert list(found) == ["queue", "heap", "task"]
@@ -98,12 +98,10 @@ def the_longest_call_shows_in_the_maximum(agent: Agent) -> None:
 
 @truth("dk.schedlat")
 def kinds_that_a_system_has_not(agent: Agent) -> None:
-    """They are left out of all, and unsupported if asked for."""
+    """`all` leaves them out; asked for by name they are unsupported."""
     model = ["lacks=heap"]
     assert list(series(agent, "dk.schedlat samples=20", *model)) == ["queue", "task"]
-    (end,) = (
-        r for r in answers(agent, "case 1 dk.schedlat calls=heap", model=model) if r["t"] == "end"
-    )
+    (end,) = pick(answers(agent, "case 1 dk.schedlat calls=heap", model=model), "end")
     assert (end["status"], end["reason"].partition(": ")[2]) == (
         "unsupported",
         "the modelled system does not have it",

@@ -1,4 +1,4 @@
-"""Hartstone: where it breaks down on a system without costs, and what costs do to it."""
+"""Hartstone: the breakdown on a system without costs, and the effect of costs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.agent.hartstone import Periodic, Told, meets_all, periodic_set, play, utilisation
-from tests.agent.speak import Json, talk
-from tests.agent.truth import Agent, figures_of, truth
+from tests.agent.speak import Json, figures, pick, talk
+from tests.agent.truth import Agent, truth
 
 S = 1_000_000_000
 RAW = 100_000  # KWIPS
@@ -19,7 +19,7 @@ DURATION = 2 * S
 
 
 class Experiment(NamedTuple):
-    """The figures of an experiment, and what each test told of its tasks."""
+    """The figures of an experiment, and what each test reported about its tasks."""
 
     figures: dict[str, float]
     tests: list[list[dict[str, str]]]
@@ -28,14 +28,14 @@ class Experiment(NamedTuple):
 def run(
     agent: Agent, command: str, kwi: int = S // RAW, model: tuple[str, ...] = (), **costs: int
 ) -> Experiment:
-    """An experiment on a system where only work costs time, and what is named."""
+    """Run an experiment on a system where only work and the named operations cost time."""
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * kwi}", *model]
     words += [f"cost.{name}.fixed={1000 * ns}" for name, ns in costs.items()]
     env = os.environ | {"PLANT": agent.plant}
     found = talk([f"case 1 {command}"], *words, agent=agent.path, env=env)
-    end = next(r for r in found if r["t"] == "end")
+    end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    result: Json = next(r for r in found if r["t"] == "result")
+    result: Json = pick(found, "result")[0]
     table = result["tables"][0]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     tests: list[list[dict[str, str]]] = []
@@ -43,23 +43,23 @@ def run(
         if int(row["test"]) > len(tests):
             tests.append([])
         tests[-1].append(row)
-    return Experiment(figures_of(result), tests)
+    return Experiment(figures(result), tests)
 
 
 def told(row: dict[str, str]) -> tuple[int, int, int, str, str]:
-    """What a row tells: met, missed, skipped, mean lateness and longest response in us."""
+    """Return a row's counts met, missed, skipped, mean lateness and longest response in us."""
     return (int(row["met"]), int(row["missed"]), int(row["skipped"]), row["average late us"],
             row["longest response us"])  # fmt: skip
 
 
 def as_told(of: Told) -> tuple[int, int, int, str, str]:
-    """The same of what was played through."""
+    """Return the same of a test that was played."""
     late = of.late / of.missed if of.missed else 0
     return (of.met, of.missed, of.skipped, f"{late / 1000:.1f}", f"{of.longest / 1000:.1f}")
 
 
 def breaks_down(found: Experiment, clean: int) -> None:
-    """The last test without a miss, and with it the figure of merit."""
+    """Return the last test without a miss, and its figure of merit."""
     assert found.figures["last test without a miss"] == clean
     assert found.figures["first test with a miss"] == clean + 1
     merit = float(found.tests[clean - 1][0]["utilisation %"])
@@ -75,14 +75,14 @@ def run_raw(agent: Agent) -> float:
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
     env = os.environ | {"PLANT": agent.plant}
     found = talk(["case 1 hart.raw"], *words, agent=agent.path, env=env)
-    told = next(r for r in found if r["t"] == "result")
+    told = pick(found, "result")[0]
     assert 10 <= told["sum"] / told["hz"] < 10.1  # seconds of work, in the unit of the samples
-    return figures_of(told)["raw speed"]
+    return figures(told)["raw speed"]
 
 
 @truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
 def harmonic_sets_reach_the_whole(agent: Agent) -> None:
-    """Under both policies the last step at or below 100% is the last without a miss."""
+    """Under both policies, the last step at or below 100% is the last one without a miss."""
     for experiment in (1, 2, 3, 4):
         found = run(agent, f"hart.PH.{experiment} duration={DURATION}")
         m = int(found.figures["factor of all loads"])
@@ -95,7 +95,7 @@ def harmonic_sets_reach_the_whole(agent: Agent) -> None:
 
 
 def exact_breakdown(experiment: int, m: int, kwi: int) -> int:
-    """The last test of series PN before one that misses, by analysis alone."""
+    """Return the last test of series PN before one that misses, by analysis alone."""
     return next(n for n in count() if not meets_all(periodic_set("PN", experiment, n + 1, m, kwi)))
 
 
@@ -112,11 +112,11 @@ def other_sets_break_down_where_analysis_says(agent: Agent) -> None:
 
 @truth("hart.PN.1", "hart.PN.2", "hart.PN.3", "hart.PN.4")
 def so_do_fifty_drawn_at_random(agent: Agent) -> None:
-    """Speed and factor of the loads drawn, and with them all execution times."""
+    """Speed and load factors are drawn at random, and with them all execution times."""
     draw = random.Random(37)
     for _ in range(50):
         experiment, kwi = draw.randint(1, 4), draw.randint(5_000, 60_000)
-        speed = draw.randint(S // kwi, 2 * S // kwi)  # the factor follows from what is told
+        speed = draw.randint(S // kwi, 2 * S // kwi)  # the factor follows from the reported figures
         m = max(speed // 5 // 322, 1)
         last = exact_breakdown(experiment, m, kwi)
         found = run(
@@ -129,7 +129,7 @@ def so_do_fifty_drawn_at_random(agent: Agent) -> None:
 
 @truth("hart.PH.1", "hart.PN.1", "hart.PN.2", "hart.PN.3")
 def every_activation_is_accounted_for(agent: Agent) -> None:
-    """Met, missed, skipped, lateness and longest response of every task of every test."""
+    """Compare met, missed, skipped, lateness and longest response of every task of every test."""
     for bench, base, experiment in (("PN.1", "PN", 1), ("PN.3", "PN", 3), ("PH.1", "PH", 1)):
         found = run(agent, f"hart.{bench} duration={DURATION}")
         m = int(found.figures["factor of all loads"])
@@ -142,7 +142,7 @@ def every_activation_is_accounted_for(agent: Agent) -> None:
 
 @truth("hart.PN.1")
 def a_switch_costs_its_cost(agent: Agent) -> None:
-    """Every response is longer by the switches in it, and no more."""
+    """Every response is longer by the switches within it, and by nothing else."""
     switch = 7_919
     found = run(agent, f"hart.PN.1 duration={DURATION} stop=first", switch=switch)
     free = run(agent, f"hart.PN.1 duration={DURATION} stop=first")
@@ -157,7 +157,7 @@ def a_switch_costs_its_cost(agent: Agent) -> None:
 
 @truth("hart.PH.1", "hart.PH.3")
 def a_limit_of_time_shortens_the_tests(agent: Agent) -> None:
-    """All tests up to 110% share the time; none is shorter than the longest period."""
+    """All tests up to 110% share the time limit; none is shorter than the longest period."""
     whole = run(agent, f"hart.PH.3 duration={DURATION} speed={RAW}").figures
     fits = run(agent, f"hart.PH.3 time={40 * S} speed={RAW}").figures
     assert fits["breakdown utilisation"] == whole["breakdown utilisation"]
@@ -178,7 +178,7 @@ def a_limit_of_time_shortens_the_tests(agent: Agent) -> None:
 
 @truth("hart.PH.4")
 def two_hundred_tests_can_be_told(agent: Agent) -> None:
-    """A published set that a fast system hardly notices: to the end, of all tasks."""
+    """A published set that hardly loads a fast system: all tests, all tasks are reported."""
     found = run(agent, f"hart.PH.4 set=sei duration={S // 4} start={S // 100}", 100)
     assert found.figures["tests"] == found.figures["last test without a miss"] == 200
     assert [int(row["tasks"]) for row in found.tests[-1]] == [1, 1, 200, 1, 1]
@@ -206,14 +206,14 @@ def sporadic_work_counts(agent: Agent) -> None:
         assert [float(row["Hz"]) for row in first[5:]] == [10.0, 2.0]
         arrivals = sum(told(first[5])[:3])
         assert 10 <= arrivals <= 40  # in 2 s, 50 ms and more apart
-        # alone under its priority, but for what is more urgent than 20 Hz: task 5
+        # alone at its priority, except for what has a higher rate than 20 Hz: task 5
         assert float(first[5]["longest response us"]) <= 1e-3 * (3 * m * S / RAW)
         assert told(first[6])[:3] == (0, 0, 0)  # it has no deadlines
 
 
 @truth("hart.SH.1", "hart.SH.2", "hart.SH.3", "hart.SH.4")
 def blocking_is_bounded(agent: Agent) -> None:
-    """Nobody waits for longer than the server works for one less urgent, or, of a task, for all."""
+    """Task 5 is blocked for at most the server's work for one other task; so is task 1, by all."""
     for experiment in (1, 2, 3, 4):
         for form in ("monitor", "server"):
             command = f"hart.SH.{experiment} duration={DURATION} stop=first form={form}"
@@ -232,14 +232,14 @@ def blocking_is_bounded(agent: Agent) -> None:
 
 @truth("hart.PH.1", "hart.PN.2", "hart.AH.3", "hart.SH.1")
 def a_system_without_inheritance_has_all_but_the_monitor(agent: Agent) -> None:
-    """As those of Golatowski: only a server in the caller's own hands needs such a mutex."""
+    """Like Golatowski's systems: only a server executed by its callers needs such a mutex."""
     lacks = ("lacks=inherit", "lacks=protect")
     for bench in ("PH.1", "PN.2", "AH.3", "SH.1 form=server"):
         command = f"hart.{bench} duration={DURATION} stop=first"
         assert run(agent, command, model=lacks) == run(agent, command)
     refused = talk(["case 1 hart.SH.1 form=monitor"], "cost.read.fixed=1000", *lacks,
                    f"cost.kwi.amount=0:0,1:{1000 * S // RAW}", agent=agent.path)  # fmt: skip
-    end = next(r for r in refused if r["t"] == "end")
+    end = pick(refused, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"].startswith("cannot create a mutex")
 
@@ -261,12 +261,12 @@ def all_together(agent: Agent) -> None:
 
 
 def test_the_oracle_of_this_file_is_no_tautology() -> None:
-    """Two tasks by hand: 2 of 4 and 3 of 6 ms, of which the less urgent one just does not fit."""
+    """Two tasks by hand: 2 of 4 and 3 of 6 ms; the second one just does not fit."""
     ms = 1_000_000
     fits = [Periodic(2500, 2 * ms), Periodic(1000, 4 * ms)]
     assert meets_all(fits)
     assert play(fits, 100 * ms)[1] == Told(10, 0, 0, 0, 8 * ms)
     over = [Periodic(2500, 2 * ms), Periodic(1000, 7 * ms)]
     assert not meets_all(over)
-    # it completes at 15, 2 + 2 + 2 + 2 + 7; the release at 10 is shed, so the next one is at 20
+    # it completes at 15 = 2 + 2 + 2 + 2 + 7; the release at 10 is skipped, so the next is at 20
     assert play(over, 20 * ms)[1].missed == 1

@@ -1,11 +1,11 @@
-"""Rhealstone: what lies between the stamps of an event, and what the loop difference leaves."""
+"""Rhealstone: what lies between the time stamps of an event, and the loop difference."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import Json
-from tests.agent.truth import Agent, C, about, always, answers, figures_of, result, truth
+from tests.agent.speak import Json, figures, pick
+from tests.agent.truth import Agent, C, about, always, answers, result, truth
 
 GIVE = C.sem_give + C.sem_wake
 WAIT = C.sem_take + C.sem_block
@@ -14,7 +14,7 @@ SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
 
 
 def classic(found: Json, value: float) -> None:
-    """One loop difference, told in tenths of a nanosecond or so; nothing is subtracted of it."""
+    """Return one loop difference, reported to about 0.1 ns; nothing is subtracted from it."""
     assert (found["n"], found["overhead"]) == (1, 0)
     assert 0.05 < found["tick"] < 0.2
     assert found["min"] == found["max"] == pytest.approx(value, abs=float(found["tick"]))
@@ -24,10 +24,10 @@ def classic(found: Json, value: float) -> None:
 def task_switch(agent: Agent) -> None:
     found = result(agent, "rheal.ts samples=500")
     always(found, C.yield_ + C.switch)
-    assert figures_of(found)["switches nobody asked for"] == 0
+    assert figures(found)["switches nobody asked for"] == 0
     loops = 1000
     found = result(agent, f"rheal.ts form=classic loops={loops}")
-    told = figures_of(found)
+    told = figures(found)
     assert told["T_dir"] == about(C.yield_)
     assert told["T_loop"] == about(C.read)  # a loop without a call takes no time
     each = ((2 * loops - 1) * (C.yield_ + C.switch) + told["T_run"] % 1) / (2 * loops - 1)
@@ -59,19 +59,19 @@ def shuffling(agent: Agent) -> None:
 def deadlock(agent: Agent) -> None:
     found = result(agent, "rheal.db samples=500")
     always(found, LOCKED)
-    assert figures_of(found)["H met the lock free"] == 0
+    assert figures(found)["H met the lock free"] == 0
     always(result(agent, "rheal.db samples=100 variant=kar"), LOCKED)
-    # the published difference holds H's own release as well
+    # the published difference includes H's own release
     classic(result(agent, "rheal.db form=classic loops=1000"), LOCKED + C.mutex_unlock)
 
 
 @truth("rheal.db")
 def nothing_breaks_it(agent: Agent) -> None:
-    """M runs while H waits: found out, told, and over after a limit."""
+    """M runs while H waits: this is detected, reported, and ended after a limit."""
     for form in ("sampled", "classic"):
         for variant in ("rtems", "kar"):
             found = answers(agent, f"case 1 rheal.db lock=none form={form} variant={variant}")
-            end = next(r for r in found if r["t"] == "end")
+            end = pick(found, "end")[0]
             assert end["status"] == "unsupported"
             assert end["reason"].startswith("n.e.: M ran while H waited")
 

@@ -1,15 +1,16 @@
-"""Several tasks: who runs in which order, and so what lies between the stamps."""
+"""Several tasks: the order in which they run, and so what lies between the time stamps."""
 
 from __future__ import annotations
 
-from tests.agent.truth import Agent, C, about, always, figures_of, ns, per, raw, result, truth
+from tests.agent.speak import figures
+from tests.agent.truth import Agent, C, about, always, ns, per, raw, result, truth
 
-GIVE = C.sem_give + C.sem_wake  # to a task that waits
-WAIT = C.sem_take + C.sem_block  # where nothing is to be had
+GIVE = C.sem_give + C.sem_wake  # to a waiting task
+WAIT = C.sem_take + C.sem_block  # that fails
 
 
 def spaces(entity: str) -> int:
-    """What a switch costs more to a task that is a process."""
+    """Return the additional cost of a switch if tasks are processes."""
     return C.space if entity == "process" else 0
 
 
@@ -18,18 +19,18 @@ def semaphores(agent: Agent) -> None:
     for words, space in (("", 0), ("type=pshared entity=process", C.space)):
         lower = result(agent, f"sem.post.lower samples=100 {words}")
         always(lower, GIVE)
-        assert figures_of(lower)["waiter ran within the interval"] == 0
+        assert figures(lower)["waiter ran within the interval"] == 0
         higher = result(agent, f"sem.post.higher samples=100 {words}")
         always(higher, GIVE + C.switch + space)
-        assert figures_of(higher)["waiter did not preempt"] == 0
+        assert figures(higher)["waiter did not preempt"] == 0
         busy = result(agent, f"sem.wait.busy samples=100 {words}")
         always(busy, WAIT + C.switch + space)
-        assert figures_of(busy)["did not have to wait"] == 0
+        assert figures(busy)["did not have to wait"] == 0
 
 
 @truth("sem.wait.busy")
 def semaphore_queue(agent: Agent) -> None:
-    """Each task that waits already costs what the model says, whatever its rank."""
+    """Each task that already waits costs what the model says, whatever its priority."""
     for rank in ("lower", "equal"):
         for waiters in (0, 1, 33, 65):
             found = result(
@@ -49,11 +50,11 @@ def yields(agent: Agent) -> None:
         always(result(agent, f"sched.yield.pair policy={policy} samples=100", rival), path + 223)
         pair = result(agent, f"sched.yield.pair policy={policy} samples=100")
         always(pair, path)
-        assert figures_of(pair)["switches nobody asked for"] == 0
+        assert figures(pair)["switches nobody asked for"] == 0
         for ballast in (0, 1, 33, 129):
             words = f"ctx.ballast ballast={ballast} policy={policy} samples=50"
             ready, there = per("switch", 37_000, "ready"), per("switch", 41_000, "tasks")
-            # A, B and the ballast; where it is blocked, also the task that has seen it so
+            # A, B and the ballast; if it is blocked, also the task that has checked that
             always(
                 result(agent, f"{words} state=ready", ready, there),
                 path + 37 * (1 + ballast) + 41 * (2 + ballast),
@@ -66,9 +67,9 @@ def yields(agent: Agent) -> None:
 
 @truth("sched.yield.pair")
 def slices_end(agent: Agent) -> None:
-    """A slice that ends between stamp and yield is told: nobody asked for that switch."""
+    """A slice that ends between time stamp and yield is reported: no task asked for that switch."""
     found = result(agent, "sched.yield.pair policy=rr samples=100", f"slice={C.read}")
-    assert figures_of(found)["switches nobody asked for"] > 0
+    assert figures(found)["switches nobody asked for"] > 0
 
 
 @truth("sync.test2")
@@ -80,18 +81,18 @@ def round_trip(agent: Agent) -> None:
 
 @truth("sync.test3")
 def inversion(agent: Agent) -> None:
-    """What L does until H has the resource; M's loop is in it unless the protocol keeps it out."""
+    """Until H has the resource L works, and M too unless the protocol prevents it."""
     loop = 1_000_000
-    readings = -(-loop // C.read) + 1  # M ends with the first that is beyond its loop
+    readings = -(-loop // C.read) + 1  # M ends with the first one after its loop
     m = C.switch + readings * C.read + WAIT + C.switch
-    to_h = GIVE + C.switch  # H is let in
-    blocks = C.mutex_lock + C.mutex_block + C.switch  # H asks for it, and L goes on
+    to_h = GIVE + C.switch  # H is started
+    blocks = C.mutex_lock + C.mutex_block + C.switch  # H asks for it, and L continues
     hands_over = C.mutex_unlock + C.mutex_wake + C.switch
     expected = {
         "protocol=none": (to_h + blocks + GIVE + m + hands_over, "inverted", 1),
         "lock=semaphore": (to_h + WAIT + C.switch + GIVE + m + GIVE + C.switch, "inverted", 1),
         "protocol=inherit": (to_h + blocks + GIVE + hands_over, "bounded", 0),
-        # L is as urgent as H from its lock on: H comes when it unlocks, and finds it free
+        # L has H's priority from its lock on: H runs when it unlocks, and finds the lock free
         "protocol=protect": (
             GIVE + GIVE + C.mutex_unlock + C.switch + C.mutex_lock,
             "bounded",
@@ -102,7 +103,7 @@ def inversion(agent: Agent) -> None:
         found = result(agent, f"sync.test3 {words} loop={loop} samples=20 warmup=2")
         always(found, latency)
         assert found["tables"][0]["rows"][0][0] == verdict
-        assert figures_of(found) == {
+        assert figures(found) == {
             "M ran before H had the resource": 22 * inverted,
             "order was another": 0,
         }
@@ -113,12 +114,12 @@ def hand_over(agent: Agent) -> None:
     for protocol in ("none", "inherit"):
         found = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
         always(found, C.mutex_unlock + C.mutex_wake + C.switch)
-        assert set(figures_of(found).values()) == {0}
+        assert set(figures(found).values()) == {0}
 
 
 @truth("sync.irqthread")
 def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
-    """Above L only the handler delays a task, below it the switches to L and back as well."""
+    """A task above L is delayed by the handler, one below also by the switches to L and back."""
     handler, switches = C.interrupt, 2 * C.switch
     for words, share, verdict in (
         ((), handler / (handler + switches), "served ahead of it in part"),
@@ -131,11 +132,11 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
             per("add", 1000),
             *words,
         )
-        counted = figures_of(found)
+        counted = figures(found)
         alone = counted["shortest without interrupts"]
         each = 0 if "cost.interrupt.fixed=0" in words else handler
         lost = 0 if "cost.switch.fixed=0" in words else switches
-        # blocks hold 10 or 11 of the requests, which come once a millisecond
+        # a block contains 10 or 11 requests, which come every millisecond
         assert {round(value - alone) for value in values} <= {10 * each, 11 * each}
         assert counted["delay by each interrupt"] == about(each)
         below = "the same of a task that is less urgent still"
@@ -149,16 +150,16 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
 def hand_over_to_a_writer(agent: Agent) -> None:
     found = result(agent, "sync.rwlock.handover samples=100")
     always(found, C.rwlock_unlock + C.rwlock_wake + C.switch)
-    assert set(figures_of(found).values()) == {0}
+    assert set(figures(found).values()) == {0}
     assert found["tables"][0]["rows"] == [["the more urgent"]]
-    # what waits costs: of three that ask for the lock two do, and the one that gives it sees both
+    # waiting tasks cost: of three that lock two wait, and the one that unlocks sees both
     asks = result(agent, "sync.rwlock.handover samples=100", per("rwlock_unlock", 37000, "waiters"))
     always(asks, C.rwlock_unlock + 2 * 37 + C.rwlock_wake + C.switch)
 
 
 @truth("sync.barrier")
 def barrier(agent: Agent) -> None:
-    """The last one comes, and each of the others runs until it waits for the next meeting."""
+    """The last task arrives, and each of the others runs until it waits for the next meeting."""
     each = C.read + C.barrier_wait + C.barrier_block + C.switch
     for tasks in (2, 3, 7):
         first = C.barrier_wait + C.barrier_wake + 37 * (tasks - 1) + C.switch
@@ -168,7 +169,7 @@ def barrier(agent: Agent) -> None:
                 per("barrier_wake", 37000),
             )  # fmt: skip
             always(found, latency)
-            assert set(figures_of(found).values()) == {0}
+            assert set(figures(found).values()) == {0}
 
 
 SEND, RECEIVE = 307, 709  # ps for each byte
@@ -190,10 +191,10 @@ def messages(agent: Agent) -> None:
             there = out + C.queue_wake + waits + into
             always(trip, 2 * there)
             if mechanism == "mailbox":
-                figures = figures_of(trip)
+                told = figures(trip)
                 copy = ns(101 * size)
-                assert figures["mean memcpy of a message"] == about(copy)
-                computed = figures["computed: mean round trip + 2 memcpy"]
+                assert told["mean memcpy of a message"] == about(copy)
+                computed = told["computed: mean round trip + 2 memcpy"]
                 assert computed == about(2 * there + 2 * copy)
 
 
@@ -214,12 +215,12 @@ def queue_latency(agent: Agent) -> None:
             per("queue_receive", RECEIVE),
         )
         always(found, send + C.queue_wake + C.switch + receive)
-        assert figures_of(found)["receiver did not preempt"] == 0
+        assert figures(found)["receiver did not preempt"] == 0
 
 
 @truth("mq.throughput")
 def queue_throughput(agent: Agent) -> None:
-    """Ten messages fit: ten are sent and ten received, turn about."""
+    """Ten messages fit: ten are sent and ten received, alternately."""
     turns, size = 7, 1024
     n = 10 * turns
     send, receive = ns(1000 * C.queue_send + SEND * size), ns(2203_000 + RECEIVE * size)
@@ -227,7 +228,7 @@ def queue_throughput(agent: Agent) -> None:
         n * (C.read + send)
         + turns * C.queue_wake  # the first of ten finds the receiver waiting
         + (turns - 1) * C.queue_block
-        + WAIT  # for the receiver to say that it has them all
+        + WAIT  # for the receiver to report that it has them all
         + turns * C.switch
     )
     receiver = (
@@ -243,17 +244,17 @@ def queue_throughput(agent: Agent) -> None:
     )
     always(found, sender + receiver)
     rate = size * n / (C.read + sender + receiver) * 1000  # MB of 10^6 bytes per second
-    figures = figures_of(found)
-    assert figures["worst block"] == about(rate)
-    assert figures["average"] == about(rate)
+    told = figures(found)
+    assert told["worst block"] == about(rate)
+    assert told["average"] == about(rate)
 
 
 @truth("sched.bg50.orig")
 def background_start(agent: Agent) -> None:
-    """49 hand-overs, each a slice and a switch."""
+    """49 hand-overs, each of a slice and a switch."""
     found = result(agent, "sched.bg50.orig samples=4", per("add", 10_000), "slice=1000003")
     always(found, 49 * (1_000_003 + C.switch) - C.read)
-    assert figures_of(found) == {
+    assert figures(found) == {
         "hand-overs from first to last stamp": 49,
         "tasks that ran out of order": 0,
     }
@@ -261,12 +262,12 @@ def background_start(agent: Agent) -> None:
 
 @truth("sched.bg50.half")
 def background_half(agent: Agent) -> None:
-    """Full slices all round, and then the rests of 25 tasks, one after the other."""
+    """Full slices for all, and then the remaining work of 25 tasks, one after the other."""
     add, work, slice_ns = 101_000, 10_000_000, 300_007
     least = C.read + ns(1_000_000 * add)  # of the calibration
     passes = int(work / (least / 1_000_000)) + 1
     rounds, rest = divmod(ns(passes * add), slice_ns)
-    ends = C.read + C.time_syscall + WAIT  # what a task does behind its work
+    ends = C.read + C.time_syscall + WAIT  # what a task does after its work
     assert rest and rest + ends + GIVE < slice_ns
     half = (
         WAIT + C.switch + 50 * rounds * (slice_ns + C.switch) + 24 * (rest + ends + C.switch) + rest
@@ -282,13 +283,13 @@ def background_half(agent: Agent) -> None:
             f"slice={slice_ns}",
         )
         always(found, half)
-        figures = figures_of(found)
+        told = figures(found)
         overhead = elapsed - sum(got)
         preempted = 2 * 50 * rounds
-        assert figures["overhead share"] == about(100 * overhead / elapsed)
-        assert figures["involuntary switches"] == preempted
-        assert figures["overhead per switch"] == about(2 * overhead / preempted)
+        assert told["overhead share"] == about(100 * overhead / elapsed)
+        assert told["involuntary switches"] == preempted
+        assert told["overhead per switch"] == about(2 * overhead / preempted)
         unfair = (max(got) - min(got)) / (sum(got) / 50)
         name = "unfairness ((max - min) / mean of CPU time)"
-        assert figures[name] == about(100 * unfair)
-        assert figures["tasks that had ended at the half"] == 25
+        assert told[name] == about(100 * unfair)
+        assert told["tasks that had ended at the half"] == 25

@@ -1,7 +1,8 @@
-"""Benches that wait for a time: how late they are, what they miss, and what blocks them."""
+"""Benches that wait for a time: how late they are, what they miss, and what delays them."""
 
 from __future__ import annotations
 
+from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     WAKE_UP,
     Agent,
@@ -11,7 +12,6 @@ from tests.agent.truth import (
     about,
     always,
     answers,
-    figures_of,
     holds,
     ns,
     per,
@@ -22,7 +22,7 @@ from tests.agent.truth import (
 )
 
 MS = 1_000_000
-STARTED = C.task_create + C.switch  # when the measuring task runs
+STARTED = C.task_create + C.switch  # when the measuring task starts
 
 
 @truth("dk.periodic")
@@ -32,31 +32,31 @@ def periodic(agent: Agent) -> None:
         always(found, WAKE_UP, overhead=0)
         assert (found["missed"], found["omitted"]["n"]) == (0, 0)
         if policy == "deadline":
-            assert figures_of(found) == {"runtime used up": 0}
+            assert figures(found) == {"runtime used up": 0}
 
 
 @truth("dk.periodic")
 def ticks(agent: Agent) -> None:
-    """A sleep ends with the next tick."""
+    """A sleep ends at the next tick."""
     words = "dk.periodic align=100000 samples=200"
     always(result(agent, words, "tick=250000"), 150_000 + WAKE_UP, overhead=0)
     always(result(agent, words, "tick=100000"), WAKE_UP, overhead=0)
 
 
 STALLS = [
-    (11 * MS, 500),  # with a release: it begins before the wake-up
+    (11 * MS, 500),  # at a release: it begins before the wake-up
     (20 * MS - 1000, 3000),  # across a release
     (23 * MS + 500, 2000),  # within the wake-up
     (30 * MS, 8 * MS),
-    (50 * MS, 3 * MS - WAKE_UP),  # the wake-up is just with a release
-    (60 * MS, 3 * MS - WAKE_UP + 1),  # and just behind it
-    (70 * MS + 200_000, 100_000),  # between two
+    (50 * MS, 3 * MS - WAKE_UP),  # the wake-up coincides with a release
+    (60 * MS, 3 * MS - WAKE_UP + 1),  # and comes just after it
+    (70 * MS + 200_000, 100_000),  # between two releases
     (80 * MS, MS),
 ]
 
 
 def releases(n: int, first: int, period: int, beside: int) -> tuple[list[int], list[int]]:
-    """Lateness of n activations, and of those that never happened, by the stalls above."""
+    """Return the lateness of n activations, and of those omitted, with the stalls above."""
     time, release = Time(*STALLS), first
     late: list[int] = []
     omitted: list[int] = []
@@ -77,7 +77,7 @@ def releases(n: int, first: int, period: int, beside: int) -> tuple[list[int], l
 
 @truth("dk.periodic")
 def missed_activations(agent: Agent) -> None:
-    for policy, beside in (("fifo", 0), ("deadline", C.time_syscall)):  # it asks for its CPU time
+    for policy, beside in (("fifo", 0), ("deadline", C.time_syscall)):  # it reads its CPU time
         late, omitted = releases(100, 11 * MS, MS, beside)
         found, values = raw(
             agent,
@@ -108,7 +108,7 @@ def random_wake_ups(agent: Agent) -> None:
 def timer(agent: Agent) -> None:
     found = result(agent, "det.timer_jitter samples=500")
     always(found, WAKE_UP, overhead=0)
-    assert figures_of(found) == {"drift": 0, "largest, without drift": WAKE_UP}
+    assert figures(found) == {"drift": 0, "largest, without drift": WAKE_UP}
     late = 3 * MS + 7
     words = [f"stall=30000000:{late}:0"]
     found = result(agent, "det.timer_jitter samples=100 warmup=0", *words)
@@ -123,12 +123,12 @@ def timer(agent: Agent) -> None:
 def sleeps(agent: Agent) -> None:
     for request in (50 * MS, 1_234_567):
         words = f"request={request} samples=50"
-        # beyond the request: the wake-up; the first reading is taken away with the overhead
+        # in addition to the request: the wake-up; the first reading is subtracted as overhead
         relative = result(agent, f"dk.nanosleep {words}")
         always(relative, WAKE_UP, overhead=C.time)
         absolute = result(agent, f"dk.nanosleep mode=absolute {words}")
         always(absolute, WAKE_UP, overhead=0)
-        assert figures_of(absolute) == {
+        assert figures(absolute) == {
             "above the median, most": 0,
             "below the median, most": 0,
             "ended early": 0,
@@ -138,9 +138,9 @@ def sleeps(agent: Agent) -> None:
 
 @truth("dk.nanosleep")
 def sleeps_with_a_tick(agent: Agent) -> None:
-    """As on Linux 2.4: 50 ms asked for with a tick of 10 ms are 60, less what lies before it."""
+    """As on Linux 2.4: 50 ms requested with a tick of 10 ms take 60, less the time before it."""
     found = result(agent, "dk.nanosleep request=50000000 samples=20", "tick=10000000")
-    # from one tick to the sixth after it: a sample begins a reading behind the wake-up
+    # from a tick to the sixth after it: a sample begins one reading after the wake-up
     assert (found["min"], found["max"]) == (10 * MS - C.time, 10 * MS - C.time)
 
 
@@ -152,7 +152,7 @@ def audio(agent: Agent) -> None:
     reads = period // 10 * 8 // C.read
     always(found["loop"], reads * C.read)
     assert found["period"]["missed"] == 0
-    assert figures_of(found["period"]) == {
+    assert figures(found["period"]) == {
         "periods within 1 ms": 100,
         "periods within 2 ms": 100,
         "loops within 0.1 ms": 100,
@@ -171,7 +171,7 @@ def response(agent: Agent) -> None:
         found = result(agent, f"det.response work={work} block={block} samples=20", model)
         count = calibrated(block, piece)
         always(found, ns(count * piece))
-        assert figures_of(found) == {
+        assert figures(found) == {
             "pieces of work in a block": count,
             "shortest of 10 tries": about(ns(count * piece)),
             "stretch": about((ns(count * piece) + C.read) / block),
@@ -180,7 +180,7 @@ def response(agent: Agent) -> None:
 
 
 def calibrated(wanted: int, piece: int) -> int:
-    """Pieces in a block whose shortest try takes so long: doubled, and then put right."""
+    """Return the pieces in a block whose shortest try takes so long: doubled, then adjusted."""
     count = 1
     while ns(count * piece) < wanted // 16:
         count *= 2
@@ -192,21 +192,21 @@ def calibrated(wanted: int, piece: int) -> int:
     return count
 
 
-BELOW = 1000  # what is added to every sample, and taken away again by the host
+BELOW = 1000  # added to every sample, and subtracted by the host
 LATENCY = ("int.latency.phase", "dk.irq_latency", "dk.irqsoff")
 
 
 @truth(*LATENCY)
 def interrupts(agent: Agent) -> None:
-    """Latencies that are all the same are no excess."""
+    """If all latencies are equal there is no excess."""
     words = "rate=8000 quiet=64 span=1024 samples=2048"
     for bench in LATENCY:
         found = result(agent, f"{bench} {words}")
         always(found, 0, overhead=BELOW)
-        figures = figures_of(found)
-        assert figures["lines fitted"] == 3  # 2 samples are warm-up
-        del figures["lines fitted"]
-        assert set(figures.values()) == {0}
+        told = figures(found)
+        assert told["lines fitted"] == 3  # 2 samples are warm-up
+        del told["lines fitted"]
+        assert set(told.values()) == {0}
         assert found["tables"][0]["rows"] == [
             ["simulated device", "8000.000 Hz", "independent", "the handler"]
         ]
@@ -214,7 +214,7 @@ def interrupts(agent: Agent) -> None:
 
 @truth(*LATENCY)
 def stalled_interrupts(agent: Agent) -> None:
-    """Requests 125 us apart: the first that comes in a stall waits for its end, others merge."""
+    """Requests 125 us apart: the first during a stall waits for its end, the others merge."""
     first, period, stall = STARTED + MS, 125_000, 60 * MS
     for bench in LATENCY:
         for length in (50_021, 300_007):
@@ -226,16 +226,16 @@ def stalled_interrupts(agent: Agent) -> None:
             met = [r for r in range(first, 2 * stall, period) if stall <= r < stall + length]
             delay = stall + length - met[0]
             assert [v - BELOW for v, _, _ in found["worst"][:2]] == [delay, 0]
-            figures = figures_of(found)
-            assert figures["requests lost or merged"] == len(met) - 1
-            assert figures["largest step, needs no phase"] == delay
+            told = figures(found)
+            assert told["requests lost or merged"] == len(met) - 1
+            assert told["largest step, needs no phase"] == delay
             if bench == "dk.irqsoff":
-                assert figures["bound, with the wake-up in it"] == delay
+                assert told["bound, with the wake-up in it"] == delay
 
 
 @truth(*LATENCY)
 def masked_interrupts(agent: Agent) -> None:
-    """A driver that masks interrupts for 50 us delays a request by no more, and nearly by that."""
+    """A driver that masks interrupts for 50 us delays a request by at most, and by nearly, that."""
     masked = 50_000
     for bench in LATENCY:
         found = answers(
@@ -244,7 +244,7 @@ def masked_interrupts(agent: Agent) -> None:
             f"case 1 {bench} rate=8000 quiet=64 span=1024 samples=4096",
             model=[f"cost.device.fixed={1000 * masked}"],
         )
-        measured = next(r for r in found if r["t"] == "result")
+        measured = pick(found, "result")[0]
         longest = measured["max"] - BELOW
         assert 0.9 * masked < longest <= masked
         assert measured["min"] == BELOW

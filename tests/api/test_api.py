@@ -1,10 +1,11 @@
-"""``rtstone.run`` on a system whose costs are known, and on agents with something to hide."""
+"""``rtstone.run`` on a system with known costs, and on agents that fail."""
 
 from __future__ import annotations
 
 import math
 import operator
 import pickle
+import pydoc
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
+from rtstone.statistics import NAMES
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.wire.reader import Noise, Reader, Record
@@ -63,7 +65,7 @@ def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
 
 
 def test_ctrl_c_is_one_at_any_time(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the agent lists its benches, and while it measures."""
+    """Both while the agent lists its benches and while it measures."""
     listing = Reader.feed
     for at in ("catalogue", "measuring"):
 
@@ -81,6 +83,8 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
     measured = sim()
     with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000, there are 1 000"):
         assert measured.p9999 < rtstone.us(50)
+    with pytest.raises(Inconclusive, match="sd needs n >= 2, there are 1"):
+        _ = sim(samples=1).sd
     with pytest.raises(Inconclusive, match="does not count missed activations"):
         _ = measured.missed
     with pytest.raises(UsageError, match=r"unknown figure 'did not hav'.*did not have to wait"):
@@ -202,7 +206,7 @@ def test_a_suite_has_cases(suite: Path) -> None:
     assert repr(measured).endswith("on sim: 4 cases>")
     with pytest.raises(UsageError, match=r"4 cases were measured, not one; take one of \.cases"):
         _ = measured.p50
-    with pytest.raises(UsageError, match=r"2 cases, not one, are dk\.periodic as asked"):
+    with pytest.raises(UsageError, match=r"2 cases of dk\.periodic match, not one"):
         measured.case("dk.periodic")
     with pytest.raises(UsageError, match=r"did you mean 'dk\.periodic'"):
         measured.case("dk.periodik")
@@ -261,7 +265,7 @@ def test_a_result_is_an_array_of_its_histogram() -> None:
 
 
 class Frame(NamedTuple):
-    """What a pandas.DataFrame is made from."""
+    """Stands in for pandas.DataFrame and keeps its arguments."""
 
     rows: Any
 
@@ -286,3 +290,23 @@ def test_what_is_public_is_there() -> None:
     assert {*rtstone.api.__all__} - {"HISTORY"} == {*rtstone.__all__} - {"__version__"}
     raised = {kind.__name__ for kind in RtstoneError.__subclasses__()} | {"RtstoneError", "Unfit"}
     assert raised <= {*rtstone.__all__}
+
+
+CLASSES = [one for name in rtstone.__all__ if isinstance(one := getattr(rtstone, name), type)]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_help_explains_every_attribute(kind: type) -> None:
+    assert kind.__doc__
+    for field in getattr(kind, "__struct_fields__", ()):
+        if field not in NAMES:  # as a statistic, explained at Measured
+            assert f"``{field}``" in kind.__doc__, field
+    for attribute, value in vars(kind).items():
+        if not attribute.startswith("_") and (isinstance(value, property) or callable(value)):
+            assert value.__doc__, attribute
+
+
+def test_help_says_how_many_samples_a_statistic_needs() -> None:
+    assert vars(rtstone.Measured).keys() >= set(NAMES)
+    shown = pydoc.render_doc(rtstone.Measured)
+    assert "The value that 99.9% of the samples do not exceed; needs n >= 10 000." in shown

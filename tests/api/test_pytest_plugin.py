@@ -1,4 +1,4 @@
-"""The pytest plug-in, as a team's own tests meet it."""
+"""The pytest plug-in, as used by the tests of other projects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.stats.test_gate import entry
 
 @pytest.fixture(autouse=True)
 def _started_quickly(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No plug-in of which the import takes three quarters of a pytest's start."""
+    """Start pytest without a plug-in whose import takes three quarters of the start-up time."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
 
 
@@ -226,7 +226,7 @@ def test_workers_tell_which_entries_of_the_budget_nothing_was_measured_for(
 
 
 def test_workers_measure_one_after_the_other(pytester: pytest.Pytester, fake: Fake) -> None:
-    """Each agent notes its start and its end; a start lies between those of no other."""
+    """Each agent logs its start and its end; none starts while another one runs."""
     fake()
     pytester.makepyfile(
         """

@@ -62,7 +62,7 @@ def run_of(plan: Plan, lines: list[bytes]) -> Run:
 
 
 def only(plan: Plan, **members: Any) -> Result:
-    """The result of a run whose first case had a series of these members."""
+    """Return the result of a run whose first case has a series with these members."""
     return run_of(plan, whole(case(1, result(1, **members)), case(2), case(3))).results[0]
 
 
@@ -96,7 +96,7 @@ def test_the_document_survives_json(plan: Plan) -> None:
 @settings(max_examples=150, derandomize=True, deadline=None, database=None,
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_whatever_an_agent_says_its_document_can_be_read(plan: Plan, data: st.DataObject) -> None:
-    """Records that are well typed and mean nothing: what cannot be is malformed, and so lost."""
+    """Records that are well typed but nonsense: impossible ones are malformed and count as lost."""
     kinds = {kind.__struct_config__.tag: kind for kind in get_args(Body)}
     bodies = [HELLO, clock(), {"t": "conditions", "values": {"cpu.online": [0], "x": 1}}]
     bodies += [body for number in (1, 2, 3) for body in case(number)]
@@ -143,14 +143,14 @@ def test_instructions_are_not_time(plan: Plan) -> None:
 
 
 def on_a_board(plan: Plan, instructions_per_s: int) -> Plan:
-    """The same plan on a target whose virtual time is so many instructions."""
+    """Return the same plan on a target whose virtual time counts instructions."""
     detail: dict[str, Value] = {"instructions_per_s": instructions_per_s}
     target = msgspec.structs.replace(plan.target, detail=detail)
     return msgspec.structs.replace(plan, target=target)
 
 
 def test_a_board_turns_ticks_into_the_instructions_that_they_stand_for(plan: Plan) -> None:
-    """The Cortex-M3 of the lab: 25 MHz, 128 ns an instruction, so 3.2 ticks for each."""
+    """The Cortex-M3 of the lab: 25 MHz and 128 ns per instruction are 3.2 ticks per instruction."""
     series = result(
         1, hz=25_000_000, overhead=19, n=4, sum=19 + 20 + 192 + 193, min=19, max=193,
         hist=[[19, 1], [20, 1], [192, 1], [193, 1]], worst=[[193, 3, 500]], blocks=None, trace=None,
@@ -203,7 +203,7 @@ def test_batches_are_net_and_make_the_intervals(plan: Plan) -> None:
     [
         [[50, 5000, 45, 2], [49, 5000, 45, 2]],  # a sample is missing
         [[50, 5000, 45, 2], [50, 4999, 45, 2]],
-        [[50, 5000, 51, 2], [50, 5000, 45, 2]],  # more above the line than there are
+        [[50, 5000, 51, 2], [50, 5000, 45, 2]],  # more above the line than there are samples
         [[50, 5000, 45], [50, 5000, 45]],
         [[0, 0, 0, 0], [100, 10_000, 90, 5]],
     ],
@@ -296,7 +296,7 @@ def test_a_run_without_one_of_its_heads_is_incomplete(plan: Plan, gone: int, nam
     lines = whole(case(1), case(2), case(3), unit="instructions")
     run = run_of(plan, lines[:gone] + lines[gone + 1 :])
     assert run.status == "incomplete"
-    if name == "clock":  # what was counted is not known, so no number stands for anything
+    if name == "clock":  # it is not known what was counted, so the numbers mean nothing
         assert run.results[0].reason == "wire: the clock record was lost, so the unit is not known"
         assert (run.results[0].n, run.results[0].max) == (0, None)
     else:
@@ -370,7 +370,7 @@ def rate(**members: Any) -> dict[str, Any]:
 
 
 def under(plan: Plan, *rates: dict[str, Any], **end: Any) -> Result:
-    """The result of a first case under load, whose end tells these rates."""
+    """Return the result of a case under load whose end reports these rates."""
     loaded = msgspec.structs.replace(plan.cases[0], load="heavy:irq=emulated")
     plan = msgspec.structs.replace(plan, cases=[loaded, *plan.cases[1:]])
     lines = whole(case(1, load=list(rates) or None, **end), case(2), case(3))

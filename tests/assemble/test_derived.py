@@ -1,4 +1,4 @@
-"""Benches made from the results of others."""
+"""Benches derived from the results of others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rtstone.wire.records import Bench, TextTable
 
 @pytest.fixture
 def plan(plan: Plan) -> Plan:
-    """One that has the tables of what is derived, and of benches that it may lack."""
+    """Return a plan with derived benches, and with benches that the target may lack."""
     tables = {name: entry.bench for name, entry in derived.DERIVED.items()}
     lacking = {name: Bench(name, "") for name in ("sync.test2", "sem.create")}
     return msgspec.structs.replace(plan, benches=plan.benches | tables | lacking)
@@ -30,7 +30,7 @@ def calls(**members: Any) -> Result:
 
 
 def trip(entity: str = "thread", **members: Any) -> Result:
-    """Round trips of 1000, 2000 and, twice, 3000 ns."""
+    """Return round trips of 1000, 2000 and, twice, 3000 ns."""
     given: dict[str, Any] = {
         "case": 2, "bench": "sync.test2", "load": "none", "status": "ok", "n": 4,
         "params": {"type": "unnamed", "entity": entity, "config": "bound"},

@@ -106,7 +106,7 @@ def test_every_flag_says_what_to_do() -> None:
         ({"overhead": 100}, 360, False),
         ({"overhead": 100}, None, False),
         ({"overhead": 100, "batch": 2}, 200, False),
-        ({"overhead": 0}, 200, False),  # lateness, or the clock itself
+        ({"overhead": 0}, 200, False),  # lateness, or a bench of the clock itself
     ],
 )
 def test_intervals_too_short_for_the_clock(

@@ -15,7 +15,7 @@ BITS = 7
 
 
 def bucket(value: int) -> int:
-    """As agent/core/recorder.h has it."""
+    """Return the bucket of a value, as in agent/core/recorder.h."""
     shift = max(value.bit_length() - BITS - 1, 0)
     return (shift << BITS) + (value >> shift)
 

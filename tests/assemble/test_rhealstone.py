@@ -1,4 +1,4 @@
-"""The numbers made of Rhealstone's components, on planted results."""
+"""The numbers derived from Rhealstone's components, on made-up results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_weights(plan: Plan, number: str, name: str, expected: float) -> None:
     (found,) = made(plan, number, components(), il=2, ts=3, pt=0)
     assert value(found, name)[0] == pytest.approx(expected)
     assert found.params["weight_ts"] == 3
-    if number == "mean_rate":  # the generic one stays
+    if number == "mean_rate":  # the generic note remains
         assert value(found, "rate of the mean time")[0] == pytest.approx(2e5)
 
 
@@ -176,7 +176,7 @@ def test_nothing_is_made_of_nothing(plan: Plan) -> None:
     assert value(found, "components")[0] == 0
 
 
-# ---- how they are asked for ---------------------------------------------------------------------
+# ---- requesting them ----------------------------------------------------------------------------
 
 
 def offered() -> Catalogue:

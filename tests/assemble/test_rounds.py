@@ -1,4 +1,4 @@
-"""Rounds of one case as one result: everything that was in them is in it."""
+"""Rounds of one case as one result, which contains everything that was in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIGHT = Until(share=0.005, time_ns=100 * S)
 
 
 def a_round(values: list[float], seconds: float = 1.0, **members: Any) -> Result:
-    """A round with these samples, as the agent and the model would tell of it."""
+    """Return a round with these samples, as the agent and the model would report it."""
     counts = sorted(Counter(values).items())
     plain = Result(case=1, bench="b", params={"samples": len(values)}, load="none", status="ok")
     n = len(values)
@@ -35,7 +35,7 @@ def a_round(values: list[float], seconds: float = 1.0, **members: Any) -> Result
         "ci95": {"p50": None, "p99": None},
     }  # fmt: skip
     part = structs.replace(plain, **told | members)
-    whole = pooled([part, plain])  # which finds the percentiles
+    whole = pooled([part, plain])  # sets the percentiles
     return structs.replace(part, p50=whole.p50, p90=whole.p90, p99=whole.p99)
 
 
@@ -109,7 +109,7 @@ def test_blocks_are_joined_to_the_largest_and_none_is_half_full() -> None:
 
 
 def batched(values: list[float], size: int, line: float) -> Result:
-    """A round that has counted in batches how many samples lie above a line of its own."""
+    """Return a round with counts, by batch, of the samples above a line of its own."""
     parts = [values[k : k + size] for k in range(0, len(values), size)]
     return a_round(
         values,
@@ -213,7 +213,7 @@ def test_series_stay_apart() -> None:
     assert [(r.series, r.n) for r in results] == [("call", 300), ("complete", 600)]
 
 
-# ---- when it is over ----------------------------------------------------------------------------
+# ---- when to stop -------------------------------------------------------------------------------
 
 
 def test_the_widest_series_decides() -> None:
@@ -259,14 +259,14 @@ def test_the_next_round_is_as_large_as_is_missing() -> None:
         return following(wish, [[part]], lambda name: name != "batch")
 
     assert more(reached / 1.2) == {"samples": 585, "time": 90 * S}
-    assert more(reached / 10)["samples"] == 1000  # no more than there are
+    assert more(reached / 10)["samples"] == 1000  # no more than remain
     assert more(reached / 1.01)["samples"] == 250  # and no less than a quarter
     raw = a_round(ramp(1000), params={"raw": True})
     assert following(TIGHT, [[raw]], lambda _: True) == {}
 
 
 def test_intervals_that_ended_a_case_hold_what_is_true() -> None:
-    """To stop where an interval is narrow favours those that are so by chance; but hardly."""
+    """Stopping at a narrow interval favours those narrow by chance, but only slightly."""
     chance = np.random.default_rng(1)
     wish = Until(share=0.01)
     held, cases = 0, 300

@@ -16,7 +16,7 @@ def test_a_textbook_line() -> None:
 
 
 def test_many_points() -> None:
-    """With 1000 degrees of freedom t is 1.9623, not the 2.042 of 30."""
+    """With 1000 degrees of freedom t is 1.9623, not 2.042 as with 30."""
     line = fit([(x, x + (-1) ** x) for x in range(1002)])
     assert line is not None
     xs = range(1002)

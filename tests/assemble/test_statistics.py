@@ -1,4 +1,4 @@
-"""The table of statistics holds together, and with what cannot be driven by it."""
+"""The table of statistics is consistent, also with code that cannot be derived from it."""
 
 from __future__ import annotations
 

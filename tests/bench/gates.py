@@ -1,8 +1,8 @@
-"""`make bench`: gates drafted as the tutorial does, and the runs that follow held against them.
+"""`make bench`: draft gates as in the tutorial and check the following runs against them.
 
-The machine does not change, so a gate that fails is a false alarm.  By the very commands of
-docs/tutorial.md: runs of a suite, a draft from five of them, a check of the next one; then the five
-runs that begin one later, and so on.  Measure at a quiet moment:
+The machine does not change, so a gate that fails is a false alarm.  The commands are those of
+docs/tutorial.md: run a suite, draft a gate from five runs, check the next one; then repeat with the
+five runs that start one later, and so on.  Measure on a quiet machine:
 
     python -m tests.bench.gates [--suite quick] [--gates 20] [--from 5] [--time S]
 """
@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
-ALLOWED = 0.05  # of the gates may fail
+ALLOWED = 0.05  # share of the gates that may fail
 
 
 class Bench:
-    """Runs the commands in a store of its own."""
+    """Run the commands in a store of its own."""
 
     def __init__(self, home: Path, suite: str, time: str | None) -> None:
         self._home, self._suite = home, suite
@@ -36,7 +36,7 @@ class Bench:
         )
 
     def measure(self) -> None:
-        """One more run.  Cases that fail on this machine are no concern of a gate."""
+        """Measure one more run.  Cases that fail on this machine do not concern a gate."""
         done = self._rtstone("run", self._suite, *self._time)
         if done.returncode not in (0, 3):
             sys.exit(f"cannot measure this machine: {done.stderr}")
@@ -44,7 +44,7 @@ class Bench:
         print(f"run {self._runs}", file=sys.stderr, flush=True)
 
     def gate(self, number: int, runs: int) -> dict[str, object]:
-        """The check of the last run against a draft from so many before it."""
+        """Check the last run against a draft from so many runs before it."""
         budget = self._home / f"budget-{number}.toml"
         before = [f"last~{back}" for back in range(runs, 0, -1)]
         drafted = self._rtstone("check", *before, "--write-budget", str(budget))
@@ -58,7 +58,7 @@ class Bench:
 
 
 def _rows(gate: dict[str, object]) -> list[str]:
-    """What did not pass, a line each."""
+    """Return a line for each check that did not pass."""
     checks: list[dict[str, object]] = gate["checks"]  # type: ignore[assignment]
     return [
         f"  {c['verdict']}: {c['bench']} {c['label']} load {c['load']}: {c['what']} "
@@ -69,7 +69,7 @@ def _rows(gate: dict[str, object]) -> list[str]:
 
 
 def main() -> int:
-    """0 if at least 19 of 20 gates passed."""
+    """Return 0 if at least 19 of 20 gates passed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="quick")
     parser.add_argument("--gates", type=int, default=20)

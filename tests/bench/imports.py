@@ -1,7 +1,7 @@
-"""`make bench`: files of other tools that are eight times as long take about eight times the time.
+"""`make bench`: importing a file that is eight times as long takes about eight times as long.
 
-CPU time is judged, the least of several tries.  The tests count the calls of each file; what a
-regular expression or a search in a list takes shows here alone.
+The minimum CPU time of several tries counts.  The tests count function calls instead, which does
+not include the time of a regular expression or of a search in a list.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from time import process_time
 from tests.formats.long import LONG, read
 
 SHORT, TIMES = 1000, 8
-MOST = 30  # times: far from both the 8 of what is linear and the 64 of what is quadratic
+MOST = 30  # ratio of times: far from both 8 (linear) and 64 (quadratic)
 TRIES = 5
 
 
 def _least(data: bytes, form: str) -> float:
-    """Seconds of CPU."""
+    """Return the minimum CPU time, in s."""
 
     def taken() -> float:
         begin = process_time()

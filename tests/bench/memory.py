@@ -1,7 +1,7 @@
-"""What the FreeRTOS images take: size, and stack and heap of every bench (make freertos-memory).
+"""Memory of the FreeRTOS images: size, and stack and heap of every bench (make freertos-memory).
 
-Each bench runs for a moment in the emulator; what it says of its stacks and of the heap is printed.
-A stack is the deepest of the case's tasks, the heap the most that was in use, samples included.
+Each bench runs briefly in the emulator, and the stacks and heap that it reports are printed: the
+deepest stack of the case's tasks, and the maximum of the heap in use, including samples.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 def emulate(name: str, commands: Sequence[str]) -> list[Json]:
-    """The records of an image that carries out these commands."""
+    """Run an image on these commands and return its records."""
     system = systems.find(name)
     with tempfile.TemporaryDirectory() as place:
         script = Path(place) / "script"
@@ -41,7 +41,7 @@ def emulate(name: str, commands: Sequence[str]) -> list[Json]:
 
 
 def case_of(number: int, bench: Json) -> str:
-    """The shortest case of a bench that still shows what it takes."""
+    """Return the shortest case of a bench that still uses all its memory."""
     words = [BRIEFLY[p["name"]] for p in bench["params"] if p["name"] in BRIEFLY]
     if bench["id"].startswith("hart.") and bench["id"] != "hart.raw":
         words += ["duration=100000000", "start=1000000"]
@@ -49,12 +49,12 @@ def case_of(number: int, bench: Json) -> str:
 
 
 def shown(number: int | None) -> str:
-    """A number of bytes, or a dash if it is not known."""
+    """Format a number of bytes, or a dash if it is unknown."""
     return "-" if number is None else f"{number:,}"
 
 
 def main() -> None:
-    """Prints sizes, and a table per image."""
+    """Print sizes, and a table per image."""
     console = Console()
     for name, size in IMAGES:
         image = BUILT / str(systems.find(name).image)

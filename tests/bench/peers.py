@@ -1,7 +1,7 @@
-"""`make bench`: rtstone beside the tools people use today, interleaved in one run, as ratios.
+"""`make bench`: compare rtstone with other tools, interleaved in one run, as ratios.
 
-Absolute times belong to the machine and the minute; a ratio of runs taken in turn (ABBA) does not.
-What is not installed is said, not left out in silence.
+Absolute times depend on the machine and the moment; a ratio of interleaved runs (ABBA) does not.
+A tool that is not installed is reported.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ RTSTONE = Path(sys.executable).with_name("rtstone")
 
 
 def run(*command: str | Path) -> str:
-    """Standard output of a command that must succeed."""
+    """Run a command that must succeed and return its standard output."""
     return subprocess.run(
         [str(c) for c in command], capture_output=True, text=True, timeout=120, check=True
     ).stdout
 
 
 def measure(*arguments: str) -> dict[str, dict[str, float]]:
-    """Results of a run of rtstone by bench."""
+    """Measure with rtstone and return the results by bench."""
     with TemporaryDirectory() as home:
         os.environ["RTSTONE_HOME"] = home
         text = run(RTSTONE, "run", *arguments, "--cpus", str(CPU), "-p", f"prio={PRIO}", "--json")
@@ -44,13 +44,13 @@ def measure(*arguments: str) -> dict[str, dict[str, float]]:
 
 
 def periodic() -> dict[str, float]:
-    """dk.periodic: median and mean lateness, ns."""
+    """Return median and mean lateness of dk.periodic, in ns."""
     found = measure("dk.periodic", "-p", f"period={PERIOD_US}us", "-p", f"samples={CYCLES}")
     return {name: found["dk.periodic"][name] for name in ("p50", "mean")}
 
 
 def cyclictest() -> dict[str, float]:
-    """The same task as cyclictest sees it: it prints the average, ns, and no percentile."""
+    """Return the mean lateness of the same task by cyclictest, in ns; it prints no percentile."""
     text = run("cyclictest", "-q", "-N", "-m", "-t1", f"-a{CPU}", f"--mainaffinity={REST}",
                f"-p{PRIO}", f"-i{PERIOD_US}", f"-l{CYCLES}")  # fmt: skip
     found = re.search(r"Avg:\s*(\d+)", text)
@@ -59,7 +59,7 @@ def cyclictest() -> dict[str, float]:
 
 
 def semaphores() -> dict[str, float]:
-    """There and back between two threads: post to a more urgent waiter, and its next wait, ns."""
+    """Return the round trip of two threads: post to a higher-priority waiter, its next wait; ns."""
     found = measure("sem.post.higher", "sem.wait.busy", "-p", "samples=20000")
     return {
         name: found["sem.post.higher"][name] + found["sem.wait.busy"][name]
@@ -68,7 +68,7 @@ def semaphores() -> dict[str, float]:
 
 
 def pipe() -> dict[str, float]:
-    """perf bench sched pipe between two threads of the same priority and CPU, ns a round trip."""
+    """Return the round trip of `perf bench sched pipe`: two threads, one priority and CPU; ns."""
     text = run("taskset", "-c", str(CPU), "chrt", "-f", str(PRIO), "perf", "bench", "sched",
                "pipe", "-T", "-l", str(ROUND_TRIPS))  # fmt: skip
     found = re.search(r"([\d.]+) usecs/op", text)
@@ -77,7 +77,7 @@ def pipe() -> dict[str, float]:
 
 
 class Pair(NamedTuple):
-    """Two measurements of the same thing; ours names the values that stand against the peer's."""
+    """Two measurements of the same thing; ``ours`` names the values to compare with the peer's."""
 
     title: str
     ours: Callable[[], dict[str, float]]
@@ -95,12 +95,12 @@ PAIRS = [
 
 
 def spread(values: list[float]) -> float:
-    """Largest less smallest, against the median."""
+    """Return the range relative to the median."""
     return (max(values) - min(values)) / median(values)
 
 
 def compare(pair: Pair) -> None:
-    """Runs both in turn, ABBA, and prints the ratios."""
+    """Run both alternately, ABBA, and print the ratios."""
     ours: list[dict[str, float]] = []
     peer: list[dict[str, float]] = []
     for turn in range(ROUNDS):
@@ -124,7 +124,7 @@ def compare(pair: Pair) -> None:
 
 
 def main() -> int:
-    """Runs every pair whose tools are here."""
+    """Run every pair whose tools are installed."""
     print(f"CPU {CPU}, priority {PRIO}, {ROUNDS} rounds, one after the other in turn")
     for pair in PAIRS:
         missing = [tool for tool in pair.needs if not shutil.which(tool)]

@@ -1,6 +1,6 @@
-"""The page of a run and of a comparison: seconds to write it, its size, seconds to draw it.
+"""Pages of a run and of a comparison: time to write them, size, time to draw them.
 
-Runs of suite `full` on two models give the pages; a headless browser without a
+The pages show runs of suite `full` on two models; a headless browser without a
 network draws them.
 """
 
@@ -24,7 +24,7 @@ MODELS = ("rtai-22.2.4", "rtai-24.1.8")
 RTSTONE = Path(sys.executable).with_name("rtstone")
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
-# Until the data is unpacked and all that is in view is drawn.
+# Until the data is unpacked and everything in view is drawn.
 DRAWN = """
     const done = arguments[0];
     const look = () => 'ready' in document.documentElement.dataset
@@ -34,14 +34,14 @@ DRAWN = """
 
 
 def run(*command: str | Path) -> float:
-    """Seconds that a command took, which must succeed."""
+    """Run a command that must succeed and return its time in s."""
     begin = time.perf_counter()
     subprocess.run([str(part) for part in command], capture_output=True, check=True)
     return time.perf_counter() - begin
 
 
 def browser() -> webdriver.Chrome:
-    """A headless one."""
+    """Start a headless browser."""
     options = Options()
     options.binary_location = str(CHROMIUM)
     for flag in FLAGS:
@@ -50,7 +50,7 @@ def browser() -> webdriver.Chrome:
 
 
 def drawn_s(driver: webdriver.Chrome, page: Path) -> float:
-    """Seconds from the start of loading to what is first seen being drawn."""
+    """Return the time from the start of loading until everything in view is drawn, in s."""
     driver.get("about:blank")
     driver.get(page.as_uri())
     told: Any = driver.execute_async_script(DRAWN)
@@ -58,14 +58,14 @@ def drawn_s(driver: webdriver.Chrome, page: Path) -> float:
 
 
 def printed_s(driver: webdriver.Chrome) -> float:
-    """Seconds to fill and draw all that goes on paper."""
+    """Return the time to fill and draw everything that is printed, in s."""
     begin = time.perf_counter()
     driver.execute_script("dispatchEvent(new Event('beforeprint'))")
     return time.perf_counter() - begin
 
 
 def main() -> int:
-    """Prints a line for each page."""
+    """Print a line for each page."""
     with TemporaryDirectory() as home:
         os.environ["RTSTONE_HOME"] = home
         for model in MODELS:

@@ -1,6 +1,6 @@
-"""`make bench`: events that a second of CPU time simulates, and whether workers agree.
+"""`make bench`: simulated events per second of CPU time, and agreement of the workers.
 
-CPU time of this process, not the clock on the wall: other work on the machine counts little.
+CPU time of this process, not wall-clock time: other work on the machine matters little.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ GOAL = 1e7  # events per second and core
 
 
 def speed(simulators: list[Simulator], rules: Rules) -> float:
-    """Events per second of CPU time, over all sets."""
+    """Return events per second of CPU time, over all sets."""
     begin = time.process_time()
     events = sum(simulator.run(rules).totals.events for simulator in simulators)
     return events / (time.process_time() - begin)
 
 
 def engine() -> float:
-    """Prints the speed of the event loop by policy and number of tasks; the least of it."""
+    """Print the speed of the event loop by policy and number of tasks; return the lowest."""
     print(f"events per second and core, in millions; {SETS} sets of 5 s at utilisation "
           f"{PPM / 1e6}, median of {ROUNDS} rounds (least to most)")  # fmt: skip
     least = float("inf")
@@ -47,7 +47,7 @@ def engine() -> float:
 
 
 def workers() -> bool:
-    """Whether one worker and two give the same; the speed of a study with all that is around."""
+    """Return whether one worker and two give the same; print the speed of a whole study."""
     study = Study(WORKLOAD, tuple(map(Rules, POLICIES)), (5, 20), (500_000, 900_000, 1_300_000), 50)
     begin = time.process_time()
     alone = run(study, 1)
@@ -61,7 +61,7 @@ def workers() -> bool:
 
 
 def main() -> int:
-    """Exit code 1 if the engine is slower than it has to be, or workers disagree."""
+    """Return 1 if the engine is slower than required or the workers disagree."""
     fast = engine() >= GOAL
     if not fast:
         print(f"slower than {GOAL:.0e} events per second and core")

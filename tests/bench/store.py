@@ -1,8 +1,8 @@
-"""`make bench`: how long the commands take that read stored runs, on stores as large as a lab's.
+"""`make bench`: time of the commands that read stored runs, on stores as large as a lab's.
 
-The documents are made of real results: one run of the suite quick on this machine, its results
-repeated under as many loads as are needed, each time with other numbers.  CPU time is judged, the
-least of several tries, as other work on the machine makes the clock on the wall run on.
+The documents consist of real results: a run of the suite quick on this machine, repeated under as
+many loads as needed, each time with other numbers.  The minimum CPU time of several tries counts,
+because other work on the machine adds to wall-clock time.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rtstone.store.places import LOG, PLAN, RUN
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 TRIES = 5
 RUNS = 1000
-COMPARED = 500  # results of each of two runs
+COMPARED = 500  # results of each of the two runs
 FULL = 409  # results of the suite full on Linux
 
 Goal = tuple[str, float, Sequence[str]]
 
 
 def _measured(home: Path) -> Path:
-    """A run of this machine, which the others are made of; its directory."""
+    """Measure a run on this machine, from which the others are derived; return its directory."""
     words = [RTSTONE, "run", "quick", "--time", "0.3", "--out", str(home / "real")]
     done = subprocess.run(words, env=_here(home), capture_output=True, text=True, check=False)
     if not (home / "real" / RUN).exists():
@@ -47,7 +47,7 @@ def _here(home: Path) -> dict[str, str]:
 
 
 def _other(result: Result, load: str, chance: random.Random) -> Result:
-    """The same result with other numbers, as of a system of another speed."""
+    """Return the result with other numbers, as if from a system of another speed."""
     factor = chance.uniform(0.9, 1.1)
     points = [(round(value * factor, 4), count + chance.randrange(3))
               for value, count in result.histogram]  # fmt: skip
@@ -61,7 +61,7 @@ def _other(result: Result, load: str, chance: random.Random) -> Result:
 
 
 def _grown(run: Run, results: int, seed: int) -> Run:
-    """A run of so many results, made of those of a real one."""
+    """Return a run with so many results, derived from those of a real one."""
     chance = random.Random(seed)
     real = [result for result in run.results if result.status == "ok" and result.histogram]
     made = [
@@ -73,7 +73,7 @@ def _grown(run: Run, results: int, seed: int) -> Run:
 
 
 def _stored(home: Path, real: Path, run: Run) -> Path:
-    """A run directory with that document, and the plan and the log of the real one."""
+    """Store a run directory with that document, and plan and log of the real one."""
     path = home / "runs" / run.run_id
     path.mkdir(parents=True)
     for name in (PLAN, LOG):
@@ -83,7 +83,7 @@ def _stored(home: Path, real: Path, run: Run) -> Path:
 
 
 def _lab(home: Path, real: Path, run: Run) -> None:
-    """A store of many runs, half of them on another target."""
+    """Make a store of many runs, half of them on another target."""
     for number in range(RUNS):
         target = structs.replace(run.target, name=("local", "qemu:linux-6.1-rt")[number % 2])
         named = structs.replace(run, run_id=f"20261101-{number:06}-quick", target=target)
@@ -91,7 +91,7 @@ def _lab(home: Path, real: Path, run: Run) -> None:
 
 
 def _least_s(words: Sequence[str], home: Path) -> tuple[float, float]:
-    """Wall and CPU time of a command, in s, the least of each.
+    """Return the minimum wall-clock and CPU time of a command, in s.
 
     A command has one thread and waits for nothing, so on an idle machine the two are the same.
     """
@@ -123,7 +123,7 @@ def _goals(home: Path, real: Path) -> list[Goal]:
 
 
 def main() -> None:
-    """Prints what each command took, and fails if it was too long."""
+    """Print the time of each command, and return 1 if one took too long."""
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
         goals = _goals(home, _measured(home))

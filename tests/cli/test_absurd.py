@@ -1,4 +1,4 @@
-"""Run documents that are well typed and mean nothing end in no traceback, whatever reads them."""
+"""Run documents that are well typed but nonsense cause no traceback in any command."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMMANDS = [
 
 @cache
 def sound() -> Run:
-    """A sound run in which every member of a result occurs, and not much more."""
+    """Return a valid run in which every member of a result occurs, and little more."""
     whole = synthetic.run()
     rich = [r for r in whole.results if r.trace or r.blocks or r.corrected or r.tables or r.worst]
     others = [r for r in whole.results if r.figures or r.load_rates or r.status != "ok"]
@@ -67,13 +67,13 @@ def sound() -> Run:
 
 
 def short(of: Result) -> Result:
-    """The same with few rows."""
+    """Return the same with few rows."""
     trace = of.trace and structs.replace(of.trace, rows=of.trace.rows[:10])
     blocks = of.blocks and structs.replace(of.blocks, max=of.blocks.max[:120])
     return structs.replace(of, trace=trace, blocks=blocks)
 
 
-ORDINARY = {0.5, 999.9, 1e6}  # as 1.0 and 1e15 are
+ORDINARY = {0.5, 999.9, 1e6}  # like 1.0 and 1e15
 
 
 def put(home: Path, name: str, document: Any) -> None:
@@ -103,7 +103,7 @@ def test_no_number_ends_in_a_traceback(cli: Cli, home: Path, tmp_path: Path, num
 
 
 def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str]]) -> None:
-    """Has commands read the document.  Fails with the traceback if there is one."""
+    """Let commands read the document; fail with the traceback if there is one."""
     put(home, "odd", odd)
     put(home, "sound", sound())
     places = {"OUT": tmp_path / "out"}

@@ -1,4 +1,4 @@
-"""`rtstone check`: budgets held against runs, from the file to the exit code."""
+"""`rtstone check`: runs checked against budgets, from the file to the exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIM = ("run", "dk.periodic", "sem.wait.free", "--target", "sim", "-p", "samples=
 
 
 def stored(document: Run, run_id: str = "one") -> str:
-    """Keeps a run as if it had been measured."""
+    """Store a run as if it had been measured."""
     path = runs() / run_id
     path.mkdir(parents=True)
     text = msgspec.json.encode(structs.replace(document, run_id=run_id))
@@ -38,7 +38,7 @@ def stored(document: Run, run_id: str = "one") -> str:
 
 @pytest.fixture
 def budget(tmp_path: Path) -> Any:
-    """A file with these entries."""
+    """Write a budget file with these entries."""
 
     def written(*entries: str, head: str = "") -> Path:
         path = tmp_path / "budget.toml"
@@ -49,7 +49,7 @@ def budget(tmp_path: Path) -> Any:
 
 
 def mixed() -> list[Result]:
-    """A result for each verdict, from the limits of MIXED."""
+    """Return a run with a result for each verdict, given the limits of MIXED."""
     return [
         result(FLAT, missed=1),
         result(FLAT, load="heavy", missed=0),
@@ -171,7 +171,7 @@ def test_a_bad_budget_ends_with_2(cli: Cli, budget: Any, text: str, says: str) -
 def test_what_is_no_limit_is_refused_without_trying_all_ways_to_read_it(
     text: str, letter: str
 ) -> None:
-    """The time for a text four times as long is about four times as long, not sixteen or more."""
+    """A text four times as long takes about four times the time, not sixteen times or more."""
 
     def taken(length: int) -> float:
         tried = text.format(letter * length)
@@ -287,7 +287,7 @@ def test_markdown(cli: Cli, budget: Any, tmp_path: Path) -> None:
     assert "<details><summary>1 check passed</summary>" in text
 
 
-# ---- on a system whose costs are known ----------------------------------------------------------
+# ---- on a system with known costs ---------------------------------------------------------------
 
 
 def test_limits_just_above_and_just_below_what_the_model_says(cli: Cli, budget: Any) -> None:
@@ -364,7 +364,7 @@ def test_a_run_keeps_the_budget_that_is_drafted_from_it(
 
 
 def scaled(times: float, number: int) -> str:
-    """A stored run under two loads, at a level of its own."""
+    """Store a run under two loads with values scaled by a factor."""
     loads = {f"x{k}": [times * k * v for v in FLAT] for k in (1, 2)}
     found = [result(values, load=load, missed=0) for load, values in loads.items()]
     return stored(run(*found), f"scaled-{number}")

@@ -19,7 +19,7 @@ from tests.stats.lab import lab, result, study
 
 
 def kept(run: Run) -> str:
-    """Stores a document as a run leaves it; its id."""
+    """Store a document like a run does; return its id."""
     place = home() / run.run_id
     place.mkdir(parents=True)
     (place / "run.json").write_bytes(msgspec.json.encode(run))
@@ -91,7 +91,7 @@ def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: 
     assert 'id="compared-table"' in page.read_text()
 
 
-# ---- measured in turn ---------------------------------------------------------------------------
+# ---- measured alternately -----------------------------------------------------------------------
 
 
 def test_two_targets_measured_in_turn(cli: Cli) -> None:
@@ -148,7 +148,7 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
     assert cli("report", "last~3,last~2", "last~1,last", "-o", page).status == 0
     assert page.read_text(encoding="utf-8").count("a drift of the machine looks like") == 1
     beside = cli("compare", "last~1", "last", "--floor", "last~3,last~2", "--json")
-    assert "from 2 runs beside" in beside.document["rules"]["floor"]
+    assert "from 2 further runs" in beside.document["rules"]["floor"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_runs_joined_by_commas_are_one_column(cli: Cli, tmp_path: Path) -> None:
         (("--run", "local", "nowhere", "null"), "unknown target 'nowhere'"),
         (("--run", "local", "local", "nul"), "did you mean 'null'"),
         (("--run", "local", "local", "--floor", "last"), "pairs measure their own noise"),
-        (("0", "2", "--floor", "1"), "one run does not scatter, in --floor"),
+        (("0", "2", "--floor", "1"), "one run shows no scatter, in --floor"),
         (("0", "2", "--floor", "1,3"), "not runs of one system, in --floor"),
         (("0,2", "4"), "not one system"),
     ],
@@ -182,7 +182,7 @@ def test_what_cannot_be_measured_or_joined_is_one_line(
 def test_an_interrupt_keeps_the_pairs_there_are(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fourth run, the second of A, is not measured: the third has no other side."""
+    """The fourth run, the second of A, is not measured, so the third has no counterpart."""
     begun: list[str] = []
 
     def measured(plan: Plan, *arguments: Any, **named: Any) -> Any:

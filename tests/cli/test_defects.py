@@ -1,4 +1,4 @@
-"""What nobody has foreseen: an exit code of its own, a file with the traceback, one line."""
+"""Internal errors: an exit code of their own, a file with the traceback, one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SpeechlessError(Exception):
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Has every command raise that."""
+    """Let every command raise this exception."""
 
     def raises(*_: object, **__: object) -> None:
         raise error
@@ -93,7 +93,7 @@ def test_ctrl_c_while_a_file_is_awaited(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     program = [sys.executable, "-c", "from rtstone.cli.main import main; main()"]
     with subprocess.Popen([*program, "import", str(tmp_path / "fifo")], stderr=-1) as waiting:
-        with (tmp_path / "fifo").open("wb"):  # it is being read now
+        with (tmp_path / "fifo").open("wb"):  # the file is being read now
             waiting.send_signal(signal.SIGINT)
             assert waiting.wait(60) == 130
         assert waiting.stderr and waiting.stderr.read().lstrip() == b"rtstone: interrupted\n"

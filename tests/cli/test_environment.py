@@ -22,7 +22,7 @@ GOVERNOR = f"{CPU}/cpu3/cpufreq/scaling_governor"
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A scratch tree in the place of this machine."""
+    """Replace the files of this machine by a scratch tree."""
     root = plant(tmp_path / "root", usual())
     (root / "var/lib").mkdir(parents=True)
     monkeypatch.setattr(facts, "System", lambda **more: trees.system(root, **more))

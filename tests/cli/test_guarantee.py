@@ -84,7 +84,7 @@ def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
 
 
 def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli: Cli) -> None:
-    """At worst the interrupt costs 7.1 us there, and what the load's tasks add to it."""
+    """In the worst case the interrupt costs 7.1 us there, plus what the load's tasks add."""
     asked = ("int.latency.phase", "--load", "rt200", "--time", "70")
     assert cli("run", *asked, "--target", "sim:rtai-24.1.8").status == 0
     (case,) = cli("show", "last", "--worst-case", "--json").document["cases"]
@@ -94,4 +94,4 @@ def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli
     assert "simulated (modelled" in cli("show", "last", "--worst-case").out
     done = cli("guarantee", "last", "--bench", "int.latency.phase")
     assert done.status == 3
-    assert "What was measured is a model." in done.out
+    assert "A model was measured." in done.out

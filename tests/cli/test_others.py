@@ -98,13 +98,13 @@ def test_a_list_of_runs_tells_how_many_results_are_good(fake: Fake, cli: Cli) ->
     assert cli("list", "runs").out.split()[-2:] == ["1", "3"]
 
 
-# ---- the streams that a process is given ---------------------------------------------------------
+# ---- standard streams ----------------------------------------------------------------------------
 
 MAIN = f"{sys.executable} -c 'from rtstone.cli.main import main; main()'"
 
 
 def shell(command: str, **environment: str) -> tuple[int, str, str]:
-    """A command line in which R is rtstone: exit code, stdout, stderr."""
+    """Run a command line in which R is rtstone; return exit code, stdout and stderr."""
     script = f'R() {{ {MAIN} "$@"; }}\n{command}'
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, check=False, env=os.environ | environment
@@ -112,7 +112,7 @@ def shell(command: str, **environment: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
 
 
-# Its reader has gone before it writes.
+# The reader has ended before anything is written.
 UNREAD = "{ exec 3> >(exec true); wait $!; R %s >&3; }"
 
 
@@ -143,6 +143,16 @@ def test_a_reader_of_stderr_that_has_gone_does_not_stop_a_run(fake: Fake) -> Non
     assert (find("last") / "run.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "exit_code"), [("list <&-", 0), ("list 2>&-", 0), ("list nothing 2>&-", 2)]
+)
+def test_a_closed_stdin_or_stderr_is_no_fault(fake: Fake, command: str, exit_code: int) -> None:
+    status, out, told = shell(f"R {command}")
+    assert (status, "dk.periodic" in out) == (exit_code, exit_code == 0)
+    assert "Traceback" not in out + told
+    assert "rtstone:" not in told
+
+
 @pytest.mark.parametrize("command", ["--help", "list", "list --json", "run null"])
 def test_a_full_disk_behind_stdout_is_told(fake: Fake, command: str) -> None:
     status, _, told = shell(f"R {command} >/dev/full")
@@ -153,7 +163,7 @@ def test_a_full_disk_behind_stdout_is_told(fake: Fake, command: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_streams_that_do_not_know_every_letter(fake: Fake, encoding: str) -> None:
-    fake(extra={"overhead": -(10**5)})  # so that there are µs
+    fake(extra={"overhead": -(10**5)})  # so that it prints µs
     for command in ("run null", "show last", "run 'nüll€'"):
         status, _, told = shell(f"R {command}", PYTHONIOENCODING=encoding)
         assert "Traceback" not in told
@@ -169,7 +179,7 @@ def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
 
 
 def modules(*arguments: str) -> set[str]:
-    """What a command imports."""
+    """Return the modules that a command imports."""
     script = (
         "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
         "from rtstone.cli.main import main; main()"

@@ -1,4 +1,4 @@
-"""`rtstone run --resume`: what an interrupted run has is kept, and the rest is measured."""
+"""`rtstone run --resume`: the results of an interrupted run are kept, and the rest is measured."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_it_can_be_resumed_again_and_its_logs_are_enough(fake: Fake, cli: Cli) -
 
 
 def planted(plan: Plan, *cases: int) -> Path:
-    """A directory as a killed host leaves it: these cases ended, the next one was cut off."""
+    """Make a directory as a killed host leaves it: these cases ended, the next one was cut off."""
     here = find_target("local")
     place = Target(name="local", detail=dict(here.detail()))
     plan = msgspec.structs.replace(plan, target=place, surroundings=here.host_conditions())
@@ -139,7 +139,7 @@ def test_a_run_that_goes_on_is_left_alone(fake: Fake, cli: Cli, plan: Plan) -> N
 
 
 def interrupted(path: Path, cases: int = 1) -> Path:
-    """The directory of a run as if it had been interrupted after so many cases."""
+    """Change the directory of a run as if it had been interrupted after so many cases."""
     lines = (path / "wire.log").read_bytes().splitlines(keepends=True)
     ends = [number for number, line in enumerate(lines, 1) if b'"end"' in line]
     (path / "wire.log").write_bytes(b"".join(lines[: ends[cases - 1]]))
@@ -150,7 +150,7 @@ def interrupted(path: Path, cases: int = 1) -> Path:
 
 
 def refused(cli: Cli, path: Path) -> str:
-    """What a refusal to go on says; the directory is as it was."""
+    """Return the message of a refusal to resume; the directory must not change."""
     before = {file.name: file.read_bytes() for file in path.iterdir()}
     done = cli("run", "--resume", path)
     assert done.status == 2
@@ -190,7 +190,7 @@ def test_what_the_agent_tells_must_be_what_it_was(
     path = interrupted(find("last"))
     more = other.pop("conditions", {})
     fake(conditions={**began, **more}, **other)  # type: ignore[dict-item]
-    for _ in range(2):  # the one that was refused is not what the run began on, either
+    for _ in range(2):  # nor did the run begin on the refused one
         assert told in refused(cli, path)
     fake(conditions=began)
     resumed(cli, path)
@@ -208,7 +208,7 @@ def test_another_program_of_the_agent(
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "other"))
     starts = trace.read_text()
     assert "the agent's program was" in refused(cli, path)
-    assert trace.read_text() == starts  # it need not be started to see that
+    assert trace.read_text() == starts  # this is detected without starting it
     monkeypatch.setenv("RTSTONE_AGENT", str(program))
     resumed(cli, path)
 

@@ -36,7 +36,7 @@ def statuses(document: dict[str, Any]) -> list[str]:
     return [result["status"] for result in document["results"]]
 
 
-# ---- what is good ---------------------------------------------------------------------------
+# ---- successful runs ------------------------------------------------------------------------
 
 
 def test_a_run_is_measured_shown_and_kept(fake: Fake, cli: Cli) -> None:
@@ -154,7 +154,7 @@ def test_two_runs_at_once(fake: Fake) -> None:
     assert all(load(find(name)).status == "complete" for name in names)
 
 
-# ---- what is wrong with the request ------------------------------------------------------------
+# ---- bad requests ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.Mo
 def test_a_case_of_any_length_is_waited_for_while_it_tells_of_its_progress(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody watches: the host itself wants to know that the case goes on."""
+    """Without a display, the host itself asks for progress, to know that the case is alive."""
     fake(at=1, pause=1.5)
     monkeypatch.setattr(session, "PATIENCE_S", 0.5)
     monkeypatch.setattr(session, "POLL_S", 0.02)
@@ -360,7 +360,7 @@ def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
 def test_damage_does_not_give_a_long_case_the_time_of_the_next(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(at=1, pause=1.5, wire={"4": "damage"})  # its first word of progress
+    fake(at=1, pause=1.5, wire={"4": "damage"})  # its first progress record
     monkeypatch.setattr(session, "PATIENCE_S", 0.3)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
@@ -429,7 +429,7 @@ def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
 
 
-# ---- when the display fails, or this program ----------------------------------------------------
+# ---- when the display or rtstone itself fails ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["started", "case_started", "case_ended", "ended"])
@@ -523,7 +523,7 @@ def strike(number: signal.Signals = signal.SIGINT) -> None:
 
 
 def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.Signals) -> None:
-    """Has the signal arrive when that function is called."""
+    """Let the signal arrive when that function is called."""
     before = getattr(owner, name)
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -566,7 +566,7 @@ def test_an_interrupt_at_any_moment(  # noqa: PLR0917
     found = statuses(done.document)
     assert found[:complete] == ["ok"] * complete
     assert len(found) == 3
-    # A case under way may still end well; those after it must not begin.
+    # The running case may still end well; those after it must not begin.
     assert found[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
     assert done.document["status"] == ("complete" if complete == 3 else "incomplete")
     assert statuses(done.document) == [result.status for result in load(newest()).results]
@@ -577,7 +577,7 @@ def test_a_case_that_is_stopped_keeps_what_it_has(
 ) -> None:
     fake_process(at=1, fate="hang")
     hook(monkeypatch, Listener, "case_started", signal.SIGHUP)
-    monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # however slow this machine is
+    monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # long enough for a slow machine
     monkeypatch.setattr(session, "POLL_S", 0.02)
     first = cli(*GRID, "--json").document["results"][0]
     assert (first["status"], first["reason"], first["n"]) == ("ok", None, 1000)
@@ -666,7 +666,7 @@ def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_
     assert done.document["notes"] == []
 
 
-# ---- an agent that does not stop talking -------------------------------------------------------
+# ---- an agent that floods the wire -------------------------------------------------------------
 
 
 def test_of_many_warnings_some_are_kept_and_the_others_counted(fake: Fake, cli: Cli) -> None:
@@ -692,7 +692,7 @@ def test_one_that_talks_for_ever_can_be_ended(
     assert len(done.out) < 1_000_000
 
 
-# ---- samples one by one ------------------------------------------------------------------------
+# ---- raw samples -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("asked", [["--time", "3"], ["-p", "samples=10000001"]])
@@ -725,7 +725,7 @@ def test_a_batch_is_not_cold(fake: Fake, cli: Cli) -> None:
 
 
 def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> None:
-    """It refuses the case, and so has no clock and no conditions to tell of."""
+    """It refuses the case, and so reports neither clock nor conditions."""
     fake(refuses="raw=1 needs a number of samples")
     done = cli("run", "null", "--json")
     assert done.status == 3

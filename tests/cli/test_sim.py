@@ -103,7 +103,7 @@ def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
 
 
 def test_a_system_without_inheritance_has_the_reduced_heavy_load(cli: Cli) -> None:
-    """The case keeps the one CPU busy, so that the load may miss its rate; but it runs."""
+    """The case keeps the only CPU busy, so the load may miss its rate; but it runs."""
     done = cli("run", "rheal.ts", "--target", "sim:lynx-486", "--load", "heavy/reduced", "--json")
     (result,) = done.document["results"]
     assert result["status"] in {"ok", "incomplete"}, result["reason"]
@@ -113,7 +113,7 @@ def test_a_system_without_inheritance_has_the_reduced_heavy_load(cli: Cli) -> No
 
 
 def test_heavy_load_is_what_the_model_says_of_it(cli: Cli, tmp_path: Path) -> None:
-    """Costs that it does not give again, and other loads, are as they were."""
+    """Costs that it does not override, and other loads, are unchanged."""
     model = tmp_path / "mine.toml"
     model.write_text(
         'title = "M"\nlabel = "mine"\n[cost]\nread = "10ns"\ntime = "10ns"\nsem_give = "1us"\n'
@@ -147,7 +147,7 @@ def test_a_model_that_says_nothing_of_heavy_load_does_not_have_it(cli: Cli) -> N
 
 
 def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
-    """What the target lacks is no component of it."""
+    """Components that the target lacks are left out."""
     asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
     done = cli(*asked, "-p", "samples=20", "-p", "loops=100", "--json")
     assert done.status == 0
@@ -184,7 +184,7 @@ def test_mistakes(
 
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_every_suite_can_be_expanded(name: str) -> None:
-    """And of the benches that it names, all that are here run if one of their loads is."""
+    """Of the benches that it names, all available ones run if one of their loads is available."""
     with Interrupt() as interrupt:
         offered = catalogue(find("sim"), interrupt)
         known = merge_catalogues(offered, catalogue(find("local"), interrupt))

@@ -18,7 +18,7 @@ SMALL = ("--sets", "6", "--tasks", "3,5", "--utilisation", "0.5,1.3", "--time", 
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
-    """A run that has measured a switch and one Hartstone experiment."""
+    """Measure a switch and a Hartstone experiment in one run."""
     results = [
         Result(case=1, bench="ctx.ballast", params={"ballast": 0}, load="none", status="ok",
                n=1000, p50=2000.0),
@@ -109,7 +109,7 @@ kwi = { amount = "62500ns" }
 
 
 def test_a_system_without_costs_has_no_gap(cli: Cli, tmp_path: Path) -> None:
-    """It is simulated as it was measured: form, stop, duration and raw speed."""
+    """The simulation has the form, stop rule, duration and raw speed of the measurement."""
     model, run = tmp_path / "free.toml", tmp_path / "run"
     model.write_text(FREE)
     cases = ("hart.AH.3", "hart.SH.3", "hart.SA.3", "-p", "stop=first", "-p", "form=server",

@@ -1,4 +1,4 @@
-"""Every suite that is shipped names benches, parameters and loads that the agent has."""
+"""Every built-in suite names benches, parameters and loads that the agent has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rtstone run --until`: measured until it is known, on a system whose distribution is known."""
+"""`rtstone run --until` on a system with a known distribution."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def only(run: Run) -> Result:
 
 
 def rounds_of(path: Path) -> list[Result]:
-    """What the run's log has of the rounds of its one case."""
+    """Return the rounds of the run's only case from its log."""
     plan = msgspec.json.decode((path / "plan.json").read_bytes(), type=Plan)
     return [results[0] for results in gather(plan, (path / "wire.log").read_bytes()).rounds()[1]]
 
@@ -99,7 +99,7 @@ def test_it_is_the_pool_of_its_rounds(cli: Cli, noise: str) -> None:
     found = estimate(parts, "p50")
     assert found
     assert result.until.width == pytest.approx(width(found), abs=1e-6)
-    # Rounds have random numbers of their own: the same samples again would tell nothing new.
+    # Rounds have different random numbers: the same samples again would add no information.
     assert len({part.mean for part in parts}) == len(parts)
 
 
@@ -148,7 +148,7 @@ def test_several_cases_each_in_its_rounds(cli: Cli, fake: Fake) -> None:
     assert [line[:3] for line in lines] == ["1/3", "2/3", "3/3"]
 
 
-# ---- what goes wrong ----------------------------------------------------------------------------
+# ---- failures -----------------------------------------------------------------------------------
 
 GRID = ("run", "ctx.ballast", "-p", "ballast=0,1", "--until", "ci=1%")
 

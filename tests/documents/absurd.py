@@ -1,4 +1,4 @@
-"""Documents that are well typed and mean nothing: what a type allows, drawn by hypothesis."""
+"""Documents that are well typed but nonsense: values that a type allows, drawn by hypothesis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import inspect
 from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.run import SCHEMA, Run
 
-# Names that some reader looks for, so that it is entered and not passed by.
+# Names that readers look for, so that they process the result.
 NAMES = [
     "", "x", "null", "dk.periodic", "dk.sched", "ctx.ballast", "hart.ph", "sem.round",
     "posix.options", "rheal.switch", "det.bintime", "cyclictest", "none", "heavy", "irq", "sim",
@@ -42,7 +42,7 @@ def texts(key: str) -> st.SearchStrategy[str]:
 def values(  # noqa: PLR0911, PLR0912  one case for each kind of type
     of: inspect.Type, key: str = "", depth: int = 0
 ) -> st.SearchStrategy[Any]:
-    """Values of JSON that a document may have where this type stands."""
+    """Draw JSON values that this type allows."""
     most = 2 if depth < 6 else 1
     match of:
         case inspect.StructType(fields=fields, tag=tag, tag_field=name):
@@ -106,7 +106,7 @@ RUNS = values(inspect.type_info(Run), "run")
 
 @st.composite
 def mutated(draw: st.DrawFn, sound: Any, kind: Any = Run) -> Any:
-    """A sound document in which up to three values are another one of their types."""
+    """Draw a valid document with up to three values replaced by others of their types."""
     made = msgspec.json.decode(msgspec.json.encode(sound))
     for _ in range(draw(st.integers(1, 3))):
         made = _replaced(draw, made, inspect.type_info(kind), "run")
@@ -147,7 +147,7 @@ def _members(  # noqa: PLR0911  the same
 
 
 def uniform(document: Any, number: float) -> Any:
-    """A document in which every number that may have a fraction is this one, where it can be."""
+    """Return the document with every float replaced by this number, where that is allowed."""
 
     def every(value: Any, of: inspect.Type) -> Any:
         if (members := _members(value, of)) and isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the documents are made of, held by files: a change of one is a change of an interface."""
+"""The schemas of the documents against stored ones: a change is a change of the interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "schemas"
 
 
 def undescribed(item: Any) -> Any:
-    """A schema without its words, which may change, and whatever the order of its alternatives."""
+    """Remove texts from a schema, which may change, and sort its alternatives."""
     if isinstance(item, dict):
         return {
             key: sorted(map(undescribed, value), key=str) if key == "anyOf" else undescribed(value)
@@ -29,7 +29,7 @@ def undescribed(item: Any) -> Any:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_has_the_members_that_it_had(name: str) -> None:
-    """To be made anew, if members were added: `rtstone schema NAME >tests/documents/schemas/…`."""
+    """After adding members, update the file: `rtstone schema NAME >tests/documents/schemas/…`."""
     golden = json.loads((GOLDEN / f"{name}.json").read_text())
     assert undescribed(schema(name)) == undescribed(golden)
 

@@ -1,4 +1,4 @@
-"""Files made to be expensive: long of what a reader could go through again and again."""
+"""Files made to be expensive: long in what a reader might process repeatedly."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def lmbench(lines: int) -> bytes:
 
 
 def twice(lines: int) -> bytes:
-    """A key repeated at the very end, of many."""
+    """Return JSON with many keys, the last of which is a duplicate."""
     members = ",".join(f'"k{n}":{n}' for n in range(10 * lines))
     return f'{{"file_version":1,"x":{{{members},"k{10 * lines - 1}":0}}}}'.encode()
 
 
 def commands(lines: int) -> bytes:
-    """Beginnings of a command line without an end."""
+    """Return many beginnings of a command line without an end."""
     return b'{"file_version":1,"x":[' + b'"cmdline": "",\n' * 10 * lines + b"]}"
 
 
@@ -43,7 +43,7 @@ def rteval(buckets: int) -> bytes:
     ).encode()  # fmt: skip
 
 
-# Each with the format that it is read as.
+# Each with its format.
 LONG: list[tuple[Callable[[int], bytes], str]] = [
     (lmbench, "lmbench"), (twice, "cyclictest-json"), (commands, "cyclictest-json"),
     (threads, "jitterdebugger-raw"), (rteval, "rteval"),
@@ -51,7 +51,7 @@ LONG: list[tuple[Callable[[int], bytes], str]] = [
 
 
 def read(data: bytes, form: str) -> None:
-    """Reads the file, which may be refused."""
+    """Read the file, which may be refused."""
     source = Source("the file", data)
     with suppress(UsageError):
         name, found = reader(form, source)

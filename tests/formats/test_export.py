@@ -1,4 +1,4 @@
-"""Runs in other tools' formats, read back by decoders that share nothing with the writers."""
+"""Exports in other tools' formats, read back by decoders that share no code with the writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.formats.test_import import FILES, held, run_of
 
 
 def own(**members: object) -> Run:
-    """A run of rtstone: fractions of ns, an omitted activation, a figure, odd names."""
+    """Return a run with fractions of ns, an omitted activation, a figure and odd names."""
     points = [(-2.5, 1), (100.25, 3), (5000.5, 90), (123456.75, 6), (9876543.5, 1)]
     mean = round((sum(v * count for v, count in points) + 1e12 + 9e9) / 103, 4)
     periodic = Result(
@@ -124,7 +124,7 @@ def test_parquet() -> None:
 
 
 def decoded(text: str) -> Counter[int]:
-    """Counts by the lowest value of each bucket, after the description of the V2 encoding."""
+    """Return counts by the lowest value of each bucket, from the description of the V2 encoding."""
     packed = base64.b64decode(text, validate=True)
     cookie, length = struct.unpack(">ii", packed[:8])
     assert cookie & ~0xF0 == 0x1C849304 and length == len(packed) - 8
@@ -204,7 +204,7 @@ _LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 
 
 def test_open_metrics(run: Run) -> None:
-    """Every line is of the grammar, families are whole, buckets rise to the count."""
+    """Every line matches the grammar, families are contiguous, buckets rise to the count."""
     lines = writer("openmetrics").write(run).data.decode().split("\n")
     assert lines[-2:] == ["# EOF", ""]
     kinds: dict[str, str] = {}
@@ -278,7 +278,7 @@ def test_own_samples_as_cyclictest() -> None:
     (result,) = run_of(written.data).results
     assert (result.n, result.overflow, result.max) == (102, 2, 1e12)
     assert result.histogram == [(100, 3), (5000, 90), (123457, 6), (9876544, 1)]
-    assert result.params == {}  # the command was rtstone's, which has another grammar
+    assert result.params == {}  # the command line is rtstone's, which has another grammar
     told = "\n".join(written.lost)
     for part in (
         "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",

@@ -1,4 +1,4 @@
-"""Files of other tools: what they hold is what the run holds, and nothing else is believed."""
+"""Files of other tools: the run has exactly what they contain; inconsistent ones are refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def results(name: str) -> list[Result]:
 
 
 def held(found: list[Result]) -> list[tuple[object, ...]]:
-    """What must be exact."""
+    """Return the parts of a run that must be exact."""
     return [(r.bench, r.series, r.n, r.overflow, r.min, r.max, r.histogram) for r in found]
 
 
@@ -54,7 +54,7 @@ def refused(data: bytes, form: str | None = None) -> str:
     return text
 
 
-# ---- what real files hold ------------------------------------------------------------------------
+# ---- real files ----------------------------------------------------------------------------------
 
 
 def test_text_and_json_of_one_cyclictest_are_one_result() -> None:
@@ -73,7 +73,7 @@ def test_versions_of_cyclictest_are_one_result() -> None:
 
 
 def test_cyclictest_text_against_awk() -> None:
-    """The numbers as a person reads them out of the file."""
+    """The numbers as read from the file with awk."""
     for name in ("cyclictest-2.4-h.txt", "cyclictest-2.4-one.txt", "cyclictest-2.4-live.txt"):
         lines = (DATA / name).read_text().splitlines()
         rows = [line.split() for line in lines if re.match(r"\d{6} ", line)]
@@ -137,7 +137,7 @@ def test_what_cyclictest_left_out_is_missed() -> None:
     assert (one.missed, other.missed) == (4000 - 3989, 4000 - 3991)
     assert "omission" in one.flags and one.evidence["section_ns"] == 10**9
     assert one.params == {"interval": 250_000}
-    assert results("cyclictest-2.4-H.json")[0].missed is None  # -l tells no time
+    assert results("cyclictest-2.4-H.json")[0].missed is None  # -l gives no time
 
 
 def test_circumstances_of_cyclictest() -> None:
@@ -250,7 +250,7 @@ def test_every_import_says_that_it_is_one(path: Path) -> None:
 
 
 def cyclictest(samples: list[list[int]], top: int, sums: bool, zeros: bool) -> str:
-    """What cyclictest prints of these samples, a list for each thread."""
+    """Return what cyclictest prints for these samples, a list per thread."""
     lines = ["# /dev/cpu_dma_latency set to 0us", "# Histogram"]
     counts = [Counter(own) for own in samples]
     for value in range(top):
@@ -280,7 +280,7 @@ def cyclictest(samples: list[list[int]], top: int, sums: bool, zeros: bool) -> s
 
 @pytest.mark.parametrize("seed", range(20))
 def test_statistics_are_those_of_the_samples(seed: int) -> None:
-    """Percentiles in the histogram are those of the samples; among the overflow there are none."""
+    """Percentiles within the histogram are those of the samples; in the overflow there are none."""
     random = Random(seed)
     samples = [
         [int(random.lognormvariate(3, 0.4 + seed / 100)) for _ in range(random.choice([40, 3000]))]
@@ -303,11 +303,11 @@ def test_statistics_are_those_of_the_samples(seed: int) -> None:
             assert getattr(result, name) == (None if true is None else 1e3 * true), name
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refused files -------------------------------------------------------------------------------
 
 
 def prefixes(data: bytes) -> Iterator[bytes]:
-    """Every line, and bytes so that a test stays cheap."""
+    """Return prefixes at every line, and at some bytes to keep the test cheap."""
     step = max(1, len(data) // 400)
     ends = {i + 1 for i, byte in enumerate(data) if byte == 10} | set(range(0, len(data), step))
     return (data[:end] for end in sorted(ends) if end < len(data))
@@ -325,9 +325,9 @@ def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
             assert "\n" not in str(error)
             refusals += 1
             continue
-        if path.suffix == ".raw":  # it has no totals: whole records are all it can tell
+        if path.suffix == ".raw":  # it has no totals, so only incomplete records are detected
             assert sum(row[2] for row in found) == len(part) / 28  # type: ignore[misc]
-        elif path.name == "lmbench.txt":  # nor has this: whole lines
+        elif path.name == "lmbench.txt":  # nor has this one: only incomplete lines
             assert part.endswith(b"\n") and found == whole[: len(found)]
         else:
             assert found == whole
@@ -443,7 +443,7 @@ def test_raw_samples_that_are_none() -> None:
 
 
 def test_rteval_with_samples_that_it_did_not_count() -> None:
-    """A maximum at the end of the histogram comes from a sample that is in no bucket."""
+    """A maximum at the end of the histogram comes from a sample in no bucket."""
     text = (DATA / "rteval.xml").read_text()
     tops = re.findall(r"<maximum unit=\"us\">(\d+)", text)
     text = text.replace(f'<maximum unit="us">{tops[1]}', '<maximum unit="us">3500')
@@ -497,7 +497,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def calls(data: bytes, form: str) -> int:
-    """How many functions are called to read the file, those of the interpreter included."""
+    """Return how many functions are called to read the file, including the interpreter's."""
     count = 0
 
     def called(_frame: FrameType, event: str, _what: object) -> None:
@@ -517,7 +517,7 @@ def calls(data: bytes, form: str) -> int:
 def test_a_file_eight_times_as_long_takes_eight_times_the_calls(
     make: Callable[[int], bytes], form: str
 ) -> None:
-    """And not 64 times; tests.bench.imports has the time, regular expressions included."""
+    """And not 64 times; tests.bench.imports measures the time, including regular expressions."""
     assert calls(make(2000), form) < 10 * calls(make(250), form)
 
 
@@ -529,7 +529,7 @@ def test_the_buckets_of_rteval_are_not_kept_as_elements() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 6 * len(data)  # a tree of them is more than ten times as much
+    assert peak < 6 * len(data)  # a tree of the elements would take more than ten times as much
 
 
 @pytest.mark.parametrize(

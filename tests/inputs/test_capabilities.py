@@ -1,4 +1,4 @@
-"""What a target lacks becomes a result; what nobody has is a mistake."""
+"""What a target lacks gives a result `unsupported`; what no target has is a usage error."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_values_that_are_not_there_and_those_that_are() -> None:
     )
     assert [case.params["kind"] for case in found.cases] == ["thread"] * 2 + ["process"] * 2
     why = "is not supported here, it has thread, process"
-    assert found.absent == [  # once, whatever stands beside it
+    assert found.absent == [  # once, whatever else is requested
         UnsupportedCase(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
         for number, kind in [(5, "clone"), (6, "fork")]
     ]
@@ -129,7 +129,7 @@ def test_parameters_that_it_lacks() -> None:
     assert reasons(found) == [
         ({"how": "a"}, "none", "proc.create has no parameter how on this target")
     ]
-    # What is given for many benches holds for those that have it.
+    # A parameter given for many benches applies to those that have it.
     assert expanded(Wanted("proc.create", {}, common={"how": "a"})).cases[0].params == {}
     assert expanded(Wanted("proc.create", {}), params={"how": "a"}).cases[0].params == {}
 

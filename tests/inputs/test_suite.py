@@ -167,12 +167,12 @@ def test_a_suite_names_loads_and_a_case_its_own(tmp_path: Path) -> None:
     text = 'loads = ["none", "heavy"]\nparams = { config = ["1cpu", "2cpu"], other = 3 }\n'
     text += '[[case]]\nbench = "a.b"\n[[case]]\nbench = "a.b"\nloads = ["none"]\nparams = {n = 7}'
     wanted = load(write(tmp_path, text)).cases
-    # those that need the same load and configuration come together
+    # cases that need the same load and configuration are adjacent
     assert told(cases_of(wanted, PLACED), "config", "n") == [
         ("none", "1cpu", None), ("none", "1cpu", 7), ("none", "2cpu", None), ("none", "2cpu", 7),
         ("heavy", "1cpu", None), ("heavy", "2cpu", None),
     ]  # fmt: skip
-    # what the command line asks goes first
+    # the command line takes precedence
     asked = cases_of(wanted, PLACED, loads=("heavy",), params={"config": "bound"})
     assert told(asked, "config", "n") == [("heavy", "bound", None), ("heavy", "bound", 7)]
 
@@ -181,7 +181,7 @@ def test_a_suite_names_loads_and_a_case_its_own(tmp_path: Path) -> None:
     ("own", "given", "time"),
     [
         ({}, None, 2 * 10**9),  # the default of 10 s is longer
-        ({"time": "1s"}, None, 10**9),  # what is shorter stays
+        ({"time": "1s"}, None, 10**9),  # shorter ones are unchanged
         ({"time": "60s", "samples": 0}, None, 2 * 10**9),
         ({"time": "60s"}, "5", 5 * 10**9),
         ({"time": "60s"}, "0", 60 * 10**9),

@@ -1,4 +1,4 @@
-"""A Linux guest on the AArch64 board: boots, measures and ends, whatever is in its way."""
+"""A Linux guest on the AArch64 board boots, measures and ends, also in a broken environment."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ bye
 
 @pytest.fixture
 def kernel() -> Kernel:
-    """The stock kernel, if everything to boot it is there."""
+    """Return the stock kernel, if everything to boot it is available."""
     if lacking := ready.missing(SYSTEM):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     return kernels.find("linux-6.1", "aarch64")
 
 
 def boot(kernel: Kernel, archive: bytes, place: Path) -> bytes:
-    """What a guest with that initial file system says until it has ended."""
+    """Boot a guest with that initial file system and return its output."""
     place.mkdir()
     initramfs, console = place / "initramfs", place / "console"
     initramfs.write_bytes(archive)
@@ -49,7 +49,7 @@ def boot(kernel: Kernel, archive: bytes, place: Path) -> bytes:
 
 
 def records(console: bytes) -> list[dict[str, Any]]:
-    """All records in it; fails on a damaged one."""
+    """Return all records in the output; fail on a damaged one."""
     reader, found = Reader(), []
     for line in console.splitlines():
         for item in reader.feed(line):
@@ -71,7 +71,7 @@ def test_a_guest_measures(kernel: Kernel, tmp_path: Path) -> None:
     clock = next(record for record in found if record["t"] == "clock")
     assert (clock["source"], clock["hz"]) == ("cntvct", SYSTEM.board.instructions_per_s)
     null = next(record for record in found if record["t"] == "result")
-    assert null["min"] == null["max"] == clock["overhead"]  # nothing disturbs a count
+    assert null["min"] == null["max"] == clock["overhead"]  # counts are not disturbed
 
 
 def test_an_init_that_cannot_go_on_says_why_and_ends(kernel: Kernel, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.conftest import Cli
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine on which nothing is installed, fetched or built."""
+    """Simulate a machine on which nothing is installed, fetched or built."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(ready, "BUILT", tmp_path)

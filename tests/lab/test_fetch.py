@@ -1,4 +1,4 @@
-"""Fetching a kernel, with an apt that is planted."""
+"""Fetching a kernel, with a fake apt."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RELEASE = "6.1.0-9-rt-arm64"
 
 
 def package(*names: str, builtin: str = "") -> bytes:
-    """The tar of a kernel package that holds these files."""
+    """Return the tar archive of a kernel package with these files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         files = {name: name.encode() for name in names}
@@ -66,7 +66,7 @@ WHOLE = [f"./boot/vmlinuz-{RELEASE}", "./boot/config-6.1", *modules(*reversed(fe
 
 @pytest.fixture
 def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs of apt that say what the files of this folder say."""
+    """Make fake programs of apt that print the files of a directory."""
     for name, text in (("apt-get", APT_GET), ("apt-cache", APT_CACHE), ("dpkg-deb", DPKG_DEB)):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)

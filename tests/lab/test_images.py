@@ -1,4 +1,4 @@
-"""The initial file system and the RAM disk: the same bytes from the same content."""
+"""The initial file system and the RAM disk: the same content gives the same bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 def entries(archive: bytes) -> dict[str, Entry]:
-    """What a newc archive holds, in its order; fails on anything that is not one."""
+    """Return the entries of a newc archive in order; fail if it is malformed."""
     found: dict[str, Entry] = {}
     at = 0
     while True:
@@ -44,7 +44,7 @@ def entries(archive: bytes) -> dict[str, Entry]:
 
 
 def inputs(place: Path, when: int) -> tuple[Path, list[Path]]:
-    """An agent and two modules with times and rights of their own."""
+    """Make an agent and two modules with different times and permissions."""
     place.mkdir()
     files = [place / name for name in ("agent", "zeta.ko", "alpha.ko")]
     for number, file in enumerate(files):
@@ -69,7 +69,7 @@ def _with_script(place: Path, when: int) -> tuple[Path, bytes, list[Path]]:
 def test_what_is_in_it(tmp_path: Path) -> None:
     agent, modules = inputs(tmp_path / "in", 5)
     found = entries(images.initramfs(agent, b"bye\n", modules, b"blocks"))
-    assert list(found) == sorted(found)  # a directory stands before what is in it
+    assert list(found) == sorted(found)  # a directory comes before its content
     assert found["init"].data == agent.read_bytes()
     assert found["init"].mode == stat.S_IFREG | 0o755
     assert found["rtstone/script"].data == b"bye\n"
@@ -84,7 +84,7 @@ def test_what_is_in_it(tmp_path: Path) -> None:
 @pytest.mark.skipif(not images.mke2fs(), reason="needs e2fsprogs")
 def test_the_disk_is_the_same_at_another_time_and_is_an_ext4(tmp_path: Path) -> None:
     blocks = images.disk()
-    time.sleep(1.1)  # the time in it would show
+    time.sleep(1.1)  # it contains a time, which would differ
     assert images.disk() == blocks
     assert len(blocks) < 1 << 20
     image = tmp_path / "disk"

@@ -1,4 +1,4 @@
-"""Kernels: what a file is, and that a fetched one is what was fetched."""
+"""Kernels: recognizing kernel files, and checking fetched ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARM64 = bytes(56) + b"ARM\x64" + bytes(64) + b"Linux version 6.1.0-9-arm64 (x@y)
 
 
 def bz_image(flags: int = 1) -> bytes:
-    """The header of a bzImage, with its version at 0x400."""
+    """Return the header of a bzImage, with its version at 0x400."""
     image = bytearray(0x600)
     image[0x202:0x206] = b"HdrS"
     image[0x20E:0x210] = (0x200).to_bytes(2, "little")
@@ -70,7 +70,7 @@ def test_no_file() -> None:
 
 @pytest.fixture
 def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a fetched kernel."""
+    """Make the directory of a fetched kernel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     place = kernels.folder("linux-6.1", "x86_64")
     place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What the models of published systems give, beside what the publications print."""
+"""Results of the models of published systems, compared with the published numbers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from rtstone.inputs import model as simulated
 from tests.conftest import Cli
 
 Json = dict[str, Any]
-ROUNDING = 0.05  # of what is printed with one decimal
+ROUNDING = 0.05  # for numbers printed with one decimal
 
 
 class Simulated(NamedTuple):
-    """The document of a run on a model."""
+    """The document of a run on a model, with access to its results."""
 
     document: Json
 
     def result(self, bench: str, load: str = "none", **params: object) -> Json:
-        """The one result of the bench under that load and with these parameters."""
+        """Return the only result of a bench under that load and with these parameters."""
         found: list[Json] = [
             r
             for r in self.document["results"]
@@ -28,31 +28,35 @@ class Simulated(NamedTuple):
         return found[0]
 
     def us(self, stat: str, bench: str, load: str = "none", **params: object) -> float:
-        """A statistic of that result, which must be ok, in microseconds."""
+        """Return a statistic of that result, which must be ok, in microseconds."""
         found = self.result(bench, load, **params)
         assert (found["status"], found["unit"]) == ("ok", "ns"), found["reason"]
         return float(found[stat]) / 1000
 
+    def constant(self) -> dict[str, bool]:
+        """Return for each bench with a slope whether its interval contains 0."""
+        return {slope["bench"]: slope["constant"] for slope in self.document["slopes"]}
+
 
 def simulate(cli: Cli, model: str, *what: str) -> Simulated:
-    """Runs that on the model."""
+    """Run a command on the model."""
     done = cli("run", *what, "--target", f"sim:{model}", "--json")
     assert done.status == 0, done.err
     return Simulated(done.document)
 
 
 def title(model: str) -> str:
-    """What the model is a model of, as its publication calls it."""
+    """Return the name of the modelled system in its publication."""
     return simulated.find(model).title
 
 
 def printed(source: str, table: str, **wanted: str) -> float | None:
-    """The one number of a table."""
+    """Return the only number of a table that matches."""
     return published.value(source=source, table=table, **wanted)
 
 
 def differing(pairs: dict[str, tuple[float | None, float | None]]) -> dict[str, object]:
-    """Of (simulated, printed), those that are not the same within the rounding of the source."""
+    """Return the pairs (simulated, printed) that differ by more than the rounding of the source."""
     return {
         name: (ours, theirs)
         for name, (ours, theirs) in pairs.items()

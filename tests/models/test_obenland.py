@@ -11,13 +11,13 @@ ENTITIES = ["thread", "process"]
 
 
 def simulated(cli: Cli, model: str, benches: str, *params: str, load: str = "none") -> Simulated:
-    """The model has one CPU, whichever configuration it is a model of."""
+    """Run the model, which has one CPU whatever configuration it stands for."""
     words = [word for param in ("config=1cpu", *params) for word in ("-p", param)]
     return simulate(cli, model, *benches.split(), "--load", load, *words)
 
 
 def table(number: int, model: str, metric: str, stat: str, load: str = "no load") -> float | None:
-    """A number of a table."""
+    """Return a number of a table."""
     where = {"system": title(model), "metric": metric, "condition": load, "stat": stat}
     return printed("obenland", f"Table {number}", **where)
 
@@ -34,30 +34,22 @@ def test_tables_8_to_10_without_load(cli: Cli, model: str) -> None:
         for work in WORK
     }
     differ = differing(responses)
-    if model == "lynxos-3.0.1":  # 9.9: below what rtstone calibrates to
+    if model == "lynxos-3.0.1":  # 9.9: less than the calibrated 10 ms
         ours, theirs = responses["response add"]
         assert differ.pop("response add")
         assert theirs == 9.9
         assert ours == pytest.approx(10, abs=0.01)
     assert not differ
+    measures = [("ctx.sync", 9, "context switch", "max"), ("mq.latency", 10, "mq latency", "worst")]
     assert not differing(
         {
-            f"switch {entity} {stat}": (
-                run.us(ours, "ctx.sync", entity=entity),
-                table(9, model, f"context switch {entity}", stat),
+            f"{measure} {entity} {stat}": (
+                run.us(ours, bench, entity=entity),
+                table(number, model, f"{measure} {entity}", stat),
             )
+            for bench, number, measure, worst in measures
             for entity in ENTITIES
-            for ours, stat in (("mean", "avg"), ("max", "max"))
-        }
-    )
-    assert not differing(
-        {
-            f"latency {entity} {stat}": (
-                run.us(ours, "mq.latency", entity=entity),
-                table(10, model, f"mq latency {entity}", stat),
-            )
-            for entity in ENTITIES
-            for ours, stat in (("mean", "avg"), ("max", "worst"))
+            for ours, stat in (("mean", "avg"), ("max", worst))
         }
     )
 
@@ -77,7 +69,7 @@ def test_throughput_of_messages_of_4_kib(cli: Cli, model: str) -> None:
     assert not differing({"average": (rate(run, "process", "average"), average)})
     if worst < average:
         assert rate(run, "process", "worst block") == pytest.approx(worst, abs=0.1)
-    else:  # as printed: one of the two is misread
+    else:  # as printed: one of the two is a misreading
         assert model == "solaris-8-1cpu"
     between_threads = table(10, model, "mq throughput thread", "avg")
     assert rate(run, "thread", "average") == pytest.approx(between_threads, rel=0.05)
@@ -97,7 +89,7 @@ def test_what_the_figures_state_without_load(cli: Cli, model: str) -> None:
     run = simulated(cli, model, "det.timer_jitter sync.test3", *grid)
     for period in (1, 10, 100):  # figure 5a: below 200 us
         assert run.us("max", "det.timer_jitter", period=period * 1000000) < 200
-    lynx = model == "lynxos-3.0.1"  # figure 9: about 10 ms there, none elsewhere
+    lynx = model == "lynxos-3.0.1"  # figure 9: about 10 ms for this system, none for others
     assert run.us("max", "sync.test3", protocol="none") == pytest.approx(10000, rel=0.02)
     assert [verdict(run, protocol) for protocol in ("none", "inherit", "protect")] == (
         ["inverted", "unsupported", "unsupported"] if lynx else ["inverted", "bounded", "bounded"]
@@ -106,7 +98,7 @@ def test_what_the_figures_state_without_load(cli: Cli, model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_tables_8_and_9_under_heavy_load(cli: Cli, model: str) -> None:
-    """What is delayed is rare: the averages leave room for one largest value in 20 000."""
+    """Delays are rare: the averages leave room for one largest value in 20 000."""
     blocks = simulated(cli, model, "det.response", "work=add,copy,whet", load="heavy")
     trips = simulated(cli, model, "ctx.sync", "samples=20000", load="heavy")
     differ = differing(
@@ -118,7 +110,7 @@ def test_tables_8_and_9_under_heavy_load(cli: Cli, model: str) -> None:
             for work in WORK
         }
     )
-    if model == "lynxos-3.0.1":  # as without load: below what rtstone calibrates to
+    if model == "lynxos-3.0.1":  # as without load: less than the calibrated 10 ms
         assert differ.pop("response add") == (pytest.approx(10, abs=0.01), 9.9)
     assert not differ
     assert not differing(
@@ -135,7 +127,7 @@ def test_tables_8_and_9_under_heavy_load(cli: Cli, model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_timers_under_heavy_load(cli: Cli, model: str) -> None:
-    """Figure 5b: up to 10 s on a Solaris that reserves no CPU, elsewhere as without load."""
+    """Figure 5b: up to 10 s on Solaris without a reserved CPU, on others as without load."""
     run = simulated(cli, model, "det.timer_jitter", "period=1ms", load="heavy")
     most = run.us("max", "det.timer_jitter", "heavy")
     if model in {"solaris-8-1cpu", "solaris-8-2cpu"}:

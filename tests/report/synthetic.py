@@ -1,4 +1,4 @@
-"""Run documents that look like real ones, made from a seeded generator; nothing is measured."""
+"""Run documents that look real, from a seeded generator; nothing is measured."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ BLOCK = 64
 
 
 def answer(of: Run) -> Answer:
-    """What a run says."""
+    """Return the answer of a run."""
     return answers.answer(evaluate_run(of))
 
 
 def compose(runs: Sequence[Run | Sequence[Run]]) -> str:
-    """The page of runs."""
+    """Return the page of runs."""
     return page.compose(evaluate_runs(runs))
 
 
 def bucket(value: float) -> float:
-    """The value as the recorder would know it: to 1 part in 128."""
+    """Return the value with the recorder's precision of 1/128."""
     if abs(value) < 128:
         return float(round(value))
     step = 2.0 ** (math.floor(math.log2(value)) - 7)
@@ -51,7 +51,7 @@ def bucket(value: float) -> float:
 
 
 def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
-    """The members of a distribution by the rules of the document."""
+    """Return the members of a distribution as in a document."""
     ordered = sorted(values)
     n = len(ordered)
     mean = sum(ordered) / n
@@ -75,7 +75,7 @@ def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
 
 
 def latencies(rng: random.Random, n: int, median: float, spread: float) -> list[float]:
-    """Log-normal, with a second hump and rare long ones, as interrupts leave them."""
+    """Draw log-normal latencies with a second mode and rare long ones, as interrupts cause them."""
     values = []
     for _ in range(n):
         value = median * math.exp(abs(rng.gauss(0, spread)) - spread / 2)
@@ -132,7 +132,7 @@ def evidence(length_s: float, **more: Any) -> dict[str, Any]:
 
 
 class Maker:
-    """Collects results one after the other."""
+    """Collect results one by one."""
 
     def __init__(self, seed: int, samples: int) -> None:
         self.rng = random.Random(seed)
@@ -184,7 +184,7 @@ class Maker:
 
 
 def results(samples: int) -> Iterable[Result]:
-    """Sixty results: every family, and every way in which one can be incomplete."""
+    """Return sixty results: every family, and every way in which one can be incomplete."""
     make = Maker(7, samples)
     noise = [float(make.rng.choice([-0.5, 0, 0, 0, 0, 0.5])) for _ in range(samples)]
     noise[17] = 14_210.0
@@ -248,7 +248,7 @@ def results(samples: int) -> Iterable[Result]:
 
 
 def run(samples: int = 3000, **changes: Any) -> Run:
-    """A run of sixty results."""
+    """Return a run of sixty results."""
     members: dict[str, Any] = {
         "run_id": "20261121T031500-8f3a",
         "created": "2026-11-21T03:15:00Z",
@@ -321,7 +321,7 @@ def run(samples: int = 3000, **changes: Any) -> Run:
 
 
 def unprivileged(samples: int = 500) -> Run:
-    """The same under SCHED_OTHER, cut short."""
+    """Return the same run under SCHED_OTHER, cut short."""
     base = run(samples)
     results = [
         Result(**{**_members(r), "evidence": evidence(0.5, sched="other", locked=False)})
@@ -331,7 +331,7 @@ def unprivileged(samples: int = 500) -> Run:
 
 
 def instructions() -> Run:
-    """A run of an emulated target, which counts instructions and has no time."""
+    """Return a run of an emulated target, which counts instructions instead of time."""
     make = Maker(3, 2000)
     make.timed("sem.wait.busy", 700, unit="instructions")
     make.timed("null", 4, unit="instructions")

@@ -67,7 +67,7 @@ def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
 @pytest.mark.parametrize(
     ("made", "verdict"),
     [
-        (instructions(), "No verdict in time: what stands here are counts"),
+        (instructions(), "No verdict in time: these numbers are counts"),
         (of(), "No verdict: nothing was measured."),
         (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
          "deadlines: no task was woken by a timer."),
@@ -83,7 +83,7 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(INVALIDATING))
 def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_path: Path) -> None:
-    """Whatever was seen: one rule says what may be judged."""
+    """Whatever the results: one rule decides what may be judged."""
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "dk.periodic"\nmissed = 1000000\n')
     for missed in (0, 3):
@@ -119,7 +119,7 @@ def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
     cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
                        worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
     (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), made)
-    assert "there is no hour" in line.plain
+    assert "a bound needs a rate per hour" in line.plain
 
 
 def test_a_model_is_named_in_the_verdict() -> None:

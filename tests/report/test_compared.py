@@ -31,7 +31,7 @@ def shown(runs: Sequence[Run], width: int) -> str:
 
 
 def line(text: str, *parts: str) -> str:
-    """The row of the numbers that has these parts."""
+    """Return the row of numbers that has these parts."""
     numbers = text.partition("\nVerdicts\n")[0]
     (found,) = [row for row in numbers.splitlines() if all(part in row for part in parts)]
     return found

@@ -48,7 +48,7 @@ def test_the_worst_come_first_and_the_largest_of_them() -> None:
     assert not made.floors
     (summary,) = made.summaries
     assert summary.head.startswith("b against a: of 5 effects 2 worse, 1 better")
-    assert summary.grade == "info"  # they do not point the same way
+    assert summary.grade == "info"  # they point in different directions
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The figures of a Hartstone experiment, from the table that it tells."""
+"""The figures of a Hartstone experiment, from its table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def result(bench: str, rows: list[list[str]]) -> Result:
 
 
 def test_missed_and_skipped_are_a_share_of_all_and_lateness_is_summed() -> None:
-    """From the last two tests before the first miss."""
+    """Taken from the last two tests before the first miss."""
     found = curves(result("hart.PH.1", ROWS))
     assert [(s["name"], s["points"]) for s in found["deadlines"]["series"]] == [
         ("task 1", [[20.0, 0.0], [30.0, 0.0], [60.0, 75.0], [70.0, 0.0]]),

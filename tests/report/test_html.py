@@ -22,7 +22,7 @@ LIMIT = 1_500_000
 
 
 class Reader(HTMLParser):
-    """The elements, attributes and text that a browser would see."""
+    """Collect the elements, attributes and text that a browser sees."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Reader(HTMLParser):
 
     @property
     def data(self) -> Any:
-        """What the page's script reads."""
+        """Return the data that the page's script reads."""
         return unpacked(self.scripts[0])
 
     def attributes(self, name: str) -> list[str]:
@@ -122,11 +122,11 @@ def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
 
 def test_details_say_without_script_what_is_missing(page: Reader) -> None:
     assert "noscript" in [tag for tag, _ in page.tags]
-    assert any("is built by this page" in w for w in page.words)
+    assert any("are built by this page" in w for w in page.words)
 
 
 def table(data: dict[str, Any], key: str, caption: str) -> dict[str, tuple[Any, ...]]:
-    """A table inside a detail: its rows by their names."""
+    """Return the rows of a table inside a detail, by their names."""
     for form, *columns in data["details"][key]["tables"]:
         title, _, names = data["forms"][form]
         if title == caption:
@@ -260,7 +260,7 @@ def test_several_runs_on_one_page(full: Run) -> None:
 
 
 def test_a_page_of_many_results_is_light() -> None:
-    """As many results as the suite full has, each with the shape of a real one."""
+    """As many results as in the suite full, each shaped like a real one."""
     base = run(3000)
     many = [msgspec.structs.replace(r, case=i) for i, r in enumerate(base.results * 3)][:147]
     assert len(compose([run(results=many)]).encode()) <= LIMIT

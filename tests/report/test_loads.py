@@ -16,7 +16,7 @@ from tests.stats.lab import counts
 
 
 def result(load: str, times: float = 1.0, seed: int = 1, n: int = 4000, **members: Any) -> Result:
-    """Around a median of 1 µs, times so much."""
+    """Return a result with a median of 1 µs times a factor."""
     spread = np.random.default_rng(seed).exponential(100, n)
     values = (times * (930 + spread)).round().tolist()
     members = {
@@ -54,7 +54,7 @@ def test_once_under_each_load_is_judged_as_single_runs_are(times: float, verdict
 
 
 def test_what_is_alike_is_no_difference_only_if_that_is_known() -> None:
-    """Of a ratio near 1 and intervals of tens of percent nothing is known."""
+    """A ratio near 1 with an interval of tens of percent says nothing."""
     _, wide = compared(result("none", n=40), result("heavy", 1.005, seed=2, n=40))
     assert wide.effect
     assert wide.effect.ratio == pytest.approx(1, abs=0.02)

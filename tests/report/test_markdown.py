@@ -1,4 +1,4 @@
-"""Text from outside in Markdown."""
+"""Text from untrusted sources in Markdown."""
 
 from __future__ import annotations
 

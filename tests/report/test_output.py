@@ -1,4 +1,4 @@
-"""Where a page goes, and how `rtstone report` tells that it cannot go there."""
+"""Where a page is written, and the errors of `rtstone report` if that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every published number stands in its row and column, in all three forms of a reproduction."""
+"""Every published number is in its row and column, in all three forms of a reproduction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDE = 100_000
 
 
 def on_terminal(made: Reproduced, width: int) -> list[str]:
-    """Return the lines of a terminal of that width, without the blanks at their ends."""
+    """Return the lines on a terminal of that width, without trailing blanks."""
     out = io.StringIO()
     lines = reproduction_lines(made.document, width)
     Console(file=out, width=width, highlight=False).print(*lines, sep="\n")
@@ -35,7 +35,7 @@ def on_terminal(made: Reproduced, width: int) -> list[str]:
 
 
 class Seen(NamedTuple):
-    """A table as it was read back: what stands above it, its heads, its rows with their labels."""
+    """A table that was read back: the text above it, its heads, its rows with their labels."""
 
     before: str
     heads: list[str]
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
 
 def _run(**members: object) -> Run:
-    """A system of today with one result, so that there are other columns to be confused with."""
+    """Return a measured system with one result, so that there are columns to confuse."""
     result = Result(
         case=1, bench="sem.create", params={"type": "unnamed"}, load="none", status="ok", n=1234,
         min=1000.0, mean=2500.0, p50=2400.0, max=9000.0, histogram=[(2500.0, 1234)],
@@ -63,7 +63,7 @@ def _run(**members: object) -> Run:
 MADE = {source: reproduce(source, [_run()]) for source in SOURCES}
 
 
-# ---- reading the forms back ---------------------------------------------------------------------
+# ---- parsing the three forms --------------------------------------------------------------------
 
 
 def _split(line: str) -> list[str]:
@@ -71,7 +71,7 @@ def _split(line: str) -> list[str]:
 
 
 def _terminal(made: Reproduced) -> list[Seen]:
-    """Tables of a wide terminal: a heading, statements, one or two lines of heads, the rows."""
+    """Parse the tables of a wide terminal: heading, statements, one or two lines of heads, rows."""
     document = made.document
     blocks = "\n".join(on_terminal(made, WIDE)).split("\n\n")
     found = []
@@ -106,7 +106,7 @@ def _markdown(made: Reproduced) -> list[Seen]:
 
 
 class _Reader(HTMLParser):
-    """Tables in sections, as rows of texts; and the statements above them."""
+    """Collect the tables of sections as rows of texts, and the statements above them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class _Reader(HTMLParser):
 
 
 def _plain(text: str) -> str:
-    """As it was before it was set: narrow spaces, true minus."""
+    """Undo the typography of a text: narrow spaces, minus signs."""
     return " ".join(text.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-").split())
 
 
@@ -162,7 +162,7 @@ FORMS: dict[str, Callable[[Reproduced], list[Seen]]] = {
 
 
 def _expected(document: Reproduction, table: Table) -> Iterator[tuple[Printed, str, str]]:
-    """Each published number of a table with the heads of its row and column."""
+    """Return each published number of a table with the heads of its row and column."""
     for item in table.items:
         for system, cell in zip(table.systems, item.cells, strict=True):
             for record in cell.printed:
@@ -172,7 +172,7 @@ def _expected(document: Reproduction, table: Table) -> Iterator[tuple[Printed, s
 
 
 def _is(head: str, wanted: str) -> bool:
-    """The head with its marks, and with or without brackets around whose it is."""
+    """Return whether a head is the expected one, with or without its source in brackets."""
     return re.sub(r" \[\d+\]|\((?=printed)|(?<=\d)\)$", "", head) == wanted
 
 
@@ -286,7 +286,7 @@ def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
-    """In turns or one below the other, but all of them, each as often."""
+    """Side by side or one below the other, but all of them, each as often."""
     numbers = {str(r.value) for r in published.find(source=source) if isinstance(r.value, float)}
     wide, narrow = (
         re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(on_terminal(MADE[source], width)))
@@ -323,7 +323,7 @@ def test_bars_are_as_long_as_their_numbers() -> None:
 
 
 def _sleeper(name: str, most: dict[str, float], unit: str = "ns") -> Run:
-    """A system that slept under these loads, for three seconds of which the last was the worst."""
+    """Return a system that slept under these loads for three seconds, the last one being worst."""
     results = [
         Result(
             case=n, bench="dk.nanosleep", load=load, status="ok", n=60, unit=unit, params={},
@@ -337,7 +337,7 @@ def _sleeper(name: str, most: dict[str, float], unit: str = "ns") -> Run:
 
 
 def _figures(*runs: Run) -> list[tuple[str, list[tuple[str, list[str], list[float | None]]]]]:
-    """By title: what stands above each graph, its lines, and where they end."""
+    """Return by title the text above each graph, its lines, and where they end."""
     made = reproduce("dankwardt", list(runs))
     place = next(n for n, t in enumerate(made.document.tables) if t.id.startswith("part 3 Fig"))
     data: dict[str, Any] = {}
@@ -353,7 +353,7 @@ def _figures(*runs: Run) -> list[tuple[str, list[tuple[str, list[str], list[floa
 
 
 def test_all_systems_stand_in_one_graph_and_again_without_the_slowest() -> None:
-    """As Dankwardt drew them: a graph for each load, and one axis."""
+    """As Dankwardt drew them: a graph for each load with common axes."""
     slow = _sleeper("slow", {"copy": 9e6, "x11": 5e4})
     fast = _sleeper("fast", {"copy": 1e5, "x11": 8e4})
     other = _sleeper("other", {"copy": 2e5})
@@ -385,7 +385,7 @@ def test_instructions_share_no_axis_with_time() -> None:
 
 
 def test_lines_have_points_at_the_same_moments_and_keep_their_largest() -> None:
-    """However long each was measured, and with windows of different widths."""
+    """Whatever the length of each measurement and the width of its windows."""
     rows = [(float(s), 20, 1.0, 2.0, float(s % 977)) for s in range(1000)]
     long, brief = Trace(width_s=1, rows=rows), Trace(width_s=2, rows=[(2.0, 1, 5.0, 5.0, 5.0)])
     drawn = _lines(["long", "brief"], [long, brief], "ns")

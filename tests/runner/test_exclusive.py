@@ -1,4 +1,4 @@
-"""One measurement at a time, and a lock that nobody else can plant."""
+"""One measurement at a time, and a lock that no other user can plant."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NAME = "rtstone-measuring.lock"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's own directory, of a machine that has none for its users."""
+    """Use the user's own directory, as on a machine without runtime directories."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path / f"rtstone-{os.getuid()}"
 
 
 def held(place: Path) -> bool:
-    """True if another process would have to wait."""
+    """Return whether another process would have to wait."""
     script = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)"
     command = [sys.executable, "-c", script, str(place / NAME)]
     return subprocess.run(command, capture_output=True, check=False).returncode != 0

@@ -1,4 +1,4 @@
-"""A Hartstone test again: every task a program, interpreted as docs/simulate.md has it."""
+"""A second implementation of Hartstone tests: tasks as programs, by docs/simulate.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Program = Generator[tuple[Any, ...], int, None]
 
 @dataclass(eq=False)
 class Task:
-    """Urgencies are numbers, smaller is more urgent; times are ns."""
+    """A task; a smaller ``urgency`` is more urgent; times are in ns."""
 
     index: int
     program: Program
@@ -38,7 +38,7 @@ class Task:
 
 
 class Oracle:
-    """One test of a set whose KWI takes ``kwi`` ns."""
+    """Simulate one test of a set whose KWI takes ``kwi`` ns."""
 
     def __init__(self, what: HartSet, kwi: int, duration: int, rules: HartRules) -> None:
         self.what, self.kwi, self.end, self.rules = what, kwi, duration, rules
@@ -100,7 +100,7 @@ class Oracle:
     # ---- the system ------------------------------------------------------------------------
 
     def run(self, order: list[int]) -> list[tuple[int, ...]]:
-        """Counts of every task; they begin in this order."""
+        """Run the test and return the counts of every task; tasks start in this order."""
         self.tasks = [Task(i, iter(())) for i in range(len(self.what.tasks))]  # type: ignore[arg-type]
         for i in order:
             self.tasks[i].program = self.program(i)
@@ -157,7 +157,7 @@ class Oracle:
         return self.current
 
     def go_on(self, task: Task, *, begins: bool = False) -> None:
-        """The next step of the program that runs."""
+        """Execute the next step of the running program."""
         try:
             what, *values = next(task.program) if begins else task.program.send(task.answer or 0)
         except StopIteration:

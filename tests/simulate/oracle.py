@@ -1,4 +1,4 @@
-"""The same scheduler again: slow, in steps of one tick, written from docs/simulate.md alone."""
+"""A second, slow implementation of the scheduler, tick by tick, from docs/simulate.md alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Task:
     holds: dict[int, int] = field(default_factory=dict)  # resource: progress at its end
 
     def wants(self) -> Section | None:
-        """The section whose beginning has been reached and which has not been entered."""
+        """Return the section that has been reached and not yet entered."""
         if not self.jobs:
             return None
         done = self.jobs[0].done
@@ -62,7 +62,7 @@ URGENCY: dict[str, Callable[[Task], Any]] = {
 
 
 class Oracle:
-    """One simulation; times are ticks."""
+    """Simulate a set; times are in ticks."""
 
     def __init__(self, tasks: TaskSet, rules: Rules) -> None:
         self.rules, self.end = rules, tasks.end
@@ -71,13 +71,13 @@ class Oracle:
         self.queue: deque[list[int]] = deque()  # [number, left]
         self.served: dict[int, int] = {}
         self.budget = rules.server_budget if rules.server == "sporadic" else 0
-        self.active: int | None = None  # since when the server has been ready
+        self.active: int | None = None  # when the server became ready
         self.used = 0
         self.refills: list[tuple[int, int]] = []
         self.server_turn = self.server_due = 0
         self.current: Task | str | None = None
         self.kernel = self.slice = self.turns = 0
-        self.event = True  # the laxities are looked at
+        self.event = True  # laxities are evaluated
         self.switches = self.clock_ticks = self.idle = self.overhead = 0
 
     @staticmethod
@@ -112,7 +112,7 @@ class Oracle:
         }.get(policy, (self.rules.server_period, 0, 0))
 
     def level(self, who: Task | str) -> Any:
-        """Preemption level: a larger one may preempt."""
+        """Return the preemption level: a larger one may preempt."""
         if self.rules.policy in ("fifo", "rr"):
             return 0
         if self.rules.policy in ("edf", "llf"):
@@ -148,7 +148,7 @@ class Oracle:
             who = by
         return who
 
-    # ---- the course of time ----------------------------------------------------------------
+    # ---- time ------------------------------------------------------------------------------
 
     def pending(self) -> list[Task | str]:
         found: list[Task | str] = [t for t in self.tasks if t.jobs]
@@ -193,7 +193,7 @@ class Oracle:
                 self.slice = self.rules.quantum
 
     def execute(self) -> None:
-        """One tick of whoever has the CPU, and what has become of it at its end."""
+        """Execute one tick of the job that has the CPU, and what happens at its end."""
         who = self.current
         self.slice -= 1
         if isinstance(who, str):

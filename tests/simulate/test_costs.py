@@ -1,4 +1,4 @@
-"""Costs from what a run has measured."""
+"""Costs derived from a measured run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_least_ballast_is_the_switch() -> None:
 
 
 def test_a_tick_costs_what_interruptions_take_of_its_period() -> None:
-    """20 intervals of 99 030 took 8 us more than usual; one of 100 ns is not long enough."""
+    """20 of 99 030 intervals took 8 us more than usual; one of 100 ns is not long enough."""
     cost = of_run(run(result("ctx.ballast", 1000.0), INTERRUPTED, **CONFIG))
     total = 99_000 * 40 + 10 * 100 + 20 * 8040
     assert cost.tick_ns == 4_000_000

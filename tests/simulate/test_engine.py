@@ -17,7 +17,7 @@ END = 160
 
 
 def sections(rng: np.random.Generator, nominal: int) -> tuple[Section, ...]:
-    """Up to two sections, one after the other or one in the other, on different resources."""
+    """Draw up to two sections, consecutive or nested, on different resources."""
     found: list[Section] = []
     resources = rng.permutation(3)
     at, end = 0, nominal
@@ -72,7 +72,7 @@ def rules(rng: np.random.Generator, policy: str, protocol: str, server: str) -> 
 
 
 def agree(found: Outcome, oracle: Oracle, ts: TaskSet) -> None:
-    """Exact equality of completion times and of every count."""
+    """Check that completion times and all counts are equal."""
     assert found.completed is not None
     assert found.request_completed is not None
     first = ts.first

@@ -1,4 +1,4 @@
-"""A test of Hartstone in C against a second implementation, and against the agent itself."""
+"""The Hartstone engine in C against a second implementation, and against the agent itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOW = [("rm", "monitor"), ("rm", "server"), ("edf", "monitor")]
 
 
 def drawn(rng: random.Random) -> HartSet:
-    """Some tasks, a few of which have the same rate, with times that often coincide."""
+    """Draw tasks, a few with the same rate, whose times often coincide."""
     base = rng.choice([1, 3])
     rates = [rng.choice([20, 40, 80, 100, 160, 170, 320]) for _ in range(rng.randint(1, 7))]
     kinds = [rng.choice([Kind.PERIODIC] * 3 + [Kind.SPORADIC]) for _ in rates]
@@ -66,7 +66,7 @@ def played(policy: str, form: str) -> Iterator[tuple[HartSet, int, int, HartRule
 
 @pytest.mark.parametrize(("policy", "form"), HOW)
 def test_agrees_with_the_oracle(policy: str, form: str) -> None:
-    """Met, missed, skipped, lateness and longest response of every task, exactly."""
+    """Met, missed, skipped, lateness and longest response of every task are equal."""
     blocked = shed = 0
     for what, raw, duration, rules, order in played(policy, form):
         found = run(what, raw, duration, rules, order)
@@ -80,7 +80,7 @@ def test_agrees_with_the_oracle(policy: str, form: str) -> None:
 
 
 def test_two_tasks_by_hand() -> None:
-    """2 of 4 ms and 7 of 10: the second completes at 15, and loses the release at 10."""
+    """2 of 4 ms and 7 of 10: the second completes at 15 and skips the release at 10."""
     what = HartSet((Task(2500, 2), Task(1000, 7)))
     found = run(what, 1000, 20_000_000, HartRules(), [0, 1])
     assert found.counts.tolist() == [(5, 0, 0, 0, 2_000_000), (0, 1, 1, 5_000_000, 15_000_000)]
@@ -88,11 +88,11 @@ def test_two_tasks_by_hand() -> None:
 
 @pytest.mark.parametrize("form", ["monitor", "server"])
 def test_inversion_by_hand(form: str) -> None:
-    """Who works for the server is not kept from it by who does not ask for it.
+    """A task that executes the server is not delayed by tasks that do not use it.
 
-    The server works 4 ms.  A, every 10 ms, works 1 and calls; B, every 11.1, works 2; C calls at
-    once.  A from 0 to 5, B to 7, then C.  A comes at 10 and is served from 12 to 16, whether C is
-    interrupted at 10 or not; B, which has come at 11.1, has to wait, and C gets on at 18.
+    The server works 4 ms.  A, every 10 ms, works 1 and calls it; B, every 11.1, works 2; C calls
+    at once.  A runs from 0 to 5, B to 7, then C.  A is released at 10 and served from 12 to 16,
+    whether C is interrupted at 10 or not; B, released at 11.1, waits, and C continues at 18.
     """
     what = HartSet((Task(1000, 1, calls=True), Task(900, 2), Task(250, 0, calls=True)), 4)
     found = run(what, 1000, 40_000_000, HartRules(form=form), [0, 1, 2])
@@ -123,7 +123,7 @@ AGENT = [(name, *how) for name in EXPERIMENTS for how in HOW if how[1] == "monit
 
 
 def alike(tasks: tuple[Task, ...], base: int) -> list[list[int]]:
-    """The tasks of each row of the agent's table: one of the baseline, and what is like it."""
+    """Return the tasks of each row of the agent's table: one of the baseline, and those like it."""
     found = [[i] for i in range(base)]
     for i in range(base, len(tasks)):
         found[5 if tasks[i].kind is Kind.SPORADIC else 2].append(i)
@@ -132,7 +132,7 @@ def alike(tasks: tuple[Task, ...], base: int) -> list[list[int]]:
 
 @pytest.mark.parametrize(("name", "policy", "form"), AGENT)
 def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str) -> None:
-    """Set, counts, lateness and longest response in every row of every test, and the breakdown."""
+    """Compare set, counts, lateness, longest response of every row of every test, and breakdown."""
     words = f"hart.{name} duration={DURATION} policy={policy}" + (
         f" form={form}" if is_served(name) else ""
     )
@@ -169,7 +169,7 @@ def test_a_load_is_a_whole_number_of_ticks_at_any_raw_speed() -> None:
 
 
 def test_a_third_of_a_nanosecond_counts() -> None:
-    """Three KWI of 1/3 ms are a period of 1 ms, exactly; a KWI more than a second holds is not."""
+    """Three KWI of 1/3 ms exactly fill a period of 1 ms; more than fits is detected."""
     full = HartSet((Task(10_000, 3), Task(10_000, 0, calls=True)), 3)
     assert run(full, 6000, S, HartRules(), [0, 1]).bad == 0
     over = HartSet((Task(10, 6000), Task(10, 1)))

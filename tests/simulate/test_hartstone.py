@@ -1,4 +1,4 @@
-"""The Hartstone sets and what a scheduler without an operating system makes of them."""
+"""The Hartstone sets, and their outcome under a scheduler without an operating system."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_auto_is_near_a_fifth_and_steps_little(series: str) -> None:
             s.set_of_test(name, s.baseline(series, "auto", m), m, n).utilisation(1_234_567)
             for n in (1, 2)
         )
-        assert 0.13 < first <= 0.2  # SA: its steps are the narrower limit
+        assert 0.13 < first <= 0.2  # SA: the number of its steps is the tighter limit
         assert first > 0.199 or series == "SA"
         assert 0 < second - first <= 0.05
 
@@ -143,7 +143,7 @@ def test_costs_lower_the_breakdown() -> None:
     dear = h.experiment(ask("PH.1"), cost)
     assert dear.breakdown_free == h.experiment(ask("PH.1"), FREE).breakdown == 100
     assert dear.breakdown is not None
-    assert dear.breakdown < 95  # the ticks alone take 5%
+    assert dear.breakdown < 95  # ticks alone take 5%
 
 
 def test_a_server_costs_two_switches_a_call() -> None:
@@ -172,7 +172,7 @@ def test_the_gap_is_what_the_measurement_lacks() -> None:
     assert h.experiment(ask("PH.1"), FREE, (91.5, None)).gap is None  # it never missed
 
 
-# ---- what was measured, and what is asked -------------------------------------------------------
+# ---- from a measured run ------------------------------------------------------------------------
 
 
 def figures(**given: float) -> dict[str, Figure]:

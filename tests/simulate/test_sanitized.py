@@ -1,4 +1,4 @@
-"""The engine under AddressSanitizer and UBSan, on the sets that the oracle knows."""
+"""The engine under AddressSanitizer and UBSan, on the oracle's sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_no_fault_in_the_engine() -> None:
     ).stdout.strip()
     environment = os.environ | {
         "LD_PRELOAD": runtime,
-        "ASAN_OPTIONS": "detect_leaks=0",  # those of the interpreter
+        "ASAN_OPTIONS": "detect_leaks=0",  # leaks of the interpreter
         "RTSTONE_ENGINE": str(ENGINE),
     }
     command = [sys.executable, "-c", f"from {__name__} import results; print(results())"]
@@ -37,7 +37,7 @@ def test_no_fault_in_the_engine() -> None:
 
 
 def results() -> str:
-    """A digest of all that the engine tells of these sets."""
+    """Return a digest of the engine's results for these sets."""
     found = hashlib.sha256()
     for way in test_engine.WAYS:
         for what in test_engine.drawn(*way):

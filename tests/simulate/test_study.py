@@ -1,4 +1,4 @@
-"""Random sets and what is made of them."""
+"""Random task sets and their evaluation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_another_seed_is_another_answer() -> None:
 
 
 def test_sets_are_as_specified() -> None:
-    """Totals to the nanosecond's rounding, periods log-uniform, shares uniform over the simplex."""
+    """Totals are exact to a ns, periods log-uniform, shares uniform on the simplex."""
     shapes = [draw(WORKLOAD, 4, 800_000, k) for k in range(4000)]
     shares = np.array([s.share for s in shapes])
     assert shares.sum(axis=1) == pytest.approx(1)
@@ -100,7 +100,7 @@ def test_numbers_of_a_set_are_those_of_the_simulator() -> None:
 
 
 def test_breakdown_of_known_sets() -> None:
-    """EDF bears 100%, within the time simulated; fixed priorities no less than their bound."""
+    """EDF schedules 100%, within the simulated time; fixed priorities at least their bound."""
     asked = study(rules=(Rules("edf"), Rules("rm")), workload=replace(WORKLOAD, end=20 * SECOND))
     for number in range(20):
         (edf,), (rm,) = breakdown(asked, 4, number)

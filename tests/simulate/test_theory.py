@@ -1,4 +1,4 @@
-"""The event loop against what is proved of the policies, with integers."""
+"""The event loop against theorems about the policies, in integers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def random_sets(
     number: int, low: float, high: float, constrained: bool = False
 ) -> Iterator[TaskSet]:
-    """Synchronous sets with a utilisation about uniform from low to high, over a hyperperiod."""
+    """Draw synchronous sets over a hyperperiod, with utilisations uniform from low to high."""
     rng = np.random.default_rng([11, number, int(constrained)])
     for _ in range(number):
         n = int(rng.integers(2, 7))
@@ -37,7 +37,7 @@ def random_sets(
 
 
 def utilisation(ts: TaskSet) -> tuple[int, int]:
-    """Work that is due in a hyperperiod, and its length."""
+    """Return the work due in a hyperperiod, and the length of that."""
     pairs = zip(ts.nominal.tolist(), ts.period.tolist(), strict=True)
     length = lcm(*ts.period.tolist())
     return sum(c * (length // t) for c, t in pairs), length
@@ -48,7 +48,7 @@ def misses(ts: TaskSet, policy: str) -> int:
 
 
 def response_times(ts: TaskSet) -> list[int | None]:
-    """Exact analysis of fixed priorities in the order of deadlines (Joseph, Pandya 1986);
+    """Return exact response times under deadline-monotonic priorities (Joseph, Pandya 1986);
     None: above the deadline."""
     order = sorted(range(len(ts.period)), key=lambda i: (ts.deadline[i], i))
     period, nominal = ts.period.tolist(), ts.nominal.tolist()
@@ -92,7 +92,7 @@ def test_rate_monotonic_holds_the_bounds() -> None:
 
 @pytest.mark.parametrize("constrained", [False, True])
 def test_response_time_analysis_agrees_with_the_simulation(constrained: bool) -> None:
-    """Jobs released together are the worst case: all first responses, and every verdict."""
+    """A synchronous release is the worst case: compare all first responses, and every verdict."""
     late = 0
     for ts in random_sets(SETS // 2, 0.5, 1.1, constrained):
         analysed = response_times(ts)
@@ -115,7 +115,7 @@ def test_least_laxity_is_optimal_if_it_looks_at_every_tick() -> None:
 
 
 def test_deadline_monotonic_is_the_best_of_fixed_priorities() -> None:
-    """Leung, Whitehead 1982: what rm bears, dm bears."""
+    """Leung, Whitehead 1982: what is schedulable under rm is so under dm."""
     won = 0
     for ts in random_sets(SETS // 5, 0.4, 0.9, constrained=True):
         by_rm, by_dm = misses(ts, "rm"), misses(ts, "dm")
@@ -135,7 +135,7 @@ def test_costs_are_what_is_lost(policy: str) -> None:
         assert t.idle + t.executed + t.overhead == big.end
         assert free.overhead == 0
         lost = t.switches * rules.switch_cost + t.ticks * rules.tick_cost
-        # What the end of the simulation cut short is at most one switch and one tick.
+        # The end of the simulation cuts at most one switch and one tick.
         assert 0 <= lost - t.overhead <= rules.switch_cost + rules.tick_cost
         assert t.ticks == (big.end - 1) // rules.tick
 
@@ -144,7 +144,7 @@ def test_costs_are_what_is_lost(policy: str) -> None:
 
 
 def test_a_server_answers_sooner_than_the_background_and_no_task_pays() -> None:
-    """A polling server is a periodic task to the others (Lehoczky, Sha, Strosnider 1987)."""
+    """To other tasks a polling server is a periodic task (Lehoczky, Sha, Strosnider 1987)."""
     ts = TaskSet(end=1200, period=ints(10, 20, 40), deadline=ints(10, 20, 40),
                  nominal=ints(3, 6, 8), arrival=np.arange(3, 1200, 31),
                  request_work=np.full(39, 2))  # fmt: skip
@@ -162,7 +162,7 @@ def test_a_server_answers_sooner_than_the_background_and_no_task_pays() -> None:
 
 
 def inversion(medium: int) -> TaskSet:
-    """The most urgent task needs what the least urgent holds; between them one of any length.
+    """Return a set in which high needs what low holds, and medium is of any length.
 
     Low takes the resource at 0 for 4; high comes at 1 and wants it at once, medium at 2.
     """

@@ -1,4 +1,4 @@
-"""Processes that share out work."""
+"""Worker processes that share work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIMULATES = "from rtstone.cli.main import main; main()"
 
 
 def late(number: int) -> int:
-    """The first ones take longest."""
+    """Let the first ones take longest."""
     time.sleep(0.05 * (5 - number) if number < 5 else 0)
     return number * number
 
@@ -57,14 +57,14 @@ def test_who_stops_asking_leaves_no_worker() -> None:
     assert not any(worker.is_alive() for worker in workers)
 
 
-@pytest.mark.machine  # it looks for what is in /dev/shm
+@pytest.mark.machine  # it examines /dev/shm
 @pytest.mark.parametrize("after_s", [0.0, 0.1, 1.0])
 def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     """At any time after its first worker has started."""
     before = objects()
     command = [sys.executable, "-c", SIMULATES, "simulate", "--workers", "2", "--sets", "100000"]
     with subprocess.Popen(command, stdout=-3, stderr=-3) as process:
-        while len(family(process.pid)) < 2:  # the first is what spawning keeps for itself
+        while len(family(process.pid)) < 2:  # one is multiprocessing's own
             time.sleep(0.01)
         time.sleep(after_s)
         workers = family(process.pid)
@@ -77,11 +77,11 @@ def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
 
 
 def objects() -> set[Path]:
-    """Shared memory and semaphores that have a name; a folder is a test's."""
+    """Return named shared memory and semaphores; directories belong to tests."""
     return {path for path in Path("/dev/shm").iterdir() if not path.is_dir()}
 
 
 def family(parent: int) -> list[Path]:
-    """Its children, which may have none of their own."""
+    """Return a process's children, which must have none of their own."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
     return [Path("/proc", child) for child in children.split()]

@@ -1,4 +1,4 @@
-"""Run documents as the emulated lab leaves them; nothing is measured."""
+"""Run documents like those of the emulated lab; nothing is measured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BENCHES = [
     Bench("dk.nanosleep", "Sleep", params=[Param("request", "duration", default=50_000_000)]),
     Bench("rheal.rate", "Rhealstone"),
 ]  # fmt: skip
-# Median and spread of a wake-up under a load, by system; as lab.md has them, roughly.
+# Median and spread of a wake-up under a load, by system; roughly as in lab.md.
 SYSTEMS: dict[str, dict[str, tuple[float, float]]] = {
     "freertos-a64": {"none": (410, 3), "exit": (410, 5)},
     "linux-6.1": {"none": (5400, 900), "exit": (9000, 300_000)},
@@ -38,7 +38,7 @@ SYSTEMS: dict[str, dict[str, tuple[float, float]]] = {
 
 
 def detail(system: str, **changes: Value) -> dict[str, Value]:
-    """The members of a lab run's target."""
+    """Return the target's members of a lab run."""
     base: dict[str, Value] = {
         "system": system,
         "board": "virt-a53",
@@ -62,7 +62,7 @@ AGENT = Agent(
 
 
 def agent(**changes: Any) -> Agent:
-    """The agent of every system, but for the changes."""
+    """Return the agent common to all systems, with changes."""
     return structs.replace(AGENT, **changes)
 
 
@@ -77,7 +77,7 @@ def lab(
     changes: Mapping[str, Any] | None = None,
     **more: Value,
 ) -> Run:
-    """A run of a lab system; ``more`` are members of its target's detail, ``changes`` of it."""
+    """Return a run of a lab system; ``more``: members of its target's detail."""
     told = detail(system, **more)
     members: dict[str, Any] = {
         "run_id": run_id or f"20261121-{system}-{told['seed']}",
@@ -95,7 +95,7 @@ def lab(
 
 
 def result(bench: str, values: Sequence[float] = (), case: int = 1, **members: Any) -> Result:
-    """The result of these samples, each of which its histogram holds exactly."""
+    """Return the result of samples that its histogram represents exactly."""
     base: dict[str, Any] = {"params": {}, "load": "none", "status": "ok", "unit": "instructions"}
     if values:
         found = statistics(list(values))
@@ -104,17 +104,17 @@ def result(bench: str, values: Sequence[float] = (), case: int = 1, **members: A
 
 
 def counts(values: Sequence[float]) -> list[tuple[float, int]]:
-    """A histogram of columns one wide."""
+    """Return a histogram with buckets of width one."""
     return sorted(Counter(values).items())
 
 
 def loaded(name: str, *parts: str, **params: Value) -> Loaded:
-    """A load that runs."""
+    """Return a running load."""
     return Loaded(name, "ok", None, params, [Component(part, "rounds") for part in parts])
 
 
 def study(seeds: Sequence[int] = (1, 2, 3), samples: int = 400) -> list[Run]:
-    """Three systems, idle and under a load, over several seeds."""
+    """Return runs of three systems, idle and under a load, with several seeds."""
     return [
         lab(system, _results(system, seed, samples), loads=[loaded("exit", "exit", place="same")],
             agent=_agent(system), seed=seed)

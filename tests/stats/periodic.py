@@ -1,4 +1,4 @@
-"""Runs of a periodic task whose truth is known, through the recorder of the agent itself."""
+"""Simulated runs of a periodic task with known truth, through the agent's own recorder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rtstone.documents.run import Batches, Distribution, Result, Trace
 from rtstone.statistics import LINES, PERCENTILES
 from tests.agent.test_recorder import LIBRARY
 
-PERIOD = 1_000_000  # ns; of the recorder's test library
+PERIOD = 1_000_000  # ns; as in the recorder's test library
 SECOND = 1000  # activations
 
 Stalls = Callable[[np.random.Generator, float], np.ndarray]  # pairs of times, of so many seconds
 
 
 def lasting(length_s: Callable[[np.random.Generator, int], np.ndarray], each_s: float) -> Stalls:
-    """Stalls that come alone, one in ``each_s`` on average."""
+    """Draw separate stalls, one in ``each_s`` on average."""
 
     def draw(rng: np.random.Generator, section_s: float) -> np.ndarray:
         starts = np.sort(rng.uniform(0, section_s, rng.poisson(section_s / each_s)))
@@ -31,7 +31,7 @@ def lasting(length_s: Callable[[np.random.Generator, int], np.ndarray], each_s: 
 
 
 def bursts(length_s: float, each_s: float, number: float = 4) -> Stalls:
-    """Stalls of one length in bursts of a second, so many on average."""
+    """Draw stalls of one length in bursts of a second, so many per burst on average."""
 
     def draw(rng: np.random.Generator, section_s: float) -> np.ndarray:
         begins = rng.uniform(0, section_s, rng.poisson(section_s / each_s))
@@ -44,7 +44,7 @@ def bursts(length_s: float, each_s: float, number: float = 4) -> Stalls:
 
 
 def _joined(stalls: np.ndarray) -> np.ndarray:
-    """Where one begins before another has ended they are one."""
+    """Merge stalls that overlap."""
     found: list[list[float]] = []
     for start, end in stalls:
         if found and start <= found[-1][1]:
@@ -55,9 +55,9 @@ def _joined(stalls: np.ndarray) -> np.ndarray:
 
 
 def measured(own: np.ndarray, stalls_s: np.ndarray) -> tuple[Result, np.ndarray]:
-    """The result of a run, and how late each of its activations was or would have been (ns).
+    """Return the result of a run, and how late each activation was or would have been (ns).
 
-    ``own``: how late each would be without stalls.
+    ``own``: the lateness of each without stalls.
     """
     due = len(own)
     stalls = (_joined(stalls_s) * 1e9).round().astype(np.uint64)
@@ -83,7 +83,7 @@ def measured(own: np.ndarray, stalls_s: np.ndarray) -> tuple[Result, np.ndarray]
 def _late(own: np.ndarray, stalls: np.ndarray) -> np.ndarray:
     late = own.copy()
     for start, end in stalls:
-        first = max(int((start - PERIOD) // PERIOD), 0)  # late by itself, it may still be caught
+        first = max(int((start - PERIOD) // PERIOD), 0)  # if late, it may still fall into it
         place = np.arange(first, min(int(-(-end // PERIOD)), len(own)))
         release = place * float(PERIOD)
         caught = place[(start <= release + own[place]) & (release < end)]
@@ -92,7 +92,7 @@ def _late(own: np.ndarray, stalls: np.ndarray) -> np.ndarray:
 
 
 class _Arrays(Histogram):
-    """A histogram that is quick to list, and listed once."""
+    """A histogram that is converted to lists once."""
 
     def points(self) -> list[tuple[float, int]]:
         return self._points

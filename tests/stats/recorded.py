@@ -1,4 +1,4 @@
-"""What the agent's recorder keeps of samples: the same summaries, without an agent."""
+"""The summaries that the agent's recorder keeps of samples, without an agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BITS, _CHUNK, _BLOCKS, _WINDOWS = 7, 64, 2048, 60
 
 
 def recorded(samples: NDArray[np.float64], section_s: float = 600.0, tick: int = 1) -> Result:
-    """A result of these samples, in ns, from a clock that advances in steps of ``tick``."""
+    """Return a result of samples in ns, from a clock that advances in steps of ``tick``."""
     ticks = samples.astype(np.int64) // tick * tick
     values, counts = np.unique(_middles(ticks), return_counts=True)
     size = _CHUNK
@@ -36,7 +36,7 @@ def recorded(samples: NDArray[np.float64], section_s: float = 600.0, tick: int =
 
 
 def _middles(ticks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The middle of each value's bucket, clipped to the extremes (rts_bucket, model/histogram)."""
+    """Return the middle of each value's bucket, clipped to the extremes (rts_bucket)."""
     shift = np.maximum(np.frexp(ticks.astype(float))[1] - 1 - _BITS, 0)
     start = ticks >> shift << shift
     middle: NDArray[np.float64] = start + ((1 << shift) - 1) / 2
@@ -52,7 +52,7 @@ CONDITIONS: dict[str, Value] = {
 def latencies(
     scale: float = 10_000.0, *, load: str = "none", seed: int = 1, section_s: float = 3600.0
 ) -> Result:
-    """A result of dk.periodic: independent, exponential, of so long a time."""
+    """Return a result of dk.periodic of that duration with independent exponential samples."""
     values = 5_000 + scale * np.random.default_rng(seed).exponential(size=40_000)
     result = recorded(values, section_s)
     told = {"sched": "fifo", "prio": 98, "locked": True, "cpus": [1]}
@@ -63,7 +63,7 @@ def latencies(
 
 
 def run(run_id: str, *results: Result, **conditions: Value) -> Run:
-    """A run of one machine; ``conditions`` are those in which it differs from others."""
+    """Return a run of one machine; ``conditions`` are those that differ from other runs."""
     loads = dict.fromkeys(result.load for result in results if result.load != "none")
     return Run(
         run_id=run_id, created="2026-11-21T12:00:00+00:00", status="complete",

@@ -1,4 +1,4 @@
-"""Runs of made samples on a machine that measures time; only what a comparison reads is filled."""
+"""Runs with made-up samples of time; they contain only what a comparison reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 
 
 def distributions(samples: Samples) -> list[dict[str, float | int | None]]:
-    """Along the last axis, what a document tells of each set of samples; the rest is flattened."""
+    """Return the distribution of each set of samples along the last axis; others are flattened."""
     rows = samples.reshape(-1, samples.shape[-1])
     n = rows.shape[1]
     told = {name: q for name, q in _QUANTILES.items() if n >= 10 / (1 - q)}
@@ -32,7 +32,7 @@ def distributions(samples: Samples) -> list[dict[str, float | int | None]]:
 
 
 def result(bench: str, told: dict[str, float | int | None], unit: str = "ns") -> Result:
-    """A result with these members."""
+    """Return a result with these members."""
     return Result(case=1, bench=bench, params={}, load="none", status="ok", unit=unit, **told)  # type: ignore[arg-type]
 
 
@@ -44,7 +44,7 @@ def run(
     minute: int = 0,
     turn: tuple[Literal["A", "B"], int] | None = None,
 ) -> Run:
-    """A run on this machine, so many minutes after the first."""
+    """Return a run on this machine, so many minutes after the first."""
     return Run(
         run_id=run_id,
         created=f"2026-11-21T{minute // 60:02}:{minute % 60:02}:00+00:00",
@@ -58,9 +58,9 @@ def run(
 
 
 def session(samples: Samples, first: Sequence[int] = ()) -> list[Run]:
-    """A session of pairs, from samples of (run, case, sample): A B B A ... in that order.
+    """Return a session of pairs A B B A ... from an array of samples (run, case, sample).
 
-    ``first``: the places of the runs of A, where it is another order.
+    ``first``: the positions of the runs of A, if the order is another one.
     """
     runs, cases = samples.shape[:2]
     told = distributions(samples)

@@ -1,4 +1,4 @@
-"""What is judged, and what is not: exact numbers, figures, values that have no ratio."""
+"""Which effects have verdicts: exact numbers, figures, values without a ratio."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def counted(system: str, *values: float, **more: Any) -> Run:
     return lab(system, [result("null", [v for v in values for _ in range(100)])], **more)
 
 
-# ---- what repeats -------------------------------------------------------------------------------
+# ---- exact numbers ------------------------------------------------------------------------------
 
 
 def test_instructions_that_are_equal_are_no_difference_and_need_no_second_run() -> None:
@@ -55,7 +55,7 @@ def test_what_is_counted_repeats_so_any_difference_is_real_if_need_be_for_one_se
 
 
 def test_in_the_lab_maxima_are_judged_too() -> None:
-    """3.82 M against 18 k instructions is no matter of opinion."""
+    """3.82 M against 18 k instructions is a difference."""
     one = compare([counted("a", 410, 3_820_000), counted("b", 410, 18_000)])
     effect = only(one, "maximum")
     assert (effect.basis, effect.verdict, effect.statistic) == ("exact", "better", "max")

@@ -1,4 +1,4 @@
-"""Drafted gates on a simulated machine: how often they cry wolf, and what they find."""
+"""Drafted gates on a simulated machine: their false alarms, and what they detect."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CASES, N, FROM, GATES = 8, 5000, 5, 40
 
 
 def machine(number: int, tail: float = 1.0, stalls: float = 1.0) -> Run:
-    """One run: each case at a level of its own start, on a machine that drifts by 1% a run.
+    """Simulate a run: each start has levels of its own, and the machine drifts by 1% per run.
 
-    ``tail``: times the largest tenth of the samples of the first case; ``stalls``: how much more
-    often the periodic task is stalled.
+    ``tail``: factor on the largest tenth of the samples of the first case; ``stalls``: factor on
+    the rate of stalls of the periodic task.
     """
     rng = np.random.default_rng(number)
     drift = 1.01 ** (number % 10)
@@ -84,7 +84,7 @@ def following() -> list[Run]:
 
 
 def test_at_most_one_of_twenty_unchanged_runs_fails_any_limit(tmp_path: Path) -> None:
-    """Each gate is drafted from five runs, and the sixth is held against it."""
+    """Each gate is drafted from five runs, and the sixth is checked against it."""
     runs, open_ones = following(), []
     for place in range(GATES):
         budget = load(drafted(tmp_path / f"{place}.toml", runs[place : place + FROM]))

@@ -1,4 +1,4 @@
-"""Verdicts on planted results: just within a limit, just beyond it, and where it cannot be told."""
+"""Verdicts on made-up results: just within a limit, just beyond it, and inconclusive ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(*results: Result, **changes: Any) -> Run:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Any:
-    """Holds a run against the text of a budget."""
+    """Check a run against the text of a budget."""
 
     def held(text: str, measured: Run, *baselines: Run) -> Gate:
         path = tmp_path / "budget.toml"
@@ -83,7 +83,7 @@ def only(gate: Gate) -> Check:
     return one
 
 
-# ---- what is observed is a fact -------------------------------------------------------------
+# ---- observed values ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_same_case_several_times_is_one_set_of_samples(gate: Any) -> None:
     assert only(gate(entry("missed = 3"), twice)).section_s == 20
 
 
-# ---- what has an interval ---------------------------------------------------------------------
+# ---- values with an interval ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_prediction_is_held_against_the_value(
 
 def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
     found = only(gate(entry('p50 = "5050ns"'), run(result(FLAT))))
-    # half of 95%: 1.96 sqrt(n/4) = 98 ranks of 1 ns; twice as near needs four times as many
+    # 1.96 sqrt(n/4) = 98 ranks of 1 ns; half the distance needs four times as many samples
     assert found.missing is not None
     assert found.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
     assert found.missing_s == pytest.approx(found.missing * 10 / 10_000)
@@ -187,7 +187,7 @@ def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:
 
 
 def stalling(each_s: float, seed: int = 1, section_s: int = 60) -> Result:
-    """A minute in which the task is stalled for 5 ms again and again."""
+    """Return a minute in which the task is repeatedly stalled for 5 ms."""
     rng = np.random.default_rng(seed)
     stalls = lasting(lambda _, n: np.full(n, 0.005), each_s)(rng, section_s)
     late = 1000 + 100 * rng.exponential(size=section_s * 1000)
@@ -208,7 +208,7 @@ def test_omitted_activations_are_counted_in(gate: Any) -> None:
 
 
 def test_a_share_of_missed_activations_is_exceeded_by_more_than_chance_alone(gate: Any) -> None:
-    """Of about 300 stalls that hide four or five each: 2.1% of the activations."""
+    """About 300 stalls that hide four or five activations each: 2.1% of all."""
     some = stalling(0.2)
     share = 100 * (some.missed or 0) / 60_000
     assert 1.5 < share < 2.7
@@ -225,7 +225,7 @@ def test_one_stall_however_long_is_no_rate(gate: Any) -> None:
     rng = np.random.default_rng(1)
     once, _ = measured(1000 * rng.exponential(size=60_000), np.array([[7.0, 7.1]]))
     assert once.missed in (99, 100)
-    assert only(gate(entry("missed = 42"), run(once))).verdict == "failed"  # a fact, as it is named
+    assert only(gate(entry("missed = 42"), run(once))).verdict == "failed"  # a count is a fact
     assert only(gate(entry('missed = "0.05%"'), run(once))).verdict == "inconclusive"
     assert only(gate(entry('missed = "0.2%"'), run(once))).verdict == "passed"
 
@@ -276,12 +276,12 @@ def test_equal_systems_seldom_fail_and_a_shift_is_found(gate: Any) -> None:
         wrong += found.count("failed")
         found = gate(entry('p50 = "+10%"', 'mean = "+10%"'), run(result(more.tolist())), base)
         right += found.count("failed")
-    assert wrong / 800 <= 0.04  # 2.5% on this side of the interval
+    assert wrong / 800 <= 0.04  # 2.5% on this side
     assert right / 800 >= 0.9
 
 
 def test_several_baselines_tell_how_runs_of_one_system_differ(gate: Any) -> None:
-    """Starts of the system differ by 5%: five baselines know, one does not."""
+    """Starts of the system differ by 5%: five baselines show that, one does not."""
     rng = np.random.default_rng(3)
     samples = np.arange(1900, 2100, 1.0)
     starts = rng.lognormal(0, 0.05, (200, 6))
@@ -357,7 +357,7 @@ def test_what_the_baseline_lacks_never_passes(gate: Any) -> None:
         found = only(gate(limit, run(result(FLAT)), run(base, run_id="before")))
         assert found.verdict == "not measured"
         assert why in str(found.reason)
-    samples = result(FLAT, params={"samples": 7})  # makes no other case
+    samples = result(FLAT, params={"samples": 7})  # does not make it another case
     assert only(gate(limit, run(result(FLAT)), run(samples, run_id="b"))).verdict == "passed"
 
 
@@ -536,7 +536,7 @@ def test_what_an_open_question_ends_as(gate: Any, policy: str, status: int) -> N
     assert gate(text.replace('"1s"', '"1us"'), run(result(FLAT))).exit_code == 1
 
 
-# ---- what an entry names ----------------------------------------------------------------------
+# ---- what an entry selects --------------------------------------------------------------------
 
 
 def many() -> Run:
@@ -614,7 +614,7 @@ def test_a_case_that_did_not_run_may_be_any_series_and_what_was_not_told(gate: A
 def test_more_samples_help_only_where_the_runs_own_interval_is_too_wide() -> None:
     wide = Span(110, 90, 130)
     assert verdict(wide, exactly(100)) == "inconclusive"
-    assert samples_missing(wide, exactly(100), 1000) == 3000  # half as wide
+    assert samples_missing(wide, exactly(100), 1000) == 3000  # half the width
     assert verdict(Span(110, 100, 120), exactly(100)) == "inconclusive"
     assert verdict(Span(110, 100.1, 120), exactly(100)) == "failed"
     assert samples_missing(Span(110, 105, 115), Span(100, 80, 120), 1000) is None

@@ -64,7 +64,7 @@ def test_a_model_and_an_emulated_machine_guarantee_nothing() -> None:
     statement = guarantee([board])
     assert (statement.nature, statement.unit) == ("emulated", "instructions")
     assert "not how long" in statement.reasons[0]
-    assert "no hour" in statement.reasons[1]
+    assert "a rate per hour" in statement.reasons[1]
 
 
 @pytest.mark.parametrize(

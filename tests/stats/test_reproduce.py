@@ -34,7 +34,7 @@ def _measure(cli: Cli, target: str, *what: str) -> Run:
     return msgspec.json.decode(done.out.encode(), type=Run)
 
 
-# ---- what is printed ----------------------------------------------------------------------------
+# ---- printed numbers ----------------------------------------------------------------------------
 
 
 def test_each_publication_has_a_layout() -> None:
@@ -60,7 +60,7 @@ def _printed(table: Table) -> Iterator[Printed]:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_record_stands_under_its_own_system(source: str) -> None:
-    """Where the publication's systems are the columns, none gets another's number."""
+    """Where the publication's systems are columns, none gets the number of another."""
     for table in reproduce(source, []).document.tables:
         names = {record.system for record in _printed(table)}
         labels = [system.label for system in table.systems]
@@ -112,7 +112,7 @@ def test_an_unknown_publication_names_the_nearest() -> None:
         reproduce("gutsalow", [])
 
 
-# ---- what is looked for -------------------------------------------------------------------------
+# ---- what is selected from runs -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) 
     wanted = suite.select(layout.layout(source).suites, here.benches)
     expanded = suite.expand(wanted, suite.Asked(), here)
     cases = [(c.bench, c.load, c.params) for c in [*expanded.cases, *expanded.derived]]
-    derived = {case.bench for case in expanded.derived}  # their parameters are those of others
+    derived = {case.bench for case in expanded.derived}  # with parameters of others
     for place, one in _wanted(source):
         assert one.show, place
         if not one.bench or one.bench in derived:
@@ -171,7 +171,7 @@ def test_a_bench_names_the_part_that_its_numbers_are_of(
     assert f"Dankwardt, {table[:6]}" in here.benches[bench].source
 
 
-# A simulated system has none of them.
+# A simulated system has none of these.
 LOCAL = ["dk.lat_ctx", "posix.metrics", "posix.options", "sys.footprint"]
 SIMULATED = {
     "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
@@ -199,7 +199,7 @@ def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> 
                     assert {*show.figure, *table} <= told[one.bench], place
 
 
-# ---- what is found ------------------------------------------------------------------------------
+# ---- what is found in runs ----------------------------------------------------------------------
 
 
 def _column(document: Reproduction, table: str, label: str) -> list[Cell]:
@@ -217,7 +217,7 @@ def _value(cell: Cell, place: int = 0) -> float:
 
 
 def test_a_model_reproduces_its_own_column(cli: Cli) -> None:
-    """What is simulated follows from the published numbers, so both columns must be the same."""
+    """The model is derived from the published numbers, so both columns must be equal."""
     document = reproduce(
         "gutsalov", [_measure(cli, "sim:rtai-22.2.4", "gutsalov", "--time", "5")]
     ).document
@@ -279,7 +279,7 @@ def test_a_model_stands_for_the_configuration_that_it_is_made_after(
     assert found and (found.status, found.n) == ("ok", 20)
 
 
-# ---- with results made by hand ------------------------------------------------------------------
+# ---- with made-up results -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -331,7 +331,7 @@ def test_another_case_is_not_taken_for_it(some: Run) -> None:
 
 
 def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
-    """The place of load min, and the notes at it, after results under these loads."""
+    """Return the cell of load min, and its notes, given results under these loads."""
     results = [_result(bench="int.latency.phase", params={}, load=load) for load in loads]
     document = reproduce("gutsalov", [structs.replace(run, results=results)]).document
     table = next(t for t in document.tables if t.id == "Table 1")
@@ -349,7 +349,7 @@ def test_a_load_is_the_same_whatever_its_options(some: Run) -> None:
 @pytest.mark.parametrize(
     ("loads", "taken"),
     [
-        (["min:place=any", "min"], "min"),  # as the publication has it
+        (["min:place=any", "min"], "min"),  # as in the publication
         (["min:place=any", "min:place=others"], "min:place=any"),
     ],
 )
@@ -361,7 +361,7 @@ def test_loads_that_were_started_in_different_ways_are_not_one(
 
 
 def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) -> None:
-    """An RTOS and a POSIX system make other calls in dk.schedlat."""
+    """An RTOS and a POSIX system make different calls in dk.schedlat."""
     results = [_result(bench="dk.schedlat", params={}, series=name) for name in ("read", "scan")]
     document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
     table = next(t for t in document.tables if t.id == "part 2 prose")

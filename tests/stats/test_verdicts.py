@@ -15,15 +15,15 @@ from tests.stats.runs import Samples, session
 pytestmark = pytest.mark.simulation
 
 PAIRS, CASES, N = 6, 8, 1000
-COMPARISONS = 400  # at most; mostly 63 are enough
-SELDOM = 0.01, 0.1  # a difference that is large enough is missed so often, and not so often
+COMPARISONS = 400  # at most; usually 63 are enough
+SELDOM = 0.01, 0.1  # how often a large enough difference may be missed, and must not be missed
 Rng = np.random.Generator
 
 # ---- systems ------------------------------------------------------------------------------------
 
 
 def latencies(rng: Rng, runs: int, cases: int = CASES, n: int = N, sd: float = 0.15) -> Samples:
-    """Log-normal, one in a hundred late by a half to one more."""
+    """Draw log-normal latencies, one in a hundred longer by 50 to 100%."""
     base = 2000 * np.exp(sd * rng.standard_normal((runs, cases, n), dtype=np.float32))
     late = rng.random((runs, cases, n), dtype=np.float32)
     return np.asarray(np.where(late < 0.01, base * (1.5 + 50 * late), base), dtype=np.float64)
@@ -34,7 +34,7 @@ def independent(rng: Rng, runs: int) -> Samples:
 
 
 def autocorrelated(rng: Rng, runs: int) -> Samples:
-    """Each deviation is nine tenths of the last one."""
+    """Draw autocorrelated latencies (correlation 0.9)."""
     noise = rng.standard_normal((N, runs, CASES), dtype=np.float32)
     noise[0] /= np.sqrt(1 - 0.9**2)
     for place in range(1, N):
@@ -43,10 +43,10 @@ def autocorrelated(rng: Rng, runs: int) -> Samples:
 
 
 def unsteady(rng: Rng, runs: int) -> Samples:
-    """Each run is off by some percent, now and then by many; half of the cases have two states."""
+    """Draw runs that are off by some percent, sometimes many; half of the cases have two states."""
     off = 0.02 * rng.standard_t(3, (runs, CASES, 1))
     off[:, ::2] += 0.1 * rng.integers(0, 2, (runs, CASES // 2, 1))
-    common = 0.05 * rng.standard_normal((runs, 1, 1))  # the machine, that minute
+    common = 0.05 * rng.standard_normal((runs, 1, 1))  # the machine at that moment
     return np.asarray(latencies(rng, runs) * np.exp(off + common), dtype=np.float64)
 
 
@@ -92,9 +92,9 @@ def verdicts(comparison: Comparison, part: str, case: int = 0) -> str:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_identical_systems_are_called_different_in_one_of_twenty_comparisons(system: str) -> None:
-    """Of whole comparisons of 16 effects each, whichever way they are made: in fact in fewer.
+    """This is the share of whole comparisons of 16 effects each, in every way of comparing.
 
-    One in a hundred is fine, one in twelve is noticed, each with an error of 1% (tests/chance.py).
+    One in a hundred is fine, one in twelve is detected, each with an error of 1% (tests/chance.py).
     """
     rng = np.random.default_rng(6)
     alarms = {way: Sequential(fine=0.01, wrong=0.08) for way in WAYS}
@@ -114,7 +114,7 @@ def test_identical_systems_are_called_different_in_one_of_twenty_comparisons(sys
 
 
 def shifted(samples: Samples, factor: float, case: int = 0) -> Samples:
-    """B is slower by a factor in one case."""
+    """Return samples in which B is slower by a factor in one case."""
     changed = samples.copy()
     for place in range(len(samples)):
         if place % 4 in (1, 2):
@@ -123,7 +123,7 @@ def shifted(samples: Samples, factor: float, case: int = 0) -> Samples:
 
 
 def missed(found: Iterator[str]) -> Iterator[bool]:
-    """Of comparisons with a system that is slower whether they do not say so."""
+    """Yield for comparisons with a slower system whether the difference was missed."""
     for verdict in found:
         assert verdict != "better"
         yield verdict != "worse"
@@ -201,11 +201,11 @@ def test_the_more_cases_the_surer_each_verdict_must_be() -> None:
     assert widths[1] > 1.5 * widths[0]
 
 
-# ---- what is missing ----------------------------------------------------------------------------
+# ---- missing samples ----------------------------------------------------------------------------
 
 
 def test_what_is_missing_is_enough_once_it_is_there() -> None:
-    """With so many more samples about half of them have a verdict, with twice as many most."""
+    """With that many more samples about half of them have a verdict, with twice as many most."""
     rng = np.random.default_rng(10)
 
     def measured(pairs: int) -> Effect:
@@ -223,7 +223,7 @@ def test_what_is_missing_is_enough_once_it_is_there() -> None:
 
 
 def test_few_runs_that_agree_by_chance_are_no_proof() -> None:
-    """A system with two states: in 3 pairs of 8 cases both sides are soon apart without scatter."""
+    """A system with two states: in 3 pairs of 8 cases both sides soon differ without scatter."""
     constant = np.full((6, 8, N), 2000.0)
     constant[[1, 2, 5], 0] = 2200.0
     found = paired(session(constant))

@@ -307,7 +307,7 @@ def test_the_last_run_is_the_one_that_came_last_whatever_the_clock_said(
     assert ids() == order
     assert index.find("last").name == "20260103-d"
     assert index.find("last~2").name == "19700101-b"
-    (home / "index.db").unlink()  # the order is in the directories
+    (home / "index.db").unlink()  # the order is stored in the directories
     assert ids() == order
     shutil.rmtree(home / "runs" / "20260103-d")
     stored(plan, "19700102-e")
@@ -368,7 +368,7 @@ def test_names_and_places_that_are_too_long(
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home of 256 KiB."""
+    """Mount a home of 256 KiB."""
     place = tmp_path / "small"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
@@ -380,7 +380,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def fill(place: Path, leave: int) -> Path:
-    """A file that leaves so many bytes of room."""
+    """Write a file that leaves so many bytes free."""
     free = os.statvfs(place)
     path = place / "filler"
     path.write_bytes(bytes(free.f_bavail * free.f_bsize - leave))
@@ -396,14 +396,14 @@ def test_a_home_that_is_full_from_the_beginning(fake: Fake, cli: Cli, small: Pat
         assert "results cannot be stored" in done.says
         assert "No space left on device" in done.says
         assert "stored in" not in done.out
-    assert set(trace.read_text().split()) == {"--list"}  # nothing was measured in vain
+    assert set(trace.read_text().split()) == {"--list"}  # no measurement was lost
     (small / "filler").unlink()
     assert ids() == []
     assert cli("run", "null").status == 0
 
 
 def test_a_home_that_becomes_full(fake: Fake, cli: Cli, small: Path) -> None:
-    fake(flood=100)  # 25 KB a case
+    fake(flood=100)  # 25 KB per case
     filler = fill(small, 96 << 10)
     done = cli("run", "ctx.ballast", "-p", f"ballast={','.join(map(str, range(9)))}")
     assert done.status == 4

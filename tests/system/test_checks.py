@@ -1,4 +1,4 @@
-"""The checklist on systems of every kind: what is found, and what it is worth."""
+"""The checklist on systems of every kind: findings and verdicts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_tuned_real_time_box(tmp_path: Path) -> None:
         "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
     }  # fmt: skip
     box = system(plant(tmp_path, tree), probes=WORKING)
-    assert box.measured == {3}  # the last isolated one, though it is not in the affinity
+    assert box.measured == {3}  # the last isolated CPU, although it is not in the affinity mask
     found = look(box)
     poor = {name: line for name, line in found.items() if line[0] in ("bad", "warn")}
     assert poor == {}
@@ -204,7 +204,7 @@ def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
     assert found["env.competitors"][0] == "unknown"
 
 
-# ---- single lines -------------------------------------------------------------------------------
+# ---- single checks ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_preemption(tmp_path: Path, files: dict[str, str], finding: tuple[str, s
         # a kernel thread that is not the stopper
         (task(50, "watchdogd", policy=1, rtprio=99, flags=KERNEL),
          ("bad", "at priority 98 or above: watchdogd (50 fifo 99)")),
-        # a user's task that only has the stopper's name
+        # a user task with the stopper's name
         (task(50, "migration/9", policy=1, rtprio=99),
          ("bad", "at priority 98 or above: migration/9 (50 fifo 99)")),
     ],
@@ -254,7 +254,7 @@ def test_other_real_time_tasks(tmp_path: Path) -> None:
 
 
 def between(tmp_path: Path, change: dict[str, str]) -> Found:
-    """What is found if the tree changes between the two looks."""
+    """Return the findings if the tree changes between the two readings."""
     root = plant(tmp_path, usual() | task(50, "hog", ran=100))
     return look(system(root, pause=lambda: plant(root, change)))
 
@@ -286,7 +286,7 @@ def test_requests_of_a_partition_are_not_counted_twice(tmp_path: Path) -> None:
 def test_a_new_task_of_an_old_number_is_not_taken_for_it(tmp_path: Path) -> None:
     later = task(50, "hog", ran=10**6)
     path = "proc/50/task/50/stat"
-    later[path] = later[path].replace(" 100 ", " 101 ")  # its start
+    later[path] = later[path].replace(" 100 ", " 101 ")  # its start time
     assert between(tmp_path, later)["env.competitors"] == ("good", "none seen")
 
 
@@ -296,7 +296,7 @@ def test_a_new_task_of_an_old_number_is_not_taken_for_it(tmp_path: Path) -> None
         ("0-3", "3", ("warn", "1 of 3 may: 24")),
         ("0-3", "1", ("good", "none of 3")),
         ("0-2", "3", ("good", "none of 3; 1 move with their next")),
-        ("3", "", ("warn", "1 of 3 may: 24")),  # where it will go is not chosen yet
+        ("3", "", ("warn", "1 of 3 may: 24")),  # its target is not chosen yet
     ],
 )
 def test_steered_interrupts(
@@ -366,7 +366,7 @@ def test_the_measured_cpus(tmp_path: Path) -> None:
     plant(root, {f"{CPU}/isolated": "1,3\n"})
     assert system(root).measured == {3}
     usable = {"usable_cpus": lambda: Probe(True, "", frozenset({0, 1, 2}))}
-    assert system(root, probes=usable).measured == {1}  # a cpuset forbids the other
+    assert system(root, probes=usable).measured == {1}  # a cpuset forbids the other CPU
 
 
 def test_lists_and_masks() -> None:
@@ -479,7 +479,7 @@ def test_a_trial_cannot_harm_its_caller() -> None:
 def test_inheritance_is_seen_only_where_the_holder_is_raised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With a mutex of no protocol the same trial has to say no."""
+    """With a mutex without a protocol the same trial has to fail."""
     if not probes.LIVE["realtime"]().works:
         pytest.skip("no right to real-time")
     assert probes.LIVE["inheritance"]() == Probe(True, "holder raised")

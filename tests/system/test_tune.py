@@ -1,4 +1,4 @@
-"""Whatever ends `tune` and whenever: `restore` leaves the tree as it was, byte by byte."""
+"""Whatever ends `tune`, and whenever: `restore` leaves the tree as it was, byte by byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USUAL = tune.settings(None)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """In memory if there is such a place: thousands of times something is put on the disk."""
+    """Return a directory, in memory if possible: these tests call fsync thousands of times."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -89,7 +89,7 @@ def test_apply_changes_what_it_should_and_nothing_else(tree: Path) -> None:
         "proc/sys/fs/mqueue/msgsize_max": b"16384\n",
         "sys/fs/cgroup/cgroup.subtree_control": b"cpu cpuset memory\n",
     }
-    assert text(tree, f"{PARTITION}/cpuset.cpus") == "1,3"  # and one for the agent's own threads
+    assert text(tree, f"{PARTITION}/cpuset.cpus") == "1,3"  # one is for the agent
     assert text(tree, f"{PARTITION}/cpuset.cpus.partition") == "isolated"
     assert set(told.values()) == {"changed", "impossible"}
     assert told["rt_group"] == "impossible"
@@ -198,11 +198,11 @@ def test_a_dry_run_writes_nothing(tree: Path) -> None:
     assert planned == {one for one, outcome in apply(tree).items() if outcome == "changed"}
 
 
-# ---- what is killed -----------------------------------------------------------------------------
+# ---- killed at any point ------------------------------------------------------------------------
 
 
 class Killer:
-    """Kills this process at the k-th point; counts them."""
+    """Count the points of an operation, and kill this process at the k-th one."""
 
     def __init__(self, at: int | None) -> None:
         self.at, self.count = at, 0
@@ -214,9 +214,9 @@ class Killer:
 
 
 def in_child(work: Callable[[Killer], Any], at: int | None) -> int | None:
-    """Does the work in a child that is killed at a point; None if so, else the count of points.
+    """Do the work in a child killed at a point; return None, or the number of points if it ended.
 
-    The journal's writes are points too: before, with half of the line there, and after.
+    Writes to the journal are points too: before, after half of the line, and after.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -270,7 +270,7 @@ def test_killed_at_every_step_of_apply(tree: Path, folder: Path) -> None:
         assert "failed" not in restore(tree).values()
         assert snapshot(tree) == before, f"killed at {at}"
         assert not Journal(tree).steps
-    assert untouched < 10  # else nothing was tried
+    assert untouched < 10  # otherwise nothing was tested
 
 
 def test_killed_and_applied_again(tree: Path, folder: Path) -> None:
@@ -328,14 +328,14 @@ def test_killed_at_random_moments(tree: Path) -> None:
                     os._exit(1)
         time.sleep(dice.uniform(0.001, 0.05))
         os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL  # it did not fail before
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL  # it did not fail earlier
         _sweep(tree)
         restore(tree)
         assert snapshot(tree) == before
 
 
 def _sweep(root: Path) -> None:
-    """What the scratch kernel itself had no time to end: the real one is not killed."""
+    """Remove what the scratch kernel had no time to complete: a real one is not killed."""
     half = root / f"{PARTITION}~"
     if half.exists():
         shutil.rmtree(half)
@@ -344,7 +344,7 @@ def _sweep(root: Path) -> None:
 def test_these_tests_would_see_a_journal_that_comes_too_late(
     tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A journal that is not on the disk when the change is made leaves a difference somewhere."""
+    """If the journal is written only after the change, some kill leaves a difference."""
     before = snapshot(tree)
     put, waiting = journal._put, []
 
@@ -365,7 +365,7 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
     assert different
 
 
-# ---- what is refused ----------------------------------------------------------------------------
+# ---- refused changes ----------------------------------------------------------------------------
 
 
 def test_what_the_kernel_refuses_is_told_and_not_fatal(tree: Path) -> None:
@@ -376,7 +376,7 @@ def test_what_the_kernel_refuses_is_told_and_not_fatal(tree: Path) -> None:
     assert refused == {IRQ: "Input/output error", GOVERNOR: "Operation not permitted"}
     assert text(tree, STAT) == "10"
     assert "governor" not in (tune.state(system(tree))["tune"] or "")
-    assert IRQ not in restore(tree)  # nobody has to put back what was not changed
+    assert IRQ not in restore(tree)  # nothing was changed, so there is nothing to restore
     assert snapshot(tree) == before
 
 
@@ -445,7 +445,7 @@ def test_a_file_that_has_gone_is_no_failure(tree: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
 def test_without_rights_nothing_is_touched_and_one_line_says_so() -> None:
-    with tempfile.TemporaryDirectory() as name:  # pytest's own is closed to others
+    with tempfile.TemporaryDirectory() as name:  # other users cannot enter pytest's own
         root = plant(Path(name), usual())
         root.chmod(0o755)
         before = snapshot(root)
@@ -469,7 +469,7 @@ def test_without_rights_nothing_is_touched_and_one_line_says_so() -> None:
         assert snapshot(root) == before
 
 
-# ---- what others do meanwhile -------------------------------------------------------------------
+# ---- changes by others meanwhile ----------------------------------------------------------------
 
 
 def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
@@ -492,7 +492,7 @@ def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
 def test_a_value_that_was_put_back_already_is_not_put_back_again(tree: Path) -> None:
     apply(tree, "statistics", "governor")
     restore(tree, Kernel(tree, refused={GOVERNOR: errno.EIO}))
-    plant(tree, {STAT: "10\n"})  # by somebody who wants it, though it was ours before
+    plant(tree, {STAT: "10\n"})  # changed by another program, to the value that it had before
     restore(tree)
     assert text(tree, STAT) == "10"
 
@@ -558,7 +558,7 @@ def test_a_damaged_journal_is_not_guessed_at(tree: Path) -> None:
     assert text(tree, STAT) == "10"
 
 
-# ---- what is said of it -------------------------------------------------------------------------
+# ---- output -------------------------------------------------------------------------------------
 
 
 def test_the_state_of_tuning(tree: Path) -> None:

@@ -1,4 +1,4 @@
-"""Scratch trees of different systems, and a kernel for them to be written to."""
+"""Scratch trees of different systems, and a simulated kernel behind their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Tree = dict[str, str]
 
 def task(tid: int, name: str, *, policy: int = 0, rtprio: int = 0, ran: int = 0, flags: int = 0,
          cpus: str = "0-3") -> Tree:  # fmt: skip
-    """A thread that is a process of its own."""
+    """Return the files of a process with one thread."""
     fields = ["0"] * 52
     fields[0], fields[1], fields[2] = str(tid), f"({name})", "S"
     fields[8], fields[13], fields[21] = str(flags), str(ran), "100"
@@ -37,14 +37,14 @@ def task(tid: int, name: str, *, policy: int = 0, rtprio: int = 0, ran: int = 0,
 
 
 def interrupts(*counts: int, cpus: int = 4) -> str:
-    """/proc/interrupts with device 24, whose counts these are, and the timers."""
+    """Return /proc/interrupts with these counts of device 24, and the timers."""
     head = "       " + " ".join(f"CPU{cpu}" for cpu in range(cpus))
     device = f" 24: {' '.join(map(str, counts))} PCI-MSI eth0"
     return f"{head}\n{device}\nLOC: {'9 ' * cpus} Local\nERR: 0\n"
 
 
 def usual(cpus: int = 4) -> Tree:
-    """A PC as it comes: untuned, all readable."""
+    """Return the tree of an untuned PC, where everything is readable."""
     last = cpus - 1
     every = f"0-{last}"
     tree = {
@@ -106,7 +106,7 @@ def usual(cpus: int = 4) -> Tree:
 
 
 def plant(root: Path, tree: Tree) -> Path:
-    """Writes a tree to a folder, beside what is there."""
+    """Write a tree to a directory, without removing anything there."""
     for name, text in tree.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,13 +115,13 @@ def plant(root: Path, tree: Tree) -> Path:
 
 
 def system(root: Path, **more: Any) -> System:
-    """The system of a tree, without trials and pauses."""
+    """Return the system of a tree, without trials and pauses."""
     settings: dict[str, Any] = {"probes": {}, "pause": lambda: None}
     return System(root, **(settings | more))
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
-    """Every file and folder of a tree, but for the journal's."""
+    """Return every file and directory of a tree, except those of the journal."""
     found: dict[str, bytes | None] = {}
     for place, folders, files in os.walk(root):
         inside = f"{place}/"[len(f"{root}/") :]
@@ -135,10 +135,10 @@ def snapshot(root: Path) -> dict[str, bytes | None]:
 
 
 class Kernel(Files):
-    """Files that act as the kernel's do.
+    """Files that behave like those of the kernel.
 
-    ``refused`` holds errors by path, ``bent`` what is made of any value written to a path.
-    ``point`` is called before and after everything that is done.
+    ``refused`` contains errors by path, ``bent`` the value that a path takes whatever is written.
+    ``point`` is called before and after every operation.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class Kernel(Files):
         return f"{text}\n"
 
     def _put(self, path: str, text: str) -> None:
-        """At once, as the kernel does: nobody sees half of a value."""
+        """Write atomically, as the kernel does: half of a value is never visible."""
         if path.endswith("cgroup.procs"):
             self._move(path, text)
             return

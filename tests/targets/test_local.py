@@ -19,7 +19,7 @@ from tests.conftest import Fake
 
 @pytest.fixture
 def fake(fake_process: Fake) -> Fake:
-    """Processes are what this is about."""
+    """Use a process, because these tests are about processes."""
     return fake_process
 
 
@@ -61,7 +61,7 @@ def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> Non
     with find("local").start(options) as link:
         link.send("bye")
         lines(link)
-    assert trace.read_text() == arguments + "\n"  # and no sweep after an orderly end
+    assert trace.read_text() == arguments + "\n"  # and no sweep after a normal end
 
 
 def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_no_agent_tells_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_pat
     with pytest.raises(TargetError, match=r"agent: No such file or directory; `make agent`"):
         find("local").start(Options())
     assert find("local").detail()["agent_sha256"] is None
-    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # which make does not build
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "mine"))  # make does not build it
     with pytest.raises(TargetError, match=r"mine: No such file or directory; see RTSTONE_AGENT"):
         find("local").start(Options())
 
@@ -150,7 +150,7 @@ def test_a_child_that_holds_the_pipe_does_not_hide_the_death(
             pass
     child = int((tmp_path / "child").read_text())
     state = Path(f"/proc/{child}/stat")
-    for _ in range(1000):  # its end is certain, but takes a moment
+    for _ in range(1000):  # it ends a moment later
         if not state.exists() or state.read_text().split()[2] == "Z":
             return
         time.sleep(0.01)
@@ -236,7 +236,7 @@ def test_signals_without_a_name() -> None:
 
 
 def test_a_cpu_outside_the_affinity_can_be_measured() -> None:
-    """As isolated ones are: the boot parameter isolcpus keeps them out of every affinity."""
+    """Such are isolated CPUs: the boot parameter isolcpus keeps them out of every affinity mask."""
     home = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(home)})
@@ -270,7 +270,7 @@ time.sleep(0.4)"""
 def test_what_a_dead_agent_left_is_removed_once_its_children_have_gone_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A child in a group of its own ends a moment later, and holds the agent's lock till then."""
+    """A child in another process group ends a moment later, and holds the lock until then."""
     seen, lock = tmp_path / "seen", tmp_path / "lock"
     agent(
         tmp_path,

@@ -1,4 +1,4 @@
-"""The target with an emulator that only plays its part: it hands the script to the fake agent."""
+"""The target with a fake emulator, which passes the script to the fake agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu
 from rtstone.targets.base import Options
 from rtstone.targets.qemu import Qemu
-from tests.cli.test_resume import interrupted
+from tests.cli.test_resume import interrupted, refused
 from tests.conftest import FAKE, Cli, Fake
 
 EMULATOR = """#!{python}
@@ -53,7 +53,7 @@ sys.exit({status})
 
 
 class Lab:
-    """Where emulator and image are played; ``lines`` is what the guest was told."""
+    """Directories of the fake emulator and image; ``lines`` is what was sent to the guest."""
 
     def __init__(self, directory: Path) -> None:
         self.bin = directory / "bin"
@@ -193,10 +193,10 @@ def test_an_emulator_has_no_file_that_could_be_left(
 
 
 def _open() -> list[str]:
-    """The names of all files that this process has open."""
+    """Return the names of all files that this process has open."""
     names = []
     for link in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):  # that of the folder itself
+        with suppress(OSError):  # the descriptor of the directory itself
             names.append(str(link.readlink()))
     return names
 
@@ -263,15 +263,7 @@ def test_every_system_is_listed_under_the_name_that_it_has() -> None:
     assert set(SYSTEMS) == {name.split("+")[0] for name in names[:-1]}
 
 
-# ---- what a run that is gone on with must have in common with its beginning ---------------------
-
-
-def refused(cli: Cli, path: Path) -> str:
-    before = {file.name: file.read_bytes() for file in path.iterdir()}
-    done = cli("run", "--resume", path)
-    assert done.status == 2
-    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
-    return done.says
+# ---- what must not change when a run is resumed -------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["version", "program", "image"])
@@ -314,7 +306,7 @@ def test_an_interrupted_run_goes_on_with_the_same_kernel(
     else:
         agent.write_bytes(b"another agent")
         assert "the initial file system was" in refused(cli, directory.path)
-    assert not lab.trace.exists()  # nothing need be started to see it
+    assert not lab.trace.exists()  # this is detected without starting anything
 
 
 def test_the_size_of_the_kernel_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,5 +317,5 @@ def test_the_size_of_the_kernel_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     image.write_bytes(b"k" * 1234)
     target = Qemu("linux-6.1")
     kernel = Kernel("linux-6.1", "aarch64", image, (), "6.1", None, "00" * 32)
-    target.__dict__ |= {"_kernel": kernel, "_version": "7.2"}  # which it would look for
+    target.__dict__ |= {"_kernel": kernel, "_version": "7.2"}  # it would look for the file
     assert target.detail()["kernel_bytes"] == 1234

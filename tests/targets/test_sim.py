@@ -23,7 +23,7 @@ HEAD = 'title = "T"\nlabel = "L"\n'
 
 
 def told(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
-    """The arguments that a model becomes, without its names and seed."""
+    """Return the arguments that a model is translated to, without its names and seed."""
     file = tmp_path / "mine.toml"
     file.write_text(head + text)
     return arguments(simulated.find(str(file)), WORDS)[3:]

@@ -1,4 +1,4 @@
-"""Writes records as an agent does."""
+"""Write records as an agent does."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import msgspec
 
 
 class Writer:
-    """Numbers its records."""
+    """Number records consecutively."""
 
     def __init__(self) -> None:
         self._seq = count()
 
     def line(self, body: dict[str, object]) -> bytes:
-        """The next record as a line."""
+        """Return the next record as a line."""
         return frame(next(self._seq), msgspec.json.encode(body))
 
 
 def frame(seq: int, json: bytes) -> bytes:
-    """One record as it stands on the wire, line end included."""
+    """Return a record in wire format, including the line end."""
     covered = b"%d %s" % (seq, json)
     return b"#rts %s %08x\n" % (covered, crc32(covered))

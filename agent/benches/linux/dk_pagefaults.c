@@ -1,4 +1,4 @@
-/* env.setup, dk.pagefaults: the set-up of a real-time task, and what it is for (Dankwardt). */
+/* env.setup, dk.pagefaults: the set-up of a real-time task, and its effect (Dankwardt). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "linux.h"
 
-#define AREA (64u << 10) /* bytes of heap, of stack and of mapped memory that are used */
+#define AREA (64u << 10) /* bytes used of each: heap, stack and mapped memory */
 #define AREAS 3
 #define SECOND_NS INT64_C(1000000000)
 
@@ -22,11 +22,11 @@ static const rts_param fault_param[] = {
     RTS_PARAMS_END,
 };
 
-/* The memory of the section, and what came of each step: 0 or a negative error. */
+/* The memory of the section, and the result of each step: 0 or a negative error. */
 typedef struct setup {
-    bool lock, must;    /* memory is to be locked; the case is nothing without */
-    size_t page, pages; /* size of one, and how many in all */
-    uint64_t written;   /* pages */
+    bool lock, must;    /* lock memory; fail if that is impossible */
+    size_t page, pages; /* size of a page, and their total number */
+    uint64_t written;   /* pages written to */
     volatile unsigned char *area[AREAS];
     int scheduled, locked;
     struct rusage before, after;
@@ -47,14 +47,14 @@ static long major_faults(const setup *s)
     return s->after.ru_majflt - s->before.ru_majflt;
 }
 
-/* Page i of all areas, in the order heap, stack, mapping. */
+/* Returns page i of all areas, in the order heap, stack, mapping. */
 static volatile unsigned char *page_of(const setup *s, size_t i)
 {
     size_t per_area = AREA / s->page;
     return s->area[i / per_area] + i % per_area * s->page;
 }
 
-/* Makes all pages such as a program gets them that has not used them yet. */
+/* Makes all pages as they are in a program that has not used them yet. */
 static int make_fresh(const setup *s)
 {
     for (int i = 0; i < AREAS; i++)
@@ -69,10 +69,10 @@ static void touch_all(const setup *s)
         *page_of(s, i) = 1;
 }
 
-/* Steps 1 to 3: touch, take the priority, lock.  Without lock: nothing locked, nothing touched. */
+/* Steps 1 to 3: touch, take the priority, lock. Without lock, nothing is locked or touched. */
 static int prepare(rts_case *c, setup *s)
 {
-    munlockall(); /* also what the agent locked: each step is to be seen */
+    munlockall(); /* also what the agent locked, so that each step has an effect */
     c->job.evidence.locked = false;
     linux_small_pages();
     if (s->lock)
@@ -87,7 +87,7 @@ static int prepare(rts_case *c, setup *s)
     return 0;
 }
 
-/* Step 4 to 6: every page is written to once, and each write is a sample. */
+/* Steps 4 to 6: writes to every page once; each write is a sample. */
 static int section(rts_case *c, setup *s)
 {
     rts_rec *r = c->rec;
@@ -126,10 +126,10 @@ static int all_steps(rts_case *c, setup *s)
     return err ? rts_port_failed(c, "cannot give the pages back", err) : 0;
 }
 
-/* The stack area lies in the frame of this function, so all that uses it is called from here. */
+/* The stack area is in this function's frame, so everything that uses it is called from here. */
 static __attribute__((noinline)) int with_areas(rts_case *c, setup *s, void *heap, void *mapped)
 {
-    unsigned char stack[AREA + 16384]; /* a page more, of the largest page size that is usual */
+    unsigned char stack[AREA + 16384]; /* one spare page, of the largest page size in use */
     s->area[0] = page_aligned(heap, s->page);
     s->area[1] = page_aligned(stack, s->page);
     s->area[2] = mapped;
@@ -202,7 +202,7 @@ static void report_steps(rts_case *c, const setup *s)
     row(c, "difference", result, 0, "");
 }
 
-/* A number of /proc/sys/kernel. */
+/* Adds a number of /proc/sys/kernel as a figure. */
 static void figure_of(rts_case *c, const char *figure, const char *path)
 {
     long long value = posix_read_number(path, INT64_MIN);

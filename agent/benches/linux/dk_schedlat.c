@@ -1,4 +1,4 @@
-/* The long system calls of dk.schedlat (Dankwardt, part 2). */
+/* The long-running system calls of dk.schedlat (Dankwardt, part 2). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include "calls.h"
 #include "linux.h"
 
-#define CHUNK (4u << 20)    /* bytes that one call reads or writes */
-#define MAPPING (16u << 20) /* bytes mapped, filled with pages, and unmapped */
+#define CHUNK (4u << 20)    /* bytes read or written by one call */
+#define MAPPING (16u << 20) /* bytes mapped, touched and unmapped */
 
-/* What the calls work on; in the process that makes them. */
-static int file; /* CHUNK bytes, without a name */
+/* What the calls work on, in the process that makes them. */
+static int file; /* an unnamed file of CHUNK bytes */
 static unsigned char *buffer;
 
 static int call_read(void)
@@ -47,7 +47,7 @@ static int call_scan(void)
     return closedir(directory) ? -errno : 0;
 }
 
-/* Many a driver does its work here. */
+/* Many drivers do their work in open() or close(). */
 static int call_open(void)
 {
     int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /*
- * int.latency.user, int.latency.timerlat: interrupt latency as a user's program sees it, and as the
- * kernel's own tracer does (benchmarks 4.3).
+ * int.latency.user, int.latency.timerlat: interrupt latency as seen by a user program, and by the
+ * kernel's own tracer (benchmarks 4.3).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static const rts_param user_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Expirations that came together are served late by the first of them; the rest are missed. */
+/* If several expirations are read at once, the first is a late sample; the others are missed. */
 static void take_expirations(rts_rec *rec, rts_hist *omitted, int fd, rts_tick due, rts_tick period)
 {
     for (rts_rec_start(rec, due); rec->running;) {
@@ -83,7 +83,7 @@ static const rts_param timerlat_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Files that are written, and what they held before. */
+/* Files that are written, and their previous contents. */
 enum { TRACER, CPUS, PERIOD, TRACING, FILES };
 static const char *const files[FILES] = {"current_tracer", "osnoise/cpus",
                                          "osnoise/timerlat_period_us", "tracing_on"};
@@ -123,7 +123,7 @@ static bool write_text(const tracer *t, const char *name, const char *text)
     return whole;
 }
 
-/* In reverse: the tracer is changed while nothing is traced, and nobody reads what is. */
+/* In reverse order: the tracer is changed only while tracing is off and nothing reads the trace. */
 static void restore(const tracer *t)
 {
     if (t->pipe >= 0)
@@ -162,7 +162,7 @@ static int start(rts_case *c, tracer *t, const timerlat_params *p)
                            t->root);
 }
 
-/* "... #7 context    irq timer_latency   1234 ns": a sample of the one series or the other. */
+/* "... #7 context irq timer_latency 1234 ns": a sample of one of the two series. */
 static void take_line(const char *line, rts_rec *irq, rts_rec *thread)
 {
     const char *context = strstr(line, "context "), *value = strstr(line, "timer_latency ");
@@ -178,7 +178,7 @@ static void take_line(const char *line, rts_rec *irq, rts_rec *thread)
         rts_rec_add(rec, (uint64_t)ns, rts_time());
 }
 
-/* What the pipe holds, line by line; false: it has ended. */
+/* Processes the lines in the pipe; returns false at its end. */
 static bool take_lines(tracer *t, rts_rec *irq, rts_rec *thread)
 {
     struct pollfd ready = {.fd = t->pipe, .events = POLLIN};
@@ -196,7 +196,7 @@ static bool take_lines(tracer *t, rts_rec *irq, rts_rec *thread)
     t->used -= (size_t)(line - t->text);
     memmove(t->text, line, t->used);
     if (t->used == sizeof t->text - 1)
-        t->used = 0; /* no line of the tracer is so long */
+        t->used = 0; /* no line of the tracer is that long */
     return true;
 }
 

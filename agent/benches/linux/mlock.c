@@ -1,4 +1,4 @@
-/* posix.mlock.*: locking memory, and access to it with and without. */
+/* posix.mlock.*: locking memory, and accessing it with and without locking. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ static const rts_param size_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Memory of its own, page by page. */
+/* A private mapping, accessed page by page. */
 typedef struct region {
     unsigned char *memory;
     size_t size, page, pages;
@@ -43,7 +43,7 @@ static int make(rts_case *c, region *g, size_t size)
     return -1;
 }
 
-/* How many of its pages are there. */
+/* Returns how many of its pages are resident. */
 static size_t pages_there(const region *g)
 {
     size_t n = 0;
@@ -53,7 +53,7 @@ static size_t pages_there(const region *g)
     return n;
 }
 
-/* Gives the pages back; the system refuses it for memory that is locked. */
+/* Discards the pages; the system refuses to for locked memory. */
 static bool discard(const region *g)
 {
     return madvise(g->memory, g->size, MADV_DONTNEED) == 0;
@@ -69,7 +69,7 @@ static int cannot_lock(rts_case *c, const region *g, int error)
     return -1;
 }
 
-/* Times mlock() of pages that are there, or of none. */
+/* Times mlock() of resident or of missing pages. */
 static int lock_pages(rts_case *c, bool there)
 {
     const mlock_params *p = rts_params(c);
@@ -134,7 +134,7 @@ static int run_unlock(rts_case *c)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* A locked region, and a walk over it: a word of each page in turn. */
+/* A locked region, and a walk over it that reads a word of each page in turn. */
 typedef struct walk {
     region g;
     size_t at;
@@ -173,7 +173,7 @@ static int run_read(rts_case *c)
     RTS_SAMPLES(c) {
         RTS_TIMED(c, w.sum += *next_page(&w));
     }
-    if (w.sum) /* nobody wrote to it */
+    if (w.sum) /* nothing wrote to it */
         return cannot_lock(c, &w.g, 0);
     return end_walk(c, &w);
 }
@@ -196,7 +196,7 @@ static long faults(void)
     return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* What locking spares: a first write to a page that is not there. */
+/* What locking avoids: the first write to a page that is not resident. */
 static int run_fault(rts_case *c)
 {
     region g;

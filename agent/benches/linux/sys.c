@@ -1,6 +1,6 @@
 /*
- * sys.*: what calls of the system cost (Dankwardt names them among what has to be known; the
- * choice of calls is that of lmbench's lat_syscall, lat_select, lat_mmap and lat_proc).
+ * sys.*: the cost of system calls (which Dankwardt lists among what has to be known; the selection
+ * of calls is that of lmbench's lat_syscall, lat_select, lat_mmap and lat_proc).
  */
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -21,7 +21,7 @@ typedef struct sys_params {
 
 /* ---- the lightest call ----------------------------------------------------------------------- */
 
-/* By syscall(), for a C library may remember what getpid() said. */
+/* Uses syscall(), because a C library may cache the result of getpid(). */
 static int run_getpid(rts_case *c)
 {
     long self = getpid();
@@ -42,7 +42,7 @@ static const rts_param file_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Where bytes come from and go to: one device, or the ends of a pipe. */
+/* Source and destination of the bytes: a device, or the ends of a pipe. */
 typedef struct byte_way {
     int64_t file;
     int out, in;
@@ -53,7 +53,7 @@ static int open_way(rts_case *c, byte_way *w)
     static const char *const device[] = {[ZERO] = "/dev/zero", [NULL_DEVICE] = "/dev/null"};
     const sys_params *p = rts_params(c);
     int ends[2] = {-1, -1}, bad;
-    if (p->file == PIPE) /* and no wait for ever, should it not hold what is written to it */
+    if (p->file == PIPE) /* fail instead of blocking forever if the pipe is full or empty */
         bad = pipe2(ends, O_CLOEXEC | O_NONBLOCK);
     else
         bad = (ends[0] = ends[1] = open(device[p->file], O_RDWR | O_CLOEXEC)) < 0;
@@ -68,7 +68,7 @@ static void close_way(const byte_way *w)
         close(w->in);
 }
 
-/* One that is not timed, with what the pipe needs before or after. */
+/* Moves bytes untimed: those that the pipe needs before or after. */
 static uint64_t move_bytes(const byte_way *w, uint64_t n, bool fill)
 {
     uint64_t refused = 0;
@@ -95,7 +95,7 @@ static int run_read(rts_case *c)
     char byte;
     if (open_way(c, &w))
         return -1;
-    const ssize_t whole = w.file != NULL_DEVICE; /* which ends before its first byte */
+    const ssize_t whole = w.file != NULL_DEVICE; /* the null device is at its end from the start */
     RTS_SAMPLES(c) {
         refused += move_bytes(&w, c->batch, true);
         RTS_TIMED(c, wrong += read(w.out, &byte, 1) != whole);
@@ -131,9 +131,11 @@ static const rts_param select_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Events that can all be written to, so that each call finds all of them and leaves the set. */
+/*
+ * Event descriptors that are all writable, so that each call finds all of them and leaves the set.
+ */
 typedef struct events {
-    int n, end; /* descriptors, and the number behind the largest */
+    int n, end; /* number of descriptors, and the largest plus 1 */
     int fd[DESCRIPTORS_MAX];
     fd_set set;
 } events;
@@ -199,7 +201,10 @@ static int run_mmap(rts_case *c)
 
 /* ---- a program ------------------------------------------------------------------------------- */
 
-/* fork, exec of the agent's own file, which ends before its main(), and wait; its status, or -1. */
+/*
+ * fork, exec of the agent's own file, which exits before its main(), and wait; returns its status
+ * or -1.
+ */
 static inline int fork_and_exec(char *const argv[])
 {
     int status;
@@ -238,7 +243,7 @@ static int run_forkexec(rts_case *c)
 #define NEW (IPC_CREAT | IPC_EXCL | 0600)
 #define SHM_BYTES 4096
 
-/* One of that key is of a case of this agent that was killed. */
+/* If the key exists, it is left from a case of this agent that was killed. */
 static inline int make_sem(key_t key)
 {
     int id = semget(key, 1, NEW);

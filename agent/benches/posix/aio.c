@@ -1,9 +1,9 @@
 /*
  * posix.aio.*: asynchronous input and output on a file.
  *
- * The GNU C library serves a file's requests, one after the other, by a thread that has the policy
- * and, less aio_reqprio, the priority of the task that asks, and its CPU.  At equal priority under
- * FIFO it therefore runs when that task waits, and not before.
+ * The GNU C library serves a file's requests one after the other in a thread that has the
+ * scheduling policy and CPU of the requesting task, and its priority less aio_reqprio. At equal
+ * priority under FIFO this thread therefore runs only when the requesting task waits.
  */
 #include <aio.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ static int open_file(rts_case *c, scratch *s)
     return scratch_open(c, s, (size_t)p->size, 0);
 }
 
-/* The request to write block n, whose contents lie in `block`. */
+/* Returns the request to write block n, whose contents are in `block`. */
 static struct aiocb request(const scratch *s, unsigned char *block, uint64_t n)
 {
     return (struct aiocb){.aio_fildes = s->fd,
@@ -43,7 +43,7 @@ static struct aiocb request(const scratch *s, unsigned char *block, uint64_t n)
                           .aio_sigevent = {.sigev_notify = SIGEV_NONE}};
 }
 
-/* Waits until the request is over; true if all of it was done. */
+/* Waits until the request has finished; returns whether all of it was done. */
 static bool complete(struct aiocb *cb)
 {
     const struct aiocb *list[] = {cb};
@@ -52,10 +52,10 @@ static bool complete(struct aiocb *cb)
     return aio_error(cb) == 0 && aio_return(cb) == (ssize_t)cb->aio_nbytes;
 }
 
-/* What became of the requests of a case. */
+/* Results of the requests of a case. */
 typedef struct count {
     uint64_t completed, early, wrong;
-    int error; /* of a request that the system did not take */
+    int error; /* error of a request that the system rejected */
 } count;
 
 static int report(rts_case *c, scratch *s, const count *k)
@@ -70,7 +70,7 @@ static int report(rts_case *c, scratch *s, const count *k)
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
-/* TA: how long it takes to ask; what was asked for is done before the next sample. */
+/* TA: times the submission; the request is completed before the next sample. */
 static inline __attribute__((always_inline)) int submit(rts_case *c, int (*ask)(struct aiocb *),
                                                         bool writes)
 {
@@ -110,7 +110,7 @@ static int run_submit_read(rts_case *c)
     return submit(c, aio_read, false);
 }
 
-/* From asking to having it. */
+/* From the submission to the completion. */
 static inline __attribute__((always_inline)) int suspend(rts_case *c, int (*ask)(struct aiocb *),
                                                          bool writes)
 {
@@ -193,7 +193,7 @@ static int run_signal(rts_case *c)
 
 /* ---- several requests ------------------------------------------------------------------------ */
 
-/* A request and the block it writes, for each of a list. */
+/* A list of requests, and the block that each writes. */
 typedef struct batch {
     struct aiocb cb[REQUESTS_MAX], *list[REQUESTS_MAX];
     unsigned char *blocks;
@@ -210,7 +210,10 @@ static void fill_batch(const scratch *s, batch *q, uint64_t first, int requests)
     }
 }
 
-/* All of the list, whatever became of it, and what the file holds then. */
+/*
+ * Waits for all requests of the list, whatever their result, and checks what the file contains
+ * then.
+ */
 static void check_batch(scratch *s, batch *q, uint64_t first, int requests, count *k)
 {
     for (int i = 0; i < requests; i++) {
@@ -241,7 +244,7 @@ static int run_list(rts_case *c)
         rts_tick b = rts_now();
         if (err) {
             k.error = errno;
-            check_batch(&s, &q, n, requests, &k); /* those that were taken use the blocks */
+            check_batch(&s, &q, n, requests, &k); /* the accepted requests use the blocks */
             break;
         }
         for (int i = 0; i < requests; i++)
@@ -255,7 +258,7 @@ static int run_list(rts_case *c)
     return report(c, &s, &k);
 }
 
-/* Two requests for one file: the second waits for the first, and is called off meanwhile. */
+/* Two requests for one file: the second waits for the first, and is cancelled meanwhile. */
 static int run_cancel(rts_case *c)
 {
     const aio_params *p = rts_params(c);
@@ -270,7 +273,7 @@ static int run_cancel(rts_case *c)
         return -1;
     }
     RTS_SAMPLES(c) {
-        /* the second would write what the next sample does: here it must not */
+        /* the second would write the block of the next sample, and must not */
         fill_batch(&s, &q, ++n, 2);
         if (aio_write(&q.cb[0]) || aio_write(&q.cb[1])) {
             k.error = errno;
@@ -285,7 +288,7 @@ static int run_cancel(rts_case *c)
         k.completed += first + second;
         k.wrong += !first || !scratch_holds(&s, n);
         if (result != AIO_CANCELED || aio_error(&q.cb[1]) != ECANCELED) {
-            kept++; /* it came too late: not what is measured */
+            kept++; /* cancelled too late: not what is measured */
             continue;
         }
         cancelled++;

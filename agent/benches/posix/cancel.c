@@ -1,18 +1,20 @@
-/* posix.cancel.*: cancelling threads, and what it costs those that nobody cancels. */
+/*
+ * posix.cancel.*: cancelling threads, and what cancellation costs threads that are not cancelled.
+ */
 #include <semaphore.h>
 
 #include "thread.h"
 
 #define GROUP "thread cancellation"
-#define HEAD_START_NS 100000 /* for a less urgent thread to begin its computing */
+#define HEAD_START_NS 100000 /* for a lower-priority thread to start computing */
 
 /* ---- a thread is cancelled (template TB) ----------------------------------------------------- */
 
 typedef struct target {
     rts_case *c;
-    sem_t never; /* nobody posts it */
+    sem_t never; /* never posted */
     volatile rts_tick end;
-    volatile uint64_t ready, cleaned; /* threads at their place; cleanup handlers run */
+    volatile uint64_t ready, cleaned; /* threads in position; cleanup handlers that ran */
 } target;
 
 static void on_cancel(void *arg)
@@ -34,7 +36,7 @@ static void *wait_at_point(void *arg)
     return NULL;
 }
 
-/* L: computes, and can be cancelled anywhere in it. */
+/* L: computes, and can be cancelled at any point. */
 static void *compute(void *arg)
 {
     target *t = arg;
@@ -51,7 +53,7 @@ typedef struct count {
     uint64_t unready, late, cancelled, kept;
 } count;
 
-/* Joins the thread: it must have ended by its cancellation. */
+/* Joins the thread, which must have ended by cancellation. */
 static void join_cancelled(pthread_t thread, count *n)
 {
     void *result = NULL;
@@ -90,7 +92,7 @@ static int run_deferred(rts_case *c)
         pthread_cancel(thread);
         n.late += t.cleaned == cleaned;
         join_cancelled(thread, &n);
-        if (t.cleaned != cleaned) /* else there is no end of the interval; and it is counted */
+        if (t.cleaned != cleaned) /* otherwise the interval has no end, and is counted instead */
             rts_rec_add(c->rec, t.end - a, t.end);
     }
     report(c, &t, &n);
@@ -99,7 +101,9 @@ static int run_deferred(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* The thread is less urgent: it computes while A sleeps, and is cancelled when A waits for it. */
+/*
+ * The thread has lower priority: it computes while A sleeps, and is cancelled when A waits for it.
+ */
 static int run_asynchronous(rts_case *c)
 {
     target t = {.c = c};
@@ -122,7 +126,7 @@ static int run_asynchronous(rts_case *c)
         pthread_cancel(thread);
         early += t.cleaned != cleaned;
         join_cancelled(thread, &n);
-        if (t.cleaned != cleaned) /* else there is no end of the interval; and it is counted */
+        if (t.cleaned != cleaned) /* otherwise the interval has no end, and is counted instead */
             rts_rec_add(c->rec, t.end - a, t.end);
     }
     report(c, &t, &n);
@@ -130,7 +134,7 @@ static int run_asynchronous(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* ---- nobody is cancelled (template TA) ------------------------------------------------------- */
+/* ---- no thread is cancelled (template TA) ---------------------------------------------------- */
 
 static int run_test(rts_case *c)
 {
@@ -171,7 +175,7 @@ static void count_call(void *arg)
     ++*(volatile uint64_t *)arg;
 }
 
-/* The setjmp in it returns a second time only to a thread that is cancelled: not to this one. */
+/* Its setjmp returns a second time only in a thread that is cancelled, and this one is not. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wclobbered"
 static int run_cleanup(rts_case *c)

@@ -1,4 +1,4 @@
-/* posix.cond.*: condition variables, without a waiter, with waiters, and with a time limit. */
+/* posix.cond.*: condition variables without waiters, with waiters, and with a timeout. */
 #include <pthread.h>
 
 #include "lateness.h"
@@ -22,7 +22,7 @@ static const rts_param timed_param[] = {
     RTS_PARAMS_END,
 };
 
-/* ---- nobody waits (template TA) -------------------------------------------------------------- */
+/* ---- no task waits (template TA) ------------------------------------------------------------- */
 
 static int run_signal_nobody(rts_case *c)
 {
@@ -34,7 +34,7 @@ static int run_signal_nobody(rts_case *c)
     return 0;
 }
 
-/* The row as it is when no sample is being taken: all of it made. */
+/* Creates the array of condition variables; between samples all of them exist. */
 static pthread_cond_t *new_row(rts_case *c)
 {
     pthread_cond_t *row = rts_malloc(c->batch * sizeof(pthread_cond_t));
@@ -83,7 +83,7 @@ static int run_delete(rts_case *c)
     return end_row(c, row, bad);
 }
 
-/* ---- more urgent tasks wait (template TB) ---------------------------------------------------- */
+/* ---- higher-priority tasks wait (template TB) ------------------------------------------------ */
 
 typedef struct shared {
     pthread_mutex_t mutex;
@@ -104,7 +104,7 @@ static void waiter(void *arg)
         s->end = rts_now();
         if (s->over)
             break;
-        if (s->asked == seen) { /* POSIX allows it */
+        if (s->asked == seen) { /* a spurious wake-up, which POSIX allows */
             s->spurious++;
             continue;
         }
@@ -114,7 +114,7 @@ static void waiter(void *arg)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* Lets all waiters return, so that the runner can join them. */
+/* Makes all waiters return, so that the runner can join them. */
 static void end_waiters(shared *s)
 {
     pthread_mutex_lock(&s->mutex);
@@ -123,7 +123,10 @@ static void end_waiters(shared *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* From A's stamp before the wake-up, with the mutex free, to the first statement of the last. */
+/*
+ * From A's stamp before the wake-up, with the mutex free, to the first statement of the last
+ * waiter.
+ */
 static inline __attribute__((always_inline)) void wake(rts_case *c, shared *s, uint64_t n,
                                                        int (*call)(pthread_cond_t *))
 {
@@ -193,7 +196,7 @@ static int run_broadcast(rts_case *c)
     return err;
 }
 
-/* ---- a wait that runs out -------------------------------------------------------------------- */
+/* ---- a wait that times out ------------------------------------------------------------------- */
 
 static int run_timed_wait(rts_case *c)
 {
@@ -206,7 +209,7 @@ static int run_timed_wait(rts_case *c)
     if (!r)
         return -1;
     pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* what rts_time() reads */
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* the clock that rts_time() reads */
     pthread_cond_init(&cond, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_lock(&mutex);

@@ -1,4 +1,4 @@
-/* dk.lat_ctx: context switch by lmbench's method (Dankwardt, part 1; benchmarks 9). */
+/* dk.lat_ctx: context switches by lmbench's method (Dankwardt, part 1; benchmarks 9). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define RUNS 3
 #define RING_MAX 64
-#define ROUNDS 101 /* of the overhead; odd, for its median */
+#define ROUNDS 101 /* for the overhead; odd, because of the median */
 
 typedef struct ring_params {
     int64_t processes, size;
@@ -24,17 +24,20 @@ static const rts_param ring_param[] = {
     RTS_PARAMS_END,
 };
 
-/* How often the token came to a process; a cache line each. */
+/* How often the token reached a process; a cache line each. */
 typedef struct place {
     struct ring *ring;
     volatile uint64_t visits;
     unsigned i;
 } place;
 
-/* Pipe i leads from process i to process i + 1, the last one back to the measuring process 0. */
+/*
+ * Pipe i leads from process i to process i + 1, the last pipe back to process 0, the measuring
+ * task.
+ */
 typedef struct ring {
     unsigned n;
-    size_t words; /* of each array */
+    size_t words; /* size of each array */
     int pipe[RING_MAX][2];
     place *place[RING_MAX];
 } ring;
@@ -42,7 +45,7 @@ typedef struct ring {
 typedef int32_t token;
 #define END (-1) /* the token that ends the ring */
 
-/* What each process does with the token: a hop without the pipe. */
+/* What each process does with the token: a hop except for the pipe. */
 static void visit(place *at, const uint32_t *array, size_t words)
 {
     uint32_t sum = 0;
@@ -52,7 +55,7 @@ static void visit(place *at, const uint32_t *array, size_t words)
     at->visits++;
 }
 
-/* Every page of it is the process's own, as it is written to. */
+/* Writes to each page, so that it belongs to this process alone. */
 static uint32_t *new_array(size_t words)
 {
     uint32_t *array = malloc((words + 1) * sizeof *array);
@@ -69,7 +72,7 @@ static void close_pipes(const ring *r, int keep_in, int keep_out)
                 close(r->pipe[i][end]);
 }
 
-/* Passes the token on until it says that the ring ends, or its sender is gone. */
+/* Passes the token on until it says that the ring ends, or the sender has ended. */
 static void member(void *arg)
 {
     place *at = arg;
@@ -104,9 +107,9 @@ static int open_pipes(ring *r)
 }
 
 /*
- * Cost of the pipe and of the summing, in ticks per hop: one process sends itself the token through
- * each pipe in turn and sums its array, which is hot.  Median of ROUNDS rounds of as many hops as
- * the ring has.
+ * Cost of pipe and summing, in ticks per hop: one process sends itself the token through each pipe
+ * in turn and sums its array, which is in the cache. Median of ROUNDS rounds of as many hops as the
+ * ring has.
  */
 static int by_value(const void *a, const void *b)
 {
@@ -135,7 +138,7 @@ static double pipe_and_sum(const ring *r, const uint32_t *array)
     return (double)median / r->n;
 }
 
-/* True if it came back. */
+/* Sends the token around once; returns true if it came back. */
 static bool pass_once(const ring *r, const uint32_t *array)
 {
     token t = 0;
@@ -146,8 +149,9 @@ static bool pass_once(const ring *r, const uint32_t *array)
 }
 
 /*
- * One pass of the token is a sample of as many hops as there are processes.  In the first one,
- * which is none, they start: on a slow system that alone is longer than a short case.
+ * One trip of the token is a sample, with as many hops as there are processes. The processes start
+ * during the first trip, which is not recorded: on a slow system that alone can take longer than a
+ * short case.
  */
 static int pass_token(rts_rec *rec, const ring *r, const uint32_t *array)
 {
@@ -166,7 +170,7 @@ static int pass_token(rts_rec *rec, const ring *r, const uint32_t *array)
     return 0;
 }
 
-/* Ends the members; also of a ring that is broken, as then each one's sender goes. */
+/* Ends the members. This works in a broken ring too, as each one's sender ends. */
 static void end_members(rts_case *c, const ring *r, unsigned before)
 {
     int in = r->pipe[r->n - 1][0], out = r->pipe[0][1];
@@ -183,7 +187,7 @@ static void end_members(rts_case *c, const ring *r, unsigned before)
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    double hop, overhead; /* ticks; the hop with pipe and summing still in it */
+    double hop, overhead; /* ticks; `hop` includes pipe and summing */
     uint64_t visits_least, visits_most, passes;
 } outcome;
 
@@ -207,7 +211,7 @@ static int start_members(rts_case *c, const ring *r)
     return 0;
 }
 
-/* Pipes are open and the overhead is known: starts the members and takes the samples. */
+/* Starts the members and takes the samples; pipes are open and the overhead is known. */
 static int run_ring(rts_case *c, ring *r, rts_rec *rec, const uint32_t *array)
 {
     unsigned before = c->n_tasks;
@@ -238,7 +242,7 @@ static ring *new_ring(rts_case *c)
     return r;
 }
 
-/* One run: processes, pipes and arrays of its own, as where they lie in the cache matters. */
+/* One run: with new processes, pipes and arrays, as their place in the cache matters. */
 static int run_once(rts_case *c, unsigned k, outcome *o)
 {
     char name[16];
@@ -263,7 +267,7 @@ static int run_once(rts_case *c, unsigned k, outcome *o)
     err = run_ring(c, r, rec, array);
     free(array);
     count_visits(o, r, rec);
-    if (!err && !rec->hist.n) /* its mean would be among those of which the lowest is taken */
+    if (!err && !rec->hist.n) /* without samples its mean would be taken for the lowest */
         return rts_failed(c, "%s ended before it had a sample: give it more time", name);
     double pass = rec->hist.n ? (double)rec->hist.sum / (double)rec->hist.n : 0;
     o->hop = (pass - (double)rts_the_clock.overhead) / r->n;
@@ -276,7 +280,7 @@ static int run_lat_ctx(rts_case *c)
     outcome o[RUNS] = {{0}}, *low = o, *high = o;
     bool equal = true;
     c->batch = (unsigned)p->processes; /* hops per sample */
-    signal(SIGPIPE, SIG_IGN);          /* of a ring that breaks: the calls say so, too */
+    signal(SIGPIPE, SIG_IGN);          /* in a broken ring the calls return the error */
     for (unsigned k = 0; k < RUNS; k++) {
         if (run_once(c, k, &o[k]))
             return -1;
@@ -284,7 +288,7 @@ static int run_lat_ctx(rts_case *c)
         high = o[k].hop - o[k].overhead > high->hop - high->overhead ? &o[k] : high;
         equal = equal && o[k].visits_least == o[k].passes && o[k].visits_most == o[k].passes;
     }
-    /* Per hop; in ns, which the host tells in instructions where the clock counts those. */
+    /* Per hop, in ns; the host shows instructions if the clock counts those. */
     double ns = 1e9 / (double)rts_the_clock.hz;
     rts_figure_add(c, "lowest of 3", (low->hop - low->overhead) * ns, "ns");
     rts_figure_add(c, "highest of 3", (high->hop - high->overhead) * ns, "ns");

@@ -1,4 +1,4 @@
-/* dk.setitimer: distance of successive expirations of an interval timer (Dankwardt, part 1). */
+/* dk.setitimer: time between successive expirations of an interval timer (Dankwardt, part 1). */
 #include <errno.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -17,11 +17,11 @@ static const rts_param itimer_param[] = {
     RTS_PARAMS_END,
 };
 
-/* Of the one case this process runs. */
+/* For the only case that this process runs. */
 static volatile rts_tick stamp;
 static volatile uint64_t expirations;
 
-/* The stamp is the first statement of what an expiration starts. */
+/* The stamp is the first statement executed after an expiration. */
 static void on_alarm(int signal)
 {
     stamp = rts_now();
@@ -38,8 +38,8 @@ static int set_timer(int64_t interval_ns)
 }
 
 /*
- * The signal is blocked but for the wait, so that each wait sees one expiration.  Signals of a
- * timer do not queue: expirations that fell together show in the time that has passed.
+ * The signal is blocked except during the wait, so that each wait sees one expiration. Timer
+ * signals do not queue: merged expirations show in the time that has passed.
  */
 static rts_tick take_expirations(rts_rec *r, const sigset_t *open, rts_tick *first)
 {

@@ -1,11 +1,11 @@
-/* posix.mutex.*: what the port's mutexes do not offer.  All with default attributes. */
+/* posix.mutex.*: operations that the port's mutexes do not offer; all with default attributes. */
 #include <pthread.h>
 
 #include "../metric.h"
 
 #define GROUP "mutexes and condition variables"
 
-/* Destroys the first n of a row; how many refused. */
+/* Destroys the first n mutexes of an array; returns how many could not be destroyed. */
 static int drop_row(pthread_mutex_t *row, uint64_t n)
 {
     int bad = 0;

@@ -1,4 +1,4 @@
-/* posix.options: what the system says of POSIX, and what it does (Obenland; benchmarks 8). */
+/* posix.options: what the system announces of POSIX, and what works (Obenland; benchmarks 8). */
 #include "options.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 
 #include "bench.h"
 
-#define PROBE_S 10 /* a probe that takes longer hangs */
+#define PROBE_S 10 /* a probe that takes longer has hung */
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/* Of a probe, in memory that its process shares; text constants are the same in both. */
+/* Result of a probe, in memory shared with its process; text constants are the same in both. */
 typedef struct report {
     volatile int error;
     const char *volatile step;
@@ -32,8 +32,8 @@ static void probe_process(const posix_option *o, report *r)
     sigemptyset(&none);
     sigaction(SIGALRM, &fatal, NULL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a limit is an error that the probe tells, and cleans up after */
-    rts_task_set_own_prio(0, RTS_OTHER); /* none of them is in a hurry */
+    signal(SIGXFSZ, SIG_IGN);            /* or an excess would kill the probe before it cleans up */
+    rts_task_set_own_prio(0, RTS_OTHER); /* probes need no real-time priority */
     alarm(PROBE_S);
     errno = 0;
     int error = o->probe(&step);
@@ -42,7 +42,9 @@ static void probe_process(const posix_option *o, report *r)
     _exit(0);
 }
 
-/* In a process of its own, as it may crash, hang, or change what a process has. */
+/*
+ * Runs the probe in a separate process, as it may crash, hang, or change the state of its process.
+ */
 static void run_probe(const posix_option *o, report *r)
 {
     int status = 0;
@@ -80,7 +82,7 @@ static void profiles_of(const posix_option *o, char *text, size_t size)
                      posix_profiles[i].name + 3);
 }
 
-/* A macro that is not defined expands to its own name. */
+/* An undefined macro expands to its own name. */
 static const char *macro_text(const posix_option *o)
 {
     if (o->sysconf_name < 0)
@@ -125,7 +127,7 @@ static void report_profiles(rts_case *c, const option_found *found)
 static const struct {
     const char *name;
     int sysconf_name;
-    long least; /* that POSIX asks for */
+    long least; /* minimum that POSIX requires */
 } limits[] = {
     {"RTSIG_MAX", _SC_RTSIG_MAX, 8},
     {"SIGQUEUE_MAX", _SC_SIGQUEUE_MAX, 32},
@@ -184,7 +186,7 @@ static int run_options(rts_case *c)
         option_row(c, o, &found[i], &reports[i]);
         count[option_judge(o, &found[i])]++;
     }
-    c->rec->ended = RTS_BY_SAMPLES; /* it has all there are: none */
+    c->rec->ended = RTS_BY_SAMPLES; /* complete: it has no samples */
     report_profiles(c, found);
     report_limits(c);
     rts_figure_add(c, "supported", count[OPTION_YES], "options");

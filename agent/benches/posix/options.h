@@ -1,4 +1,4 @@
-/* Options of POSIX, and which profile asks for which (benchmarks 8). */
+/* Options of POSIX, and which profiles require them (benchmarks 8). */
 #ifndef RTS_OPTIONS_H
 #define RTS_OPTIONS_H
 
@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * Creates, uses and destroys one object of an option, in a process of its own.  Returns 0, or the
- * error of the step that failed, whose text is then in *step.
+ * Creates, uses and destroys one object of an option, in a process of its own. Returns 0, or the
+ * error of the step that failed and its text in *step.
  */
 typedef int option_probe(const char **step);
 
-/* The profiles of 1003.13-2003, and the four of 1998 as Obenland reads them. */
+/* The profiles of 1003.13-2003, and the four of 1998 as interpreted by Obenland. */
 enum {
     PSE51 = 1 << 0,
     PSE52 = 1 << 1,
@@ -29,13 +29,13 @@ enum {
 
 typedef struct posix_option {
     const char *name;  /* macro without _POSIX, or a module that no macro announces */
-    const char *macro; /* its value as the compiler saw it; its name where it is not defined */
+    const char *macro; /* its value as seen by the compiler; its name if it is undefined */
     option_probe *probe;
-    int sysconf_name;  /* -1: none, the probe alone tells */
-    unsigned profiles; /* that ask for it */
+    int sysconf_name;  /* -1: none; only the probe decides */
+    unsigned profiles; /* profiles that require it */
 } posix_option;
 
-/* What was found of an option. */
+/* What was found out about an option. */
 typedef struct option_found {
     long sysconf; /* -1: not supported */
     int error;    /* of the probe; 0: it worked */
@@ -45,7 +45,7 @@ typedef enum option_verdict {
     OPTION_NO,
     OPTION_YES,
     OPTION_PARTIAL,    /* announced, but the probe failed */
-    OPTION_UNANNOUNCED /* it works, but the system does not say so */
+    OPTION_UNANNOUNCED /* works, but is not announced */
 } option_verdict;
 
 option_verdict option_judge(const posix_option *o, const option_found *f);
@@ -59,8 +59,8 @@ extern const posix_profile posix_profiles[];
 extern const size_t posix_profiles_n;
 
 /*
- * How many of n options a profile asks for, and how many of these are there in full; the names of
- * the others, with commas between, in `missing`.
+ * Number of options that a profile requires, how many of them are fully supported, and the names of
+ * the others in `missing`, separated by commas.
  */
 typedef struct profile_count {
     unsigned asked, there;

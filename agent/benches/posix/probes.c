@@ -1,7 +1,7 @@
 /*
- * The options of section 8 and what tries each of them.  A probe runs in a process of its own that
- * ends with it, so it leaves closing and freeing on the way of an error to the system; objects with
- * a name lose it at once.
+ * The options of section 8 and the probe for each. A probe runs in a process of its own that ends
+ * with it; after an error it leaves closing and freeing to the system, but names are removed at
+ * once.
  */
 #include <aio.h>
 #include <errno.h>
@@ -24,7 +24,9 @@
 
 #include "options.h"
 
-/* A call that tells its error in errno; one that returns it; and what then has to be true. */
+/*
+ * A call that sets errno; one that returns its error; and a condition that must be true afterwards.
+ */
 #define NEED(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -66,13 +68,13 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* For objects with a name: this process's, which no other has. */
+/* A name for objects that is unique to this process. */
 static void own_name(char *name, size_t size)
 {
     snprintf(name, size, "/rtstone-%ld.probe", (long)getpid());
 }
 
-/* A file without a name; -1: errno says why. */
+/* Opens an unnamed file; -1: errno says why. */
 static int own_file(void)
 {
     char name[] = "/tmp/rtstone-XXXXXX";
@@ -82,7 +84,7 @@ static int own_file(void)
     return file;
 }
 
-/* What the headers of this system do not have cannot be called. */
+/* For options that this system's headers lack, and which therefore cannot be called. */
 static __attribute__((unused)) int not_in_headers(const char **step)
 {
     *step = "not in this system's headers";
@@ -96,7 +98,7 @@ static void *give_back(void *arg)
     return arg;
 }
 
-/* Runs a thread with the attributes to its end. */
+/* Runs a thread with these attributes and joins it. */
 static int run_thread(const pthread_attr_t *attr, const char **step)
 {
     pthread_t thread;
@@ -178,7 +180,7 @@ static int probe_inherit(const char **step)
     return use_mutex(&attr, step);
 }
 
-/* The ceiling must not lie below the priority that the library knows the thread to have. */
+/* The ceiling must not be below the priority that the library believes the thread to have. */
 static int probe_protect(const char **step)
 {
     pthread_mutexattr_t attr;
@@ -190,7 +192,7 @@ static int probe_protect(const char **step)
     return use_mutex(&attr, step);
 }
 
-/* A CPU-time clock: it exists, and goes on while the caller works. */
+/* Checks that a CPU-time clock exists and advances while the caller works. */
 static int use_cpu_clock(clockid_t clock, const char **step)
 {
     struct timespec a, b;
@@ -287,7 +289,7 @@ static int probe_shared_memory(const char **step)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A timer that sends a signal after 1 ms. */
+/* Checks a timer that sends a signal after 1 ms. */
 static int probe_timers(const char **step)
 {
     timer_t timer;
@@ -343,7 +345,7 @@ static int probe_timeouts(const char **step)
     return 0;
 }
 
-/* Two signals of one number queue, in order, with their values. */
+/* Two signals with the same number queue, in order, with their values. */
 static int probe_signals(const char **step)
 {
     sigset_t set;
@@ -376,7 +378,7 @@ static int probe_memlock_range(const char **step)
     return 0;
 }
 
-/* A page that must not be written to: the write is answered with SIGSEGV. */
+/* A write to a read-only page causes SIGSEGV. */
 static int probe_protection(const char **step)
 {
     int status = 0;
@@ -429,7 +431,7 @@ static int probe_synchronized(const char **step)
     return 0;
 }
 
-/* Writes a byte in the background; a lower priority of the request must be taken. */
+/* Writes a byte asynchronously; a lower priority of the request must be accepted. */
 static int write_behind(int lower_by, const char **step)
 {
     static char byte = 42;
@@ -495,7 +497,7 @@ static int probe_processes(const char **step)
     return 0;
 }
 
-/* Runs a command of the shell and expects its status. */
+/* Runs a shell command and checks its exit status. */
 static int spawn_shell(char *command, int expected, const char **step)
 {
     char shell[] = "sh", flag[] = "-c";
@@ -514,14 +516,14 @@ static int probe_spawn(const char **step)
     return spawn_shell(command, 42, step);
 }
 
-/* A few of the utilities that each of POSIX.2 has. */
+/* Checks a few of the utilities that POSIX.2 requires. */
 static int probe_shell(const char **step)
 {
     char command[] = "test \"$(printf 'b\\na\\n' | sort | sed -n 1p)\" = a";
     return spawn_shell(command, 0, step);
 }
 
-/* A child in a process group of its own is stopped, and goes on. */
+/* A child in its own process group is stopped and continued. */
 static int probe_job_control(const char **step)
 {
     int status = 0;
@@ -539,7 +541,7 @@ static int probe_job_control(const char **step)
     return 0;
 }
 
-/* Gives an identity up, and gets it back as it was saved; who is not root has only one to take. */
+/* Gives up an identity and restores the saved one; a user other than root has only one. */
 static int probe_saved_ids(const char **step)
 {
     uid_t was = geteuid(), other = was == 0 ? 65534 : was;
@@ -557,10 +559,10 @@ static int probe_raw_sockets(const char **step)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* glibc and musl have no part of tracing: neither header nor functions. */
+/* glibc and musl lack tracing altogether: neither headers nor functions. */
 #define probe_trace not_in_headers
 
-/* A macro as the compiler sees it: its value, or its name where it is not defined. */
+/* A macro as the compiler sees it: its value, or its name if it is undefined. */
 #define TEXT(...) #__VA_ARGS__
 #define MACRO(macro) TEXT(macro)
 #define OPTION(name, probe, profiles) {#name, MACRO(_POSIX_##name), probe, _SC_##name, profiles}

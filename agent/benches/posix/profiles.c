@@ -1,4 +1,4 @@
-/* Which options exist, and what they make of a profile (benchmarks 8). */
+/* Which options exist, and which profiles they add up to (benchmarks 8). */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The file that synchronous and asynchronous input and output are measured on. */
+/* The file used to measure synchronous and asynchronous input and output. */
 #include "scratch.h"
 
 #include <string.h>
@@ -30,12 +30,12 @@ void scratch_close(scratch *s)
     rts_free(s->back);
 }
 
-/* 0, or an error. */
+/* Writes all blocks; returns 0 or an error. */
 static int write_all(scratch *s)
 {
     for (uint64_t n = 0; n < SCRATCH_BLOCKS; n++) {
         scratch_fill(s->block, s->size, n);
-        errno = ENOSPC; /* if less was written than wanted */
+        errno = ENOSPC; /* if less was written than requested */
         if (pwrite(s->fd, s->block, s->size, scratch_offset(s, n)) != (ssize_t)s->size)
             return errno;
     }

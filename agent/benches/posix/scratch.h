@@ -1,4 +1,4 @@
-/* A file to read and write: a row of blocks of one size, all of them on the disk. */
+/* A file to read and write: a sequence of blocks of equal size, all of them on the disk. */
 #ifndef RTS_SCRATCH_H
 #define RTS_SCRATCH_H
 
@@ -13,19 +13,19 @@ typedef struct scratch {
 } scratch;
 
 /*
- * Opens the file with further flags of open(), writes blocks 0 to SCRATCH_BLOCKS - 1, so that it
- * has its length, and reports where it lies.  -1: the case has its reason.
+ * Opens the file with additional flags of open(), writes blocks 0 to SCRATCH_BLOCKS - 1, so that it
+ * has its full length, and reports where it is. Returns -1 if the case has ended with a reason.
  */
 int scratch_open(rts_case *c, scratch *s, size_t size, int flags);
 void scratch_close(scratch *s);
 
-/* The contents of block n, of as many as are ever written. */
+/* Fills in the contents of block n; n is not limited by the size of the file. */
 void scratch_fill(unsigned char *block, size_t size, uint64_t n);
 
-/* Block n takes the place of the one SCRATCH_BLOCKS before. */
+/* Returns the place of block n, which replaces the block SCRATCH_BLOCKS before it. */
 off_t scratch_offset(const scratch *s, uint64_t n);
 
-/* True if the file holds block n. */
+/* Returns whether the file contains block n. */
 bool scratch_holds(scratch *s, uint64_t n);
 
 #define SCRATCH_SIZE(S)                                                                            \

@@ -1,4 +1,4 @@
-/* posix.shm.*: shared memory objects, and a block handed from process to process through one. */
+/* posix.shm.*: shared memory objects, and passing a block from process to process through one. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ static size_t size_of(const rts_case *c)
     return (size_t)p->size;
 }
 
-/* "/shm.rtstone-PID.SLOT": what the agent removes, also after it was killed. */
+/* "/shm.rtstone-PID.SLOT": the agent removes objects of this name, even after a case was killed. */
 static void object_name(const rts_case *c, char *name, size_t size)
 {
     char base[32];
@@ -40,7 +40,7 @@ typedef struct object {
 
 #define CREATE (O_RDWR | O_CREAT | O_EXCL)
 
-/* Opens the object and maps it; one that is new gets its size first. */
+/* Opens the object and maps it; a new object first gets its size. */
 static inline __attribute__((always_inline)) object open_object(const char *name, int flags,
                                                                 size_t size)
 {
@@ -58,7 +58,7 @@ static void close_object(const object *o, size_t size)
         close(o->fd);
 }
 
-/* Which of the calls failed, and why. */
+/* Reports which of the calls failed, and why. */
 static int cannot_open(rts_case *c, const object *o)
 {
     int error = o->fd < 0 ? o->error : ENOMEM;
@@ -83,7 +83,7 @@ static int run_create(rts_case *c)
             close_object(&o, size);
             return cannot_open(c, &o);
         }
-        dirty += o.memory[0] || o.memory[size - 1]; /* it is all zeros, and all there */
+        dirty += o.memory[0] || o.memory[size - 1]; /* it must be zeroed and complete */
         close_object(&o, size);
         rts_rec_add(c->rec, b - a, b);
     }
@@ -165,7 +165,7 @@ static void fill(unsigned char *block, size_t size, uint64_t n)
         block[i] = content(n, i);
 }
 
-/* H: attaches the object by its name, and reads it whenever it is let to. */
+/* H: opens the object by its name, and reads it whenever it is released from its gate. */
 static void reader(void *arg)
 {
     shared *s = arg;
@@ -187,7 +187,7 @@ static void reader(void *arg)
     close_object(&o, s->size);
 }
 
-/* TB: A writes the block and lets H, which is more urgent, read it. */
+/* TB: A writes the block and releases H, which has higher priority, to read it. */
 static void hand_over(rts_case *c, shared *s, unsigned char *memory)
 {
     uint64_t late = 0;

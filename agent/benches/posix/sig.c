@@ -1,4 +1,6 @@
-/* posix.sig.*: signals that a task sends to its own process, which has no other that takes them. */
+/*
+ * posix.sig.*: signals that a task sends to its own process, in which no other thread accepts them.
+ */
 #include <pthread.h>
 #include <signal.h>
 
@@ -9,7 +11,7 @@
 
 static const struct timespec at_once;
 
-/* Blocks or lets through the signal that is measured; `set` gets it. */
+/* Blocks or unblocks the measured signal; `set` receives it. */
 static void mask_signal(int how, sigset_t *set)
 {
     sigemptyset(set);
@@ -19,7 +21,7 @@ static void mask_signal(int how, sigset_t *set)
 
 /* ---- queued signals -------------------------------------------------------------------------- */
 
-/* What was sent and what came; each signal carries its number. */
+/* Signals sent and received; each carries its number. */
 typedef struct traffic {
     sigset_t set;
     pid_t self;
@@ -45,7 +47,7 @@ static inline void check_value(traffic *t, const siginfo_t *info)
     t->wrong += info->si_value.sival_int != t->received - 1;
 }
 
-/* Accepts all that is pending. */
+/* Accepts all pending signals. */
 static void drain(traffic *t)
 {
     siginfo_t info;
@@ -107,7 +109,7 @@ static void handler(int signal)
     handled++;
 }
 
-/* Puts the action of the signal that is measured back. */
+/* Restores the action of the measured signal. */
 static void set_action(void (*action)(int))
 {
     struct sigaction act = {.sa_handler = action};
@@ -125,7 +127,7 @@ static int run_handler(rts_case *c)
     RTS_SAMPLES(c) {
         rts_tick a = rts_now();
         kill(self, SIGRTMIN);
-        if (handled != ++sent) { /* POSIX wants it handled before kill() returns */
+        if (handled != ++sent) { /* POSIX requires it to be handled before kill() returns */
             late++;
             while (handled != sent)
                 rts_yield();

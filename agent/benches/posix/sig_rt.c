@@ -22,14 +22,14 @@ static const rts_param signal_param[] = {
     RTS_PARAMS_END,
 };
 
-/* In memory of both processes. */
+/* Shared by both processes. */
 typedef struct wire {
     bool by_handler;
     rts_sem *ready;
     volatile pid_t receiver;
     volatile rts_tick end;
     volatile uint64_t received, wrong;
-    volatile bool over; /* written and read by the receiver alone */
+    volatile bool over; /* used by the receiver only */
 } wire;
 
 static wire *the_wire; /* of the receiver, whose handler has no argument */
@@ -44,7 +44,7 @@ static void note(wire *w, const siginfo_t *info)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    the_wire->end = rts_now(); /* first of all */
+    the_wire->end = rts_now(); /* the first statement */
     (void)number, (void)context;
     note(the_wire, info);
 }
@@ -79,7 +79,7 @@ static int queue_signal(const wire *w, int number)
     return sigqueue(w->receiver, SIGRTMIN, value) ? -errno : 0;
 }
 
-/* Waits until `number` signals have come; false: they did not within a second. */
+/* Waits until `number` signals have been received; returns false after a second. */
 static bool await(const wire *w, uint64_t number)
 {
     rts_tick limit = rts_time() + RTS_TIME_HZ;
@@ -111,7 +111,7 @@ static int exchange(rts_case *c, wire *w, rts_tick pace)
     }
     queue_signal(w, LAST);
     await(w, ++number);
-    if (c->common.config != RTS_2CPU) /* there the receiver has a CPU of its own */
+    if (c->common.config != RTS_2CPU) /* otherwise the receiver has a CPU of its own */
         rts_count_add(c, "receiver did not preempt", late, "signals");
     if (w->wrong || w->received != number)
         return rts_failed(c, "of %llu signals %llu came, %llu of them not in order",
@@ -135,7 +135,7 @@ static int run_signal(rts_case *c)
         return -1;
     int err = exchange(c, w, rts_ns_to_ticks((uint64_t)p->pace, RTS_TIME_HZ));
     if (err)
-        kill(w->receiver, SIGKILL); /* it would wait for ever */
+        kill(w->receiver, SIGKILL); /* it would wait forever */
     return err;
 }
 

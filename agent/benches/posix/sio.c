@@ -23,7 +23,7 @@ static int nothing_more(int fd)
     return 0;
 }
 
-/* Writes a block to a file opened with `flags`, and sees to it that it is on the disk. */
+/* Writes a block to a file opened with `flags`, and makes sure that it is on the disk. */
 static inline __attribute__((always_inline)) int write_through(rts_case *c, int flags,
                                                                int (*sync)(int))
 {

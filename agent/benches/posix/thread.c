@@ -1,17 +1,17 @@
-/* posix.thread.*: creating and ending threads, and the small calls on them. */
+/* posix.thread.*: creating and ending threads, and the short calls on them. */
 #include "thread.h"
 
 #define GROUP "thread management"
 
 /* ---- creation and end ------------------------------------------------------------------------ */
 
-/* Threads of one case run one after the other. */
+/* State of the threads of a case, which run one after the other. */
 typedef struct probe {
     volatile rts_tick stamp;
     volatile uint64_t ran;
 } probe;
 
-/* First and last statement of a thread at once. */
+/* A thread whose first statement is also its last. */
 static void *mark(void *arg)
 {
     probe *p = arg;
@@ -20,7 +20,7 @@ static void *mark(void *arg)
     return NULL;
 }
 
-/* For the end of a thread nothing may follow the stamp. */
+/* The same, with nothing after the stamp: for the end of a thread. */
 static void *mark_end(void *arg)
 {
     probe *p = arg;
@@ -29,7 +29,7 @@ static void *mark_end(void *arg)
     return NULL;
 }
 
-/* TA: the new thread is less urgent and does not run before it is joined. */
+/* TA: the new thread has lower priority and does not run before it is joined. */
 static int run_create(rts_case *c)
 {
     pthread_attr_t attr;
@@ -55,7 +55,7 @@ static int run_create(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* TB: the new thread is more urgent and runs at once. */
+/* TB: the new thread has higher priority and runs at once. */
 static int run_start(rts_case *c)
 {
     pthread_attr_t attr;
@@ -80,7 +80,7 @@ static int run_start(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* TA: the thread was more urgent, so it has ended when it is joined. */
+/* TA: the thread had higher priority, so it has ended when it is joined. */
 static int run_join(rts_case *c)
 {
     pthread_attr_t attr;
@@ -106,7 +106,7 @@ static int run_join(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* TB: the measuring task waits in pthread_join() for a less urgent thread to end. */
+/* TB: the measuring task waits in pthread_join() for a lower-priority thread to end. */
 static int run_exit(rts_case *c)
 {
     pthread_attr_t attr;
@@ -131,9 +131,9 @@ static int run_exit(rts_case *c)
     return thread_end(c, &attr, err);
 }
 
-/* ---- small calls ----------------------------------------------------------------------------- */
+/* ---- short calls ----------------------------------------------------------------------------- */
 
-/* Called through these, for the compiler takes their results for constant. */
+/* Called through these pointers, because the compiler assumes their results to be constant. */
 static pthread_t (*volatile call_self)(void) = pthread_self;
 static int (*volatile call_equal)(pthread_t, pthread_t) = pthread_equal;
 

@@ -1,4 +1,4 @@
-/* Threads that a bench makes and ends within one sample, by the system's own calls. */
+/* Threads that a bench creates and ends within one sample, using the system's own calls. */
 #ifndef RTS_THREAD_H
 #define RTS_THREAD_H
 
@@ -9,7 +9,7 @@
 
 enum { LEVEL_HIGH, LEVEL_LOW };
 
-/* Attributes of a FIFO thread on the case's CPU, `below` levels below the case's priority. */
+/* Sets attributes for a FIFO thread on the case's CPU, `below` levels below the case's priority. */
 static inline int thread_attributes(rts_case *c, pthread_attr_t *attr, int below)
 {
     rts_task_attr task = {
@@ -22,7 +22,7 @@ static inline int thread_attributes(rts_case *c, pthread_attr_t *attr, int below
     return rts_port_failed(c, "cannot describe a thread", -err);
 }
 
-/* Ends the use of the attributes; `err` is of a pthread_create() that failed, or 0. */
+/* Destroys the attributes; `err` is that of a failed pthread_create(), or 0. */
 static inline int thread_end(rts_case *c, pthread_attr_t *attr, int err)
 {
     pthread_attr_destroy(attr);

@@ -1,4 +1,4 @@
-/* posix.timer.*: timers, sleeping, and what the system's clocks cost. */
+/* posix.timer.*: timers, sleeping, and the cost of the system's clocks. */
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -51,7 +51,7 @@ static int cannot_create(rts_case *c, int error)
     return rts_port_failed(c, "cannot create a timer", error);
 }
 
-/* Room for the timers of one sample, and a signal for them that does no harm. */
+/* Allocates the timers of one sample, and a harmless signal for them. */
 static timer_t *timer_row(rts_case *c)
 {
     sigset_t set;
@@ -63,7 +63,7 @@ static timer_t *timer_row(rts_case *c)
     return row;
 }
 
-/* Fills the row with timers; 0, or the error, and none are left. */
+/* Creates all timers; returns 0, or an error after which none are left. */
 static int create_timers(const rts_case *c, timer_t *row)
 {
     for (unsigned i = 0; i < c->batch; i++)
@@ -126,7 +126,7 @@ static void set_all(const rts_case *c, const timer_t *row, const struct itimersp
         timer_settime(row[i], 0, value, NULL);
 }
 
-/* Sets timers that are `before` to `after`. */
+/* Changes the setting of timers from `before` to `after`. */
 static int run_set(rts_case *c, const struct itimerspec *before, const struct itimerspec *after)
 {
     timer_t *row = timer_row(c);

@@ -15,10 +15,10 @@
 enum { CTRL = 0x0, VALUE = 0x4, RELOAD = 0x8, CLEAR = 0xc }; /* of a timer */
 enum { EVENT_IRQ = 8 };
 
-#define PRIORITY 0xc0 /* of interrupts that may call the kernel one that preempts the tick */
+#define PRIORITY 0xc0 /* of interrupts that may call the kernel and preempt the tick */
 #define TICK_COUNTS (configCPU_CLOCK_HZ / configTICK_RATE_HZ)
 
-/* Of the linker script: addresses. */
+/* Addresses from the linker script. */
 extern unsigned char board_data[], board_data_end[], board_data_image[], board_bss[],
     board_bss_end[], board_stack[];
 
@@ -31,8 +31,8 @@ _Noreturn void board_reset(void);
 _Noreturn void board_stopped(const uint32_t *frame);
 
 /*
- * Halves of the counter's range that had gone by at the last tick; it is odd if the counter's
- * highest bit was set then.
+ * Half-ranges of the counter that had passed at the last tick; odd if the counter's highest bit was
+ * set then.
  */
 static volatile uint32_t halves_gone;
 
@@ -47,7 +47,7 @@ _Noreturn void board_reset(void)
         ;
 }
 
-/* The program counter lies in the frame that the processor has put on the stack in use. */
+/* The program counter is in the frame that the processor has pushed on the current stack. */
 __attribute__((naked)) static void fault(void)
 {
     __asm__ volatile("tst lr, #4\n\t"
@@ -85,8 +85,8 @@ __attribute__((section(".vectors"), used)) static void (*const vectors[16 + 32])
 
 void board_init(void)
 {
-    BOARD_REG(UART + 0x10) = 16; /* as fast as it goes */
-    BOARD_REG(UART + 0x08) = 3;  /* both ways */
+    BOARD_REG(UART + 0x10) = 16; /* maximum baud rate */
+    BOARD_REG(UART + 0x08) = 3;  /* both directions */
     BOARD_REG(TIMER1 + RELOAD) = UINT32_MAX;
     BOARD_REG(TIMER1 + VALUE) = UINT32_MAX;
     BOARD_REG(TIMER1 + CTRL) = 1;
@@ -96,8 +96,8 @@ void board_init(void)
 }
 
 /*
- * The kernel's tick.  The counter begins with it, so that ticks lie at multiples of their distance,
- * but for the few counts between the two stores.
+ * The kernel's tick. The counter starts with it, so that ticks are at multiples of their period,
+ * apart from the few counts between the two stores.
  */
 void vPortSetupTimerInterrupt(void)
 {
@@ -116,8 +116,8 @@ void vApplicationTickHook(void)
 }
 
 /*
- * Whatever interrupts: `halves` is read before the counter, and a tick comes many times in a half,
- * so the counter is ahead by one half at most, which its highest bit tells.
+ * Correct whatever interrupts it: `halves` is read before the counter, and there are many ticks per
+ * half-range, so that the counter is ahead by one half at most, which its highest bit shows.
  */
 uint64_t board_now(void)
 {
@@ -135,10 +135,10 @@ void board_events(uint64_t period)
         return;
     BOARD_REG(TIMER0 + RELOAD) = (uint32_t)period - 1;
     BOARD_REG(TIMER0 + VALUE) = (uint32_t)period - 1;
-    BOARD_REG(TIMER0 + CTRL) = 9; /* on, with interrupts */
+    BOARD_REG(TIMER0 + CTRL) = 9; /* enable, with interrupts */
 }
 
-/* How long ago the timer fired is how far it has counted down since. */
+/* The time since the timer fired is how far it has counted down since. */
 static void event(void)
 {
     uint32_t value = BOARD_REG(TIMER0 + VALUE);
@@ -153,7 +153,7 @@ static void event(void)
 void board_put(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        while (BOARD_REG(UART + 4) & 1) /* full */
+        while (BOARD_REG(UART + 4) & 1) /* transmit buffer full */
             ;
         BOARD_REG(UART) = (unsigned char)bytes[i];
     }

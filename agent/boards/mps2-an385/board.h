@@ -1,4 +1,4 @@
-/* The board `mps2-an385`, as the port sees it.  Every port of a board has these. */
+/* The board `mps2-an385`, as seen by the port. The port of any board has these functions. */
 #ifndef RTS_BOARD_H
 #define RTS_BOARD_H
 
@@ -10,17 +10,17 @@
 #define BOARD_HZ UINT64_C(25000000) /* of the counter */
 #define BOARD_COUNTER "cmsdk timer1"
 #define BOARD_SCRIPT 0x20300000u   /* where QEMU's loader puts the script */
-#define BOARD_EVENT "cmsdk timer0" /* the timer that makes events */
+#define BOARD_EVENT "cmsdk timer0" /* the timer that generates events */
 
 #define BOARD_REG(address) (*(volatile uint32_t *)(uintptr_t)(address))
 #define BOARD_COUNTER_VALUE BOARD_REG(0x40001004) /* counts down */
-#define BOARD_SOFT_IRQ 31                         /* nothing is connected to it */
+#define BOARD_SOFT_IRQ 31                         /* not connected to any device */
 
-#define RTS_STAMP_BITS 32 /* there is board_stamp() */
+#define RTS_STAMP_BITS 32 /* provides board_stamp() */
 
-/* What the agent may spend of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
+/* What the agent may use of 96 KiB of code and 64 KiB of RAM (core/sizes.h). */
 #define RTS_SMALL_CODE 1
-#define FREERTOS_FEW_CHANNELS 1 /* each kind is 0.6 KB of ipc.*, and what the kernel has for it */
+#define FREERTOS_FEW_CHANNELS 1 /* each kind takes 0.6 KB in ipc.*, besides its kernel code */
 #define RTS_HIST_RANGE 28
 #define RTS_COUNT_BITS 32
 #define RTS_BLOCK_SAMPLES 8
@@ -45,34 +45,34 @@
 #define RTOS_MEASURING_STACK 2560
 #define FREERTOS_AGENT_STACK 2560
 
-/* 64 bits of time from a counter of 32.  0 and every 1/1000 s after it are ticks. */
+/* Extends the 32-bit counter to 64 bits. Ticks are at 0 and every 1/1000 s after it. */
 uint64_t board_now(void);
 
-/* The counter itself: one load. */
+/* Reads the counter itself, with one load. */
 static inline uint32_t board_stamp(void)
 {
     return ~BOARD_COUNTER_VALUE;
 }
 
-/* Asks for the soft interrupt, which has been served when this returns. */
+/* Requests the software interrupt, which has been served when this returns. */
 static inline void board_raise(void)
 {
     BOARD_REG(0xe000e200) = 1u << BOARD_SOFT_IRQ; /* NVIC_ISPR0 */
     __asm__ volatile("dsb\n\tisb" ::: "memory");
 }
 
-/* Before the scheduler starts: console and interrupts. */
+/* Initialises console and interrupts; called before the scheduler starts. */
 void board_init(void);
 
-/* Events every `period` counts from now on, each told to freertos_event(); period 0: no more. */
+/* Calls freertos_event() every `period` counts from now on; period 0: stops. */
 void board_events(uint64_t period);
 
 void board_put(const char *bytes, size_t n);
 
-/* The next character of the console, or -1 if there is none yet. */
+/* Returns the next character of the console, or -1 if there is none yet. */
 int board_get(void);
 
-/* Ends the emulator with that status. */
+/* Ends the emulator with this exit status. */
 _Noreturn void board_exit(int status);
 
 #endif

@@ -15,8 +15,8 @@ enum { SOFT = 1, TICK_TIMER = 27, EVENT_TIMER = 30 };
 
 #define TICK_COUNTS (BOARD_HZ / configTICK_RATE_HZ)
 #define PRIORITY(level) ((uint32_t)(level) << 3)
-#define LOWEST 30 /* the kernel's tick has the lowest priority that is served */
-#define EVENTS 20 /* of those that may call the kernel one that preempts the tick */
+#define LOWEST 30 /* the kernel's tick has the lowest enabled priority */
+#define EVENTS 20 /* of interrupts that may call the kernel and preempt the tick */
 
 void vApplicationIRQHandler(uint32_t iar);
 _Noreturn void board_fault(uint64_t esr, uint64_t elr, uint64_t far);
@@ -30,7 +30,7 @@ static void set_priority(unsigned interrupt, unsigned level)
 
 void board_init(void)
 {
-    REG(UART + 0x30) = 0x301; /* UARTCR: on, both ways */
+    REG(UART + 0x30) = 0x301; /* UARTCR: enabled, both directions */
     REG(GICD) = 1;
     set_priority(TICK_TIMER, LOWEST);
     set_priority(EVENT_TIMER, EVENTS);
@@ -49,7 +49,7 @@ static void set_tick(uint64_t at)
     __asm__ volatile("msr cntv_cval_el0, %0\n\tisb" ::"r"(at));
 }
 
-/* Ticks lie at multiples of their distance, so that a sleep's end is known beforehand. */
+/* Ticks are at multiples of their period, so that the end of a sleep is known in advance. */
 void board_start_tick(void)
 {
     set_tick((board_now() / TICK_COUNTS + 1) * TICK_COUNTS);
@@ -62,7 +62,7 @@ void board_next_tick(void)
     set_tick(next_tick + TICK_COUNTS);
 }
 
-/* Off first: an interrupt in between would find half of what is set. */
+/* Disabled first: an interrupt in between would see half of the settings. */
 void board_events(uint64_t period)
 {
     uint64_t now;
@@ -99,7 +99,7 @@ void vApplicationIRQHandler(uint32_t iar)
         freertos_soft_interrupt();
         break;
     default:
-        break; /* 1023: the request has gone */
+        break; /* 1023: the request has been withdrawn */
     }
 }
 
@@ -108,7 +108,7 @@ void vApplicationIRQHandler(uint32_t iar)
 void board_put(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        while (REG(UART + 0x18) & 1u << 5) /* full */
+        while (REG(UART + 0x18) & 1u << 5) /* transmit FIFO full */
             ;
         REG(UART) = (unsigned char)bytes[i];
     }

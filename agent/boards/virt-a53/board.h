@@ -1,4 +1,4 @@
-/* The board `virt`, as the port sees it.  Every port of a board has these. */
+/* The board `virt`, as seen by the port. The port of any board has these functions. */
 #ifndef RTS_BOARD_H
 #define RTS_BOARD_H
 
@@ -10,17 +10,19 @@
 #define BOARD_HZ UINT64_C(62500000) /* of the counter */
 #define BOARD_COUNTER "cntvct"
 #define BOARD_SCRIPT 0x47000000u /* where QEMU's loader puts the script */
-#define BOARD_EVENT "cntp"       /* the timer that makes events */
+#define BOARD_EVENT "cntp"       /* the timer that generates events */
 
-/* What the agent may spend (core/sizes.h; there is plenty). */
+/* What the agent may use (core/sizes.h; there is plenty). */
 #define RTS_TABLE_BYTES (64 << 10)
 #define RTS_STACK_DEFAULT (8u << 10)
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTOS_MEASURING_STACK (32u << 10)
 #define FREERTOS_AGENT_STACK (32u << 10)
 
-/* The counter, after everything before it and before everything behind it; 0 and every 1/1000 s
- * after it are ticks. */
+/*
+ * Reads the counter, ordered after all preceding and before all following instructions. Ticks are
+ * at 0 and every 1/1000 s after it.
+ */
 static inline uint64_t board_now(void)
 {
     uint64_t count;
@@ -28,25 +30,25 @@ static inline uint64_t board_now(void)
     return count;
 }
 
-/* Asks for the soft interrupt, which has been served when this returns. */
+/* Requests the software interrupt, which has been served when this returns. */
 static inline void board_raise(void)
 {
     *(volatile uint32_t *)(uintptr_t)0x08000f00 = 2u << 24 | 1; /* GICD_SGIR: to itself, SGI 1 */
     __asm__ volatile("dsb sy\n\tisb" ::: "memory");
 }
 
-/* Before the scheduler starts: console and interrupts. */
+/* Initialises console and interrupts; called before the scheduler starts. */
 void board_init(void);
 
-/* Events every `period` counts from now on, each told to freertos_event(); period 0: no more. */
+/* Calls freertos_event() every `period` counts from now on; period 0: stops. */
 void board_events(uint64_t period);
 
 void board_put(const char *bytes, size_t n);
 
-/* The next character of the console, or -1 if there is none yet. */
+/* Returns the next character of the console, or -1 if there is none yet. */
 int board_get(void);
 
-/* Ends the emulator with that status. */
+/* Ends the emulator with this exit status. */
 _Noreturn void board_exit(int status);
 
 #endif

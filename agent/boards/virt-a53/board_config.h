@@ -1,4 +1,4 @@
-/* What FreeRTOSConfig.h needs to know of the board; read by the kernel's sources as well. */
+/* What FreeRTOSConfig.h needs to know about the board; also included by the kernel's sources. */
 #ifndef RTS_BOARD_CONFIG_H
 #define RTS_BOARD_CONFIG_H
 
@@ -6,7 +6,7 @@
 #define configMINIMAL_STACK_SIZE 512 /* words of 8 bytes */
 #define configUSE_TICK_HOOK 0
 
-/* Every task has an FPU context: the agent computes with doubles, and its compiler uses vectors. */
+/* Every task has an FPU context: the agent uses doubles, and its compiler uses vector registers. */
 #define configUSE_TASK_FPU_SUPPORT 2
 
 #define configINTERRUPT_CONTROLLER_BASE_ADDRESS UINT64_C(0x08000000)

@@ -18,7 +18,7 @@ board_start:
     b.hs    2f
     stp     xzr, xzr, [x0], #16
     b       1b
-2:  ldr     x0, =board_tls - 16     /* behind the two words that the ABI has there */
+2:  ldr     x0, =board_tls - 16     /* after the two words that the ABI reserves */
     msr     tpidr_el0, x0
 
     ldr     x0, =0xff00             /* MAIR: 0 device nGnRnE, 1 normal write-back */
@@ -59,11 +59,11 @@ board_map:
     .global _freertos_vector_table
 board_vectors:
 _freertos_vector_table:
-    vector  FreeRTOS_SWI_Handler    /* of tasks, on SP_EL0 */
+    vector  FreeRTOS_SWI_Handler    /* from tasks, on SP_EL0 */
     vector  FreeRTOS_IRQ_Handler
     vector  board_lost
     vector  board_lost
-    vector  board_lost              /* of handlers, on SP_EL1 */
+    vector  board_lost              /* from handlers, on SP_EL1 */
     vector  FreeRTOS_IRQ_Handler
     vector  board_lost
     vector  board_lost
@@ -71,7 +71,7 @@ _freertos_vector_table:
     vector  board_lost
     .endr
 
-/* What the kernel's handler finds to be no system call, and every other exception. */
+/* Exceptions that the kernel's handler finds not to be system calls, and all others. */
     .global board_abort
 board_abort:
 board_lost:

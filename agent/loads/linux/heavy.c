@@ -68,7 +68,7 @@ static void run_cpu(rts_worker *w)
 }
 
 #define DISK_BYTES (64u << 20)
-static int64_t disk_bytes; /* or less, where there is no room for it */
+static int64_t disk_bytes; /* less if there is not enough room */
 
 typedef struct disk_file {
     int file;
@@ -131,10 +131,10 @@ static void run_memory(rts_worker *w)
 
 /* ---- interrupts -------------------------------------------------------------------------- */
 
-#define TIMERS 20 /* each of 50 Hz: one late reading costs no interrupt of the others */
+#define TIMERS 20 /* each of 50 Hz: one late read does not cost interrupts of the others */
 #define TIMER_PERIOD_NS 20000000
 
-/* Starts a timer that expires `phase` thousandths of a second after the others' period. */
+/* Starts a timer that expires `phase` ms after the start of the others' common period. */
 static bool add_timer(int epoll, unsigned phase)
 {
     struct itimerspec when = {.it_interval.tv_nsec = TIMER_PERIOD_NS};
@@ -149,8 +149,8 @@ static bool add_timer(int epoll, unsigned phase)
 }
 
 /*
- * Timer interrupts.  A timer that has expired interrupts again only after it was read: further
- * expirations are missed, not interrupts.
+ * Timer interrupts. A timer that has expired interrupts again only after it has been read:
+ * expirations before that cause no interrupt, and are counted as missed.
  */
 static void emulate_interrupts(rts_worker *w)
 {
@@ -173,7 +173,10 @@ static void emulate_interrupts(rts_worker *w)
     }
 }
 
-/* A serial line as it is: bytes, no echo, no waiting; an interrupt for each where it can. */
+/*
+ * Opens a serial line in raw mode, without echo or blocking, with an interrupt per byte if
+ * possible.
+ */
 static int open_serial(rts_worker *w, const char *path)
 {
     struct termios line;
@@ -189,7 +192,7 @@ static int open_serial(rts_worker *w, const char *path)
     (void)tcsetattr(file, TCSANOW, &line);
     const char *name = strrchr(path, '/');
     snprintf(trigger, sizeof trigger, "/sys/class/tty/%s/rx_trig_bytes", name ? name + 1 : path);
-    int fifo = open(trigger, O_WRONLY | O_CLOEXEC); /* not every UART has one */
+    int fifo = open(trigger, O_WRONLY | O_CLOEXEC); /* not every UART has this file */
     if (fifo >= 0) {
         (void)!write(fifo, "1", 1);
         close(fifo);
@@ -197,9 +200,9 @@ static int open_serial(rts_worker *w, const char *path)
     return file;
 }
 
-#define MESSAGE 64 /* bytes of a packet */
+#define MESSAGE 64 /* bytes in a packet */
 
-/* A byte out every millisecond; counted are those that come back. */
+/* Sends a byte every millisecond; counts those that come back. */
 static void serial_interrupts(rts_worker *w)
 {
     const heavy_params *p = rts_load_params(w->load);
@@ -209,7 +212,7 @@ static void serial_interrupts(rts_worker *w)
     while (file >= 0 && rts_load_goes_on(w)) {
         next.ns += RTS_NS_PER_S / 1000;
         rts_ns now = rts_time_ns();
-        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* stopped: no flood to make up */
+        if (rts_ns_late(now, next).ns > RTS_BURST_PERIOD_NS) { /* stopped: no burst to catch up */
             w->missed += rts_ns_late(now, next).ns / (RTS_NS_PER_S / 1000);
             next = now;
         }
@@ -236,7 +239,7 @@ static void run_interrupt(rts_worker *w)
 
 #define PACKETS 4000 /* per second */
 
-/* "ADDRESS:PORT"; false: it is not one. */
+/* Parses "ADDRESS:PORT"; returns false if it is malformed. */
 static bool parse_peer(const char *peer, struct sockaddr_in *address)
 {
     char host[64];
@@ -251,7 +254,7 @@ static bool parse_peer(const char *peer, struct sockaddr_in *address)
            inet_pton(AF_INET, host, &address->sin_addr) == 1;
 }
 
-/* The other end of the connection: counts the whole messages that come, until there are no more. */
+/* The receiving end of the connection: counts complete messages until the connection is closed. */
 static void receive(rts_worker *w, int listener)
 {
     char bytes[16 * MESSAGE];
@@ -264,7 +267,7 @@ static void receive(rts_worker *w, int listener)
     }
 }
 
-/* Starts the receiver on this machine, a process of its own; false: failed, with errno. */
+/* Starts the receiver on this machine as a process; returns false with errno if that fails. */
 static bool start_receiver(rts_worker *w, struct sockaddr_in *address)
 {
     socklen_t size = sizeof *address;
@@ -287,8 +290,8 @@ static bool start_receiver(rts_worker *w, struct sockaddr_in *address)
 }
 
 /*
- * Sends what is due, one message per packet.  On this machine the receiver counts; a reader
- * elsewhere cannot be asked, so then it is what was sent.
+ * Sends the messages that are due, one per packet. On this machine the receiver counts them; a
+ * remote receiver cannot be queried, so that messages sent are counted instead.
  */
 static void send_messages(rts_worker *w, int to, bool count)
 {
@@ -297,7 +300,7 @@ static void send_messages(rts_worker *w, int to, bool count)
     for (uint64_t sent = 0; rts_load_goes_on(w);) {
         rts_tick due = start + (sent + 1) * (RTS_TIME_HZ / PACKETS);
         rts_tick now = rts_time();
-        if (now > due + RTS_TIME_HZ / 10) { /* it was stopped: no flood to make up for it */
+        if (now > due + RTS_TIME_HZ / 10) { /* after a stop: no burst to catch up */
             uint64_t lost = (now - due) / (RTS_TIME_HZ / PACKETS);
             w->missed += lost;
             start += lost * (RTS_TIME_HZ / PACKETS);
@@ -331,7 +334,7 @@ static void run_network(rts_worker *w)
 
 /* ---- file search ------------------------------------------------------------------------- */
 
-#define SEARCH_BYTES (1u << 20) /* of a file */
+#define SEARCH_BYTES (1u << 20) /* read of a file */
 
 static const char *tree_of(const heavy_params *p)
 {

@@ -1,6 +1,6 @@
 /*
- * Loads that are other programs.  A keeper runs them: it counts, says why one failed, and leaves no
- * process behind, whoever is killed.
+ * Loads that run other programs. A keeper process runs them: it counts completed runs, reports why
+ * a program failed, and leaves no process behind, whichever process is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +21,12 @@
 #include "load.h"
 
 #define LINE (RTS_PARAM_BYTES + 64)
-#define TIDY_TICKS (3 * RTS_TIME_HZ) /* for a program, between SIGTERM and SIGKILL */
+#define TIDY_TICKS (3 * RTS_TIME_HZ) /* time for a program to end, between SIGTERM and SIGKILL */
 #define LOOK_MS 50
 
 /* ---- the keeper -------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t told; /* to end */
+static volatile sig_atomic_t told; /* asked to end */
 
 static void on_term(int signal)
 {
@@ -40,11 +40,11 @@ static void listen_for_term(void)
     sigaction(SIGTERM, &stop, NULL);
 }
 
-/* A program that runs, and the last line it wrote. */
+/* A running program, and the last line of its output. */
 typedef struct program {
     pid_t pid;
     int output;
-    int end; /* readable once it has ended; -1: the system has no such thing */
+    int end; /* readable once it has ended; -1: not supported by the system */
     bool over;
     int status;
     char last[160];
@@ -52,7 +52,7 @@ typedef struct program {
     bool line_over;
 } program;
 
-/* In the child: output into the pipe, signals as programs expect them. */
+/* In the child: redirects output to the pipe, and resets signals to what programs expect. */
 static void become(const char *line, int output)
 {
     signal(SIGTERM, SIG_DFL);
@@ -72,7 +72,7 @@ static bool start_program(rts_worker *w, program *p, const char *line)
     }
     p->pid = fork();
     if (p->pid == 0) {
-        fcntl(ends[1], F_SETFL, 0); /* programs expect to wait */
+        fcntl(ends[1], F_SETFL, 0); /* programs expect blocking writes */
         become(line, ends[1]);
     }
     close(ends[1]);
@@ -99,7 +99,7 @@ static void keep_last_line(program *p, const char *bytes, size_t n)
     }
 }
 
-/* Waits for output, or the end, and takes what output there is. */
+/* Waits for output or the program's end, and reads the available output. */
 static void read_output(program *p, int timeout_ms)
 {
     char bytes[512];
@@ -109,13 +109,13 @@ static void read_output(program *p, int timeout_ms)
     ssize_t n = read(p->output, bytes, sizeof bytes);
     if (n > 0) {
         keep_last_line(p, bytes, (size_t)n);
-    } else if (n == 0 && timeout_ms) { /* closed, though the program may go on */
+    } else if (n == 0 && timeout_ms) { /* closed, but the program may still run */
         close(p->output);
-        p->output = -1; /* poll() waits for the end now */
+        p->output = -1; /* from here on poll() waits only for the end */
     }
 }
 
-/* Takes note of all processes that have ended: a keeper inherits those of its programs. */
+/* Reaps all processes that have ended: a keeper inherits those of its programs. */
 static void reap(program *p)
 {
     int status;
@@ -126,7 +126,7 @@ static void reap(program *p)
         }
 }
 
-/* Runs a program to its end, or until TIDY_TICKS after the keeper was told to end. */
+/* Runs a program to its end, or until TIDY_TICKS after the keeper was asked to end. */
 static void await_program(program *p)
 {
     rts_tick end = UINT64_MAX;
@@ -154,7 +154,7 @@ static void explain(rts_worker *w, const program *p)
                           p->last);
 }
 
-/* Runs the command line again and again, as long as it succeeds. */
+/* Runs the command line repeatedly, as long as it succeeds. */
 static void repeat(rts_worker *w, const char *line)
 {
     program p;
@@ -170,7 +170,7 @@ static void repeat(rts_worker *w, const char *line)
     }
 }
 
-/* Without a process number space of its own the keeper has to find its descendants itself. */
+/* Without a PID namespace the keeper has to find its descendants itself. */
 static void end_descendants(void)
 {
     rts_tick end = rts_time() + RTS_TIME_HZ;
@@ -182,7 +182,7 @@ static void end_descendants(void)
     } while (linux_find_family(getpid(), 0) > 1 && rts_time() < end);
 }
 
-/* Mounts what belongs to the process numbers in here; `own_tmp`: an empty /tmp as well. */
+/* Mounts /proc for this PID namespace; `own_tmp`: an empty /tmp as well. */
 static bool mount_own(bool own_tmp)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -191,7 +191,7 @@ static bool mount_own(bool own_tmp)
     return !own_tmp || mount("rtstone", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
 }
 
-/* In the new space, whose first process this is: with it, all others end. */
+/* Runs as the first process of the new namespace: when it ends, all others end. */
 static void keep_within(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -203,9 +203,9 @@ static void keep_within(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w)
 }
 
 /*
- * keep(w) in a space of process numbers of its own where that is allowed: then the system ends all
- * that runs in it when the agent ends in whatever way.  Elsewhere the keeper adopts what its
- * programs leave, and looks for it.
+ * Runs keep(w) in a PID namespace of its own where that is allowed: the kernel then kills
+ * everything in it when the agent ends, however it ends. Elsewhere the keeper adopts the orphans of
+ * its programs, and ends them itself.
  */
 static void run_keeper(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
 {
@@ -230,7 +230,7 @@ static void run_keeper(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
 
 /* ---- command, hackbench, stress-ng ------------------------------------------------------- */
 
-/* All have one text. */
+/* All of them have one text as parameter. */
 typedef struct text_params {
     char text[512];
 } text_params;
@@ -254,7 +254,7 @@ static const rts_param hackbench_param[] = {
     RTS_PARAMS_END,
 };
 
-/* True if a program of that name is in a directory of $PATH. */
+/* Returns whether a program of that name is in a directory of $PATH. */
 static bool is_installed(const char *name)
 {
     const char *dir = getenv("PATH");
@@ -302,7 +302,7 @@ static int prepare_hackbench(rts_running *l)
     return need_program(l, "hackbench", "rt-tests");
 }
 
-/* Where a program leaves its files, they are found again. */
+/* Changes to the work directory, where files that a program leaves behind are removed later. */
 static bool go_to_work(rts_worker *w)
 {
     char why[RTS_REASON];
@@ -323,7 +323,7 @@ static void keep_command(rts_worker *w)
         repeat(w, p->text);
 }
 
-/* The program that the load is named after, with the arguments of the parameter. */
+/* Runs the program that the load is named after, with the arguments of the parameter. */
 static void keep_named(rts_worker *w)
 {
     const text_params *p = rts_load_params(w->load);
@@ -358,7 +358,7 @@ static int prepare_x11(rts_running *l)
                                    "installed (Debian: apt-get install xvfb)");
 }
 
-/* A field of a file of X authority: its length in two bytes, and itself. */
+/* Writes a field of an X authority file: two bytes of length, and the data. */
 static void put_field(FILE *out, const void *bytes, size_t n)
 {
     fputc((int)(n >> 8), out);
@@ -366,7 +366,7 @@ static void put_field(FILE *out, const void *bytes, size_t n)
     fwrite(bytes, 1, n, out);
 }
 
-/* A file that lets whoever can read it use the server, at any address. */
+/* Writes a file that authorises its readers to use the server, at any address. */
 static bool write_authority(const char *path)
 {
     static const char name[] = "MIT-MAGIC-COOKIE-1";
@@ -385,7 +385,9 @@ static bool write_authority(const char *path)
     return fclose(out) == 0;
 }
 
-/* Starts a server on a free display, which it tells; false: it does not start. */
+/*
+ * Starts a server on a free display and returns its number in `display`; false: it did not start.
+ */
 static bool start_server(char *display, size_t size)
 {
     int ends[2];
@@ -403,7 +405,7 @@ static bool start_server(char *display, size_t size)
         _exit(127);
     }
     close(ends[1]);
-    size_t used = 0; /* its number and a line end; nothing comes if it cannot start */
+    size_t used = 0; /* display number and newline; nothing if it cannot start */
     for (ssize_t n; !strchr(number, '\n') && used < sizeof number - 1 &&
                     (n = read(ends[0], number + used, sizeof number - 1 - used)) > 0;)
         used += (size_t)n;
@@ -413,7 +415,7 @@ static bool start_server(char *display, size_t size)
     return pid > 0 && number[0];
 }
 
-/* x11perf on the server there is, or on one of its own. */
+/* Runs x11perf on the existing server, or on one that it starts. */
 static void keep_x11(rts_worker *w)
 {
     char display[32];
@@ -430,7 +432,7 @@ static void keep_x11(rts_worker *w)
     repeat(w, "exec x11perf -repeat 1 -time 1 " X11_TESTS);
 }
 
-/* Xvfb leaves a socket and a lock in /tmp. */
+/* Xvfb leaves a socket and a lock in /tmp, so it gets a /tmp of its own. */
 static void run_x11(rts_worker *w)
 {
     run_keeper(w, !getenv("DISPLAY"), keep_x11);

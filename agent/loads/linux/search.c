@@ -1,4 +1,4 @@
-/* Loads that read all there is in a directory, and in /proc (Senoner, in Dankwardt). */
+/* Loads that read everything in a directory, and in /proc (Senoner, in Dankwardt). */
 #include "search.h"
 
 #include <dirent.h>
@@ -15,11 +15,11 @@
 #define PROCFS_MAGIC 0x9fa0
 static const char needle[] = "rtstone was here";
 
-/* Reads one file; those of /proc can block, or never end. */
+/* Reads one file; files in /proc can block, or have no end. */
 static void scan_file(rts_worker *w, int dir, const char *name, size_t most)
 {
     static char buffer[RTS_LOAD_BLOCK];
-    static volatile unsigned found; /* so that nothing of the search is left out */
+    static volatile unsigned found; /* so that the search is not optimised away */
     int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return;
@@ -43,9 +43,9 @@ static unsigned char type_of(int dir, const struct dirent *e)
 }
 
 /*
- * True for what must not be read in `dir`, which is called `of`: a reader of kmsg takes the lines
- * out of the kernel's log, kcore is the memory of the kernel with that of devices, and what a
- * device does when its registers are read (bus/pci) nobody knows.
+ * Returns true for files of `dir` (named `of`) that must not be read: reading kmsg consumes lines
+ * of the kernel's log, kcore is the memory of kernel and devices, and reading the registers of a
+ * device (bus/pci) can have any effect.
  */
 static bool is_left_out(int dir, const char *of, const char *name)
 {
@@ -55,7 +55,9 @@ static bool is_left_out(int dir, const char *of, const char *name)
            fstatfs(dir, &fs) == 0 && fs.f_type == PROCFS_MAGIC;
 }
 
-/* One directory and all below it; -1: it cannot be read.  What vanishes meanwhile is passed over.
+/*
+ * Reads a directory and everything below it; returns -1 if it cannot be read. Files that vanish
+ * meanwhile are skipped.
  */
 static int scan_dir(rts_worker *w, int at, const char *name, size_t most, unsigned depth)
 {
@@ -89,7 +91,7 @@ void rts_load_search(rts_worker *w, const char *dir, size_t most)
     } while (!w->why[0] && rts_load_goes_on(w));
 }
 
-#define PROC_BYTES (256u << 10) /* some of its files never end */
+#define PROC_BYTES (256u << 10) /* some of its files have no end */
 
 void rts_load_read_proc(rts_worker *w)
 {

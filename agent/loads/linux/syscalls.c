@@ -1,6 +1,7 @@
 /*
- * Loads of long system calls: what a best-effort program may make the kernel do while a real-time
- * task wants the CPU.  A kernel that cannot be preempted in them shows them in its latency.
+ * Loads of long-running system calls: what a best-effort program can make the kernel do while a
+ * real-time task wants the CPU. If the kernel cannot be preempted during them, they increase its
+ * latency.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,15 +17,15 @@
 #include "linux.h"
 #include "search.h"
 
-/* Of all loads in this file; each has those that it needs. */
+/* Parameters of all loads in this file; each load has those that it needs. */
 typedef struct call_params {
     int64_t size, files, sync;
     int64_t unmap, exit, proc, smaps, urandom, fork, truncate, tcp, udp, many;
 } call_params;
 
 /*
- * No more than it takes to have a kernel wait for as long as it does with larger ones; and less
- * where ten share a CPU, so that each gets through in a second of a slow one.
+ * Sizes large enough that larger ones do not make the kernel take longer, and smaller if ten
+ * workers share a CPU, so that each completes within a second on a slow one.
  */
 #define SIZE_ALONE (16 << 20)
 #define SIZE_TOGETHER (4 << 20)
@@ -38,9 +39,9 @@ static uint64_t size_of(const rts_worker *w)
 /* ---- memory and processes ---------------------------------------------------------------- */
 
 /*
- * The large address space that a load needs in its own process; NULL: the worker has failed.  Of
- * small pages, here and below, for they are what takes long: a huge one is cleared and freed at
- * once.
+ * Returns the large address space that a load needs in its own process; NULL: the worker has
+ * failed. Here and below it has small pages, because they take long: a huge page is cleared and
+ * freed at once.
  */
 static void *get_large(rts_worker *w)
 {
@@ -84,7 +85,9 @@ static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
     }
 }
 
-/* The child gets pages of its own: its end frees them, that of a copy would only count them. */
+/*
+ * The child writes its pages, so that its end frees them; shared pages would only be counted down.
+ */
 static void run_exit(rts_worker *w)
 {
     linux_small_pages();
@@ -97,7 +100,7 @@ static void run_fork(rts_worker *w)
         fork_again_and_again(w, NULL);
 }
 
-/* ---- reading what the kernel has to make --------------------------------------------------- */
+/* ---- reading what the kernel has to generate --------------------------------------------- */
 
 #define READ_BYTES (256u << 10) /* at a time */
 #define SMAPS "/proc/self/smaps"
@@ -140,7 +143,7 @@ static void run_urandom(rts_worker *w)
 
 #define SMALL_FILE 4096
 
-static int64_t truncate_bytes; /* as there is room for it */
+static int64_t truncate_bytes; /* limited by the available room */
 
 static void run_truncate(rts_worker *w)
 {
@@ -157,7 +160,7 @@ static void run_truncate(rts_worker *w)
     }
 }
 
-/* Makes file i, or removes it, in the work directory; false: errno. */
+/* Creates or removes file i in the work directory; false: see errno. */
 static bool work_on_file(rts_worker *w, int dir, int64_t i, bool make)
 {
     const call_params *p = rts_load_params(w->load);
@@ -171,7 +174,7 @@ static bool work_on_file(rts_worker *w, int dir, int64_t i, bool make)
     return file >= 0 && close(file) == 0 && good;
 }
 
-/* The directory goes, with what is in it, when the load stops or with the next agent. */
+/* The directory and its files are removed when the load stops, or by the next agent. */
 static void run_files(rts_worker *w)
 {
     const call_params *p = rts_load_params(w->load);
@@ -192,13 +195,13 @@ static void run_files(rts_worker *w)
 
 /* ---- network ----------------------------------------------------------------------------- */
 
-#define TCP_BYTES (4u << 20) /* that one call sends, or as many as there is room for */
+#define TCP_BYTES (4u << 20) /* sent by one call, or as many as there is room for */
 #define UDP_BYTES 60000
 #define UDP_BURST 16
 
 static char net_bytes[TCP_BYTES];
 
-/* A socket at a port of this machine that no one else can reach; -1: errno. */
+/* Opens a socket at a port of this machine that is not reachable from outside; -1: see errno. */
 static int at_loopback(int type, struct sockaddr_in *address)
 {
     socklen_t size = sizeof *address;
@@ -215,7 +218,7 @@ static int at_loopback(int type, struct sockaddr_in *address)
     return -1;
 }
 
-/* Two sockets, the first of which sends to the second; false: the worker has failed. */
+/* Connects two sockets, the first of which sends to the second; false: the worker has failed. */
 static bool connect_ends(rts_worker *w, int type, int end[2])
 {
     struct sockaddr_in address;
@@ -233,7 +236,7 @@ static bool connect_ends(rts_worker *w, int type, int end[2])
     return good;
 }
 
-/* Sends what there is room for, up to `burst` times; false: the worker has failed. */
+/* Sends as much as there is room for, up to `burst` times; false: the worker has failed. */
 static bool send_burst(rts_worker *w, int to, size_t size, unsigned burst)
 {
     ssize_t n = 1;
@@ -244,7 +247,9 @@ static bool send_burst(rts_worker *w, int to, size_t size, unsigned burst)
     return !w->why[0];
 }
 
-/* Takes all that has come, and counts bytes or messages; false: the worker has failed. */
+/*
+ * Receives everything that has arrived, and counts bytes or messages; false: the worker has failed.
+ */
 static bool receive_all(rts_worker *w, int from, bool bytes)
 {
     ssize_t n;

@@ -1,4 +1,6 @@
-/* Loads on files: copy, read and write one (Senoner, in Dankwardt), and a slow device. */
+/*
+ * Loads on files: copying, reading and writing a file (Senoner, in Dankwardt), and a slow device.
+ */
 #include "files.h"
 
 #include <errno.h>
@@ -59,7 +61,7 @@ int rts_load_scratch(rts_worker *w, const char *dir)
     return file;
 }
 
-/* What is written: no zeros, which a file system could leave out. */
+/* Returns the data to write: no zeros, which a file system might not store. */
 static unsigned char *block(void)
 {
     static unsigned char bytes[RTS_LOAD_BLOCK] __attribute__((aligned(4096)));
@@ -120,7 +122,7 @@ static int prepare_copy(rts_running *l)
     return prepare_files(l, 2);
 }
 
-/* The end of a pass: what was written is on the disk, and what was read is not in memory. */
+/* Ends a pass: flushes what was written to the disk, and drops what was read from memory. */
 static bool end_pass(rts_worker *w, int file)
 {
     const file_params *p = rts_load_params(w->load);
@@ -133,7 +135,7 @@ static bool end_pass(rts_worker *w, int file)
     return true;
 }
 
-/* A file to read from; -1: the worker has failed. */
+/* Creates a file to read from; -1: the worker has failed. */
 static int fill_scratch(rts_worker *w)
 {
     const file_params *p = rts_load_params(w->load);
@@ -148,7 +150,7 @@ static int fill_scratch(rts_worker *w)
     return end_pass(w, file) ? file : -1;
 }
 
-/* Reads the next block of a file from *at, which wraps at its end; 0: it has; -1: failed. */
+/* Reads the next block of a file at *at, which wraps at its end; returns 0, or -1 on failure. */
 static ssize_t read_block(rts_worker *w, int file, void *buffer, uint64_t *at)
 {
     ssize_t n = pread(file, buffer, RTS_LOAD_BLOCK, (off_t)*at);
@@ -221,7 +223,7 @@ static const rts_param driver_param[] = {
 #define O_DIRECT 0
 #endif
 
-/* Past the page cache where the device's file system can. */
+/* Opens a device, bypassing the page cache if its file system supports that. */
 static int open_device(const char *path)
 {
     int file = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -246,7 +248,7 @@ static int prepare_driver(rts_running *l)
                                     p->device);
 }
 
-/* From the first block to the last, and again. */
+/* Reads from the first block to the last, repeatedly. */
 static void scan_device(rts_worker *w)
 {
     const driver_params *p = rts_load_params(w->load);

@@ -1,4 +1,4 @@
-/* The driver of a simulated device: what load driver is on a system that is modelled. */
+/* The driver of a simulated device: load driver on a modelled system. */
 #include "load.h"
 
 typedef struct driver_params {
@@ -11,7 +11,7 @@ static const rts_param driver_param[] = {
     RTS_PARAMS_END,
 };
 
-/* A period that has no common measure with that of other tasks meets them at every phase. */
+/* A period incommensurable with those of other tasks, so that it meets them at every phase. */
 static void call(rts_worker *w)
 {
     const driver_params *p = rts_load_params(w->load);

@@ -1,4 +1,4 @@
-/* What load heavy is on a system that is modelled: other costs, as its publication has them. */
+/* Load heavy on a modelled system: different costs, as given by its publication. */
 #include "load.h"
 #include "model.h"
 
@@ -11,7 +11,7 @@ static int prepare(rts_running *l)
     return rts_load_unsupported(l, "the model says nothing of this load");
 }
 
-/* No task of the load takes the CPU: what it did to the system is in the costs. */
+/* No task of the load uses the CPU: its effect on the system is included in the costs. */
 static void change_costs(rts_worker *w)
 {
     rts_sem never;

@@ -1,4 +1,4 @@
-/* How the FreeRTOS kernel is built; what may be chosen comes from CMake. */
+/* Configuration of the FreeRTOS kernel; options come from CMake. */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
 
@@ -13,7 +13,7 @@
 
 #define configUSE_PREEMPTION 1
 #ifndef configUSE_TIME_SLICING
-#define configUSE_TIME_SLICING 0 /* RTS_FIFO; with it a tick amid a yield spoils the sample */
+#define configUSE_TIME_SLICING 0 /* RTS_FIFO; with it, a tick in a yield spoils the sample */
 #endif
 #define configUSE_TICKLESS_IDLE 0
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
@@ -24,7 +24,7 @@
 #define configUSE_COUNTING_SEMAPHORES 1
 #define configUSE_QUEUE_SETS 1
 #define configUSE_TASK_NOTIFICATIONS 1
-#define configTASK_NOTIFICATION_ARRAY_ENTRIES 4 /* the kernel's own, the port's, two channels */
+#define configTASK_NOTIFICATION_ARRAY_ENTRIES 4 /* the kernel's, the port's, two channels */
 #define configUSE_TIMERS 0
 #define configUSE_STREAM_BUFFERS 1
 #define configQUEUE_REGISTRY_SIZE 0
@@ -32,13 +32,13 @@
 #define configSUPPORT_STATIC_ALLOCATION 1
 #define configSUPPORT_DYNAMIC_ALLOCATION 1
 #define configKERNEL_PROVIDED_STATIC_MEMORY 1
-#define configAPPLICATION_ALLOCATED_HEAP 1 /* the board says where it lies */
+#define configAPPLICATION_ALLOCATED_HEAP 1 /* placed by the board */
 
-/* Checks cost time in every call: they are for tests, not for measuring. */
+/* Checks take time in every call: they are for tests, not for measurements. */
 #ifndef RTS_FREERTOS_CHECKS
 #define RTS_FREERTOS_CHECKS 0
 #endif
-#define configUSE_MALLOC_FAILED_HOOK 0 /* who asks is told, and says so */
+#define configUSE_MALLOC_FAILED_HOOK 0 /* callers get an error, and report it */
 #if RTS_FREERTOS_CHECKS
 #define configCHECK_FOR_STACK_OVERFLOW 2
 void freertos_assert(const char *file, int line);

@@ -1,11 +1,11 @@
-/* Memory of a case, what it used, and what is removed when it ends. */
+/* Memory of a case, its use, and its release when the case ends. */
 #include <string.h>
 
 #include "freertos.h"
 #include "rtos.h"
 #include "wire.h"
 
-typedef struct block { /* in front of what was asked for, and as well aligned */
+typedef struct block { /* header of an allocation, with the same alignment */
     struct block *next, *previous;
 } block;
 
@@ -42,7 +42,7 @@ void freertos_release(void *memory)
     vPortFree(b);
 }
 
-/* Releases what was allocated after `mark`, NULL: everything. */
+/* Frees what was allocated after `mark`; NULL: everything. */
 static void release_since(const block *mark)
 {
     while (blocks && blocks != mark)

@@ -1,4 +1,6 @@
-/* Interrupts: periodic events of a timer that the kernel does not use, and the soft one. */
+/*
+ * Interrupts: periodic events of a timer that the kernel does not use, and the software interrupt.
+ */
 #include "freertos.h"
 #include "port.h"
 
@@ -18,7 +20,9 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
     return 0;
 }
 
-/* One after the other, with the handler's stamp; the lost ones count with the one before them. */
+/*
+ * Returns events one by one, with the handler's stamp; lost events count with the one before them.
+ */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
     struct freertos_events *e = &freertos_events;
@@ -29,7 +33,7 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
     event->late = e->late[slot];
     *count = 1;
     e->tail++;
-    if (e->lost && e->tail == e->head) { /* while there are lost ones, nothing enters the ring */
+    if (e->lost && e->tail == e->head) { /* while events are being lost, none enters the ring */
         taskENTER_CRITICAL();
         *count += e->lost;
         e->lost = 0;
@@ -45,11 +49,11 @@ void rts_event_close(rts_event *event)
     vSemaphoreDelete(event->arrived.handle);
 }
 
-/* ---- the soft interrupt ---------------------------------------------------------------------- */
+/* ---- the software interrupt ----------------------------------------------------------------- */
 
 static TaskHandle_t irq_owner;
 
-/* There is one, which a load may have. */
+/* There is only one, and a load may be using it. */
 int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg)
 {
     (void)form;
@@ -68,7 +72,7 @@ void rts_irq_close(rts_irq *irq)
     freertos_irq_handler = NULL;
 }
 
-/* What a case that was ended left behind; the soft interrupt may be that of a load. */
+/* Stops what a killed case left running; the software interrupt may belong to a load. */
 void freertos_silence(void)
 {
     board_events(0);

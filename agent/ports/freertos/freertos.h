@@ -1,4 +1,4 @@
-/* Between the files of the FreeRTOS port, and between it and the board. */
+/* Between the files of the FreeRTOS port, and between the port and the board. */
 #ifndef RTS_FREERTOS_H
 #define RTS_FREERTOS_H
 
@@ -13,24 +13,27 @@ struct rts_task;
 
 /* ---- called by the board ------------------------------------------------------------------- */
 
-/* Periods of the tick that had gone by when the kernel began to count them. */
+/* Tick periods that had passed before the kernel began to count. */
 extern uint64_t freertos_ticks_before;
 
-/* In the handler of the event's timer: its counter, and how far it is beyond the compare value. */
+/*
+ * Called in the handler of the event timer: its counter, and how far it is past the compare value.
+ */
 void freertos_event(uint64_t now, uint64_t late);
 
-/* In the handler of the soft interrupt. */
+/* Called in the handler of the software interrupt. */
 void freertos_soft_interrupt(void);
 
-/* One line on the console, and the end: a processor's exception, with its registers. */
+/* Prints one line on the console and ends: a processor exception, with its registers. */
 _Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long where,
                               unsigned long address);
 
 /* ---- between interrupts and tasks ---------------------------------------------------------- */
 
 /*
- * Events that the handler has seen and the task has not: a ring.  When it is full, those that come
- * are lost until the task has emptied it, so that they all lie behind the last in the ring.
+ * A ring buffer of events that the handler has seen and the task has not. When it is full, further
+ * events are lost until the task has emptied it, so that all lost events follow the last one in the
+ * ring.
  */
 #define FREERTOS_RING 32
 extern struct freertos_events {
@@ -48,20 +51,20 @@ enum { FREERTOS_JOIN = 1, FREERTOS_CHANNEL };
 
 /* ---- between the files of the port --------------------------------------------------------- */
 
-/* Memory of the heap that is gone with the case, however it ends. */
+/* Allocates from the heap; the memory is freed with the case, however it ends. */
 void *freertos_alloc(size_t size);
 void freertos_release(void *memory);
 
-/* The largest use of a stack by tasks that have ended since the last call, in bytes. */
+/* Returns the largest stack use of tasks that have ended since the last call, in bytes. */
 size_t freertos_stack_used(void);
 
-/* How often the tasks of the load were resumed, which ends the sleep of each. */
+/* How often the tasks of the load were resumed, each of which ends their sleeps. */
 extern volatile uint32_t freertos_resumed;
 
-/* Ends events and interrupts that a case has left behind. */
+/* Stops events and interrupts that a case has left running. */
 void freertos_silence(void);
 
-/* True if the task is a worker of the load that runs. */
+/* Returns whether the task is a worker of the running load. */
 bool freertos_is_worker(TaskHandle_t task);
 
 #endif

@@ -1,11 +1,11 @@
 # FreeRTOS, the port and a board as one image.  The toolchain file (boards/BOARD.cmake) says which
-# board and what is special about it; the kernel's sources come from outside, FREERTOS_KERNEL_PATH.
+# board it is and how it differs; the kernel's sources are external, in FREERTOS_KERNEL_PATH.
 enable_language(ASM)
 
 option(RTS_FREERTOS_TIME_SLICING "tasks of equal priority share the CPU by ticks" OFF)
 option(RTS_FREERTOS_CHECKS "configASSERT and checks of stacks; for tests, not for measuring" OFF)
 set(RTS_FREERTOS_HEAP heap_4 CACHE STRING "scheme of pvPortMalloc: heap_2 or heap_4")
-if(NOT RTS_FREERTOS_HEAP MATCHES "^heap_[24]$") # heap_1 never frees, 3 and 5 are no scheme of one heap
+if(NOT RTS_FREERTOS_HEAP MATCHES "^heap_[24]$") # heap_1 never frees; 3 and 5 have no single heap
   message(FATAL_ERROR "RTS_FREERTOS_HEAP may be heap_2 or heap_4, not '${RTS_FREERTOS_HEAP}'")
 endif()
 
@@ -28,7 +28,7 @@ add_compile_definitions(${RTS_DEFINITIONS}
                         RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}"
                         RTS_FREERTOS_HEAP_TELLS=$<STREQUAL:${RTS_FREERTOS_HEAP},heap_4>)
 
-# The kernel as it is, without our warnings.
+# The unmodified kernel, without our warnings.
 set(KERNEL_INCLUDES ${FREERTOS_KERNEL_PATH}/include ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT})
 file(GLOB KERNEL_PORT ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.c
      ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.S)
@@ -43,7 +43,7 @@ if(RTS_ASM_PREFIX)
 endif()
 target_include_directories(kernel PRIVATE ${KERNEL_INCLUDES} ${PORT} ${BOARD})
 
-# What runs in interrupts is compiled as the kernel is.
+# Code that runs in interrupts is compiled like the kernel.
 file(GLOB BOARD_SOURCES ${BOARD}/*.c ${BOARD}/*.S)
 set(IN_INTERRUPTS ${BOARD_SOURCES} ${PORT}/interrupt.c)
 set_source_files_properties(${IN_INTERRUPTS} PROPERTIES COMPILE_OPTIONS "${RTS_KERNEL_OPTIONS}")
@@ -64,13 +64,13 @@ function(link_image image)
 endfunction()
 link_image(${RTS_IMAGE})
 
-# The contract of ports, and cases that go wrong, as images of their own.
+# The contract of ports, and failing cases, as separate images.
 foreach(test port_test bad_cases)
   add_executable(${test}.elf EXCLUDE_FROM_ALL tests/freertos/${test}.c tests/freertos/console.c
                              ${PORT}/main.c)
   target_include_directories(${test}.elf PRIVATE tests)
   target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=test_main CHECK_MAIN=test_main)
   target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x20000
-                                      -Wl,--defsym=board_flash=0x40000) # it may take more
+                                      -Wl,--defsym=board_flash=0x40000) # it may be larger
   link_image(${test}.elf)
 endforeach()

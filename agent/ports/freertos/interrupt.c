@@ -1,4 +1,4 @@
-/* What runs in interrupts.  It is compiled as the kernel is: it may use no FPU register. */
+/* Code that runs in interrupts. Compiled like the kernel: it must not use FPU registers. */
 #include "freertos.h"
 
 struct freertos_events freertos_events;

@@ -1,4 +1,4 @@
-/* What the C library spends kilobytes on that an image with little room for code does not have. */
+/* Replaces functions for which the C library takes kilobytes that a small image does not have. */
 #include <string.h>
 
 #include "freertos.h"
@@ -6,7 +6,9 @@
 
 #ifdef RTS_SMALL_CODE
 
-/* The library's are fast on long texts, in 0.8 KB; here they compare and search names. */
+/*
+ * The library's versions are fast on long strings, in 0.8 KB; here they compare and search names.
+ */
 
 int strcmp(const char *a, const char *b)
 {
@@ -34,8 +36,8 @@ int __kernel_rem_pio2(const double *x, const double *y, int e0, int nx, int prec
                       const int32_t *two_over_pi);
 
 /*
- * Arguments of sin() and cos() beyond 2^19 pi / 2, reduced to many digits in 3 KB.  Whetstone's are
- * below 10; whoever has a larger one is told, instead of a number that is wrong.
+ * Reduces arguments of sin() and cos() beyond 2^19 pi / 2, for which the library needs 3 KB.
+ * Whetstone's are below 10; a larger one is an error instead of a wrong result.
  */
 int __kernel_rem_pio2(const double *x, const double *y, int e0, int nx, int precision,
                       const int32_t *two_over_pi)

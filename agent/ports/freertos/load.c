@@ -1,6 +1,6 @@
 /*
- * The workers of a load are asked to end, as what they have made lies in memory of all, and removed
- * if they do not.
+ * Workers of a load are asked to end, because what they have created is in shared memory, and
+ * deleted if they do not.
  */
 #include "freertos.h"
 #include "rtos.h"
@@ -26,7 +26,7 @@ bool freertos_is_worker(TaskHandle_t task)
     return false;
 }
 
-/* A worker may sleep until its next period; one that waits for another does not end. */
+/* A worker may sleep until its next period; one that waits for another worker does not end. */
 void rtos_load_ends(rts_task *worker, unsigned n)
 {
     rts_tick end = rts_time() + RTS_TIME_HZ / 4;

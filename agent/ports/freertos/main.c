@@ -1,4 +1,4 @@
-/* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
+/* The agent as an image: its task has the highest priority, and sleeps while a case runs. */
 #include "agent.h"
 #include "freertos.h"
 #include "port.h"
@@ -6,7 +6,7 @@
 static StackType_t stack[FREERTOS_AGENT_STACK / sizeof(StackType_t)] __attribute__((aligned(16)));
 static StaticTask_t store;
 
-/* What the agent's task does: a test of the port puts itself there. */
+/* The function that the agent's task runs: tests of the port replace it. */
 #ifndef FREERTOS_RUN
 #define FREERTOS_RUN rts_agent_serve
 #else

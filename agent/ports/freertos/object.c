@@ -1,4 +1,4 @@
-/* Semaphores, mutexes, queues and channels: what is not timed. */
+/* Semaphores, mutexes, queues and channels: the untimed part. */
 #include "freertos.h"
 #include "port.h"
 
@@ -44,7 +44,7 @@ int rts_queue_destroy(rts_queue *queue)
 
 #ifndef FREERTOS_FEW_CHANNELS
 
-/* The value of a notification holds one message; each channel has an index of its own. */
+/* The value of a notification is one message; each channel has its own index. */
 static int create_notification(rts_channel *channel, size_t length, unsigned slot)
 {
     channel->index = FREERTOS_CHANNEL + slot;

@@ -34,8 +34,8 @@ RTS_HOT void rts_yield(void)
 }
 
 /*
- * Until the first tick at or after the time: an absolute one, so a tick meanwhile does not count.
- * A task that was suspended and resumed is no longer delayed: it goes back to sleep.
+ * Sleeps until the first tick at or after the time. The tick is absolute, so that a tick in between
+ * does no harm. A task that was suspended and resumed is no longer delayed: it goes back to sleep.
  */
 RTS_SHARED void rts_sleep_until(rts_tick time)
 {
@@ -49,7 +49,7 @@ RTS_SHARED void rts_sleep_until(rts_tick time)
     } while (resumed != freertos_resumed);
 }
 
-/* The tick that comes next ends a part of one: the duration is only over with one more. */
+/* The next tick ends a partial period: the duration takes one tick more. */
 RTS_SHARED int rts_sleep_for(rts_tick duration)
 {
     vTaskDelay((TickType_t)((duration + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN + 1));
@@ -67,7 +67,7 @@ RTS_HOT int rts_resume(rts_task *task)
     return 0;
 }
 
-/* ---- children ----------------------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------------------------ */
 
 void freertos_child(void *unused);
 
@@ -82,7 +82,7 @@ RTS_HOT int rts_child_create(rts_child *child, int kind)
     return 0;
 }
 
-/* The call frees what the task had, as it is not the task's own. */
+/* The call frees the task's memory, as the task does not delete itself. */
 RTS_HOT int rts_child_kill(rts_child *child, int kind)
 {
     (void)kind;
@@ -90,7 +90,7 @@ RTS_HOT int rts_child_kill(rts_child *child, int kind)
     return 0;
 }
 
-/* Nothing is left: only of tasks that delete themselves the idle task frees the memory. */
+/* Nothing is left: the idle task frees memory only of tasks that delete themselves. */
 static inline int rts_child_reap(rts_child *child, int kind)
 {
     (void)child;
@@ -107,13 +107,13 @@ RTS_HOT int rts_irq_raise(rts_irq *irq)
     return 0;
 }
 
-/* How far the timer had gone beyond its compare value when its handler read it, in ticks. */
+/* Returns how far the timer was past its compare value when its handler read it, in ticks. */
 static inline rts_tick rts_event_late(const rts_event *event)
 {
     return event->late;
 }
 
-/* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
+/* ---- semaphores, mutexes, queues ----------------------------------------------------------- */
 
 RTS_HOT int rts_sem_create(rts_sem *sem, unsigned value)
 {
@@ -169,7 +169,7 @@ static inline bool rts_channel_passes_pointer(int kind)
     return kind == RTS_CHANNEL_MAILBOX || kind == RTS_CHANNEL_NOTIFICATION;
 }
 
-/* A notification that nobody has taken yet makes the sender fail: it cannot wait for room. */
+/* If a notification has not been taken yet, the sender fails: it cannot wait for room. */
 static inline int rts_channel_send(rts_channel *channel, int kind, void *message)
 {
     switch (kind) {
@@ -200,7 +200,7 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
         channel->receiver = xTaskGetCurrentTaskHandle();
         if (xTaskNotifyWaitIndexed(channel->index, 0, 0, &value, portMAX_DELAY) != pdTRUE)
             return RTS_E_FAILED;
-        *message = (void *)(uintptr_t)value; /* all memory lies below 4 GiB */
+        *message = (void *)(uintptr_t)value; /* all memory is below 4 GiB */
         return 0;
     case RTS_CHANNEL_MESSAGE_BUFFER:
         return xMessageBufferReceive(channel->buffer, *message, channel->size, portMAX_DELAY) ==
@@ -216,7 +216,7 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 RTS_HOT void *rts_malloc(size_t size)
 {

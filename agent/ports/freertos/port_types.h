@@ -1,4 +1,4 @@
-/* Types of the FreeRTOS port.  The kernel's objects lie within them: they end with the case. */
+/* Types of the FreeRTOS port. They contain the kernel's objects, which end with the case. */
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
 
@@ -14,21 +14,19 @@
 #include "task.h"
 #include "timer_type.h"
 
-/* 0 is the idle task's, 1 that of RTS_OTHER, and the highest the agent's own, the watchdog. */
+/* 0 is for the idle task, 1 for RTS_OTHER, and the highest for the agent, which is the watchdog. */
 #define FREERTOS_PRIO_OTHER 1
 #define FREERTOS_PRIO_AGENT (configMAX_PRIORITIES - 1)
 #define RTS_PRIO_MIN 2
 #define RTS_PRIO_MAX (FREERTOS_PRIO_AGENT - 1)
-#define RTS_TIME_HZ                                                                                \
-    UINT64_C(1000000000) /* the counter in ns, of which a count is a whole number                  \
-                          */
+#define RTS_TIME_HZ UINT64_C(1000000000) /* the counter in ns, a whole number per count */
 
-/* A sleep ends at a tick: benches with a period release their tasks there. */
+/* A sleep ends at a tick: benches with a period release their tasks at ticks. */
 #define RTS_SLEEP_GRAIN (1000000000u / configTICK_RATE_HZ)
 
 #define RTS_SAMPLES_DEFAULT 500 /* "500 on small targets" (benchmarks 3) */
 
-/* Benches that need these are left out of the image, but for their tables. */
+/* Benches that need these are left out of the image, except for their tables. */
 #define RTS_NEVER                                                                                  \
     (RTS_CAP_PROCESS | RTS_CAP_CPU_TIME | RTS_CAP_SMP | RTS_CAP_SIGNALS | RTS_CAP_FILES |          \
      RTS_CAP_NETWORK | RTS_CAP_DEADLINE | RTS_CAP_POSIX | RTS_CAP_RWLOCK | RTS_CAP_BARRIER |       \
@@ -41,7 +39,7 @@
 
 #define RTS_FOOTPRINT 1
 #define RTS_SUSPEND 1
-#define RTS_IRQ_TIMER 1 /* there is rts_event_late() */
+#define RTS_IRQ_TIMER 1 /* provides rts_event_late() */
 
 typedef struct rts_sem {
     SemaphoreHandle_t handle;
@@ -71,10 +69,10 @@ typedef struct rts_task {
     size_t stack_bytes;
     TaskHandle_t joiner; /* waits for its end */
     volatile bool ended;
-    struct rts_task *next; /* of all tasks there are */
+    struct rts_task *next; /* list of all tasks */
 } rts_task;
 
-/* xTaskCreate(), memory from the heap, or xTaskCreateStatic(), memory given. */
+/* xTaskCreate(), with memory from the heap, or xTaskCreateStatic(), with given memory. */
 #define RTS_CHILD_KINDS "thread|static"
 #define RTS_VICTIM_KINDS RTS_CHILD_KINDS
 enum { RTS_CHILD_THREAD, RTS_CHILD_STATIC };
@@ -83,7 +81,7 @@ enum { RTS_CHILD_THREAD, RTS_CHILD_STATIC };
 typedef struct rts_child {
     TaskHandle_t handle;
     int prio;
-    uint32_t words; /* of stack */
+    uint32_t words; /* stack size */
     StackType_t *stack;
     StaticTask_t store;
 } rts_child;
@@ -91,9 +89,9 @@ typedef struct rts_child {
 enum {
     RTS_CHANNEL_QUEUE,
     RTS_CHANNEL_MAILBOX,        /* a queue of pointers */
-    RTS_CHANNEL_NOTIFICATION,   /* a pointer as the value of a task's notification */
+    RTS_CHANNEL_NOTIFICATION,   /* a pointer as the value of a task notification */
     RTS_CHANNEL_MESSAGE_BUFFER, /* for one sender and one receiver */
-    RTS_CHANNEL_QUEUE_SET,      /* the receiver waits for a set in which the queue is */
+    RTS_CHANNEL_QUEUE_SET,      /* the receiver waits for a set that contains the queue */
 };
 #ifdef FREERTOS_FEW_CHANNELS
 #define RTS_EACH_CHANNEL(X) X("queue", RTS_CHANNEL_QUEUE) X("mailbox", RTS_CHANNEL_MAILBOX)
@@ -110,7 +108,7 @@ enum {
 typedef struct rts_channel {
     rts_queue queue;
     size_t size;
-    TaskHandle_t receiver; /* of notifications: who received last, or else created the channel */
+    TaskHandle_t receiver; /* of notifications: the last receiver, or else the creator */
     UBaseType_t index;
     MessageBufferHandle_t buffer;
     StaticMessageBuffer_t buffer_store;

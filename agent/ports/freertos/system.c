@@ -1,4 +1,4 @@
-/* The agent's own side of FreeRTOS: capabilities, clock, conditions, the host. */
+/* The agent's side of FreeRTOS: capabilities, clock, conditions, the host. */
 #include <string.h>
 
 #include "freertos.h"
@@ -66,7 +66,7 @@ int rts_port_clock_init(rts_clock *clock)
     return 0;
 }
 
-/* From the linker script: the bytes of the image as it is loaded, and what is zeroed behind it. */
+/* From the linker script: the size of the loaded image, and the zeroed memory after it. */
 extern const char board_image_bytes[], board_bss[], board_bss_end[];
 
 void rts_port_footprint(rts_put_bytes *put, void *to)
@@ -91,7 +91,8 @@ void rts_port_flush(void)
 
 #define MARK "#rts script\n"
 
-/* The next character of the script in memory or, where there is none, of the console; -1: the end.
+/*
+ * Returns the next character of the script in memory or, without one, of the console; -1: the end.
  */
 static int next_character(void)
 {
@@ -148,9 +149,9 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_bool(w, "freertos.checks", RTS_FREERTOS_CHECKS);
 }
 
-/* ---- the worst case ------------------------------------------------------------------------- */
+/* ---- after a fault ------------------------------------------------------------------------- */
 
-/* Digits by hand: the stack may be what is broken. */
+/* Formats digits without a library: the stack may be corrupt. */
 static void put_hex(const char *before, unsigned long value)
 {
     char digits[2 * sizeof value];

@@ -25,7 +25,7 @@ static UBaseType_t priority(int prio, rts_policy policy)
     return policy == RTS_OTHER ? FREERTOS_PRIO_OTHER : (UBaseType_t)prio;
 }
 
-/* Only what is ready to run must be seen by others: a more urgent task runs within the call. */
+/* Makes only a complete task visible to others: one of higher priority runs within this call. */
 int rts_task_create(rts_task *task, const rts_task_attr *attr)
 {
     size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
@@ -61,7 +61,9 @@ static void dismiss(rts_task *task)
         freertos_fault("stack overflow", task->stack_bytes, (unsigned long)(uintptr_t)task->run, 0);
 }
 
-/* Who waits says so before it looks, and who ends looks after it has: no end is missed. */
+/*
+ * The waiter registers before it checks, and the ending task checks afterwards: no end is missed.
+ */
 bool rtos_await(rts_task *task, uint32_t ms)
 {
     task->joiner = xTaskGetCurrentTaskHandle();
@@ -116,7 +118,7 @@ uint64_t rts_port_slice_ns(rts_policy policy)
 
 /* ---- children ------------------------------------------------------------------------------ */
 
-/* That it has suspended itself is the kernel's word that it has run. */
+/* A child that has suspended itself has run, according to the kernel. */
 void freertos_child(void *unused)
 {
     (void)unused;

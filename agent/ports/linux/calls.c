@@ -35,7 +35,7 @@ int linux_call_fork(int (*work)(size_t size), size_t size)
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return -errno;
-    if (WIFSIGNALED(status)) /* nobody but the system itself kills it, for want of memory */
+    if (WIFSIGNALED(status)) /* only the kernel itself kills it, when memory is short */
         return -ENOMEM;
     return -WEXITSTATUS(status);
 }

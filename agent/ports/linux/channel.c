@@ -1,4 +1,4 @@
-/* How large messages may be, and what limits them. */
+/* Maximum size of messages, and what limits it. */
 #include <stdio.h>
 
 #include "linux.h"
@@ -21,12 +21,13 @@ static void raise_limit(const char *file, size_t size)
 }
 
 /*
- * Gives the case an IPC namespace of its own, if CAP_SYS_ADMIN allows it: its queues are gone with
- * it however it ends, and messages may be as large as need be without a change to the system.
+ * Gives the case an IPC namespace of its own, if CAP_SYS_ADMIN allows it: its queues are removed
+ * with it however it ends, and messages may be as large as necessary without changing the system's
+ * limits.
  */
 bool posix_allow_message(size_t size)
 {
-    static bool tried; /* all channels of a case are in the same */
+    static bool tried; /* all channels of a case are in the same namespace */
     if (!tried && access(SYSV_LIMIT, W_OK) == 0 && unshare(CLONE_NEWIPC) == 0) {
         raise_limit(SYSV_LIMIT, size);
         raise_limit(POSIX_LIMIT, size);

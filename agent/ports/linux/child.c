@@ -1,10 +1,13 @@
-/* Children, which proc.* creates and kills: what is not timed. */
+/* Children, which proc.* creates and kills: the untimed part. */
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "linux.h"
 
-/* A spawned child runs the agent's file: it ends before main(), whatever program that is. */
+/*
+ * A spawned child runs the agent's own file, which exits before main() in any program linked with
+ * this.
+ */
 __attribute__((constructor)) static void end_at_once(int argc, char **argv, char **env)
 {
     (void)env;
@@ -12,7 +15,7 @@ __attribute__((constructor)) static void end_at_once(int argc, char **argv, char
         _exit(0);
 }
 
-/* A cancellation point is where pthread_cancel() ends it. */
+/* A cancellation point, where pthread_cancel() ends the thread. */
 void *linux_child_thread(void *unused)
 {
     (void)unused;
@@ -21,8 +24,8 @@ void *linux_child_thread(void *unused)
 }
 
 /*
- * A process of its own must not outlive its parent.  A clone shares the parent's errno, so it makes
- * no call that sets it: prctl() succeeds, and a pause that ends ends it.
+ * A child process must not outlive its parent. A clone shares the parent's errno, so it makes no
+ * call that sets it: prctl() succeeds, and pause() returns only when the clone ends.
  */
 int linux_child_body(void *parent)
 {

@@ -1,4 +1,4 @@
-/* The conditions a result was taken under, as POSIX asks (benchmarks 1.2); one table of facts. */
+/* The conditions of a result, as POSIX asks for (benchmarks 1.2), as one table of facts. */
 #include <dirent.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -46,7 +46,9 @@ static const struct {
     {"cgroup", "/proc/self/cgroup"},
 };
 
-/* The same, below the folder of the CPU that is measured unless another one is named. */
+/*
+ * Facts that are a line of a file below the measured CPU's directory, unless another CPU is named.
+ */
 static const struct {
     const char *key, *path;
 } cpu_lines[] = {
@@ -87,7 +89,7 @@ static const struct {
 
 static char text[65536];
 
-/* Puts a file into text unless it is there already: /proc/cpuinfo is dear on many CPUs. */
+/* Reads a file into `text` unless it is there already: /proc/cpuinfo is slow with many CPUs. */
 static bool load_text(const char *path)
 {
     static const char *loaded = "";
@@ -96,7 +98,7 @@ static bool load_text(const char *path)
     return loaded[0] != '\0';
 }
 
-/* "Name  : value" in a file; false: it is not there. */
+/* Finds "Name : value" in a file; false: not found. */
 static bool find_field(const char *path, const char *name, char *value, size_t size)
 {
     size_t length = strlen(name);
@@ -136,7 +138,7 @@ static void put_fields(rts_wire *w)
     }
 }
 
-/* Idle states of the CPU as "POLL C1 C2". */
+/* Writes the idle states of the CPU as "POLL C1 C2". */
 static void put_idle_states(rts_wire *w, int cpu)
 {
     char path[96], name[32], all[256] = "";
@@ -161,7 +163,7 @@ static void put_cpu_lines(rts_wire *w, int cpu)
     }
 }
 
-/* Every weakness the kernel knows and this CPU has, with what is done about it. */
+/* Writes every vulnerability of this CPU that the kernel knows, and its mitigation. */
 static void put_mitigations(rts_wire *w)
 {
     DIR *dir = opendir(CPU "vulnerabilities");
@@ -180,7 +182,7 @@ static void put_mitigations(rts_wire *w)
         closedir(dir);
 }
 
-/* "hypervisor" among the CPU's flags, and whose it is. */
+/* Writes whether the CPU's flags include "hypervisor", and which one it is. */
 static void put_virtualisation(rts_wire *w)
 {
     char flags[4096], type[64];
@@ -212,7 +214,7 @@ static void put_wanted_lines(rts_wire *w, FILE *file)
     rts_wire_close(w, ']');
 }
 
-/* Configuration of the kernel that matters here, where it can be read. */
+/* Writes the relevant configuration of the kernel, if it is readable. */
 static void put_kernel_config(rts_wire *w)
 {
     struct utsname u;
@@ -224,7 +226,7 @@ static void put_kernel_config(rts_wire *w)
     if (piped) /* NOLINTNEXTLINE(cert-env33-c,bugprone-command-processor): a constant command */
         file = popen("gzip -dc /proc/config.gz 2>/dev/null", "re");
     int c = file ? getc(file) : EOF;
-    if (c == EOF) { /* unknown is not the same as nothing */
+    if (c == EOF) { /* unknown is different from empty */
         rts_wire_null(w, "kernel.config");
     } else {
         ungetc(c, file);

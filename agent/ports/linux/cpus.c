@@ -1,9 +1,9 @@
-/* Which CPUs tasks run on. */
+/* The CPUs that tasks run on. */
 #include <string.h>
 
 #include "linux.h"
 
-/* What the agent was started with; its own moves do not count. */
+/* Returns the CPUs that the agent was started with; its own bindings do not count. */
 void rts_port_cpus(rts_cpuset *set)
 {
     static cpu_set_t allowed;
@@ -35,7 +35,7 @@ int posix_bind_thread(pthread_attr_t *attr, int cpu)
     return -pthread_attr_setaffinity_np(attr, sizeof one, &one);
 }
 
-/* A cpuset can forbid what the kernel calls isolated. */
+/* A cpuset can forbid CPUs that the kernel lists as isolated. */
 static bool may_use(int cpu)
 {
     cpu_set_t before, one;
@@ -47,7 +47,7 @@ static bool may_use(int cpu)
     return may;
 }
 
-/* The last isolated CPU, or else the last allowed one: interrupts prefer the first. */
+/* Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. */
 int rts_port_default_cpu(void)
 {
     rts_cpuset allowed;

@@ -1,8 +1,7 @@
 /* Scheduling by deadline. */
 #include "linux.h"
 
-/* As the kernel has it; C libraries have no call of their own for it, or have it under this name.
- */
+/* As defined by the kernel; C libraries have no wrapper for it, or have one under this name. */
 typedef struct sched_attributes {
     uint32_t size, policy;
     uint64_t flags;

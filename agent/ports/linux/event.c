@@ -1,4 +1,4 @@
-/* Periodic events of hardware, as far as a user's program gets at them. */
+/* Periodic hardware events, as far as user programs have access to them. */
 #include <linux/hpet.h>
 #include <linux/rtc.h>
 #include <string.h>
@@ -12,8 +12,8 @@ enum { BEST, HPET, RTC, TIMERFD };
 #define WOKEN "a woken task"
 
 /*
- * A comparator of the HPET that the kernel does not use: it asks for interrupts by a clock of its
- * own.  Beyond 64 Hz the kernel wants CAP_SYS_RESOURCE, or dev.hpet.max-user-freq.
+ * Opens a comparator of the HPET that the kernel does not use: it requests interrupts by a clock of
+ * its own. Rates above 64 Hz require CAP_SYS_RESOURCE, or a higher dev.hpet.max-user-freq.
  */
 static int open_hpet(rts_event *e, uint64_t hz, rts_source *s)
 {
@@ -37,7 +37,7 @@ static int open_hpet(rts_event *e, uint64_t hz, rts_source *s)
     return err;
 }
 
-/* Since Linux 2.6.38 the kernel makes these interrupts itself, from a timer of the scheduler. */
+/* Since Linux 2.6.38 the kernel emulates these interrupts with a timer of its own (hrtimer). */
 static int open_rtc(rts_event *e, uint64_t hz, rts_source *s)
 {
     s->name = "rtc";
@@ -80,7 +80,7 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
 {
     *told = (rts_source){.stamped = WOKEN};
     event->fd = -1;
-    event->shift = source == RTC ? 8 : 0; /* below the count stands what kind of interrupt it was */
+    event->shift = source == RTC ? 8 : 0; /* the bits below the count are the kind of interrupt */
     switch (source) {
     case BEST:
         return open_hpet(event, hz, told) ? open_timerfd(event, hz, told) : 0;
@@ -97,7 +97,7 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
     union {
         uint64_t expirations; /* of a timerfd */
-        unsigned long data;   /* of the others */
+        unsigned long data;   /* of the other sources */
     } told = {0};
     ssize_t n = read(event->fd, &told, sizeof told);
     *stamp = rts_now();
@@ -108,9 +108,9 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 }
 
 /*
- * Closing ends the interrupts.  The kernel waits for a handler that is at work meanwhile, and on a
- * PREEMPT_RT kernel does so with the CPU in its hands: a task of real-time priority would keep the
- * handler's thread, and so itself, waiting for ever.
+ * Closing stops the interrupts. The kernel waits for a running handler, and on PREEMPT_RT does so
+ * without releasing the CPU: a task of real-time priority would keep the handler's thread from
+ * running, and so wait forever.
  */
 void rts_event_close(rts_event *event)
 {

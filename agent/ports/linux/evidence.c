@@ -1,15 +1,15 @@
-/* What /proc and the processor tell of what happened to the system. */
+/* What /proc and the processor report about events in the system. */
 #include <stdio.h>
 #include <string.h>
 
 #include "linux.h"
 
-/* Of the one case this process runs. */
+/* For the only case that this process runs. */
 static struct {
     int stat_fd, sched_fd, msr_fd;
 } from = {.stat_fd = -1, .sched_fd = -1, .msr_fd = -1};
 
-static char text[65536]; /* pread of files too large for a task's stack; one task at a time */
+static char text[65536]; /* for files too large for a task's stack; used by one task at a time */
 
 void posix_evidence_open(const rts_job *job)
 {
@@ -20,8 +20,8 @@ void posix_evidence_open(const rts_job *job)
 }
 
 /*
- * Stolen from the measured CPUs: the eighth number of their lines, in clock ticks (10 ms as a
- * rule).
+ * Returns the time stolen from the measured CPUs: the eighth number of their lines, in clock ticks
+ * (usually 10 ms).
  */
 static int64_t read_steal_ns(const rts_job *job)
 {
@@ -46,7 +46,7 @@ static int64_t read_steal_ns(const rts_job *job)
     return (int64_t)sum * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* Of the measuring task, whose number this thread-relative file gives. */
+/* Reads those of the measuring task; the path is relative to the calling thread. */
 static int64_t read_migrations(void)
 {
     if (from.sched_fd < 0)
@@ -60,7 +60,7 @@ static int64_t read_migrations(void)
     return colon && posix_number(&(const char *){colon + 1}, &count) ? count : -1;
 }
 
-/* MSR_SMI_COUNT of Intel processors; others have none at this address. */
+/* Reads MSR_SMI_COUNT of Intel processors; others have no register at this address. */
 static int64_t read_smi(void)
 {
     uint64_t count;

@@ -1,4 +1,4 @@
-/* The processes that descend from one, or belong to a group: what /proc says of them. */
+/* The descendants of a process, and the members of a group, from /proc. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 
 #include "linux.h"
 
-#define PROCESSES 16384 /* of the whole system, at most */
+#define PROCESSES 16384 /* in the whole system, at most */
 
 linux_process linux_family[PROCESSES];
 
-/* Numbers of /proc/PID/stat behind the state; CPU time is four of them. */
+/* Fields of /proc/PID/stat, counted from the state; CPU time is the sum of four. */
 enum { PARENT = 0, GROUP = 1, USER = 10, CHILDREN_SYSTEM = 13, START = 18 };
 
 bool linux_read_process(pid_t pid, linux_process *p)
@@ -20,7 +20,7 @@ bool linux_read_process(pid_t pid, linux_process *p)
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if (posix_read_file(path, line, sizeof line) < 0)
         return false;
-    const char *rest = strrchr(line, ')'); /* the name before it may hold anything, also lines */
+    const char *rest = strrchr(line, ')'); /* the name before it may hold any character */
     if (!rest || strlen(rest) < sizeof ") S")
         return false;
     p->state = rest[2];
@@ -60,7 +60,7 @@ static bool is_child_of_member(unsigned i, unsigned members)
     return false;
 }
 
-/* Moves the members to the front, first those that are known, then, again and again, children. */
+/* Moves members to the front: first the known ones, then repeatedly their children. */
 unsigned linux_find_family(pid_t root, pid_t group)
 {
     unsigned n = read_all(), members = 0;

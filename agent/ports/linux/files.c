@@ -1,4 +1,4 @@
-/* Files as only Linux has them. */
+/* Operations on files that only Linux has. */
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/statfs.h>
@@ -10,7 +10,9 @@ int posix_open_nameless(const char *directory, int flags)
     return open(directory, O_TMPFILE | flags, 0600);
 }
 
-/* Nor another file system that is mounted there if it is a part of the same one. */
+/*
+ * Does not follow into another file system mounted there either, even into a part of the same one.
+ */
 int posix_open_below(int dir, const char *name)
 {
     struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,

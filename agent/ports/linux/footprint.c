@@ -1,13 +1,15 @@
-/* How much memory this system and the agent's program take. */
+/* The memory that this system and the agent's program use. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "linux.h"
 
-extern const char __executable_start[], etext[], end[]; /* from the linker */
+extern const char __executable_start[], etext[], end[]; /* defined by the linker */
 
-/* The number behind "NAME:" in a file of lines, in KiB, as bytes; -1: not told. */
+/*
+ * Returns the number after "NAME:" in a file of lines, converted from KiB to bytes; -1: not there.
+ */
 static double meminfo(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -18,7 +20,7 @@ static double meminfo(const char *text, const char *name)
     return posix_number(&at, &kib) ? (double)kib * 1024 : -1;
 }
 
-/* Bytes of the ranges "FROM-TO : NAME" of /proc/iomem; 0: there is none, or it is not told. */
+/* Returns the total size of the ranges "FROM-TO : NAME" of /proc/iomem in bytes; 0: unknown. */
 static double range_of(const char *text, const char *name)
 {
     double bytes = 0;

@@ -1,8 +1,8 @@
 /*
- * The agent as the first process of a guest that has nothing else (rtstone/lab): mounts what a
- * program expects, takes its commands from a file and its records to the console, and powers the
- * guest off.  The agent itself is a child, so that the first process has nothing to do but to
- * collect orphans.
+ * The agent as the first process of a guest that runs nothing else (rtstone/lab): mounts the file
+ * systems that programs expect, reads its commands from a file, writes its records to the console,
+ * and powers the guest off. The agent itself is a child, so that the first process only has to reap
+ * orphans.
  */
 #include <dirent.h>
 #include <net/if.h>
@@ -23,24 +23,24 @@
 #define CONSOLE "/dev/console"
 #define SCRIPT "/rtstone/script"
 #define MODULES "/rtstone/modules"
-#define DISK "/rtstone/disk" /* what the RAM disk holds: offset and block, again and again */
+#define DISK "/rtstone/disk" /* contents of the RAM disk: pairs of offset and block */
 #define RAM_DISK "/dev/ram0"
 #define WORK "/var/tmp" /* where files are expected not to be kept in memory */
 #define BLOCK 4096
-#define SETTLE_NS UINT64_C(1000000000) /* what the kernel has put off at its start is done then */
+#define SETTLE_NS UINT64_C(1000000000) /* the kernel's deferred start-up work is done by then */
 
-/* ---- ends ---------------------------------------------------------------------------------- */
+/* ---- end of the guest ------------------------------------------------------------------------ */
 
 static _Noreturn void power_off(void)
 {
     sync();
     tcdrain(STDERR_FILENO);
     reboot(RB_POWER_OFF);
-    reboot(RB_AUTOBOOT); /* a board that cannot be switched off; the emulator ends at this too */
+    reboot(RB_AUTOBOOT); /* for a board that cannot be powered off; the emulator ends at this too */
     _exit(1);
 }
 
-/* One line of what is in the way, and the end: a guest that waits for ever helps nobody. */
+/* Prints one line with the problem and ends the guest, which would otherwise wait forever. */
 static _Noreturn void __attribute__((format(printf, 1, 2))) give_up(const char *format, ...)
 {
     int err = errno;
@@ -53,13 +53,14 @@ static _Noreturn void __attribute__((format(printf, 1, 2))) give_up(const char *
     power_off();
 }
 
-/* ---- a system to work in --------------------------------------------------------------------- */
+/* ---- a working system ------------------------------------------------------------------------ */
 
 /*
- * A task below all others that keeps the CPU from halting, if the command line asks for it.  Under
- * an emulator that counts instructions a halted CPU is where two threads of the emulator meet: one
- * may move the clock to the next timer before the other has added up what it ran, and the run is
- * not the one it was.  No-ops in long stretches cost the emulator next to nothing.
+ * Starts a task of the lowest priority that keeps the CPU from halting, if the command line asks
+ * for it. In an emulator that counts instructions, a halted CPU is where two threads of the
+ * emulator race: one may advance the clock to the next timer before the other has added up what it
+ * executed, and the run is then not reproducible. Long sequences of no-ops cost the emulator almost
+ * nothing.
  */
 static void keep_awake(void)
 {
@@ -88,7 +89,7 @@ static const struct {
     {"tmpfs", "/dev/shm", "mode=1777", false},
     {"mqueue", "/dev/mqueue", NULL, true},
     {"devpts", "/dev/pts", "ptmxmode=0666", true}, /* dk.schedlat opens /dev/ptmx */
-    {"debugfs", "/sys/kernel/debug", NULL, true},  /* tells the preemption model */
+    {"debugfs", "/sys/kernel/debug", NULL, true},  /* shows the preemption model */
     {"tracefs", "/sys/kernel/tracing", NULL, true},
 };
 
@@ -102,7 +103,7 @@ static void mount_all(void)
     }
 }
 
-/* Records are not to be echoed, nor their line ends changed. */
+/* The console must neither echo records nor change their line ends. */
 static void take_console(void)
 {
     struct termios line;
@@ -145,7 +146,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Their names begin with their numbers in the order of loading. */
+/* Names begin with numbers, which are the order of loading. */
 static void load_modules(void)
 {
     struct dirent **found;
@@ -162,12 +163,12 @@ static void load_modules(void)
 static void make_disk(void)
 {
     struct {
-        uint64_t at; /* little endian, as all guests are */
+        uint64_t at; /* little endian, like all guests */
         char bytes[BLOCK];
     } block;
     int from = open(DISK, O_RDONLY | O_CLOEXEC);
     if (from < 0)
-        return; /* there is to be none */
+        return; /* no RAM disk was requested */
     int to = open(RAM_DISK, O_WRONLY | O_CLOEXEC);
     if (to < 0)
         give_up("cannot open " RAM_DISK);
@@ -186,7 +187,7 @@ static void start_loopback(void)
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (any < 0)
-        return; /* a kernel without a network */
+        return; /* a kernel without networking */
     if (ioctl(any, SIOCSIFFLAGS, &request))
         give_up("cannot bring up interface lo");
     close(any);
@@ -194,7 +195,9 @@ static void start_loopback(void)
 
 /* ---- the first process ----------------------------------------------------------------------- */
 
-/* Collects whoever ends until it is the agent, and says how that ended unless it was well. */
+/*
+ * Reaps all processes that end until it is the agent, and reports how that ended unless successful.
+ */
 static void await_agent(pid_t agent)
 {
     int status;

@@ -1,6 +1,7 @@
 /*
- * What stands for an interrupt that a program asks for: a real-time signal to itself, or an eventfd
- * for which a more urgent thread waits.  Neither is an interrupt; results name the form.
+ * Substitutes for an interrupt that a program can request: a real-time signal to itself, or an
+ * eventfd on which a thread of higher priority waits. Neither is an interrupt; results name the
+ * form.
  */
 #include <string.h>
 #include <sys/eventfd.h>
@@ -45,7 +46,10 @@ static void *wait_for_requests(void *arg)
     }
 }
 
-/* One more than the caller's priority, on its CPU: it runs before the caller's write returns. */
+/*
+ * One level above the caller, on its CPU, so that the thread runs before the caller's write
+ * returns.
+ */
 static int open_eventfd(rts_irq *irq)
 {
     pthread_attr_t attr;
@@ -55,7 +59,7 @@ static int open_eventfd(rts_irq *irq)
     if (policy == SCHED_OTHER)
         return -EPERM;
     if (own.sched_priority >= RTS_PRIO_MAX)
-        return -EINVAL; /* above it is the watchdog */
+        return -EINVAL; /* the next level is the watchdog's */
     irq->fd = eventfd(0, EFD_CLOEXEC);
     if (irq->fd < 0)
         return -errno;

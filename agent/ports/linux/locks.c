@@ -1,11 +1,11 @@
 /*
- * What tells that an agent lives, and the removal of what is left of one that does not.
+ * Marks an agent as running, and removes what agents that no longer exist have left behind.
  *
- * An agent holds a lock on /dev/shm/rtstone-PID.lock for as long as it lives; the kernel lets go of
- * it however the agent ends.  Who then gets the lock, the agent's keeper or the next agent of the
- * same user, may remove what bears that number, and the directory that is noted in the file.
- * Anybody can make files of these names: nothing is believed or removed that does not belong to
- * this user.
+ * While it runs, an agent holds a lock on /dev/shm/rtstone-PID.lock; the kernel releases the lock
+ * however the agent ends. The process that gets the lock then (the agent's keeper, or the next
+ * agent of the same user) may remove objects with that number, and the directory noted in the file.
+ * Other users can create files with these names, so nothing is trusted or removed that does not
+ * belong to this user.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -28,21 +28,23 @@ static bool is_mine(const struct stat *status)
     return status->st_uid == geteuid();
 }
 
-/* The file whose lock agent `number` holds. */
+/* Makes the path of the lock file of agent `number`. */
 static void lock_path(char *path, size_t size, long number)
 {
     snprintf(path, size, SHM "/rtstone-%ld.lock", number);
 }
 
 /*
- * A file of that name that this user has made, with the lock on it; -1: there is none, or another
- * has the lock.  Whoever else plants a name here cannot have it belong to this user.
+ * Opens a file with that name that this user has created, and locks it; -1: there is none, or
+ * another process has the lock. Another user can plant such a name, but cannot make it belong to
+ * this user.
  */
 static int open_lock(int shm, const char *name)
 {
     struct stat status;
     int fd = openat(shm, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    /* First the lock: who had it before may have removed the file, and another made a new one. */
+    /* Lock first: the previous owner may have removed the file, and another agent created a new
+     * one. */
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
         S_ISREG(status.st_mode) && is_mine(&status) && status.st_nlink == 1)
         return fd;
@@ -51,8 +53,7 @@ static int open_lock(int shm, const char *name)
     return -1;
 }
 
-/* True if the lock on a new file of this agent is ours, and the file is still the one of that name.
- */
+/* Returns whether this agent holds the lock on a new file, and the file still has that name. */
 static bool take_lock(void)
 {
     char path[64];
@@ -73,19 +74,19 @@ int posix_lock_file(void)
     return lock_fd;
 }
 
-#define PID_LIMIT (1L << 22) /* of Linux */
+#define PID_LIMIT (1L << 22) /* limit of Linux */
 #define TRIES 8
 
 void posix_claim_names(void)
 {
-    /* Taken: by a sweep just now, by another user, or in another process number space that shares
+    /* Taken: by a sweep in progress, by another user, or in another PID namespace that shares
      * /dev/shm. */
     posix_owner = getpid();
     for (int i = 0; i < TRIES && !take_lock(); i++)
         posix_owner += PID_LIMIT;
 }
 
-/* Queues cannot be listed everywhere; a case has few. */
+/* Queues cannot be listed on all systems; a case has few. */
 #define QUEUE_SLOTS 64
 
 static void remove_posix_queue(const char *name)
@@ -110,7 +111,7 @@ static void remove_queues(long number)
     }
 }
 
-/* True for "sem.rtstone-PID.SLOT", and so with "shm." and "fifo.". */
+/* Returns true for "sem.rtstone-PID.SLOT", and the same with "shm." and "fifo.". */
 static bool is_object(const char *name, long pid)
 {
     char prefix[32];
@@ -129,7 +130,7 @@ static DIR *open_shm(int *fd)
     return dir;
 }
 
-/* Removes what agent `pid` has left that is this user's, and its lock file. */
+/* Removes everything of this user that agent `pid` has left behind, and its lock file. */
 static void remove_objects(long pid)
 {
     char path[64];
@@ -150,7 +151,7 @@ void posix_release_names(void)
     if (lock_fd < 0)
         return;
     posix_remove_work_dir();
-    remove_objects(posix_owner); /* a case that was killed could not */
+    remove_objects(posix_owner); /* left by a case that was killed */
     close(lock_fd);
     lock_fd = -1;
 }
@@ -158,8 +159,8 @@ void posix_release_names(void)
 /* ---- the keeper ------------------------------------------------------------------------------ */
 
 /*
- * Sleeps until the agent and all processes that it has forked have let go of the lock, and removes
- * what they have left, if they have.
+ * Sleeps until the agent and all its child processes have released the lock, then removes what they
+ * have left behind.
  */
 static _Noreturn void keep(void)
 {
@@ -180,7 +181,7 @@ static _Noreturn void keep(void)
     _exit(0);
 }
 
-/* Nothing of the agent's is held open, and nothing that ends the agent ends its keeper. */
+/* Closes everything inherited from the agent, and ignores the signals that end the agent. */
 static void leave_agent(void)
 {
     int null = open("/dev/null", O_RDWR);
@@ -202,7 +203,7 @@ void posix_start_keeper(void)
 {
     if (lock_fd < 3)
         return;
-    pid_t between = fork(); /* so that the keeper is nobody's child */
+    pid_t between = fork(); /* so that the keeper is not a child of the agent */
     if (between == 0) {
         if (fork() == 0) {
             leave_agent();
@@ -214,9 +215,9 @@ void posix_start_keeper(void)
         ;
 }
 
-/* ---- what others have left ------------------------------------------------------------------- */
+/* ---- what other agents have left behind ------------------------------------------------------ */
 
-/* The agent that a file is the lock of; -1: it is none. */
+/* Returns the agent that a lock file belongs to; -1: not a lock file. */
 static long pid_of_lock(const char *name)
 {
     static const char prefix[] = "rtstone-";

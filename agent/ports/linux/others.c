@@ -1,18 +1,19 @@
 /*
- * Other agents that are at work beside a case.
+ * Other agents that are active during a case.
  *
- * Who has a lock file is an agent if it is the process of that number, if the file belongs to that
- * process's user, and if the process is not younger than the file: anybody may hold a lock on a
- * file of such a name, but not for another's process.  And it counts only if it, or a process of
- * its own, has used the CPU meanwhile: one that waits disturbs nobody, whoever says what it is.
+ * The owner of a lock file is an agent if a process with that number exists, the file belongs to
+ * the user of that process, and the process is not younger than the file: any user may lock a file
+ * with such a name, but not on behalf of another user's process. An agent counts only if it, or a
+ * descendant of it, has used the CPU meanwhile: one that waits disturbs nothing, whoever it claims
+ * to be.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "linux.h"
 
-#define MOST 64     /* that are told from one another */
-#define YOUNGER_S 2 /* by which clocks that are not the same may differ */
+#define MOST 64     /* agents told apart */
+#define YOUNGER_S 2 /* tolerance for the difference between two clocks */
 
 typedef struct agent {
     long number;
@@ -22,12 +23,12 @@ typedef struct agent {
 typedef struct agents {
     agent of[MOST];
     unsigned n;
-    bool unknown; /* there may be one that cannot be looked at */
+    bool unknown; /* there may be one that cannot be inspected */
 } agents;
 
 static agents before;
 
-/* True if the user that has the file is the one of the process. */
+/* Returns whether the process belongs to the user who owns the file. */
 static bool is_of_user(pid_t pid, uid_t user)
 {
     char path[32], status[4096];
@@ -42,7 +43,7 @@ static bool is_of_user(pid_t pid, uid_t user)
            effective == (long long)user;
 }
 
-/* When a process has started, in s of the clock of files; false: there is none. */
+/* Returns when a process was started, in s of the clock of files; false: no such process. */
 static bool start_of(pid_t pid, double *start)
 {
     linux_process p;
@@ -63,16 +64,16 @@ static bool is_agent(const linux_lock *lock)
            is_of_user(lock->pid, lock->user);
 }
 
-/* True if it cannot be found out whether there is an agent that has the file. */
+/* Returns true if it is impossible to find out whether an agent owns the file. */
 static bool may_be_hidden(const linux_lock *lock)
 {
     char line[64];
-    if (lock->user == geteuid()) /* of another process number space, say */
+    if (lock->user == geteuid()) /* for example in another PID namespace */
         return linux_is_held(lock->number);
     return !posix_read_line("/proc/1/stat", line, sizeof line); /* others' are not shown: hidepid */
 }
 
-/* CPU time of a process and all that descend from it and live. */
+/* Returns the CPU time of a process and all its living descendants. */
 static uint64_t family_ns(pid_t root)
 {
     clockid_t clock;

@@ -1,4 +1,4 @@
-/* Silence: every process of the load is stopped, and goes on later where it was. */
+/* Pausing: stops every process of the load, and continues it later. */
 #include <signal.h>
 
 #include "linux.h"
@@ -11,7 +11,7 @@ static bool is_stopped(const linux_process *p)
     return p->state == 'T' || p->state == 't' || p->state == 'Z' || p->state == 'X';
 }
 
-/* Tells those that are not stopped to be; how many there were. */
+/* Stops those that are not stopped yet; returns how many there were. */
 static unsigned stop_all(void)
 {
     unsigned awake = 0;
@@ -34,7 +34,7 @@ void rts_port_load_pause(bool pause)
             kill(linux_family[i].pid, SIGCONT);
         return;
     }
-    /* Asleep meanwhile, so that a load on the same CPU gets to where it stops. */
+    /* Sleeps meanwhile, so that a load on the same CPU can reach the point where it stops. */
     for (rts_tick end = rts_time() + PATIENCE_TICKS; stop_all() && rts_time() < end;)
         rts_sleep_until(rts_time() + LOOK_TICKS);
 }

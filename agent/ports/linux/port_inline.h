@@ -1,4 +1,4 @@
-/* The hot operations of Linux beside those of any POSIX system. */
+/* The hot operations of Linux, in addition to those of every POSIX system. */
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
@@ -17,7 +17,7 @@ static inline rts_tick rts_time_syscall(void)
 
 /* ---- children (child.c) ------------------------------------------------------------------- */
 
-/* Everything shared but the thread group: who is in the parent's cannot be killed alone. */
+/* Shares everything but the thread group: a member of the parent's group cannot be killed alone. */
 #define LINUX_CLONE_FLAGS                                                                          \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_IO)
 
@@ -31,8 +31,8 @@ int linux_child_body(void *parent);
 int linux_child_end(void *unused);
 
 /*
- * vfork() by the flags that define it, for what calls vfork() itself cannot be inlined.  A child of
- * fork() must not write to *child, which may lie in memory that is shared with its parent.
+ * Implements vfork() by its flags, because vfork() itself cannot be inlined. A child of fork() must
+ * not write to *child, which may be in memory shared with its parent.
  */
 static inline int rts_child_create(rts_child *child, int kind)
 {
@@ -72,9 +72,9 @@ static inline int rts_child_reap(rts_child *child, int kind)
     return waitpid(child->pid, NULL, __WALL) < 0 ? -errno : 0;
 }
 
-/* ---- an interrupt that is asked for (irq.c) ------------------------------------------------ */
+/* ---- an interrupt on request (irq.c) ------------------------------------------------------ */
 
-/* Beside SIGRTMIN, which is the timers'. */
+/* After SIGRTMIN, which timers use. */
 #define LINUX_IRQ_SIGNAL (SIGRTMIN + 1)
 
 static inline int rts_irq_raise(rts_irq *irq)

@@ -1,11 +1,11 @@
-/* Types of the port to Linux, beside those of any POSIX system. */
+/* Types of the port to Linux, in addition to those of every POSIX system. */
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
 
 #include "posix_types.h"
 
 #define RTS_PRIO_MIN 1
-#define RTS_PRIO_MAX 98 /* 99 is the watchdog's */
+#define RTS_PRIO_MAX 98 /* 99 is for the watchdog */
 #define RTS_FOOTPRINT 1
 #define RTS_TIME_SYSCALL 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
@@ -20,19 +20,21 @@ typedef struct rts_event {
     unsigned shift;
 } rts_event;
 
-/* A real-time signal to the task that asks, or a more urgent thread that waits in read(). */
+/*
+ * A real-time signal to the requesting task, or a thread of higher priority that waits in read().
+ */
 #define RTS_IRQ_FORMS "signal|eventfd"
 typedef struct rts_irq {
     void (*handler)(void *);
     void *arg;
     int fd;              /* -1: by signal */
-    pid_t process, task; /* to whom the signal goes */
-    sigset_t mask;       /* as it was before */
+    pid_t process, task; /* recipient of the signal */
+    sigset_t mask;       /* previous mask */
     pthread_t thread;
     volatile bool closing;
 } rts_irq;
 
-/* The first three and spawn are still there when the call returns; a child of vfork is not. */
+/* The first three and spawn still exist when the call returns; a child of vfork does not. */
 #define RTS_VICTIM_KINDS "thread|clone|fork|spawn"
 #define RTS_CHILD_KINDS RTS_VICTIM_KINDS "|vfork"
 enum {
@@ -50,7 +52,7 @@ typedef struct rts_child {
     char *stack, *stack_end; /* of threads, clones and vforks */
     pthread_attr_t attr;     /* of threads */
     pthread_t thread;
-    struct linux_spawn *spawn; /* what posix_spawn() is given */
+    struct linux_spawn *spawn; /* arguments of posix_spawn() */
     pid_t pid, parent;
 } rts_child;
 

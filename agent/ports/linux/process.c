@@ -1,4 +1,4 @@
-/* What Linux does for a process and its threads beyond POSIX. */
+/* What Linux offers for a process and its threads beyond POSIX. */
 #include <malloc.h>
 #include <signal.h>
 #include <string.h>
@@ -37,8 +37,8 @@ void posix_to_this_thread(struct sigevent *event)
 #define CAP_IPC_LOCK_BIT 14
 
 /*
- * True if this process may lock as much memory as it likes, or at least enough for any case: under
- * a small limit, locking succeeds, and it is malloc() that fails later.
+ * Returns whether this process may lock unlimited memory, or at least enough for any case: under a
+ * small limit locking succeeds, and malloc() fails later.
  */
 bool posix_may_lock(void)
 {
@@ -55,9 +55,9 @@ bool posix_may_lock(void)
 }
 
 /*
- * A /dev/shm that only this case sees, and that is gone with it however it ends: sem_open() works
- * on a file of a random name first, which nobody could tell from another program's.  It takes
- * CAP_SYS_ADMIN; without it, posix_sweep() removes what bears the agent's name.
+ * Gives this case a private /dev/shm, which is removed however the case ends: sem_open() first
+ * creates a file with a random name, which cannot be distinguished from another program's. Needs
+ * CAP_SYS_ADMIN; without it, posix_sweep() removes what has the agent's name.
  */
 static void own_shm(void)
 {
@@ -68,5 +68,5 @@ static void own_shm(void)
 void posix_enter_case(void)
 {
     own_shm();
-    mallopt(M_ARENA_MAX, 1); /* the heap a program without threads has */
+    mallopt(M_ARENA_MAX, 1); /* a single heap, as in a program without threads */
 }

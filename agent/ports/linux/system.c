@@ -31,7 +31,7 @@ const char *rts_port_why_not(uint32_t cap)
     switch (cap) {
     case RTS_CAP_PRIORITIES:
     case RTS_CAP_ROUND_ROBIN:
-    case RTS_CAP_CHILDREN: /* it takes a priority to keep them from running */
+    case RTS_CAP_CHILDREN: /* they need priorities to be kept from running */
         return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
                "group scheduling a cpu.rt_runtime_us of the control group)";
     case RTS_CAP_SMP:
@@ -76,8 +76,8 @@ const char *posix_hint(int error)
 /* ---- the cycle counter and the caches -------------------------------------------------------- */
 
 /*
- * What an emulator that counts instructions says of the TSC, on the kernel's command line, as it
- * does not announce it as invariant.
+ * Reads the TSC frequency that an emulator that counts instructions passes on the kernel's command
+ * line, as it does not announce the TSC as invariant.
  */
 uint64_t posix_counter_hz(void)
 {
@@ -105,9 +105,9 @@ bool posix_counter_is_stable(void)
            has_word(sources, "tsc");
 }
 
-#define INDICES 8 /* caches of a CPU, as the system counts them */
+#define INDICES 8 /* most caches of a CPU, in the system's numbering */
 
-/* Of the first CPU. */
+/* For the first CPU. */
 size_t posix_largest_cache(void)
 {
     char path[80], text[32];
@@ -126,7 +126,7 @@ size_t posix_largest_cache(void)
 
 /* ---- scheduling and idle states -------------------------------------------------------------- */
 
-/* Time sharing gives out shares, not slices of a length known beforehand. */
+/* Time sharing allots shares, not slices of a fixed length. */
 uint64_t rts_port_slice_ns(rts_policy policy)
 {
     if (policy != RTS_RR)
@@ -135,8 +135,8 @@ uint64_t rts_port_slice_ns(rts_policy policy)
 }
 
 /*
- * The limit is that of RT throttling or, since Linux 6.12, the server that gives others 50 ms of
- * every second whatever sched_rt_runtime_us says.
+ * The limit is that of RT throttling or, since Linux 6.12, of the deadline server that gives other
+ * tasks 50 ms of every second whatever sched_rt_runtime_us is.
  */
 void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
@@ -146,7 +146,7 @@ void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
         run_us = 950000;
         period_us = 1000000;
     }
-    /* Half the allowance at a time, and twice the rest that its share of the period asks for. */
+    /* Half the budget at a time, and twice the rest that its share of the period requires. */
     *busy_ns = (uint64_t)run_us * 500;
     *rest_ns = (uint64_t)((double)*busy_ns * (double)(period_us - run_us) / (double)run_us * 2);
 }
@@ -158,7 +158,7 @@ void posix_hold_idle(void)
     const int32_t latency_us = 0;
     if (posix_option.keep_idle)
         return;
-    /* The request holds for as long as the file is open. */
+    /* The request holds while the file is open. */
     int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
     if (fd >= 0 && write(fd, &latency_us, sizeof latency_us) == sizeof latency_us)
         snprintf(linux_idle_state, sizeof linux_idle_state, "held at 0 us");

@@ -1,4 +1,6 @@
-/* Defaults of posix.h, for what a system lacks.  A port's own function of the name replaces each.
+/*
+ * Defaults of posix.h for systems that lack something; a port's function of the same name replaces
+ * each.
  */
 #include <limits.h>
 #include <signal.h>
@@ -99,7 +101,7 @@ DEFAULT bool posix_may_lock(void)
     return true;
 }
 
-/* There is one CPU, as rts_port_cpus() has it by default. */
+/* There is one CPU, the default of rts_port_cpus(). */
 DEFAULT int posix_bind(const rts_cpuset *cpus)
 {
     (void)cpus;
@@ -129,8 +131,7 @@ DEFAULT posix_events posix_evidence_read(const rts_job *job)
     return (posix_events){-1, -1, -1};
 }
 
-/* ---- a load: what left its group is not found -------------------------------------------------
- */
+/* ---- a load: processes that left its group are not found ------------------------------------- */
 
 DEFAULT void posix_kill_family(pid_t root, pid_t group)
 {
@@ -195,7 +196,7 @@ DEFAULT bool posix_allow_message(size_t size)
     return true;
 }
 
-/* What goes in at once on any system. */
+/* The size that every system accepts at once. */
 DEFAULT bool posix_make_room(int pipe, size_t bytes)
 {
     (void)pipe;

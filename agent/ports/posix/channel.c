@@ -1,4 +1,4 @@
-/* Channels, which ipc.* sends messages through: what is not timed. */
+/* Channels, through which ipc.* sends messages: the untimed part. */
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@ static int create_posix(rts_channel *channel, size_t length, unsigned slot)
     return rts_queue_create(&channel->queue, length, channel->size, slot);
 }
 
-/* A queue of that key is one of a case of this agent that was killed. */
+/* If the key exists, its queue is left from a case of this agent that was killed. */
 static int new_queue(key_t key)
 {
     int id = msgget(key, IPC_CREAT | IPC_EXCL | 0600);
@@ -60,19 +60,19 @@ static int create_fifo(rts_channel *channel, unsigned slot)
     char name[32], path[64];
     posix_object_name(name, sizeof name, slot);
     snprintf(path, sizeof path, POSIX_FIFOS "/fifo.%s", name + 1);
-    posix_remove_object(AT_FDCWD, path); /* of a case of this agent that was killed */
+    posix_remove_object(AT_FDCWD, path); /* left from a case of this agent that was killed */
     if (mkfifo(path, 0600))
         return -errno;
     /* Does not wait for a writer. */
     channel->out = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     channel->in = channel->out < 0 ? -1 : open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     int err = channel->in < 0 || fcntl(channel->out, F_SETFL, O_RDONLY) ? -errno : 0;
-    /* The descriptors are enough, also for processes that inherit them. */
+    /* The open descriptors suffice, also for processes that inherit them. */
     posix_remove_object(AT_FDCWD, path);
     return err;
 }
 
-#define SOCKET_OVERHEAD 1024 /* bytes the kernel adds to a message, generously */
+#define SOCKET_OVERHEAD 1024 /* bytes, more than the kernel adds to a message */
 
 static int create_socket(rts_channel *channel, size_t length)
 {
@@ -88,7 +88,7 @@ static int create_socket(rts_channel *channel, size_t length)
     return got < room ? -EMSGSIZE : 0;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all kinds ------------------------------------------------------------------------------- */
 
 static int create(rts_channel *channel, int kind, size_t length, unsigned slot)
 {
@@ -102,12 +102,12 @@ static int create(rts_channel *channel, int kind, size_t length, unsigned slot)
     case RTS_CHANNEL_PIPE:
     case RTS_CHANNEL_FIFO:
         err = kind == RTS_CHANNEL_PIPE ? create_pipe(channel) : create_fifo(channel, slot);
-        if (!err && !posix_make_room(channel->in, bytes)) /* or a message would come in parts */
+        if (!err && !posix_make_room(channel->in, bytes)) /* or a message would arrive in parts */
             err = -EMSGSIZE;
         return err;
     case RTS_CHANNEL_UNIX:
         return create_socket(channel, length);
-    default: /* a place for one letter */
+    default: /* one slot for a message */
         return length > 1 || sem_init(&channel->free, 1, 1) || sem_init(&channel->full, 1, 0)
                    ? -EINVAL
                    : 0;

@@ -1,4 +1,4 @@
-/* The cycle counter where it can be trusted, else the vDSO clock. */
+/* The clock of the samples: the cycle counter if it is reliable, otherwise the vDSO clock. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,14 +11,14 @@
 /* ---- which clock ---------------------------------------------------------------------------- */
 
 #ifdef POSIX_NOTHING
-/* Where a stamp is read: distances to the instruction that does nothing, and to its label. */
+/* A place where a stamp is read: distances to its no-op instruction, and to its label. */
 typedef struct clock_place {
     int32_t instruction, label;
 } clock_place;
 
 extern clock_place __start_posix_clock_places[], __stop_posix_clock_places[];
 
-/* Writes a jump `by` bytes onwards where the instruction that does nothing stands. */
+/* Replaces the no-op instruction with a jump over `by` bytes. */
 static size_t put_jump(unsigned char *at, ptrdiff_t by)
 {
 #if defined __x86_64__
@@ -33,7 +33,7 @@ static size_t put_jump(unsigned char *at, ptrdiff_t by)
 #endif
 }
 
-/* Makes every stamp a reading of the vDSO clock: the agent rewrites its own instructions. */
+/* Makes every stamp a reading of the vDSO clock: the agent patches its own code. */
 static int leave_counter(void)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -42,7 +42,7 @@ static int leave_counter(void)
         ptrdiff_t by = (ptrdiff_t)offsetof(clock_place, label) + p->label - p->instruction;
         unsigned char *begin = at - (uintptr_t)at % page;
         size_t size = (size_t)(at + 8 - begin);
-        /* This function may lie in the same page.  NOLINTNEXTLINE(*security.MmapWriteExec) */
+        /* This function may be in the same page. NOLINTNEXTLINE(*security.MmapWriteExec) */
         if (mprotect(begin, size, PROT_READ | PROT_WRITE | PROT_EXEC))
             return -errno;
         size_t written = put_jump(at, by);
@@ -61,8 +61,8 @@ static int leave_counter(void)
 
 #if defined __x86_64__
 /*
- * Invariant (CPUID 0x80000007, EDX bit 8), unless the system tells its frequency: an emulator that
- * counts instructions does not announce it.
+ * The TSC must be invariant (CPUID 0x80000007, EDX bit 8), unless the system reports its frequency:
+ * an emulator that counts instructions does not announce it as invariant.
  */
 static bool tsc_is_invariant(void)
 {
@@ -72,12 +72,11 @@ static bool tsc_is_invariant(void)
     return posix_counter_is_stable();
 }
 
-#ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that nothing steers */
+#ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that is never adjusted */
 #define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
 #endif
 
-/* A pair of readings of both clocks at as nearly the same time as can be had: the tightest of 100.
- */
+/* Reads both clocks as nearly as possible at the same time: the closest of 100 pairs. */
 static void read_both(rts_tick *count, rts_tick *ns)
 {
     rts_tick tightest = UINT64_MAX;
@@ -94,7 +93,7 @@ static void read_both(rts_tick *count, rts_tick *ns)
     }
 }
 
-/* Frequency against CLOCK_MONOTONIC_RAW over 200 ms: an error of some 50 ns is 0.25 ppm. */
+/* Measures the frequency against CLOCK_MONOTONIC_RAW over 200 ms: an error of 50 ns is 0.25 ppm. */
 static uint64_t calibrate(void)
 {
     rts_tick count0 = 0, ns0 = 0, count1 = 0, ns1 = 0;
@@ -104,7 +103,9 @@ static uint64_t calibrate(void)
     return (uint64_t)((double)(count1 - count0) * 1e9 / (double)(ns1 - ns0) + 0.5);
 }
 
-/* An emulator knows better than a calibration can find out, if the two are of one mind at all. */
+/*
+ * An emulator's own figure is more exact than a calibration, provided that the two agree roughly.
+ */
 static uint64_t tsc_hz(void)
 {
     uint64_t told = posix_counter_hz(), found = calibrate();
@@ -138,7 +139,7 @@ int rts_port_clock_init(rts_clock *clock)
     clock->source = "tsc";
     clock->hz = tsc_hz();
 #elif defined __aarch64__
-    /* The architecture says what the counter's frequency is; it need not be found out. */
+    /* The architecture has a register with the counter's frequency; no calibration is needed. */
     clock->source = "cntvct";
     __asm__("mrs %0, cntfrq_el0" : "=r"(clock->hz));
 #endif

@@ -1,6 +1,6 @@
 /*
- * Cold caches: memory larger than the last of them is read, a byte of each line, in pages of the
- * smallest size, and code larger than any first cache is called, line by line.
+ * Cold caches: reads a byte of each line of memory larger than the last-level cache, in pages of
+ * the smallest size, and calls code larger than any first-level cache, line by line.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -8,16 +8,16 @@
 #include "posix.h"
 
 #define LINE 64
-#define LEAST (16u << 20) /* 4096 pages: more than a TLB has room for */
+#define LEAST (16u << 20) /* 4096 pages: more than fit in a TLB */
 #define CODE (1u << 20)
 
-/* Returns at once, at the beginning of each line. */
+/* Code for the start of each line: returns at once. */
 #if defined __x86_64__
 static const uint8_t come_back[] = {0xc3};
 #elif defined __aarch64__
 static const uint8_t come_back[] = {0xc0, 0x03, 0x5f, 0xd6};
 #else
-static const uint8_t come_back[] = {0}; /* not known */
+static const uint8_t come_back[] = {0}; /* unknown architecture */
 #endif
 
 static struct {
@@ -30,7 +30,10 @@ bool posix_may_be_cold(void)
     return !posix_option.drain && come_back[0] && posix_largest_cache();
 }
 
-/* Without access at first: locked memory would get its pages, and large ones, at once. */
+/*
+ * Without access at first: locked memory would otherwise get its pages, possibly huge ones, at
+ * once.
+ */
 static unsigned char *get(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +45,7 @@ static unsigned char *get(size_t bytes)
     return mprotect(memory, bytes, PROT_READ | PROT_WRITE) ? NULL : memory;
 }
 
-/* It ends with the process of the case. */
+/* The memory is freed with the process of the case. */
 int rts_port_cold(size_t *bytes)
 {
     size_t twice = 2 * posix_largest_cache();
@@ -51,7 +54,7 @@ int rts_port_cold(size_t *bytes)
     other.code = other.memory ? get(CODE) : NULL;
     if (!other.code)
         return -errno;
-    for (size_t i = 0; i < other.bytes; i += LINE) /* each page is to be one of its own */
+    for (size_t i = 0; i < other.bytes; i += LINE) /* a page each, and not shared */
         other.memory[i] = 1;
     for (size_t i = 0; i < CODE; i += LINE)
         memcpy(other.code + i, come_back, sizeof come_back);

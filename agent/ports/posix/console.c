@@ -1,4 +1,4 @@
-/* Lines in and out, and the signals that end the agent. */
+/* Input and output lines, and the signals that stop the agent. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static char out[65536];
 static size_t out_used;
 static volatile sig_atomic_t stopped;
-static bool unheard; /* nobody listens any more */
+static bool unheard; /* nothing reads the records any more */
 
 static void write_out(void)
 {
@@ -23,7 +23,7 @@ static void write_out(void)
         done += n > 0 ? (size_t)n : 0;
     }
     if (unheard)
-        stopped = 1; /* it ends as if it were told to: what it has made has to go */
+        stopped = 1; /* ends as if asked to, so that it cleans up */
     out_used = 0;
 }
 
@@ -80,13 +80,13 @@ bool rts_port_stopped(void)
     return stopped != 0;
 }
 
-/* A handler without SA_RESTART interrupts a wait for the next command. */
+/* A handler without SA_RESTART, so that it interrupts waiting for the next command. */
 void posix_set_signals(void)
 {
     struct sigaction stop = {.sa_handler = on_stop};
     sigset_t child;
-    signal(SIGPIPE, SIG_IGN); /* who reads no more is told by an error */
-    signal(SIGCHLD, SIG_DFL); /* who ignores it has no children to wait for */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as an error instead */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, children could not be waited for */
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGHUP, &stop, NULL);

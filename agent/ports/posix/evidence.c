@@ -1,4 +1,4 @@
-/* What happened to the system around the timed section. */
+/* What happened in the system around the timed section. */
 #include <sys/resource.h>
 
 #include "posix.h"
@@ -8,10 +8,10 @@ typedef struct snapshot {
     posix_events events;
 } snapshot;
 
-/* Of the one case this process runs. */
+/* For the only case that this process runs. */
 static struct {
     snapshot start;
-    int started; /* by the first of several measuring tasks */
+    int started; /* the first of several measuring tasks starts it */
 } around;
 
 static void take_counts(snapshot *s)
@@ -30,7 +30,7 @@ void rts_port_section_start(rts_job *job)
 {
     if (__atomic_exchange_n(&around.started, 1, __ATOMIC_ACQ_REL))
         return;
-    /* Outside of the counts: to read it may take time and faults. */
+    /* Read outside the counts, as reading may take time and page faults. */
     around.start.events = posix_evidence_read(job);
     take_counts(&around.start);
 }

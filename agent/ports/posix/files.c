@@ -1,4 +1,4 @@
-/* Small files, and a file of one's own. */
+/* Small files, and private files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

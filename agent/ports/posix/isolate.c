@@ -1,6 +1,6 @@
 /*
- * One case in a process of its own, in a group of its own: what it does to the heap, to the memory
- * map or by crashing is gone with it, and it can be killed with everything it started.
+ * Runs a case in a process of its own, in a process group of its own: whatever it does to the heap
+ * or the memory map, and any crash, ends with it, and it can be killed with everything it started.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,11 +30,11 @@ bool posix_lock_memory(void)
     return posix_may_lock() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
-/* ---- the child: one case ----------------------------------------------------------------- */
+/* ---- the child: one case ------------------------------------------------------------------- */
 
 typedef struct measured {
     rts_job *job;
-    sigset_t mask; /* signals that the measuring task blocks */
+    sigset_t mask; /* signals blocked in the measuring task */
 } measured;
 
 static void touch_stack(void)
@@ -63,7 +63,7 @@ static void run_child(rts_job *job)
                           .policy = RTS_FIFO,
                           .cpu = job->cpu,
                           .stack = MEASURING_STACK};
-    /* Only the parent is asked to stop; a handler here would interrupt what is measured. */
+    /* Only the parent is asked to stop; a handler here would interrupt the measurement. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -74,7 +74,8 @@ static void run_child(rts_job *job)
     job->evidence.prio = posix_may_realtime() ? job->prio : -1;
     job->evidence.locked = posix_lock_memory();
     posix_evidence_open(job);
-    /* Signals to the process, as timers send them, are for the measuring task: this one waits. */
+    /* Process-directed signals, such as those of timers, are for the measuring task; this thread
+     * waits. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &m.mask);
     job->error = rts_task_create(&task, &attr);
@@ -82,7 +83,7 @@ static void run_child(rts_job *job)
         rts_task_join(&task);
 }
 
-/* ---- the watchdog: above every measuring task ---------------------------------------------- */
+/* ---- the watchdog: priority above every measuring task ------------------------------------- */
 
 typedef struct watch {
     const rts_job *job;
@@ -128,11 +129,13 @@ static bool start_watchdog(watch *w, pthread_t *thread)
     return err == 0;
 }
 
-/* ---- the parent: waits, looks, and can be told to stop ------------------------------------- */
+/* ---- the parent: waits, watches, and can be asked to stop ---------------------------------- */
 
 #define STOP_GRACE_NS UINT64_C(2500000000)
 
-/* How long to wait for a signal: a request to stop must not wait for a rare progress record. */
+/*
+ * Returns how long to wait for a signal, so that a stop need not wait for a rare progress record.
+ */
 static int patience_ms(const rts_job *job)
 {
     if (job->stop_asked)
@@ -140,7 +143,10 @@ static int patience_ms(const rts_job *job)
     return job->progress_ms ? (int)job->progress_ms : 1000;
 }
 
-/* Waits for the child to end; passes on a request to stop, then insists.  -1: it was lost. */
+/*
+ * Waits for the child to end. Passes on a request to stop, and kills the child if it does not
+ * comply. Returns -1 if the child was lost.
+ */
 static int await(rts_job *job, pid_t child)
 {
     rts_tick kill_at = UINT64_MAX;
@@ -164,7 +170,7 @@ static int await(rts_job *job, pid_t child)
     }
 }
 
-/* Why the child did not come back as it should; false: it did. */
+/* Explains why the child did not end normally; returns false if it did. */
 static bool explain(int status, const watch *w, char *why, size_t size)
 {
     if (w->hung)
@@ -176,8 +182,8 @@ static bool explain(int status, const watch *w, char *why, size_t size)
 }
 
 /*
- * Starts the child, which does nothing until a byte comes through *go: what is real-time may keep
- * the agent from the CPU, and so from starting the watchdog.  -1: errno.
+ * Starts the child, which waits until a byte arrives through *go: otherwise real-time tasks could
+ * keep the agent from starting the watchdog. Returns -1 with errno set on failure.
  */
 static pid_t start_child(rts_job *job, int *go)
 {
@@ -200,7 +206,7 @@ static pid_t start_child(rts_job *job, int *go)
     close(ends[0]);
     *go = ends[1];
     if (child > 0)
-        setpgid(child, child); /* whoever comes first */
+        setpgid(child, child); /* in both processes, whichever runs first */
     else
         close(ends[1]);
     return child;
@@ -219,7 +225,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     }
     bool watched = start_watchdog(&w, &thread);
     if (!watched || write(go, "g", 1) != 1)
-        kill(-w.child, SIGKILL); /* nothing real-time runs without one above it */
+        kill(-w.child, SIGKILL); /* real-time tasks must not run without a watchdog above them */
     close(go);
     if (!watched) {
         waitpid(w.child, NULL, 0);

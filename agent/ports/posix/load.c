@@ -1,6 +1,6 @@
 /*
- * The workers of a load: a process each, in a group of their own.  They die with the agent, and
- * they hold no memory locked.
+ * The workers of a load: one process each, in a common process group. They are killed when the
+ * agent ends, and have no locked memory.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "posix.h"
 
-#define GRACE_TICKS (4 * RTS_TIME_HZ) /* programs have 3 s to tidy up */
-#define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only then */
+#define GRACE_TICKS (4 * RTS_TIME_HZ) /* programs have 3 s to clean up */
+#define KILL_TICKS (60 * RTS_TIME_HZ) /* a process that waits for its disk ends only after that */
 #define LOOK_TICKS (RTS_TIME_HZ / 100)
 #define LOWEST_NICE 19
 
@@ -21,7 +21,7 @@ static rts_worker *workers;
 static unsigned n_workers;
 static const rts_cpuset *where;
 
-/* What the agent knows of each worker; pid 0: it has ended. */
+/* The agent's data on each worker; pid 0: it has ended. */
 static struct {
     pid_t pid;
     int64_t cpu_ns;
@@ -29,7 +29,7 @@ static struct {
 
 /* ---- a worker ---------------------------------------------------------------------------- */
 
-/* Output would be taken for the agent's own. */
+/* A worker's output would be mistaken for the agent's. */
 static void close_off(void)
 {
     int null = open("/dev/null", O_RDWR);
@@ -100,7 +100,7 @@ int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
             return -errno;
         if (pid == 0)
             work(&worker[i], agent);
-        setpgid(pid, posix_load_group); /* whoever comes first */
+        setpgid(pid, posix_load_group); /* in both processes, whichever runs first */
         process[i].pid = pid;
         if (!posix_load_group)
             posix_load_group = pid;
@@ -130,7 +130,7 @@ bool rts_port_load_alive(unsigned i)
     posix_how_ended(pid < 0 ? -1 : status, why, sizeof why);
     rts_worker_failed(w, "%s", why);
     if (!any_left())
-        posix_load_group = 0; /* from now on it may be somebody else's */
+        posix_load_group = 0; /* from now on the number may be another group's */
     return false;
 }
 
@@ -142,12 +142,12 @@ int64_t rts_port_load_cpu_ns(unsigned i)
         ns = posix_family_cpu_ns(process[i].pid);
     else if (process[i].pid && clock_getcpuclockid(process[i].pid, &clock) == 0)
         ns = (int64_t)posix_clock_ns(clock);
-    if (ns > process[i].cpu_ns) /* one that has ended keeps what it had */
+    if (ns > process[i].cpu_ns) /* a worker that has ended keeps its last value */
         process[i].cpu_ns = ns;
     return process[i].cpu_ns;
 }
 
-/* True if all have ended by then. */
+/* Waits for all workers until then; returns whether all have ended. */
 static bool await_end(rts_tick end)
 {
     for (;;) {

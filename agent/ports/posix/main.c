@@ -18,7 +18,7 @@ static int usage(const char *word)
 int main(int argc, char **argv)
 {
     bool list = false, sweep = false, guest = posix_init();
-    if (guest) /* its arguments are the kernel's */
+    if (guest) /* the arguments are those of the kernel */
         argc = 1;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--list"))
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     posix_die_with_parent(SIGTERM); /* an agent without a host has nothing to do */
     posix_set_signals();
     posix_claim_names();
-    if (!guest) /* with which all it has is gone */
+    if (!guest) /* a guest loses everything anyway */
         posix_start_keeper();
     posix_hold_idle();
     int status = rts_agent_serve();

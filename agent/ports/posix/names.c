@@ -1,6 +1,6 @@
 /*
- * Names of kernel objects, and their removal.  Anybody can make objects of these names: nothing is
- * removed that does not belong to this user.
+ * Names of kernel objects, and their removal. Other users can create objects with these names, so
+ * nothing is removed that does not belong to this user.
  */
 #include <stdio.h>
 #include <sys/msg.h>
@@ -18,8 +18,8 @@ void posix_object_name(char *name, size_t size, unsigned slot)
 }
 
 /*
- * A key that no chance is likely to give to another program: agent numbers have 25 bits, and a
- * case has at most four such objects.
+ * A key that is unlikely to be used by another program: agent numbers have 25 bits, and a case has
+ * at most four such objects.
  */
 #define KEY_SLOTS 4
 static key_t object_key(long number, unsigned slot)
@@ -40,7 +40,7 @@ bool posix_remove_queue(key_t key)
            msgctl(id, IPC_RMID, NULL) == 0;
 }
 
-/* As posix_remove_queue(), of a set of semaphores. */
+/* Like posix_remove_queue(), for a set of semaphores. */
 static void remove_set(key_t key)
 {
     struct semid_ds set = {0};
@@ -52,7 +52,7 @@ static void remove_set(key_t key)
         semctl(id, 0, IPC_RMID);
 }
 
-/* The same of a segment of shared memory. */
+/* Like posix_remove_queue(), for a segment of shared memory. */
 static void remove_segment(key_t key)
 {
     struct shmid_ds segment;

@@ -1,4 +1,4 @@
-/* What the files of a POSIX port share, and what they ask of its system. */
+/* Shared by the files of a POSIX port, and what they need from its system. */
 #ifndef RTS_POSIX_H
 #define RTS_POSIX_H
 
@@ -11,184 +11,200 @@
 
 /* How the agent was started. */
 typedef struct posix_options {
-    bool keep_idle;  /* leave the CPUs' idle states alone */
+    bool keep_idle;  /* do not change the CPUs' idle states */
     bool vdso_clock; /* do not use the cycle counter */
-    bool drain;      /* a record is out of the line before anything else goes on */
+    bool drain;      /* wait until a record has been transmitted before continuing */
 } posix_options;
 extern posix_options posix_option;
 
 /* ---- tasks and cases ---------------------------------------------------------------------- */
 
-/* True if this process may use real-time scheduling. */
+/* Returns whether this process may use real-time scheduling. */
 bool posix_may_realtime(void);
 
-/* Sets policy and priority of a thread to be. */
+/* Sets policy and priority in the attributes of a thread. */
 int posix_set_policy(pthread_attr_t *attr, int prio, rts_policy policy);
 
-/* A clock, in ns; 0: whose CPU time it is is gone. */
+/* Reads a clock, in ns; 0: it is the CPU-time clock of a task that has ended. */
 uint64_t posix_clock_ns(clockid_t clock);
 
-/* CPU, stack, priority and policy of a task as attributes of a thread; 0, or an error number. */
+/*
+ * Sets CPU, stack, priority and policy of a task in the attributes of a thread; returns 0 or an
+ * error number.
+ */
 int posix_set_attributes(pthread_attr_t *attr, const rts_task_attr *a);
 
-/* Locks all memory of this process, present and future; false: not allowed. */
+/* Locks all memory of this process, present and future; false: not permitted. */
 bool posix_lock_memory(void);
 
 /*
- * Binds the agent to where the case's configuration wants it: off the measured CPUs, if it can;
- * false: it may run on them.
+ * Binds the agent to the CPUs that the case's configuration asks for: not the measured ones, if
+ * possible. Returns false if it may run on those.
  */
 bool posix_leave_cpus(const rts_job *job);
 
-/* True if caches can be emptied here: the processor is known, and how large they are. */
+/*
+ * Returns whether caches can be emptied: the processor is supported, and the size of its caches
+ * known.
+ */
 bool posix_may_be_cold(void);
 
-/* True if nobody takes the agent's records any more. */
+/* Returns whether nothing reads the agent's records any more. */
 bool posix_unheard(void);
 
-/* SIGTERM, SIGINT and SIGHUP ask the agent to stop; SIGCHLD is waited for. */
+/* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
 
-/* True if a child ended, or a signal came, within the time. */
+/* Waits for a child to end or a signal; returns false after the timeout. */
 bool posix_await_child(int timeout_ms);
 
-/* Says how a child ended, by its status as of waitpid(); -1: it was lost, and errno says why. */
+/*
+ * Describes how a child ended, from its status as returned by waitpid(); -1: it was lost, and errno
+ * has the reason.
+ */
 void posix_how_ended(int status, char *why, size_t size);
 
-/* The process group of the load that runs; 0: none. */
+/* The process group of the running load; 0: none. */
 extern pid_t posix_load_group;
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* The first line of a file into buffer without its end; false: not readable. */
+/* Reads the first line of a file, without its newline; false: not readable. */
 bool posix_read_line(const char *path, char *buffer, size_t size);
-/* The number that a file begins with; `otherwise`: not readable, or none is there. */
+/* Returns the number at the start of a file; `otherwise` if it is not readable or has none. */
 long long posix_read_number(const char *path, long long otherwise);
 /*
- * The next whole number of *text, behind blanks, and *text behind it; false: there is none.  Not by
- * sscanf(), which a static program pays for with 70 KB.
+ * Parses the next integer of *text, skipping blanks, and moves *text past it; false: there is none.
+ * Does not use sscanf(), which adds 70 KB to a static program.
  */
 bool posix_number(const char **text, long long *value);
-/* Up to size - 1 bytes of a file; -1: not readable. */
+/* Reads up to size - 1 bytes of a file; -1: not readable. */
 int posix_read_file(const char *path, char *buffer, size_t size);
 
-/* A name for a file or directory of this agent that nobody can foretell; POSIX_NAME bytes. */
+/* Makes an unpredictable name for a file or directory of this agent; POSIX_NAME bytes. */
 #define POSIX_NAME 48
 void posix_new_name(char *name, size_t size);
 
 /*
- * A new file in a directory, for reading and writing, that has no name, so that nothing is left of
- * it; `flags` as of open(), beside those it needs.  -1: errno.
+ * Opens a new unnamed file in a directory for reading and writing, so that nothing of it remains;
+ * `flags` of open() in addition to those it needs. -1: see errno.
  */
 int posix_nameless_file(const char *directory, int flags);
 
 /*
- * Opens a new file without a name, so that nothing is left of it, in $TMPDIR or else /var/tmp:
- * where files are not kept in memory.  `flags` as of open(), beside those it needs; -1: `why` says
- * why not.
+ * Opens a new unnamed file, so that nothing of it remains, in $TMPDIR or else /var/tmp, where files
+ * are not kept in memory; `flags` of open() in addition to those it needs. -1: see `why`.
  */
 int posix_scratch_file(int flags, char *why, size_t size);
 
-/* Where files go if nobody says where: $TMPDIR, or /var/tmp, or /tmp where there is none. */
+/* Returns the default directory for files: $TMPDIR, or /var/tmp, or /tmp if that does not exist. */
 const char *posix_temporary(void);
 
 /*
- * The descriptor of a directory for what a load leaves lying about: made at the first call, removed
- * with all it holds when the load stops, or by the next sweep.  -1: `why` says why not.
+ * Returns the descriptor of a directory for files that a load leaves behind: created by the first
+ * call, and removed with everything in it when the load stops, or by the next sweep. -1: see `why`.
  */
 int posix_work_dir(char *why, size_t size);
 void posix_remove_work_dir(void);
 
-/* Removes the directory that is noted in the lock file of an agent that is gone. */
+/* Removes the directory that is noted in the lock file of an agent that no longer exists. */
 void posix_remove_noted(int lock);
 
 /* ---- names of kernel objects -------------------------------------------------------------- */
 
-/* The number that the names of this agent's objects bear, also in the processes it forks. */
+/* The number in the names of this agent's objects, also in the processes that it forks. */
 extern long posix_owner;
 
-/* "/rtstone-OWNER.SLOT" */
+/* Makes the name "/rtstone-OWNER.SLOT". */
 void posix_object_name(char *name, size_t size, unsigned slot);
 int posix_object_key(unsigned slot); /* the same for System V objects */
 
-/* Removes the System V queue of that key if it is this user's; true: it was there. */
+/*
+ * Removes the System V queue with that key if it belongs to this user; returns whether it existed.
+ */
 bool posix_remove_queue(key_t key);
 
-/* Removes a name in a directory if it is this user's. */
+/* Removes a name in a directory if it belongs to this user. */
 void posix_remove_object(int dir, const char *name);
 
-/* Removes this user's System V objects that bear the number of agent `number`. */
+/* Removes this user's System V objects with the number of agent `number`. */
 void posix_remove_system_v(long number);
 
-/* ---- what POSIX does not have -------------------------------------------------------------- */
+/* ---- what POSIX does not have ------------------------------------------------------------- */
 
 /*
- * From here to the end is what a port defines whose system has more; the defaults in absent.c say
- * that it has not.
+ * From here on: functions that a port defines if its system has more than POSIX; the defaults in
+ * absent.c are for systems that have not.
  */
 
-/* True if this is the first process of a guest, and the caller is then the agent, a child of it. */
+/*
+ * Returns true if this process is the first one of a guest; the caller is then the agent, a child
+ * of that process.
+ */
 bool posix_init(void);
 
-/* The calling process gets this signal when its parent ends. */
+/* Makes the calling process receive this signal when its parent ends. */
 void posix_die_with_parent(int signal);
 
-/* Holds the CPUs out of deep idle states while the agent lives, unless told not to. */
+/* Keeps the CPUs out of deep idle states while the agent runs, unless asked not to. */
 void posix_hold_idle(void);
 
-/* Chooses posix_owner, a number that no other agent that lives has; and gives it back. */
+/* Chooses posix_owner, a number that no other running agent has; and releases it. */
 void posix_claim_names(void);
 void posix_release_names(void);
 
-/* Removes what agents have left that are gone. */
+/* Removes what agents that no longer exist have left behind. */
 void posix_sweep(void);
 
-/* Starts a process that removes what this agent leaves if it is killed. */
+/* Starts a process that removes what this agent leaves behind if it is killed. */
 void posix_start_keeper(void);
 
-/* The file that tells agents that this one lives, and has room for a note; -1: there is none. */
+/* Returns the file that marks this agent as running and has room for a note; -1: there is none. */
 int posix_lock_file(void);
 
-/* How many other agents have been at work since posix_others_start(); -1: that is not known. */
+/* Counts other agents that were active since posix_others_start(); -1: unknown. */
 void posix_others_start(void);
 int64_t posix_others_at_work(void);
 
-/* ---- ...of the system ---------------------------------------------------------------------- */
+/* ---- ...of the system --------------------------------------------------------------------- */
 
-/* Capabilities of the system beyond those that rts_port_caps() has for any. */
+/* Returns capabilities of the system beyond those that rts_port_caps() has for every system. */
 uint32_t posix_system_caps(void);
 
-/* What stands behind an error where its text alone would leave the user guessing; NULL: nothing. */
+/* Explains an error whose text alone is not clear to the user; NULL: no explanation. */
 const char *posix_hint(int error);
 
-/* The frequency of the cycle counter, if the system tells it; 0: it does not. */
+/* Returns the frequency of the cycle counter if the system reports it, otherwise 0. */
 uint64_t posix_counter_hz(void);
 
-/* False if the system has found that the cycle counter cannot be trusted. */
+/* Returns false if the system has found the cycle counter to be unreliable. */
 bool posix_counter_is_stable(void);
 
-/* The largest cache of a CPU in bytes; 0: not known. */
+/* Returns the size of the largest cache of a CPU in bytes; 0: unknown. */
 size_t posix_largest_cache(void);
 
 /* ---- ...of a case ------------------------------------------------------------------------- */
 
-/* What tells a process of a case from others: names that only it sees, an allocator like any. */
+/* Sets up the process of a case: names that only it can see, and the default allocator. */
 void posix_enter_case(void);
 
-/* Timers of the calling process end when they should, and not together with others. */
+/* Makes timers of the calling process expire on time, and not merged with others. */
 void posix_exact_timers(void);
 
-/* False if locking would succeed, but allocations would fail later. */
+/* Returns false if locking would succeed, but allocations would fail later. */
 bool posix_may_lock(void);
 
-/* Binds the calling task to these CPUs, or a thread to be to one; 0, or a negative error. */
+/*
+ * Binds the calling task to these CPUs, or a thread's attributes to one; returns 0 or a negative
+ * error.
+ */
 int posix_bind(const rts_cpuset *cpus);
 int posix_bind_thread(pthread_attr_t *attr, int cpu);
 
-/* Has the signal of a timer sent to the calling thread, and to no other one of the process. */
+/* Directs the signal of a timer to the calling thread, and no other thread of the process. */
 void posix_to_this_thread(struct sigevent *event);
 
-/* What happened to the system up to now, each -1: not known (rts_evidence). */
+/* Counts of events in the system so far, each -1 if unknown (rts_evidence). */
 typedef struct posix_events {
     int64_t migrations, steal_ns, smi;
 } posix_events;
@@ -197,52 +213,54 @@ posix_events posix_evidence_read(const rts_job *job);
 
 /* ---- ...of the processes of a load -------------------------------------------------------- */
 
-/* Kills process `root` (0: none), the members of `group` and all that descend from them, but not
- * the caller. */
+/*
+ * Kills process `root` (0: none), the members of `group` and all their descendants, but not the
+ * caller.
+ */
 void posix_kill_family(pid_t root, pid_t group);
 
-/* CPU time of a process and all that descend from it; -1: not known. */
+/* Returns the CPU time of a process and all its descendants; -1: unknown. */
 int64_t posix_family_cpu_ns(pid_t root);
 
 /* ---- ...of files and queues --------------------------------------------------------------- */
 
-/* Where FIFOs are made. */
+/* Directory for FIFOs. */
 #ifndef POSIX_FIFOS
 #define POSIX_FIFOS "/tmp"
 #endif
 
-/* For open(): a directory to find others in. */
+/* For open(): a directory used to open others in it. */
 #ifndef POSIX_SEARCH
 #define POSIX_SEARCH O_SEARCH
 #endif
 
-/* For mmap(): the pages are there at once. */
+/* For mmap(): allocates the pages at once. */
 #ifndef POSIX_POPULATE
 #define POSIX_POPULATE 0
 #endif
 
-/* Opens a new file without a name in a directory; -1, and EOPNOTSUPP: there are none. */
+/* Opens a new unnamed file in a directory; -1 and EOPNOTSUPP: not supported. */
 int posix_open_nameless(const char *directory, int flags);
 
 /*
- * Opens a directory in `dir`, but no link to one; nor, if the system can tell, another file system
- * that is mounted there.  -1: errno.
+ * Opens a directory in `dir`, but not a symbolic link to one, nor, if the system can tell, another
+ * file system mounted there. -1: see errno.
  */
 int posix_open_below(int dir, const char *name);
 
-/* True if the files of a directory are kept in memory. */
+/* Returns whether the files of a directory are kept in memory. */
 bool posix_is_in_memory(const char *directory);
 
-/* Tells the type of a file's file system and its block size; false: not known. */
+/* Reports the type and block size of a file's file system; false: unknown. */
 bool posix_file_system(int fd, unsigned long *type, long *block_size);
 
-/* A number that nobody can foretell; false: there is none yet. */
+/* Makes an unpredictable number; false: none is available yet. */
 bool posix_random(uint64_t *number);
 
-/* Has queues take messages of that size, if it can be had; false: those of System V will not. */
+/* Makes queues accept messages of that size, if possible; false: System V queues will not. */
 bool posix_allow_message(size_t size);
 
-/* Has a pipe take `bytes` at once, if it can be had; false: it will not. */
+/* Makes a pipe accept `bytes` at once, if possible; returns whether it does. */
 bool posix_make_room(int pipe, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The hot operations of any POSIX system: the system's own call and nothing else.  A port's
- * port_inline.h includes them.
+ * The hot operations of every POSIX system: only the system's own call. Included by a port's
+ * port_inline.h.
  */
 #ifndef RTS_POSIX_INLINE_H
 #define RTS_POSIX_INLINE_H
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A time in the ns that rts_time() counts, and back. */
+/* Converts a time to the ns that rts_time() counts, and back. */
 static inline rts_tick posix_ns(struct timespec time)
 {
     return (rts_tick)time.tv_sec * RTS_TIME_HZ + (rts_tick)time.tv_nsec;
@@ -35,10 +35,10 @@ static inline rts_tick rts_time(void)
 }
 
 /*
- * Which clock is read is decided once, when the agent starts, and asked by nobody after that: here
- * stands an instruction that does nothing, and where the counter cannot be trusted clock.c has put
- * a jump to `label` in its place.  Each such place is listed as two distances from where the list
- * has them: to the instruction, and to the label.
+ * Which clock is read is decided once, when the agent starts, and never checked afterwards. There
+ * is a no-op instruction here; if the counter is unreliable, clock.c replaces it with a jump to
+ * `label`. Each such place is in a list, as two distances from the list entry: to the instruction
+ * and to the label.
  */
 #if defined __x86_64__
 #define POSIX_NOTHING ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
@@ -55,8 +55,8 @@ static inline rts_tick rts_time(void)
                  : label)
 
 /*
- * The counter between two fences (barriers): it waits for everything before it, and everything
- * behind it waits for the counter.
+ * Reads the counter between two fences (barriers): the read waits for everything before it, and
+ * everything after it waits for the read.
  */
 RTS_HOT rts_tick rts_now(void)
 {
@@ -191,26 +191,26 @@ static inline int rts_queue_receive(rts_queue *queue, void *message)
     return mq_receive(queue->q, message, queue->size, NULL) < 0 ? -errno : 0;
 }
 
-/* ---- channels (channel.c) ------------------------------------------------------------------ */
+/* ---- channels (channel.c) ------------------------------------------------------------------- */
 
 static inline bool rts_channel_passes_pointer(int kind)
 {
     return kind == RTS_CHANNEL_MAILBOX;
 }
 
-/* 0 if all of a message went through, which was never to come in parts. */
+/* Returns 0 if the whole message went through; messages are never split. */
 static inline int posix_whole(ssize_t n, size_t size)
 {
     return n == (ssize_t)size ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/* The type of a System V message stands in front of it. */
+/* The type of a System V message precedes it. */
 static inline long *posix_typed(void *message)
 {
     return (long *)message - 1;
 }
 
-/* `kind` is a constant where this is inlined: one of the calls is left. */
+/* `kind` is a constant where this is inlined, so that only one of the calls remains. */
 static inline int rts_channel_send(rts_channel *channel, int kind, void *message)
 {
     switch (kind) {
@@ -253,7 +253,7 @@ static inline int rts_channel_receive(rts_channel *channel, int kind, void **mes
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static inline void *rts_malloc(size_t size)
 {

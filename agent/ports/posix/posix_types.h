@@ -1,4 +1,4 @@
-/* Types and constants of any POSIX system.  A port's port_types.h includes them. */
+/* Types and constants of every POSIX system. Included by a port's port_types.h. */
 #ifndef RTS_POSIX_TYPES_H
 #define RTS_POSIX_TYPES_H
 
@@ -16,13 +16,13 @@
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT (32u << 10)
 #define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
-#define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
+#define RTS_TABLE_BYTES (256 << 10) /* for the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
-#define RTS_COLD 1 /* there is rts_port_chill() */
+#define RTS_COLD 1 /* provides rts_port_chill() */
 #define RTS_CPU_TIME 1
 
 typedef struct rts_sem {
-    sem_t *s; /* own, or what sem_open() returned */
+    sem_t *s; /* own, or returned by sem_open() */
     sem_t own;
     int kind;
     char name[32];
@@ -35,7 +35,7 @@ typedef struct rts_timer {
     int kind;
     uint64_t first, period, next;
     timer_t id;
-    sigset_t mask; /* while it is waited for */
+    sigset_t mask; /* signal mask during a wait */
 } rts_timer;
 
 typedef struct rts_mutex {
@@ -71,7 +71,7 @@ enum {
     RTS_CHANNEL_QUEUE, /* POSIX message queue */
     RTS_CHANNEL_SYSV,  /* System V message queue */
     RTS_CHANNEL_PIPE,
-    RTS_CHANNEL_FIFO,    /* a pipe with a name */
+    RTS_CHANNEL_FIFO,    /* a named pipe */
     RTS_CHANNEL_UNIX,    /* socket pair of type SOCK_SEQPACKET */
     RTS_CHANNEL_MAILBOX, /* two semaphores and a pointer to shared memory */
 };
@@ -89,7 +89,7 @@ typedef struct rts_channel {
     rts_queue queue;
     int id;           /* of a System V queue */
     int in, out;      /* descriptors */
-    sem_t full, free; /* of a mailbox, process-shared, and what lies in it */
+    sem_t full, free; /* of a mailbox: process-shared, and the message */
     void *letter;
 } rts_channel;
 

@@ -1,4 +1,4 @@
-/* Semaphores, locks and queues: what is not timed. */
+/* Semaphores, locks and queues: the untimed part. */
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +75,9 @@ int rts_queue_create(rts_queue *queue, size_t length, size_t size, unsigned slot
     posix_object_name(name, sizeof name, slot);
     queue->size = size;
     queue->q = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
-    if (queue->q == (mqd_t)-1) /* the system's limits are no invalid argument to the user */
+    if (queue->q == (mqd_t)-1) /* for users, a system limit is no invalid argument */
         return errno == EINVAL ? -EMSGSIZE : -errno;
-    mq_unlink(name); /* the descriptor is enough, also for processes that inherit it */
+    mq_unlink(name); /* the open descriptor suffices, also for processes that inherit it */
     return 0;
 }
 

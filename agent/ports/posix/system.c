@@ -55,7 +55,7 @@ bool rts_port_is_limit(int error)
 
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
-/* Binds the caller to the allowed CPUs outside `measured`; false: there is none. */
+/* Binds the caller to the allowed CPUs outside `measured`; false: there are none. */
 static bool leave(const rts_cpuset *measured)
 {
     rts_cpuset rest;

@@ -1,4 +1,4 @@
-/* Tasks: threads, or processes that share what rts_port_shared() gave out. */
+/* Tasks: threads, or processes that share the memory returned by rts_port_shared(). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +11,8 @@ bool posix_may_realtime(void)
 {
     static int may = -1;
     if (may < 0) {
-        /*
-         * Try it: rights, limits and RT group scheduling can all be in the way.  At the watchdog's
-         * priority: no task may run without one above it.
-         */
+        /* Try it: privileges, limits and RT group scheduling can all prevent it. At the
+         * watchdog's priority, because no task may run without a watchdog above it. */
         struct sched_param param = {.sched_priority = RTS_PRIO_MAX + 1}, back = {0};
         may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
         if (may)
@@ -28,7 +26,7 @@ static int posix_policy(rts_policy policy)
     return policy == RTS_OTHER ? SCHED_OTHER : policy == RTS_RR ? SCHED_RR : SCHED_FIFO;
 }
 
-/* Time sharing knows no priorities. */
+/* Time sharing has no priorities. */
 static struct sched_param posix_param(int prio, rts_policy policy)
 {
     return (struct sched_param){.sched_priority = policy == RTS_OTHER ? 0 : prio};
@@ -132,7 +130,7 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
     struct sched_param param = posix_param(prio, policy);
     if (!posix_may_realtime())
         return 0;
-    /* Not by sched_setscheduler(): mutexes with a ceiling go by what the library knows. */
+    /* Not sched_setscheduler(): mutexes with a ceiling use the priority that the library knows. */
     return -pthread_setschedparam(pthread_self(), posix_policy(policy), &param);
 }
 
@@ -152,7 +150,7 @@ uint64_t rts_task_cpu_time(const rts_task *task)
     return err ? 0 : posix_clock_ns(clock);
 }
 
-/* Of the measuring process: tasks that are processes of their own are not in it. */
+/* For the measuring process; tasks that are processes themselves are not included. */
 uint64_t rts_preemptions(void)
 {
     struct rusage usage;

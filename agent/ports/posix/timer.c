@@ -1,4 +1,4 @@
-/* Periodic timers: by signal to a handler, by a signal waited for, or by sleeping. */
+/* Periodic timers: a signal handler, waiting for a signal, or sleeping. */
 #include <signal.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { BY_SIGNAL, BY_SIGWAITINFO, BY_SLEEP };
 
-#define LEAD_NS 10000000 /* until the first expiration */
+#define LEAD_NS 10000000 /* before the first expiration */
 
 static rts_tick realtime(void)
 {
@@ -15,7 +15,7 @@ static rts_tick realtime(void)
     return posix_ns(now);
 }
 
-/* What the handler leaves; there is one measuring task in a process. */
+/* Written by the handler; there is one measuring task in a process. */
 static struct {
     volatile rts_tick stamp;
     volatile int overruns;
@@ -24,13 +24,13 @@ static struct {
 
 static void on_expiry(int signal, siginfo_t *info, void *context)
 {
-    last.stamp = realtime(); /* first of all */
+    last.stamp = realtime(); /* the first statement */
     (void)signal, (void)context;
     last.overruns = info->si_overrun;
     last.came = 1;
 }
 
-/* To this task alone: the other threads of the process would take it as well. */
+/* Directs the signal to this task alone: other threads of the process would accept it too. */
 static int arm(rts_timer *t)
 {
     struct sigevent event = {.sigev_signo = SIGRTMIN};
@@ -67,7 +67,7 @@ int rts_timer_start(rts_timer *t, int kind, rts_tick period)
     return arm(t);
 }
 
-/* The handler stamps; sigsuspend() returns when it is done. */
+/* The handler takes the stamp; sigsuspend() returns after it. */
 static void wait_signal(rts_timer *t, rts_expiry *e)
 {
     while (!last.came)
@@ -106,7 +106,7 @@ void rts_timer_wait(rts_timer *t, rts_expiry *e)
         wait_siginfo(e);
     else
         wait_sleep(t, e);
-    /* Overruns come after the expiration that the signal was sent for. */
+    /* Overruns follow the expiration for which the signal was sent. */
     e->k = t->next;
     t->next += 1 + e->overruns;
 }
@@ -120,7 +120,7 @@ void rts_timer_stop(rts_timer *t)
     timer_delete(t->id);
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN);
-    while (sigtimedwait(&set, NULL, &now) > 0) /* nothing of it may reach what comes next */
+    while (sigtimedwait(&set, NULL, &now) > 0) /* nothing may reach the next measurement */
         ;
     signal(SIGRTMIN, SIG_DFL);
 }

@@ -1,10 +1,10 @@
 /*
- * Where loads leave files: a directory of a name that nobody can foretell, in $TMPDIR, or else in
- * /var/tmp or /tmp.
+ * Where loads put files: a directory with an unpredictable name in $TMPDIR, or else in /var/tmp or
+ * /tmp.
  *
- * Others may write there as well.  So the directory is used by its descriptor and never by its
- * name, and only a directory that this agent made, or an agent of the same user that is gone, is
- * emptied: which one that was is noted in the agent's lock file, which nobody else can write.
+ * Other users may write there too. So the directory is used through its descriptor and never by its
+ * name, and a directory is emptied only if this agent made it, or an agent of the same user that no
+ * longer exists: its identity is noted in that agent's lock file, which other users cannot write.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -24,7 +24,9 @@ const char *posix_temporary(void)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A guest that has just started may have no random numbers yet; nor has it other users. */
+/*
+ * A guest that has just started may have no random numbers yet, but it has no other users either.
+ */
 void posix_new_name(char *name, size_t size)
 {
     uint64_t number;
@@ -57,7 +59,7 @@ int posix_nameless_file(const char *directory, int flags)
 
 #define DEPTH_MAX 64
 
-/* Removes what a directory holds, and closes it. */
+/* Removes the contents of a directory, and closes it. */
 static void empty_dir(int fd, dev_t device, unsigned depth)
 {
     struct stat status;
@@ -79,7 +81,7 @@ static void empty_dir(int fd, dev_t device, unsigned depth)
         close(fd);
 }
 
-/* True if the directory can only have been made by this user, and for nobody else. */
+/* Returns whether only this user can have made the directory, and only this user may use it. */
 static bool is_own(const struct stat *status)
 {
     return S_ISDIR(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & 0077);
@@ -91,8 +93,9 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Empties and removes the directory `name` in `parent` if it is the one of `made`.  Of one that is
- * not known to have been entered (st_ino 0) only the name goes, and only if there is nothing in it.
+ * Empties and removes the directory `name` in `parent` if it is identical to `made`. If it is not
+ * known ever to have been entered (st_ino 0), only the name is removed, and only if the directory
+ * is empty.
  */
 static void remove_dir(int parent, const char *name, const struct stat *made)
 {
@@ -113,12 +116,12 @@ static void remove_dir(int parent, const char *name, const struct stat *made)
 
 #define NUMBERS 42 /* "DEVICE INODE ", of 20 digits each */
 
-/* Replaces the note; false: errno.  A path that could not be written whole has no line end. */
+/* Replaces the note; false: see errno. A note without a newline was not written completely. */
 static bool note(const char *parent, const char *name, const struct stat *made)
 {
     int lock = posix_lock_file();
     char *text;
-    if (lock < 0) /* nobody looks for a note either */
+    if (lock < 0) /* without a lock file, nothing looks for a note */
         return true;
     int n = asprintf(&text, "%020llu %020llu %s/%s\n", (unsigned long long)made->st_dev,
                      (unsigned long long)made->st_ino, parent, name);
@@ -163,7 +166,7 @@ static struct {
     struct stat made;
 } work = {.parent = -1, .fd = -1};
 
-/* True if nobody but root and this user can exchange what this user has in a directory. */
+/* Returns whether only root and this user can replace this user's entries in a directory. */
 static bool is_safe(int dir)
 {
     struct stat status;
@@ -173,7 +176,7 @@ static bool is_safe(int dir)
     return !(status.st_mode & others) || status.st_mode & S_ISVTX;
 }
 
-/* Makes `name` in a directory that is called `path`; its descriptor, or -1. */
+/* Creates `name` in a directory whose path is `path`; returns its descriptor, or -1. */
 static int make_in(int parent, const char *path, const char *name, struct stat *made)
 {
     *made = (struct stat){0};
@@ -190,14 +193,14 @@ static int make_in(int parent, const char *path, const char *name, struct stat *
     return -1;
 }
 
-/* What is noted is the whole path, for `where` may be a link or a relative one; 0, or errno. */
+/* Notes the resolved path, as `where` may be a link or a relative path; returns 0 or errno. */
 static int make(const char *where)
 {
     posix_new_name(work.name, sizeof work.name);
     char *path = realpath(where, NULL);
     work.parent = path ? open(path, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (work.parent >= 0 && !is_safe(work.parent))
-        errno = EXDEV; /* which it cannot be otherwise */
+        errno = EXDEV; /* does not occur otherwise */
     else if (work.parent >= 0)
         work.fd = make_in(work.parent, path, work.name, &work.made);
     int error = work.fd < 0 ? errno : 0;

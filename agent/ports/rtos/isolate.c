@@ -1,12 +1,13 @@
 /*
- * One case: its tasks run below the agent's, which is the watchdog, and what it has made is removed
- * afterwards.  Tasks share memory: a case that writes where it should not can spoil the agent.
+ * Runs one case: its tasks have lower priority than the agent's, which is the watchdog, and what
+ * the case has created is removed afterwards. Tasks share memory, so a case with a wild pointer can
+ * corrupt the agent.
  */
 #include "clock.h"
 #include "rtos.h"
 #include "text.h"
 
-/* True once the measuring task has ended; false: there is no progress any more. */
+/* Waits for the measuring task to end; returns false if it makes no progress any more. */
 static bool await(rts_job *job, rts_task *task)
 {
     uint64_t beat = rts_job_heartbeat(job);
@@ -38,7 +39,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
                           .stack = RTOS_MEASURING_STACK};
     job->evidence.prio = job->prio;
     job->evidence.sched = "fifo";
-    job->evidence.locked = true; /* there is no other memory */
+    job->evidence.locked = true; /* there is no virtual memory */
     rtos_case_starts();
     job->error = rts_task_create(&task, &attr);
     if (job->error)
@@ -66,8 +67,7 @@ void rts_port_section_end(rts_job *job)
     job->evidence.section_ns = (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
 }
 
-/* ---- what a port need not have -----------------------------------------------------------------
- */
+/* ---- optional parts of a port ---------------------------------------------------------------- */
 
 #define DEFAULT __attribute__((weak))
 

@@ -1,8 +1,8 @@
-/* The workers of a load: tasks, which end with it whatever they do. */
+/* The workers of a load: tasks, which are deleted with the load whatever they are doing. */
 #include "rtos.h"
 
 static rts_task *tasks;  /* one per worker */
-static unsigned n_tasks; /* that were created */
+static unsigned n_tasks; /* number created */
 static bool paused;
 
 int rts_port_load_start(rts_worker *worker, unsigned n, const rts_cpuset *cpus)
@@ -34,7 +34,7 @@ unsigned rtos_workers(rts_task **worker)
     return tasks ? n_tasks : 0;
 }
 
-/* Its tasks are the only ones left: cases remove theirs. */
+/* Only the load's tasks are left: cases remove theirs. */
 void rts_port_load_stop(void)
 {
     if (tasks) {

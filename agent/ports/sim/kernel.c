@@ -1,4 +1,4 @@
-#undef _FORTIFY_SOURCE /* it takes a jump to another stack for an error */
+#undef _FORTIFY_SOURCE /* it mistakes a jump to another stack for an error */
 #include "kernel.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #define STACK (256u << 10)
-#define LOOK 4096                 /* steps of time between two looks at the world outside */
-#define STILL (UINT64_C(1) << 25) /* steps without time: it will not go on any more */
+#define LOOK 4096                 /* time steps between two checks of the outside world */
+#define STILL (UINT64_C(1) << 25) /* steps without time: it stands still for good */
 
 uint64_t sim_now, sim_preemptions;
 sim_task *sim_self;
@@ -48,7 +48,7 @@ static void insert(sim_list *list, sim_task *t, sim_task *next)
     list->n++;
 }
 
-/* Behind all that are as urgent, or before them. */
+/* Inserts after all tasks of equal urgency, or before them. */
 static void insert_by_urgency(sim_list *list, sim_task *t, bool first)
 {
     sim_task *behind = list->last;
@@ -83,7 +83,7 @@ static void make_ready(sim_task *t, bool first)
     n_ready++;
 }
 
-/* The most urgent of those that are ready; NULL: none. */
+/* Returns the most urgent ready task, or NULL. */
 static sim_task *most_urgent(void)
 {
     for (uint64_t left = levels; left;) {
@@ -96,10 +96,10 @@ static sim_task *most_urgent(void)
     return NULL;
 }
 
-/* ---- stalls: nothing happens, but time goes on ------------------------------------------- */
+/* ---- stalls: time passes, but nothing happens ---------------------------------------------- */
 
 static uint64_t stall_next[SIM_STALLS];
-static uint64_t stall_at; /* the next one begins */
+static uint64_t stall_at; /* start of the next one */
 
 static void find_stall(void)
 {
@@ -108,7 +108,7 @@ static void find_stall(void)
         stall_at = stall_next[i] < stall_at ? stall_next[i] : stall_at;
 }
 
-/* Goes to the end of the stall that begins next. */
+/* Advances to the end of the next stall. */
 static void pass_stall(void)
 {
     for (unsigned i = 0; i < sim_the_model.stalls; i++) {
@@ -144,7 +144,7 @@ static void look_around(void)
         sim_look_around();
 }
 
-/* Something is done for so long. */
+/* Advances the clock by `ns` of activity. */
 static void go_on(uint64_t ns)
 {
     look_around();
@@ -155,7 +155,7 @@ static void go_on(uint64_t ns)
     sim_now += ns;
 }
 
-/* Nothing is done until then. */
+/* Advances the clock to `time` without activity. */
 static void idle_until(uint64_t time)
 {
     look_around();
@@ -269,7 +269,7 @@ static void ring(void *arg)
     sim_wake_task(arg);
 }
 
-/* One interrupt of the system's timer ends all sleeps that are over by then. */
+/* A single timer interrupt ends all sleeps that are due. */
 static void ring_all(void *arg)
 {
     for (sim_event *e = arg; e && e->handler == ring; e = due()) {
@@ -278,7 +278,7 @@ static void ring_all(void *arg)
     }
 }
 
-/* Serves what is due: one interrupt after the other. */
+/* Serves due events, one interrupt after the other. */
 static void serve(void)
 {
     for (sim_event *e; (e = due());) {
@@ -291,7 +291,7 @@ static void serve(void)
     }
 }
 
-/* ---- what AddressSanitizer has to know of stacks -------------------------------------------- */
+/* ---- what AddressSanitizer needs to know about stacks -------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -316,7 +316,7 @@ static void arrives(const sim_task *from)
         agent_stack = stack;
         agent_stack_size = size;
     }
-    /* What was called before the switch has not returned. */
+    /* The function that was called before the switch has not returned. */
     const char *bottom = sim_self == &agent ? agent_stack : sim_self->stack;
     const char *here = __builtin_frame_address(0);
     __asan_unpoison_memory_region(bottom, (size_t)(here - bottom));
@@ -361,7 +361,7 @@ static void enter(void)
     fatal("a task that has ended runs");
 }
 
-/* The first time a task runs it is set up on its stack; later it goes on where it was. */
+/* Switches to a task: sets it up on its stack the first time, later continues where it was. */
 static void go_to(sim_task *t)
 {
     leaves_for(t);
@@ -394,7 +394,7 @@ static void switch_to(sim_task *t)
     arrives(came_from);
 }
 
-/* Nobody can run: the next event decides, and if there is none, nobody ever will. */
+/* No task is ready: advances to the next event; if there is none, no task will ever run again. */
 static void idle(void)
 {
     idled = true;
@@ -418,7 +418,7 @@ static bool has_slices(const sim_task *t)
     return t->policy != RTS_FIFO && !t->by_deadline && sim_the_model.slice;
 }
 
-/* A slice that is used up passes the CPU on; whoever is alone gets another one. */
+/* An expired time slice passes the CPU on; a task without rivals gets another slice. */
 static void look_at_slice(void)
 {
     sim_task *t = sim_self;
@@ -474,7 +474,7 @@ void sim_work(sim_op op, uint64_t amount)
             step = sim_self->slice;
         use(step);
         left -= step;
-        if (left) /* else it has ended before what happens in that very moment */
+        if (left) /* otherwise it ends before an event at the same instant */
             sim_leave();
     }
 }
@@ -486,7 +486,7 @@ void sim_block(sim_list *list)
     insert_by_urgency(list, sim_self, false);
 }
 
-/* Who has waited begins a new slice. */
+/* A task that has waited begins a new time slice. */
 void sim_wake_task(sim_task *t)
 {
     take_out(t);
@@ -583,7 +583,7 @@ sim_task *sim_task_new(void (*run)(void *), void *arg, int level, rts_policy pol
     return t;
 }
 
-/* What the task holds stays locked for ever; whoever it waited for does not inherit from it. */
+/* Mutexes that the task holds stay locked forever; it no longer lends priority to owners. */
 static void leave_mutexes(sim_task *t)
 {
     static sim_task nobody = {.state = SIM_ENDED};
@@ -660,7 +660,7 @@ void sim_sleep(uint64_t time)
     insert(&sleepers, self, NULL);
 }
 
-/* ---- around it ------------------------------------------------------------------------------ */
+/* ---- interface to the agent ---------------------------------------------------------------- */
 
 void sim_boot(void)
 {
@@ -672,7 +672,7 @@ void sim_boot(void)
 
 void sim_restart(uint64_t round)
 {
-    if (sim_tasks) { /* those of a load, whose time goes on */
+    if (sim_tasks) { /* only tasks of a load are left, whose time continues */
         if (sim_model_is_heavy())
             sim_model_restart(round);
         return;

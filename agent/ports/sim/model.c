@@ -7,11 +7,11 @@
 
 sim_model sim_the_model = {.name = "ideal", .label = "no costs", .slice = 10000000};
 
-/* Costs are held in ps, so that a byte may cost a fraction of a nanosecond. */
+/* Costs are in ps, so that a byte may cost a fraction of a ns. */
 #define PS_PER_NS 1000
 #define POINTS 24
 
-/* A function given by points, straight between them, and going on beyond the last two. */
+/* A piecewise linear function given by points; beyond the last two it is extrapolated. */
 typedef struct table {
     unsigned n;
     struct {
@@ -28,7 +28,8 @@ typedef struct cost {
 
 static cost costs[SIM_OPS];
 
-/* What differs while load heavy runs; `heavy` counts what cost something then, NULL: it does not.
+/*
+ * Costs under load heavy. `heavy` counts charges that have any cost then; NULL: the load is off.
  */
 static cost loaded[SIM_OPS];
 static bool has_heavy, quiet;
@@ -53,7 +54,7 @@ static bool same_name(const char *name, const char *small, size_t length)
     return !name[length];
 }
 
-/* A number and what must stand behind it, which is passed. */
+/* Reads a number and the character `behind` after it, and moves past both. */
 static bool read_number(const char **at, int64_t *value, char behind)
 {
     char *end;
@@ -64,7 +65,7 @@ static bool read_number(const char **at, int64_t *value, char behind)
     return true;
 }
 
-/* "X:PS,X:PS,...", with X ascending. */
+/* Reads "X:PS,X:PS,...", with X ascending. */
 static bool read_table(table *t, const char *at)
 {
     for (t->n = 0; t->n < POINTS; t->n++) {
@@ -101,7 +102,7 @@ static table *table_of(cost *c, const char *kind)
     return NULL;
 }
 
-/* NAME.KIND=...: KIND fixed has a number of ps, the others have a table. */
+/* Sets NAME.KIND=...: for KIND fixed the value is a number of ps, otherwise a table. */
 static bool set_cost(cost *book, const char *word, const char *key, const char *value)
 {
     const char *kind = strchr(key, '.');
@@ -219,9 +220,9 @@ void sim_model_list(void)
            sizeof sim_the_model.label - 1);
 }
 
-/* ---- what an operation costs --------------------------------------------------------------- */
+/* ---- cost of an operation ---------------------------------------------------------------- */
 
-/* splitmix64: the same numbers on every host. */
+/* State of splitmix64: the same numbers on every host. */
 static uint64_t state;
 
 static uint64_t mixed(uint64_t z)
@@ -233,7 +234,7 @@ static uint64_t mixed(uint64_t z)
 
 void sim_model_restart(uint64_t round)
 {
-    state = sim_the_model.seed + mixed(round); /* which is far away, but 0 for round 0 */
+    state = sim_the_model.seed + mixed(round); /* far away for each round; 0 for round 0 */
 }
 
 static int64_t random_part(void)
@@ -241,7 +242,7 @@ static int64_t random_part(void)
     return (int64_t)((mixed(state += 0x9e3779b97f4a7c15u) >> 32) * UINT64_C(1000000000) >> 32);
 }
 
-/* Integers throughout, as floating point need not be the same everywhere. */
+/* Integers only, as floating point may differ between hosts. */
 static int64_t at(const table *t, uint64_t x)
 {
     int64_t x_ = (int64_t)x;
@@ -255,13 +256,13 @@ static int64_t at(const table *t, uint64_t x)
     return t->point[i - 1].ps + (int64_t)(product / dx);
 }
 
-/* Most costs are fixed, and every reading of a clock has one. */
+/* A shortcut: most costs are fixed, among them every reading of a clock. */
 static inline int64_t part(const table *t, uint64_t x)
 {
     return t->n ? at(t, x) : 0;
 }
 
-/* A special case that the model says nothing about costs what the general one does. */
+/* A special case that the model does not give costs as much as the general one. */
 static const cost *cost_of(sim_op op)
 {
     static const sim_op general[SIM_OPS] = {

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* What it costs to wake the first of the list. */
+/* Returns the cost of waking the first task of the list. */
 static sim_op wake_of(const sim_list *list, sim_op same_space, sim_op other_space)
 {
     return list->first->space == sim_self->space ? same_space : other_space;
@@ -147,7 +147,7 @@ static unsigned waiting(const rts_rwlock *lock)
     return lock->to_read.n + lock->to_write.n;
 }
 
-/* True if a writer waits that comes before a reader of that level. */
+/* Returns whether a waiting writer precedes a reader of that level. */
 static bool writer_before(const rts_rwlock *lock, int level)
 {
     return lock->to_write.n && lock->to_write.first->level >= level;
@@ -179,7 +179,9 @@ int sim_rwlock_write(rts_rwlock *lock)
     return 0;
 }
 
-/* The lock is free: the most urgent one gets it, a reader with all others that no writer precedes.
+/*
+ * The lock is free: passes it to the most urgent waiter; to a reader together with all others that
+ * no writer precedes.
  */
 static void pass_on(rts_rwlock *lock)
 {
@@ -218,7 +220,7 @@ int rts_barrier_create(rts_barrier *barrier, unsigned tasks)
     return tasks ? 0 : -EINVAL;
 }
 
-/* The last one to come is the one of all. */
+/* The last task to arrive is the one that gets 1. */
 int sim_barrier_wait(rts_barrier *barrier)
 {
     bool last = barrier->waiting.n + 1 == barrier->tasks;
@@ -246,7 +248,7 @@ int rts_spin_destroy(rts_spin *lock)
     return lock->owner ? -EBUSY : 0;
 }
 
-/* There is one CPU, so whoever spins for it spins for ever. */
+/* There is only one CPU, so a task that spins would do so forever. */
 int sim_spin_lock(rts_spin *lock)
 {
     sim_charge(SIM_SPIN_LOCK, 0, 0);
@@ -283,7 +285,7 @@ int rts_queue_destroy(rts_queue *queue)
     return 0;
 }
 
-/* Whoever waits is charged for what it does when it has waited: the copy. */
+/* A task that waits is charged afterwards for its own part, the copy. */
 static void wait_for_room(const rts_queue *queue, sim_list *list, size_t full)
 {
     while (queue->n == full) {

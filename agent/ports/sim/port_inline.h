@@ -1,6 +1,6 @@
 /*
- * The hot operations of the simulated system.  They are calls, for no time passes between a reading
- * of the clock and an operation but what the model says.
+ * The hot operations of the simulated system. They are calls, because between a clock reading and
+ * an operation only the time passes that the model specifies.
  */
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
@@ -66,7 +66,7 @@ static inline void rts_yield(void)
     sim_yield();
 }
 
-/* ns of a time or duration in ticks of rts_time(), up to the next. */
+/* Converts ticks of rts_time() to ns, rounded up. */
 static inline uint64_t sim_ns(rts_tick time)
 {
     return time / SIM_TIME_PER_NS + (time % SIM_TIME_PER_NS != 0);

@@ -10,8 +10,8 @@
 #define RTS_PRIO_MAX 61
 
 /*
- * Ticks in a ns of the two clocks: 1, but for tests, which have them differ from each other and
- * from ns, as they do elsewhere.
+ * Ticks per ns of the two clocks: 1, except in tests, where they differ from each other and from
+ * ns, as on real systems.
  */
 #ifndef SIM_COUNTER_PER_NS
 #define SIM_COUNTER_PER_NS 1
@@ -22,7 +22,7 @@
 #define RTS_TIME_HZ (SIM_TIME_PER_NS * UINT64_C(1000000000))
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 1000
-#define RTS_TABLE_BYTES (256 << 10) /* of the rows of a table */
+#define RTS_TABLE_BYTES (256 << 10) /* for the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTS_TIME_SYSCALL 1
 #define RTS_CPU_TIME 1
@@ -31,7 +31,7 @@
 
 typedef struct sim_task sim_task;
 
-/* Tasks in the order in which they come first. */
+/* Tasks in the order in which they are served. */
 typedef struct sim_list {
     sim_task *first, *last;
     unsigned n;
@@ -46,10 +46,10 @@ typedef struct rts_mutex {
     int protocol, ceiling;
     sim_task *owner;
     sim_list waiters;
-    struct rts_mutex *next; /* of those that the owner holds */
+    struct rts_mutex *next; /* in the list of those that the owner holds */
 } rts_mutex;
 
-/* Waiting tasks get it by priority, writers before readers of the same one. */
+/* Waiting tasks get it by priority, writers before readers of the same priority. */
 #define RTS_LOCKS 1
 typedef struct rts_rwlock {
     sim_task *writer;
@@ -66,7 +66,7 @@ typedef struct rts_spin {
     sim_task *owner;
 } rts_spin;
 
-/* A ring of messages, or of pointers to them. */
+/* A ring buffer of messages, or of pointers to them. */
 typedef struct rts_queue {
     unsigned char *ring;
     size_t length, size, begin, n;

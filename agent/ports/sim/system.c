@@ -1,4 +1,4 @@
-/* The agent's own side of the simulated system: cases, loads, the host. */
+/* The agent's side of the simulated system: cases, loads, the host. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const struct {
     {SIM_LACKS_ROUND_ROBIN, RTS_CAP_ROUND_ROBIN},
 };
 
-/* What no published system is told of: there if the model says what it costs. */
+/* Features that no published system describes: available if the model gives their cost. */
 static const struct {
     sim_op op;
     uint32_t cap;
@@ -81,9 +81,9 @@ bool rts_port_is_limit(int error)
 
 /* ---- one case ------------------------------------------------------------------------------ */
 
-#define PATIENCE 100 /* times that of real systems: a slow model takes long, but not here */
+#define PATIENCE 100 /* factor over real systems: a slow model takes long, but not in real time */
 
-/* A case without progress for so long is hung. */
+/* Ends a case that has made no progress for its patience: it is hung. */
 static void look_for_progress(void)
 {
     static uint64_t seen, since;
@@ -100,7 +100,7 @@ static void look_for_progress(void)
     sim_end(why);
 }
 
-/* The world outside has its own time: it gets its progress by that. */
+/* Progress is reported by the time of the outside world. */
 static void look_around(void)
 {
     static struct timespec last;
@@ -117,7 +117,7 @@ static void look_around(void)
     rts_job_progress(the_job);
 }
 
-/* The second round of a case is to have other random numbers than the first. */
+/* Each round of a case has different random numbers. */
 static uint64_t round_of(const rts_job *job)
 {
     return job->id < RTS_ROUNDS ? 0 : job->id % RTS_ROUNDS - 1;
@@ -257,8 +257,7 @@ void rts_port_conditions(rts_wire *w)
 
 #define GRACE_S 20
 
-/* What does not look whether it is to stop, as it calls nothing of the port, is ended all the same.
- */
+/* A case that makes no calls of the port does not notice the stop; it is killed after GRACE_S. */
 static void ask_to_stop(int signal)
 {
     (void)signal;
@@ -268,7 +267,7 @@ static void ask_to_stop(int signal)
 
 void sim_set_signals(void)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop}; /* ends a read as well */
+    struct sigaction action = {.sa_handler = ask_to_stop}; /* also ends a read */
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);

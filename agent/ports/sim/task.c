@@ -1,4 +1,4 @@
-/* Tasks, time and devices of the simulated system, as the port header wants them. */
+/* Tasks, time and devices of the simulated system, as port.h requires them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static int spaces; /* address spaces so far; the first is the agent's */
+static int spaces; /* address spaces used so far; the first is the agent's */
 
 /* ---- clock --------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
 /* The first job begins now. */
 int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
 {
-    (void)runtime; /* nobody is kept from using more */
+    (void)runtime; /* the budget is not enforced */
     sim_charge(SIM_TASK_PRIORITY, 0, 0);
     sim_self->by_deadline = true;
     sim_self->period = period;
@@ -282,8 +282,9 @@ static uint64_t request(const sim_source *s, uint64_t number)
 }
 
 /*
- * Requests that came while interrupts were masked have become one.  Of several activations since
- * the last wait the first one's stamp is told: it is that of the first request.
+ * Requests that arrived while interrupts were masked have merged into one. If there were several
+ * activations since the last wait, the first one's stamp is reported: it belongs to the first
+ * request.
  */
 static void handle(void *arg)
 {

@@ -1,4 +1,4 @@
-/* The agent as an image: its task is the most urgent one, and sleeps while a case runs. */
+/* The agent as an image: its task has the highest priority, and sleeps while a case runs. */
 #include "agent.h"
 #include "port.h"
 
@@ -10,10 +10,10 @@ static os_task task;
 static void agent(void *unused)
 {
     (void)unused;
-    os_exit(rts_agent_serve()); /* PORT: a board begins again, or waits for its reset */
+    os_exit(rts_agent_serve()); /* PORT: a board restarts, or waits for its reset */
 }
 
-/* PORT: clocks, UART and counter run; interrupts are off until the scheduler starts. */
+/* PORT: clocks, UART and counter are running; interrupts are off until the scheduler starts. */
 int main(void)
 {
     os_init();

@@ -1,4 +1,4 @@
-/* Memory of all tasks. */
+/* Memory shared by all tasks. */
 #include <string.h>
 
 #include "port.h"

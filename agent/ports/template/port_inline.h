@@ -1,31 +1,35 @@
-/* The hot operations: the system's own call between two readings of the counter, nothing else. */
+/*
+ * The hot operations: the system's own call between two readings of the counter, and nothing else.
+ */
 #ifndef RTS_PORT_INLINE_H
 #define RTS_PORT_INLINE_H
 
 /*
- * PORT: a free-running counter of at least 1 MHz, 64 bits wide, that never goes back; ordered after
- * what comes before it.  Of a 32-bit one count the overflows, with the interrupt masked.
+ * PORT: a free-running counter of at least 1 MHz, 64 bits wide, that never goes backwards; ordered
+ * after all preceding instructions. For a 32-bit counter count the overflows, with interrupts
+ * masked.
  */
 static inline rts_tick rts_now(void)
 {
     return os_counter();
 }
 
-/* PORT: the clock of rts_sleep_until(), RTS_TIME_HZ a second; the same counter where possible. */
+/* PORT: the clock of rts_sleep_until(), RTS_TIME_HZ per second; the same counter if possible. */
 static inline rts_tick rts_time(void)
 {
     return os_counter();
 }
 
-/* PORT: to the next task of the same priority; a call that sleeps for a tick is none. */
+/* PORT: yields to the next task of the same priority; a call that sleeps for a tick will not do. */
 static inline void rts_yield(void)
 {
     os_yield();
 }
 
 /*
- * PORT: until rts_time() >= time, never shorter; one that has passed returns at once.  Where the
- * system counts ticks: to the first tick at or after it, with a call that takes an absolute tick.
+ * PORT: sleeps until rts_time() >= time, never shorter; returns at once if that has passed. If the
+ * system counts ticks: until the first tick at or after it, with a call that takes an absolute
+ * tick.
  */
 static inline void rts_sleep_until(rts_tick time)
 {
@@ -49,7 +53,7 @@ static inline int rts_resume(rts_task *task)
     return 0;
 }
 
-/* PORT: nothing, on a processor.  The tests' system has none: there the clock goes on here. */
+/* PORT: empty on a processor. The tests' system has none, so its clock advances here. */
 static inline void rts_worked(rts_work kind, uint64_t amount)
 {
     os_worked(kind == RTS_WORK_KWI ? 10000 * amount : amount / 8);
@@ -57,7 +61,9 @@ static inline void rts_worked(rts_work kind, uint64_t amount)
 
 /* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
 
-/* PORT: a counting one; of several tasks the most urgent one gets it. */
+/*
+ * PORT: a counting semaphore; of several waiting tasks, the one with the highest priority gets it.
+ */
 static inline int rts_sem_create(rts_sem *sem, unsigned value)
 {
     os_sem_init(&sem->os, value);
@@ -70,7 +76,7 @@ static inline int rts_sem_destroy(rts_sem *sem)
     return 0;
 }
 
-/* PORT: a more urgent task that waits runs before this returns. */
+/* PORT: a waiting task of higher priority runs before this returns. */
 static inline int rts_sem_give(rts_sem *sem)
 {
     os_sem_give(&sem->os);
@@ -99,7 +105,7 @@ static inline int rts_mutex_unlock(rts_mutex *mutex)
     return 0;
 }
 
-/* PORT: waits while the queue is full; the message is copied. */
+/* PORT: waits while the queue is full; copies the message. */
 static inline int rts_queue_send(rts_queue *queue, const void *message)
 {
     os_queue_send(&queue->os, message);

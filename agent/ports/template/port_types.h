@@ -1,7 +1,7 @@
 /*
- * Types of a new port: copy this folder, and at every "PORT:" put in what your system has.  The
- * calls os_...() are those of a system that does not exist; agent/tests/template is what the tests
- * put in its place.  docs/porting.md leads through it.
+ * Types of a new port: copy this folder, and at every "PORT:" insert what your system has. The
+ * calls os_...() belong to a fictitious system; agent/tests/template implements it for the tests.
+ * docs/porting.md guides you through it.
  */
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
@@ -13,17 +13,19 @@
 #include "os.h" /* PORT: your system's header */
 #include "timer_type.h"
 
-/* PORT: a level above RTS_PRIO_MAX stays free for the agent, one below RTS_PRIO_MIN for RTS_OTHER.
+/*
+ * PORT: one level above RTS_PRIO_MAX is reserved for the agent, one below RTS_PRIO_MIN for
+ * RTS_OTHER.
  */
 #define TEMPLATE_PRIO_AGENT 30
 #define TEMPLATE_PRIO_OTHER 1
 #define RTS_PRIO_MIN 2
 #define RTS_PRIO_MAX 29
 
-/* PORT: what rts_time() counts in a second. */
+/* PORT: units of rts_time() per second. */
 #define RTS_TIME_HZ UINT64_C(10000000)
 
-/* PORT: bytes; what a case needs is in docs/porting.md. */
+/* PORT: bytes; docs/porting.md says what a case needs. */
 #define RTS_STACK_DEFAULT 1024
 #define RTOS_MEASURING_STACK 2560
 #define RTOS_LOOK_NS UINT64_C(2000000000) /* the watchdog preempts what it watches */
@@ -51,12 +53,11 @@
 #define RTS_WIRE_BYTES 128
 #define RTS_GRANULE_READS 100
 
-/* PORT: and code; take what you do not need. */
+/* PORT: and code; remove what you do not need. */
 #define RTS_WITHOUT_TEXTS
 #define RTS_NEVER (RTS_CAP_CPU_TIME | RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_SOFT_IRQ)
 
-/* ---- objects: the system's own lie within ours, so that nothing is allocated when they are made
- */
+/* ---- objects: contain the system's own, so that creating them allocates nothing -------------- */
 
 typedef struct rts_sem {
     os_sem os;
@@ -78,11 +79,10 @@ typedef struct rts_task {
     void *stack;
     os_sem ended;
     volatile bool finished;
-    struct rts_task *next; /* of all there are, the newest first */
+    struct rts_task *next; /* list of all tasks, newest first */
 } rts_task;
 
-/* ---- what ipc.* sends messages through: one kind, the queue ------------------------------------
- */
+/* ---- channels, through which ipc.* sends messages: one kind, the queue ----------------------- */
 
 #define RTS_EACH_CHANNEL(X) X("queue", 0)
 #define RTS_MESSAGE_ROOM 0
@@ -91,7 +91,8 @@ typedef struct rts_channel {
     rts_queue queue;
 } rts_channel;
 
-/* PORT: of rts_suspend(), and of rts_worked(), which no processor needs; see agent/core/absent.h.
+/*
+ * PORT: for rts_suspend(), and for rts_worked(), which no processor needs; see agent/core/absent.h.
  */
 #define RTS_SUSPEND 1
 #define RTS_WORKED 1

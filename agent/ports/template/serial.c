@@ -1,24 +1,25 @@
-/* The host, over a serial line of which two functions are needed: read a byte, write a byte. */
+/* The host, over a serial line that needs two functions: read a byte, write a byte. */
 #include "rtos.h"
 
-#define END_OF_TEXT 3         /* ctrl-C: the case is to end now */
+#define END_OF_TEXT 3         /* ctrl-C: the case has to end now */
 #define END_OF_TRANSMISSION 4 /* ctrl-D: there are no more commands */
 #define POLL_TICKS (RTS_TIME_HZ / 1000)
 
-/* What came while nobody waited for a command. */
+/* Input received while no command was expected. */
 static struct {
     char bytes[RTS_COMMAND_BYTES];
     unsigned n, read;
     bool stop, end;
 } kept;
 
-/* PORT: waits until the UART takes the byte. */
+/* PORT: waits until the UART accepts the byte. */
 static void write_byte(char byte)
 {
     os_uart_write(byte);
 }
 
-/* PORT: the next byte of the UART, or -1 if none has come; an interrupt and a ring at high rates.
+/*
+ * PORT: returns the next byte of the UART, or -1; use an interrupt and a ring buffer at high rates.
  */
 static int read_byte(void)
 {
@@ -31,13 +32,13 @@ void rts_port_put(const char *bytes, size_t n)
         write_byte(*bytes++);
 }
 
-/* PORT: returns when the last byte is on its way: nothing may print while it is measured. */
+/* PORT: returns when the last byte has been sent: nothing may be output during a measurement. */
 void rts_port_flush(void)
 {
     os_uart_drain();
 }
 
-/* Takes what has come; the two control characters count wherever they stand. */
+/* Reads the available input; the two control characters are recognised anywhere. */
 static void take_bytes(void)
 {
     int byte;
@@ -57,7 +58,7 @@ bool rtos_stop_asked(void)
     return kept.stop;
 }
 
-/* The next character of a command; -1: there are no more. */
+/* Returns the next character of a command; -1: there are no more. */
 static int next_character(void)
 {
     while (kept.read == kept.n) {

@@ -1,14 +1,14 @@
-/* What the system is and has, and what this port does without. */
+/* What the system is and offers, and what this port does without. */
 #include "port.h"
 #include "wire.h"
 
-/* PORT: announce a capability when what belongs to it in port.h is there and tested. */
+/* PORT: announce a capability once everything that it needs in port.h is implemented and tested. */
 uint32_t rts_port_caps(void)
 {
     return RTS_CAP_PRIORITIES | RTS_CAP_HEAP | RTS_CAP_SUSPEND;
 }
 
-/* PORT: a reader of a report sees it: what is missing, and what would bring it. */
+/* PORT: shown in reports: what is missing, and what would provide it. */
 const char *rts_port_why_not(uint32_t cap)
 {
     return cap == RTS_CAP_SMP ? "this system uses one CPU" : "this port does not have it";
@@ -16,7 +16,7 @@ const char *rts_port_why_not(uint32_t cap)
 
 /* ---- clock and processor ------------------------------------------------------------------- */
 
-/* PORT: the counter's name and its rate, measured or from the data sheet. */
+/* PORT: the counter's name and frequency, measured or from the data sheet. */
 int rts_port_clock_init(rts_clock *clock)
 {
     clock->source = "template";
@@ -25,7 +25,7 @@ int rts_port_clock_init(rts_clock *clock)
     return 0;
 }
 
-/* PORT: names; the version of the system belongs here. */
+/* PORT: names; include the version of the system. */
 void rts_port_hello(rts_wire *w)
 {
     rts_wire_str(w, "port", "template");
@@ -33,7 +33,7 @@ void rts_port_hello(rts_wire *w)
     rts_wire_str(w, "arch", "none");
 }
 
-/* PORT: whatever can change a number: board, clock rate, caches, tick, options of the kernel. */
+/* PORT: everything that can change a number: board, clock rate, caches, tick, kernel options. */
 void rts_port_conditions(rts_wire *w)
 {
     rts_wire_str(w, "board", "template");

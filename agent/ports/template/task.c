@@ -19,7 +19,7 @@ static void enter(void *arg)
     task->run(task->arg);
     task->finished = true;
     os_sem_give(&task->ended);
-    os_task_suspend(os_task_self()); /* PORT: who joins it, deletes it */
+    os_task_suspend(os_task_self()); /* PORT: deleted by the task that joins it */
 }
 
 int rts_task_create(rts_task *task, const rts_task_attr *attr)
@@ -27,7 +27,7 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
     size_t bytes = attr->stack ? attr->stack : RTS_STACK_DEFAULT;
     int prio = attr->policy == RTS_OTHER ? TEMPLATE_PRIO_OTHER : attr->prio;
     *task = (rts_task){.run = attr->run, .arg = attr->arg, .next = newest};
-    task->stack = os_alloc(bytes); /* PORT: or what your call to create a task takes */
+    task->stack = os_alloc(bytes); /* PORT: or whatever your call to create a task needs */
     if (!task->stack)
         return RTS_E_NO_MEMORY;
     os_sem_init(&task->ended, 0);
@@ -38,7 +38,7 @@ int rts_task_create(rts_task *task, const rts_task_attr *attr)
 
 static void end(rts_task *task)
 {
-    os_task_delete(&task->os); /* PORT: whatever it does or waits for */
+    os_task_delete(&task->os); /* PORT: whatever it is doing or waiting for */
     forget(task);
     os_sem_delete(&task->ended);
     os_free(task->stack);
@@ -88,7 +88,7 @@ int rts_task_set_own_prio(int prio, rts_policy policy)
 
 /* ---- semaphores, mutexes, queues ------------------------------------------------------------ */
 
-/* PORT: RTS_LOCK_NONE must not inherit: a binary semaphore, where all mutexes do. */
+/* PORT: RTS_LOCK_NONE must not inherit: use a binary semaphore if all mutexes do. */
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
     (void)ceiling;

@@ -1,6 +1,6 @@
 /*
- * The agent with benches that go wrong in the ways there are: what becomes of them, and of those
- * that follow.
+ * The agent with benches that fail in all possible ways: what is reported of them, and of the cases
+ * after them.
  */
 #include "agent.h"
 #include "bench.h"
@@ -15,7 +15,7 @@ static int run_well(rts_case *c)
     return 0;
 }
 
-/* Never comes back, with a task beside it that does not either, and memory. */
+/* Never returns, has a second task that does not return either, and allocates memory. */
 static void spin(void *arg)
 {
     (void)arg;
@@ -33,7 +33,7 @@ static int run_hang(rts_case *c)
     return 0;
 }
 
-/* Waits for what nobody gives. */
+/* Waits for a semaphore that is never given. */
 static int run_wait(rts_case *c)
 {
     c->job.patience_ns = 1000000000;
@@ -67,7 +67,7 @@ static int run_overflow(rts_case *c)
     return rts_task_start(c, deep, c, 1, RTS_FIFO, false) || rts_wait_idle(c);
 }
 
-/* Gives up, and says nothing. */
+/* Fails without a reason. */
 static int run_silent(rts_case *c)
 {
     (void)c;

@@ -1,4 +1,4 @@
-/* Where printf() and stderr of a test image go: the board's console. */
+/* Sends printf() and stderr of a test image to the board's console. */
 #include <stdio.h>
 
 #include "board.h"

@@ -1,4 +1,4 @@
-/* What a port to a POSIX system has to have of its own. */
+/* What a port to a POSIX system has to provide itself. */
 #include "posix.h"
 
 void rts_port_conditions(rts_wire *w)

@@ -1,4 +1,4 @@
-/* What POSIX.1-2024 has, but this C library hides from programs that ask for POSIX alone. */
+/* Features of POSIX.1-2024 that this C library hides from programs that ask for POSIX only. */
 #ifndef POSIX2024_H
 #define POSIX2024_H
 

@@ -1,4 +1,4 @@
-/* Loads on the stub: there is no second task that could be one. */
+/* Loads on the stub, which has no second task for workers. */
 #include <errno.h>
 
 #include "port.h"

@@ -1,6 +1,6 @@
 /*
  * The stub as a program: stub-agent [STALL_START_NS STALL_LENGTH_NS]...; a stall of length 0 is a
- * signal, which ends a sleep of a given length.
+ * signal, which ends a sleep of a certain length.
  */
 #include "agent.h"
 #include "port.h"

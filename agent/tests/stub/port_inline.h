@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUB_READ_NS 20       /* what a clock read costs */
-#define STUB_CALL_NS 1000     /* what any other call costs */
-#define STUB_KWI_NS 10000     /* what a thousand Whetstone instructions take */
-#define STUB_SECTION_NS 70000 /* to note what the system does before a timed section */
-#define STUB_CHILL_NS 7000    /* what filling the caches takes */
+#define STUB_READ_NS 20       /* cost of reading the clock */
+#define STUB_CALL_NS 1000     /* cost of any other call */
+#define STUB_KWI_NS 10000     /* cost of a thousand Whetstone instructions */
+#define STUB_SECTION_NS 70000 /* cost of recording the evidence before a timed section */
+#define STUB_CHILL_NS 7000    /* cost of filling the caches */
 #define STUB_WAKE_NS 5000     /* from the end of a sleep to the task's first instruction */
 
 extern uint64_t stub_now; /* ns */
 
-/* Moves the clock to `time` or, if a stall lies there, to its end. */
+/* Advances the clock to `time` or, if there is a stall, to its end. */
 void stub_advance_to(uint64_t time);
 
-/* When a sleep from now to `time` ends: then, or where the test wants it interrupted. */
+/* Returns when a sleep from now to `time` ends: then, or where the test interrupts it. */
 uint64_t stub_interrupted(uint64_t time);
 
-/* Plants a stall; up to 16. */
+/* Adds a stall; up to 16. */
 void stub_add_stall(uint64_t start, uint64_t length);
 
 static inline uint64_t stub_read(void)
@@ -70,7 +70,7 @@ static inline int rts_sleep_for(rts_tick duration)
 
 static inline void rts_worked(rts_work kind, uint64_t amount)
 {
-    if (kind != RTS_WORK_SET) /* which stands for work that the clock does not notice */
+    if (kind != RTS_WORK_SET) /* it stands for work that the clock does not notice */
         stub_advance_to(stub_now + amount * (kind == RTS_WORK_KWI ? STUB_KWI_NS : 1));
 }
 
@@ -114,7 +114,7 @@ static inline int rts_sem_try(rts_sem *sem)
 static inline int rts_sem_take(rts_sem *sem)
 {
     if (!sem->value)
-        abort(); /* nobody else is there to give */
+        abort(); /* there is no other task to give it */
     return rts_sem_try(sem);
 }
 
@@ -148,7 +148,7 @@ static inline int rts_queue_receive(rts_queue *queue, void *message)
 
 enum { STUB_PREPARED, STUB_ALIVE, STUB_KILLED, STUB_GONE };
 
-/* A child goes from one state to the next; any other order is a bench's mistake. */
+/* Moves a child to its next state; any other order is an error of the bench. */
 static inline int stub_child_step(rts_child *child, int from, int to)
 {
     if (child->state != from)
@@ -187,7 +187,7 @@ static inline bool rts_channel_passes_pointer(int kind)
 static inline int rts_channel_send(rts_channel *channel, int kind, void *message)
 {
     if (channel->held)
-        abort(); /* it is full, and nobody else is there to receive */
+        abort(); /* it is full, and there is no other task to receive */
     stub_advance_to(stub_now + STUB_CALL_NS);
     if (kind != STUB_REPEATING || channel->sent != 5) /* the sixth finds the fifth still there */
         memcpy(channel->message, message, channel->size);
@@ -199,7 +199,7 @@ static inline int rts_channel_send(rts_channel *channel, int kind, void *message
 static inline int rts_channel_receive(rts_channel *channel, int kind, void **message)
 {
     if (!channel->held)
-        abort(); /* nobody else is there to send */
+        abort(); /* there is no other task to send */
     stub_advance_to(stub_now + STUB_CALL_NS);
     memcpy(*message, channel->message, channel->size);
     if (kind == STUB_DAMAGING && channel->sent == 7)

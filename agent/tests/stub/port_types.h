@@ -1,6 +1,7 @@
 /*
- * A port without an operating system, for tests: one task, a clock that moves only when it is read
- * or slept on, and stalls where the test wants them.  What it measures is therefore known exactly.
+ * A port without an operating system, for tests: one task, a clock that advances only when it is
+ * read or slept on, and stalls where the test wants them. So the expected measurements are known
+ * exactly.
  */
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
@@ -11,7 +12,7 @@
 #define RTS_PRIO_MIN 1
 #define RTS_PRIO_MAX 31
 
-/* The counter's ticks in a ns, and the ns in a tick of rts_time(): unequal clocks find mistakes. */
+/* Ticks of the counter per ns, and ns per tick of rts_time(): unequal clocks reveal mistakes. */
 #ifndef STUB_COUNTER_PER_NS
 #define STUB_COUNTER_PER_NS 1
 #endif
@@ -21,8 +22,8 @@
 #define RTS_TIME_HZ (UINT64_C(1000000000) / STUB_TIME_NS)
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
-#define RTS_TABLE_BYTES (16 << 10) /* of the rows of a table */
-#define RTS_COLD 1 /* to fill its caches takes time, of which no sample may show any */
+#define RTS_TABLE_BYTES (16 << 10) /* for the rows of a table */
+#define RTS_COLD 1 /* filling its caches takes time, which must not appear in any sample */
 #define RTS_BUDGET_DEFAULT (1 << 20)
 #define RTS_TIME_SYSCALL 1
 #define RTS_CPU_TIME 1
@@ -65,11 +66,11 @@ typedef struct rts_task {
 #define RTS_EACH_CHILD(X) X(0)
 
 typedef struct rts_child {
-    int state; /* prepared, alive, killed, gone: misuse aborts */
+    int state; /* prepared, alive, killed, gone; misuse aborts */
     int prio;
 } rts_child;
 
-/* One that works, and two that a bench has to find out: a byte changes, a message comes twice. */
+/* One that works, and two that a bench has to detect: a byte changes, a message arrives twice. */
 enum { STUB_QUEUE, STUB_DAMAGING, STUB_REPEATING };
 #define RTS_EACH_CHANNEL(X)                                                                        \
     X("queue", STUB_QUEUE) X("damaging", STUB_DAMAGING) X("repeating", STUB_REPEATING)

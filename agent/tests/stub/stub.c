@@ -156,11 +156,11 @@ int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
     return 0;
 }
 
-/* Requests that fall into a stall come together when it is over; the device counts them. */
+/* Requests during a stall are merged when it ends; the device counts them. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
 {
     uint64_t due = event->first + event->next * event->period;
-    if (due < stub_now) /* served already */
+    if (due < stub_now) /* already served */
         due = event->first +
               (event->next = (stub_now - event->first) / event->period + 1) * event->period;
     static uint64_t last;

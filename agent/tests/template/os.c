@@ -1,4 +1,6 @@
-/* See os.h.  Without a signal or a thread: a switch happens in pass(), and nowhere else. */
+/*
+ * See os.h. Uses neither signals nor threads: a context switch happens in pass(), and nowhere else.
+ */
 #include "os.h"
 
 #include <poll.h>
@@ -7,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CALL_TICKS 5 /* what a call costs */
+#define CALL_TICKS 5 /* cost of a call */
 
 static os_task *tasks, *self;
 static uint64_t now = 1, turns;
 static bool stdin_ended;
 
-/* The host's stack of a task is its own: glibc needs more than a microcontroller. */
+/* A task has its own stack on the host: glibc needs more than a microcontroller. */
 #define HOST_STACK (256u << 10)
 
 /* ---- the scheduler -------------------------------------------------------------------------- */
@@ -43,7 +45,7 @@ static os_task *most_urgent(void)
     return best;
 }
 
-/* Nobody can run: the clock jumps to the end of the first sleep. */
+/* No task is ready: the clock jumps to the end of the first sleep. */
 static void idle(void)
 {
     uint64_t first = UINT64_MAX;
@@ -57,7 +59,7 @@ static void idle(void)
     now = first > now ? first : now;
 }
 
-/* Lets the most urgent ready task run. */
+/* Lets the highest-priority ready task run. */
 static void pass(void)
 {
     os_task *from = self, *to;
@@ -88,7 +90,7 @@ uint64_t os_counter(void)
     return reading;
 }
 
-/* Up to the end of each sleep of a more urgent task, which then runs. */
+/* Advances up to the end of each sleep of a higher-priority task, which then runs. */
 void os_worked(uint64_t ticks)
 {
     while (ticks) {
@@ -133,7 +135,7 @@ void os_task_create(os_task *task, void (*run)(void *arg), void *arg, int prio, 
 void os_task_delete(os_task *task)
 {
     if (task == self)
-        abort(); /* nobody here does that to itself */
+        abort(); /* no task here does that to itself */
     for (os_task **at = &tasks; *at; at = &(*at)->next)
         if (*at == task) {
             *at = task->next;
@@ -204,7 +206,10 @@ void os_init(void)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-/* The most urgent, longest waiting task for the object goes on; NULL: nobody waits. */
+/*
+ * Wakes the task with the highest priority that has waited longest for the object; NULL: none
+ * waits.
+ */
 static os_task *wake(const void *object)
 {
     os_task *best = NULL;
@@ -221,7 +226,7 @@ static os_task *wake(const void *object)
     return best;
 }
 
-/* False: the time was over first. */
+/* Returns false on a timeout. */
 static bool wait_for(const void *object, uint64_t ticks)
 {
     self->waits = object;
@@ -284,7 +289,7 @@ void os_mutex_lock(os_mutex *mutex)
     wait_for(mutex, OS_FOR_EVER);
 }
 
-/* It inherits from one mutex at a time: enough for what the tests hold. */
+/* Inheritance is from one mutex at a time: enough for the locks of the tests. */
 void os_mutex_unlock(os_mutex *mutex)
 {
     if (mutex->inherits)
@@ -304,7 +309,7 @@ void os_queue_delete(os_queue *queue)
     os_sem_delete(&queue->held);
 }
 
-/* Nobody else runs between this and the copy. */
+/* No other task runs between this and the copy. */
 static void take_or_wait(os_sem *sem)
 {
     if (sem->value)
@@ -364,7 +369,7 @@ int os_uart_read(void)
 {
     unsigned char byte;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    bool alone = tasks && !tasks->next; /* only who listens is there: the host's time goes by */
+    bool alone = tasks && !tasks->next; /* only the listener is left: the host's time passes */
     if (stdin_ended || poll(&input, 1, alone ? 20 : 0) <= 0)
         return -1;
     if (read(STDIN_FILENO, &byte, 1) == 1)

@@ -1,7 +1,7 @@
 /*
  * A small operating system for the template port, within one process of the host: fixed priorities,
- * one processor, tasks that give way only in a call of the system, and a clock that moves with the
- * calls and jumps when all sleep.  So every run is the same.
+ * one processor, tasks that yield only in system calls, and a clock that advances with the calls
+ * and jumps when all tasks sleep. So every run is the same.
  */
 #ifndef OS_H
 #define OS_H
@@ -19,9 +19,9 @@ typedef struct os_task {
     void *arg;
     int prio, own_prio;
     bool suspended;
-    const void *waits; /* for this object; NULL: for none */
-    bool granted;      /* it has what it waited for */
-    uint64_t until;    /* sleeps so long; 0: does not */
+    const void *waits; /* the object that it waits for, or NULL */
+    bool granted;      /* it has got what it waited for */
+    uint64_t until;    /* sleeps until then; 0: does not sleep */
     uint64_t turn;     /* among equals the smallest comes first */
     struct os_task *next;
 } os_task;
@@ -45,13 +45,13 @@ void os_init(void);
 _Noreturn void os_start(void);
 _Noreturn void os_exit(int status);
 
-/* 10 MHz. */
+/* Returns the counter, at 10 MHz. */
 uint64_t os_counter(void);
 
-/* The caller has worked for so long; who is more urgent ran meanwhile. */
+/* The caller has worked for this time; tasks of higher priority ran meanwhile. */
 void os_worked(uint64_t ticks);
 
-/* Runs at once if it is more urgent. */
+/* The task runs at once if it has higher priority. */
 void os_task_create(os_task *task, void (*run)(void *arg), void *arg, int prio, void *stack,
                     size_t bytes);
 void os_task_delete(os_task *task);
@@ -62,7 +62,7 @@ void os_task_resume(os_task *task);
 void os_yield(void);
 void os_sleep_until(uint64_t time);
 
-/* Among several that wait the most urgent gets it; false: not within `ticks`. */
+/* Of several waiting tasks the one with the highest priority gets it; false: not within `ticks`. */
 void os_sem_init(os_sem *sem, unsigned value);
 void os_sem_delete(os_sem *sem);
 void os_sem_give(os_sem *sem);
@@ -78,16 +78,16 @@ void os_queue_delete(os_queue *queue);
 void os_queue_send(os_queue *queue, const void *message);
 void os_queue_receive(os_queue *queue, void *message);
 
-/* From a heap of OS_HEAP_BYTES; NULL: it is used up. */
+/* Allocates from a heap of OS_HEAP_BYTES; NULL: it is exhausted. */
 #define OS_HEAP_BYTES (56u << 10)
 void *os_alloc(size_t size);
 void os_free(void *block);
 
-/* The most that was ever in use. */
+/* Returns the most that was ever in use. */
 size_t os_heap_peak(void);
 
 /* Standard input and output; the end of the input is the character ctrl-D. */
-int os_uart_read(void); /* -1: nothing has come */
+int os_uart_read(void); /* -1: nothing received */
 void os_uart_write(char byte);
 void os_uart_drain(void);
 

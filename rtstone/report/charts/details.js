@@ -1,4 +1,4 @@
-// What stands inside the detail of a result: built when it is first opened, or before printing.
+// The contents of a result's detail: built when it is first opened, or before printing.
 import { KINDS } from "./draw.js";
 import { element, table } from "./table.js";
 

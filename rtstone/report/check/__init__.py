@@ -1,1 +1,1 @@
-"""A gate for the reader."""
+"""Reports of checks and budgets."""

@@ -1,4 +1,4 @@
-"""A drafted budget as TOML, commented for who goes on with it."""
+"""A drafted budget as TOML, with comments for its author."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rtstone.stats.prediction import WIDEST
 from rtstone.units import WRITTEN, count, quantity, seconds
 from rtstone.wire.records import Bench
 
-_FINEST = -9  # power of ten of the smallest unit, below which nothing is told apart
+_FINEST = -9  # finest power of ten, in the smallest unit, that limits are rounded to
 
 
 def budget_text(draft: Draft) -> str:
-    """Return the text of a budget, from which ``inputs.budget`` reads the limits."""
+    """Return the text of a budget, which ``inputs.budget`` can read."""
     run, there = draft.runs[0], [one.case for one in draft.cases]
     tables = {table.id: table for table in run.benches}
     blocks = [_head(draft)]
@@ -34,12 +34,12 @@ def budget_text(draft: Draft) -> str:
 
 
 def from_too_few(draft: Draft) -> str | None:
-    """Return what to know of a draft from a single run; None if nothing."""
+    """Return a warning about a draft from a single run, None if it needs none."""
     if len(draft.runs) > 1 or draft.counted:
         return None
     return (
-        "drafted from one run, which does not tell how runs differ: limits are "
-        f"{WIDEST:g} times what it showed, and the tail has none; name five runs of the same system"
+        "drafted from one run, which does not show how runs differ: limits are "
+        f"{WIDEST:g} times its values, and the tail has none; name five runs of the same system"
     )
 
 
@@ -51,16 +51,16 @@ def _head(draft: Draft) -> str:
         f"{run.created}.",
     ]
     if draft.counted and len(runs) == 1:
-        told.append(f"It repeats exactly: a limit is what the run showed, and {margin:.0%} more.")
+        told.append(f"It repeats exactly: limits are its values plus {margin:.0%}.")
     elif len(runs) == 1:
         told.append(from_too_few(draft) or "")
     else:
         told += [
-            "A limit is what one more such run shows at most, predicted from how these differ:",
-            f"an unchanged system keeps all limits in {1 - LEVEL:.0%} of its runs.  Of times it",
-            f"leaves {margin:.0%} more.",
+            "A limit is the most that one more such run will show, predicted from how these",
+            f"differ: an unchanged system keeps all limits in {1 - LEVEL:.0%} of its runs.  Limits",
+            f"on times have {margin:.0%} added.",
         ]
-    told.append("Change what your system needs otherwise; parameters not named may be anything.")
+    told.append("Adjust limits to what your system needs; parameters not named may have any value.")
     told += [
         f"Run {run.run_id} is incomplete: {run.reason}" for run in runs if run.status != "complete"
     ]
@@ -87,7 +87,7 @@ def _taken(one: DraftedCase) -> str:
 
 
 def _limits(draft: Draft, one: DraftedCase) -> Iterator[str]:
-    """Lines, of which comments are no limits."""
+    """Yield the lines of a case's limits; statistics without a limit are comments."""
     unit = one.case.unit
     if one.predicted_for_n is not None:
         yield f"predicted_for_n = {one.predicted_for_n}"
@@ -119,7 +119,7 @@ def _slope(draft: Draft, one: DraftedSlope, table: Bench | None, there: Sequence
     name = f"{slope.bench}, load {slope.load}: slope over {slope.over}"
     told = f"{name} {slope.slope:.4g} {slope.unit} (95%: {low:.4g} to {high:.4g})"
     if one.lack:
-        return _comment(f"{told}; not limited, for one of its points is {one.lack}")
+        return _comment(f"{told}; not limited, as one of its points is {one.lack}")
     case = Case(slope.bench, slope.params, "", slope.load, [])
     alike = [_without(other, slope.over) for other in there]
     lines = [_comment(told), *_names(case, table, alike), *_accepts(one.flags)]
@@ -127,7 +127,7 @@ def _slope(draft: Draft, one: DraftedSlope, table: Bench | None, there: Sequence
 
 
 def _without(case: Case, name: str) -> Case:
-    """Return the case as if it had no such parameter and no series."""
+    """Return the case without a parameter and without its series."""
     rest = {param: value for param, value in case.params.items() if param != name}
     return case._replace(params=rest, series="")
 
@@ -136,7 +136,7 @@ def _without(case: Case, name: str) -> Case:
 
 
 def _names(case: Case, table: Bench | None, others: Sequence[Case]) -> Iterator[str]:
-    """Yield the keys that name a case: parameters that are no default, or in which cases differ."""
+    """Yield the keys that name a case: parameters that differ from defaults or between cases."""
     yield "[[case]]"
     yield f"bench = {_text(case.bench)}"
     rest = [other for other in others if other.bench == case.bench and other.status is None]
@@ -170,7 +170,7 @@ def _key(name: str) -> str:
 
 def _accepts(flags: Sequence[str]) -> Iterator[str]:
     if spoilt := sorted(INVALIDATING.intersection(flags)):
-        yield _comment("Better mend this; until then nothing would be judged without:")
+        yield _comment("Better fix the cause; until then, nothing is judged without this:")
         yield f"accept = [{', '.join(map(_text, spoilt))}]"
 
 
@@ -183,7 +183,7 @@ def _above(value: float, unit: str, margin: float, least: float) -> str:
 
 
 def _rounded(value: float, unit: str) -> str:
-    """Three digits, rounded up, with the largest unit that leaves something before the point."""
+    """Return three digits, rounded up, in the largest unit that gives at least 1."""
     units = WRITTEN.get(unit, {unit: 1})
     name = next((name for name in reversed(units) if abs(value) >= units[name]), next(iter(units)))
     if value == 0:
@@ -199,17 +199,17 @@ def _comment(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a TOML string: one of JSON, but for a character that TOML wants escaped."""
+    """Return a TOML string: a JSON string, but with DEL escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _range(values: Sequence[float], unit: str) -> str:
-    """``37.9 µs to 38.4 µs``, from run to run; a single value where they do not differ."""
+    """Return the range of values: ``37.9 µs to 38.4 µs``, or one value if they are equal."""
     return " to ".join(dict.fromkeys(quantity(v, unit) for v in (min(values), max(values))))
 
 
 def _percent(share: float) -> str:
-    """Two digits, rounded up."""
+    """Return a share as a percentage of two digits, rounded up."""
     percent = min(100 * share, 100.0)
     step = 10.0 ** (math.floor(math.log10(percent)) - 1)
     return f"{Decimal(math.ceil(percent / step - 1e-9)) * Decimal(step):.2g}%"

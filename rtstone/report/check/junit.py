@@ -1,9 +1,9 @@
 """A check as JUnit XML, which CI systems show as tests.
 
-The file agrees with the exit code.  A limit that is exceeded is a failure.  What was not measured,
-or is inconclusive, is an error: the test itself could not be carried out, and a reader that only
-knows tests must not call that a success.  If the budget lets what is inconclusive pass, it is
-skipped, which is neither; if it fails it, a failure.
+The file agrees with the exit code.  An exceeded limit is a failure.  A check that was not measured
+or is inconclusive is an error, as the test could not be carried out, and CI must not count it as a
+success.  Inconclusive checks are skipped if the budget lets them pass, and failures if the budget
+fails them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "pass": {"failed": "failure", "not measured": "error", "inconclusive": "skipped"},
     "fail": {"failed": "failure", "not measured": "failure", "inconclusive": "failure"},
 }
-# What XML 1.0 cannot hold at all.
+# Characters that XML 1.0 cannot represent.
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -1,4 +1,4 @@
-"""A check in words: lines for the terminal, a Markdown page for the summary of a CI job."""
+"""A check in words: lines for the terminal, Markdown for the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STYLES: dict[Verdict, str] = {
 }  # fmt: skip
 _LONGEST = max(map(len, SIGNS))
 _INDEPENDENT = (
-    "intervals assume independent samples, where the run has no batches: they may be too narrow"
+    "intervals assume independent samples if a run has no batches: they may be too narrow"
 )
 
 
 def gate_lines(gate: Gate) -> Iterator[Text]:
-    """Yield what needs attention first, the summary last."""
+    """Yield the checks, those that need attention first, and the summary last."""
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
@@ -31,7 +31,7 @@ def gate_lines(gate: Gate) -> Iterator[Text]:
 
 
 def case(check: Check) -> str:
-    """Return what was limited, under which load."""
+    """Return the name of the checked case, with its load."""
     return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
 
 
@@ -42,7 +42,7 @@ def what(check: Check) -> str:
 
 
 def observed(check: Check) -> str:
-    """``p99 61.2 µs (58.0 µs to 66.1 µs), n 60 000, 60.0 s``."""
+    """Return the observation: ``p99 61.2 µs (58.0 µs to 66.1 µs), n 60 000, 60.0 s``."""
     parts = [f"{what(check)} {_value(check, check.observed)}{_interval(check)}"]
     if check.n is not None:
         parts.append(f"n {count(check.n)}")
@@ -54,7 +54,7 @@ def observed(check: Check) -> str:
 
 
 def allowed(check: Check) -> str:
-    """``limit <= +10%: 55.0 µs, the baseline 50.0 µs; 8% left``."""
+    """Return the limit: ``limit <= +10%: 55.0 µs, the baseline 50.0 µs; 8% left``."""
     text = f"limit {check.limit}"
     if check.baseline is not None:
         text += f": {_value(check, check.allowed)}, the baseline {_value(check, check.baseline)}"
@@ -69,7 +69,7 @@ def allowed(check: Check) -> str:
 
 
 def reason(check: Check) -> str:
-    """Return why it is so, and what would settle it; begins with a semicolon, or is empty."""
+    """Return the reason of a verdict, and what would settle it; starts with "; " or is empty."""
     text = f"; {check.reason}" if check.reason else ""
     more = [f"{count(check.missing)} samples"] if check.missing is not None else []
     more += [seconds(check.missing_s)] if check.missing_s else []
@@ -79,7 +79,7 @@ def reason(check: Check) -> str:
 
 
 def gate_summary(gate: Gate) -> str:
-    """``failed: 1 of 12 checks failed, 2 inconclusive; run …, target local``."""
+    """Return the summary: ``failed: 12 checks, 1 failed, 2 inconclusive; run … on local, …``."""
     told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
     against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
     return (
@@ -98,7 +98,7 @@ def _remarks(gate: Gate) -> list[str]:
     return [
         *gate.remarks,
         *([_INDEPENDENT] if assumed else []),
-        *(["the budget lets what is inconclusive pass"] if passing else []),
+        *(["the budget lets inconclusive checks pass"] if passing else []),
     ]
 
 
@@ -124,12 +124,12 @@ def _interval(check: Check) -> str:
 
 # ---- Markdown -----------------------------------------------------------------------------------
 
-_escaped = escaping("_#", ENTITIES)  # details are folded up by HTML
+_escaped = escaping("_#", ENTITIES)  # with HTML, which folds the details
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
 def gate_markdown(gate: Gate) -> str:
-    """A page for the summary of a CI job: what needs attention, then all that passed, folded up."""
+    """Return a summary for a CI job: what needs attention, then what passed, folded."""
     open_ones = [check for check in gate.ordered if check.verdict != "passed"]
     passed = [check for check in gate.ordered if check.verdict == "passed"]
     parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]

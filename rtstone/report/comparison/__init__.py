@@ -1,1 +1,1 @@
-"""A comparison for the reader."""
+"""Reports of comparisons."""

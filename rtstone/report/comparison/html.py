@@ -1,4 +1,4 @@
-"""A comparison as the page shows it: the table, charts bench by system, systems by load."""
+"""A comparison on the page: the table, charts of benches by system, and systems by load."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import count, seconds, typeset
 
-APART = 3  # times the next largest maximum: from there a system hides the others in a chart
+APART = 3  # a maximum this many times the next largest hides the others in a chart
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell: numbers with their exact values, or a text; ``note`` is the place of its reason."""
+    """A cell: numbers with their exact values, or a text; ``note``: number of its reason."""
 
     system: str
     numbers: list[tuple[str, str, str]]  # name, text, exact
@@ -40,7 +40,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Plot:
-    """A chart and what stands above it."""
+    """A chart and its heading."""
 
     id: str
     bench: str
@@ -49,7 +49,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Corner:
-    """Where a system meets a load: texts of maximum, median and n, or why there are none."""
+    """A system under a load: texts of maximum, median and n, or why there are none."""
 
     max: str = ""
     p50: str = ""
@@ -59,7 +59,7 @@ class Corner:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One case on every system under every load; ``n`` if it is the same everywhere."""
+    """One case on every system under every load; ``n``: if it is equal everywhere."""
 
     title: str
     unit: str
@@ -81,7 +81,7 @@ class Compared:
 
     @property
     def counted(self) -> bool:
-        """True if the numbers are no times."""
+        """True if the numbers are counts, not times."""
         return plainly.INSTRUCTIONS in self.comparison.units
 
     @property
@@ -91,7 +91,7 @@ class Compared:
 
     @property
     def timed(self) -> bool:
-        """True if it is known how long anything was measured."""
+        """True if any measured time is known."""
         return any(line.time for line in self.lines)
 
     def differences(self, grade: str) -> list[str]:
@@ -101,7 +101,7 @@ class Compared:
 
 
 def compared(comparison: Comparison) -> Compared:
-    """Return the page's part about a comparison."""
+    """Return the part of a page about a comparison."""
     remarks, names = Remarks(comparison), plainly.row_names(comparison)
     lines = [
         _line(f"c-{place}", comparison, row, name, remarks)
@@ -115,7 +115,7 @@ def compared(comparison: Comparison) -> Compared:
 
 
 def template_values() -> dict[str, Any]:
-    """Return the functions and constants that the templates of a comparison name."""
+    """Return the functions and constants that the templates of a comparison use."""
     return {"of_runs": plainly.of_runs, "signs": SIGNS, "versus": versus}
 
 
@@ -154,7 +154,7 @@ def _shown(row: Row, cell: Cell | None, system: str, remarks: Remarks) -> Shown:
 
 
 def _plot(page: Compared, bench: str, names: Sequence[Name]) -> None:
-    """The ranges of a bench; once more without a system beside which the others are not seen."""
+    """Yield the chart of a bench, and another without a system that hides the others."""
     comparison = page.comparison
     pairs = [pair for pair in zip(comparison.rows, names, strict=True) if pair[0].bench == bench]
     for unit in dict.fromkeys(row.unit for row, _ in pairs if row.figure is None):
@@ -194,7 +194,7 @@ def _entries(
 
 
 def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:
-    """Return the column whose maximum lies far beyond those of two others or more."""
+    """Return the column whose maximum is far above those of at least two others."""
     tops: dict[int, float] = {}
     for column, entry in entries:
         top = entry["at"][-1]
@@ -226,7 +226,7 @@ def _chart(
 
 
 def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]:
-    """Yield each case that was run under several loads."""
+    """Yield a matrix for each case that was run under several loads."""
     cases: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row, name in zip(comparison.rows, names, strict=True):
         if row.figure is None:

@@ -1,4 +1,4 @@
-"""The verdicts of a comparison as the page shows them: answers, a table, a forest of ratios."""
+"""The verdicts of a comparison on the page: answers, a table, and a forest plot of ratios."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rtstone.report.comparison.text import Name, row_names
 from rtstone.report.parts.words import Grade
 from rtstone.units import rounded
 
-ORDER: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference")  # of the table
+ORDER: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference")  # in the table
 WIDTH = 200  # of the picture of a ratio
-_EDGE = 8  # free at each side of it, for the arrows of what lies beyond
-_WIDEST = 20.0  # ratios beyond it, or its inverse, get an arrow
+_EDGE = 8  # margin at each side of it, for arrows
+_WIDEST = 20.0  # ratios beyond it, or its inverse, become an arrow
 _NARROWEST = 1.1
 _TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 20)
-_APART = 16  # between two ticks' texts, at least: % of the width
+_APART = 16  # least distance of two ticks' texts, in % of the width
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Axis:
     end: float
 
     def x(self, ratio: float) -> float:
-        """Return where a ratio stands; beyond the ends at the edge."""
+        """Return the coordinate of a ratio, clipped to the edges."""
         share = log(max(ratio, 1e-12)) / log(self.end)
         return round(WIDTH / 2 + max(-1.0, min(share, 1.0)) * (WIDTH / 2 - _EDGE), 1)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Place in % and text, no two too close; 1 is always there."""
+        """Position in % and text of ticks that are not too close; 1 is always one of them."""
         found: list[tuple[float, str]] = []
         inner = (tick for tick in _TICKS if 1 / self.end <= tick <= self.end)
         for tick in sorted(inner, key=lambda tick: abs(log(tick))):
@@ -55,7 +55,7 @@ class VerdictRow:
 
     @property
     def part(self) -> str:
-        """``tail p99.9``; a figure has no parts."""
+        """The part: ``tail p99.9``; empty for a figure."""
         statistic = plainly.statistic(self.effect)
         return f"{self.effect.part} {statistic}" if statistic else "figure"
 
@@ -66,35 +66,35 @@ class VerdictRow:
 
     @property
     def change(self) -> str:
-        """How much larger than the first column's."""
+        """The change from the first column."""
         return plainly.change(self.effect, self.unit)
 
     @property
     def interval(self) -> str:
-        """The interval of the change; numbers that repeat have none."""
+        """The interval of the change; empty for numbers that repeat exactly."""
         exact = self.effect.basis == "exact"
         return "exact" if exact else plainly.interval(self.effect, self.unit)
 
     @property
     def floor(self) -> str:
-        """What noise alone makes of a ratio."""
+        """The noise floor of the ratio."""
         floor = self.effect.floor
         return f"{rounded(100 * floor)}%" if floor else ""
 
     @property
     def reason(self) -> str:
-        """Why there is no verdict."""
+        """The reason why there is no verdict."""
         return plainly.reason(self.effect)
 
     @property
     def weight(self) -> float:
-        """How large the effect is, to sort by."""
+        """The size of the effect, for sorting."""
         return abs(log(self.effect.ratio)) if self.effect.ratio else 0.0
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What comes of one column beside the first."""
+    """The verdicts of one column in short."""
 
     grade: Grade
     head: str
@@ -124,7 +124,7 @@ class Verdicts:
         return any(told.reason for told in self.rows)
 
     def picture(self, told: VerdictRow) -> dict[str, float | bool] | None:
-        """The places of an interval and its ratio, and whether it reaches beyond the axis."""
+        """Return coordinates of interval and ratio, and whether it extends beyond the axis."""
         e = told.effect
         if e.ratio is None:
             return None
@@ -158,7 +158,7 @@ def verdicts(comparison: Comparison) -> Verdicts | None:
 
 
 def _axis(effects: Sequence[Effect]) -> Axis:
-    """Wide enough for all ratios, and for their intervals as far as that helps."""
+    """Return an axis wide enough for all ratios, and for intervals within reason."""
     most = max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=1.0)
     ends = [end for e in effects for end in e.ci95 or () if end > 0]
     widest = max((max(end, 1 / end) for end in ends), default=1.0)
@@ -186,7 +186,7 @@ def _sentence(name: str, effect: Effect, unit: str) -> str:
 
 
 def _grade(effects: Sequence[Effect]) -> Grade:
-    """Bad or good if all differences point the same way."""
+    """Return bad or good if all differences point the same way."""
     found = {effect.verdict for effect in effects} & {"better", "worse"}
     if len(found) != 1:
         return "info"

@@ -20,15 +20,15 @@ COUNTED = "Counted in instructions of an emulated machine, not in time"
 MEANING = "the numbers compare with each other, never with a clock"
 NUMBERS = ("min", "p50", "max")
 NOT_RUN = "not run"
-_NAMED = 3  # benches that a difference names, and runs that a column does
-_EXACT = 1e5  # below it instructions are told to the last one
-_GAPS = (2, 1)  # between numbers, as there is room
+_NAMED = 3  # benches named in a difference, and runs named in a column
+_EXACT = 1e5  # fewer instructions are shown exactly
+_GAPS = (2, 1)  # blanks between numbers, depending on room
 
 # ---- words --------------------------------------------------------------------------------------
 
 
 class Name(NamedTuple):
-    """What a row is about: bench, what makes it this case, and the load."""
+    """The name of a row: bench, what identifies the case, and the load."""
 
     bench: str
     case: str
@@ -52,7 +52,7 @@ def loads(comparison: Comparison) -> list[str]:
 
 
 def difference_text(difference: Difference) -> str:
-    """``shift: 4 on A and B, 7 on C (null)``."""
+    """Return a difference in words: ``shift: 4 on A and B, 7 on C``."""
     values = (f"{held.value} on {_and(held.columns)}" for held in difference.values)
     return f"{difference.aspect}: {', '.join(values)}{_within(difference.benches)}"
 
@@ -69,7 +69,7 @@ def _and(things: Sequence[str]) -> str:
 
 
 def number_text(value: float | None, unit: str) -> str:
-    """Return a value; instructions go without their unit, which the head of the table tells."""
+    """Return a value; instructions without their unit, which is in the table's heading."""
     if value is None:
         return "-"
     if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
@@ -78,13 +78,13 @@ def number_text(value: float | None, unit: str) -> str:
 
 
 def figure(cell: Cell, unit: str) -> str:
-    """Return a figure's value, or its least and largest."""
+    """Return the value of a figure, or its range."""
     low, high = (number_text(value, unit) for value in (cell.min, cell.max))
     return low if cell.min == cell.max else f"{low} to {high}"
 
 
 class Remark(NamedTuple):
-    """Why a cell holds no good number, under the number that stands there."""
+    """The reason why cells have no valid number; they show the number of the remark."""
 
     number: int
     status: str
@@ -96,7 +96,7 @@ class Remark(NamedTuple):
 
 
 class Remarks:
-    """The reasons of a table, each told once."""
+    """The remarks of a table, without repetition."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._found: dict[tuple[str, str], Remark] = {}
@@ -113,7 +113,7 @@ class Remarks:
             remark.columns.append(label)
 
     def of(self, cell: Cell) -> int | None:
-        """Return the number of a cell's reason, None if it is ok and needs none."""
+        """Return the number of a cell's remark, None if it is ok."""
         return None if cell.status == "ok" else self._found[_key(cell)].number
 
     def __iter__(self) -> Iterator[Remark]:
@@ -125,7 +125,7 @@ def _key(cell: Cell) -> tuple[str, str]:
 
 
 def shared(values: Iterable[str | None]) -> str:
-    """Return what is the same for all systems, or what each has in the order of the columns."""
+    """Return the value that all systems share, or each one's in the order of the columns."""
     each = ["-" if value is None else value for value in values]
     return each[0] if len(set(each)) == 1 else "/".join(each)
 
@@ -134,7 +134,7 @@ def shared(values: Iterable[str | None]) -> str:
 
 
 def comparison_lines(comparison: Comparison, width: int) -> Iterator[Text]:
-    """Yield the comparison on a terminal: circumstances, table, reasons."""
+    """Yield the comparison on a terminal: circumstances, table, remarks."""
     rows = _labels(comparison)
     yield from _units(comparison)
     yield from verdicts.answer_lines(comparison, rows)
@@ -154,7 +154,7 @@ def _units(comparison: Comparison) -> Iterator[Text]:
 
 
 def of_runs(column: Column) -> str:
-    """Return of how many runs a column is, and which."""
+    """Return number, seeds and ids of a column's runs."""
     several = len(column.runs) > _NAMED
     ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
     seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
@@ -191,14 +191,14 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
         yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
     imported = any(column.target.startswith(PLACE) for column in comparison.columns)
     net = "Net of the clock's overhead; p50 is known to 1 part in 128."
-    about = "As the tools told them." if imported else net
+    about = "Values as the tools reported them." if imported else net
     if told := verdicts.rules(comparison):
         yield Text(told, style="dim")
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")
 
 
 def _labels(comparison: Comparison) -> list[str]:
-    """Return what each row is about, in one line."""
+    """Return the name of each row in one line."""
     always = usual(row.load for row in comparison.rows)
 
     def label(name: Name) -> str:
@@ -209,7 +209,7 @@ def _labels(comparison: Comparison) -> list[str]:
 
 
 class _Line(NamedTuple):
-    """A row as text; of each system three numbers, or what stands in their place."""
+    """A row as text: for each system three numbers, or a text instead."""
 
     head: str
     n: str
@@ -218,7 +218,7 @@ class _Line(NamedTuple):
 
 
 def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Text]:
-    """Systems beside each other if that fits, each in a line of its own if not."""
+    """Yield the table: systems side by side if that fits, else one line each."""
     told = row_names(comparison)
     rows = comparison.rows
     pairs = zip(rows, _labels(comparison), strict=True)
@@ -259,16 +259,16 @@ def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
 
 
 class _Grid:
-    """The widths of a table in which the systems stand beside each other.
+    """The widths of a table with systems side by side.
 
-    Not a table of rich, which has no cells across columns: a system's name stands above its three
-    numbers, a text in their place, and a case above its loads.
+    A table of rich cannot be used, as it has no cells across columns: a system's name is above its
+    three numbers, a text can replace them, and a case is above its loads.
     """
 
-    GAP = "  "  # between columns; a system's is one wider
+    GAP = "  "  # between columns; one more before a system's
 
     def __init__(self, comparison: Comparison, lines: Sequence[_Line], gap: int) -> None:
-        self._gap = gap  # between the numbers of a system
+        self._gap = gap  # blanks between the numbers of a system
         self._labels = [column.label for column in comparison.columns]
         self._first = max(len(line.head) for line in lines)
         self._n = max(len("n"), *(len(line.n) for line in lines))
@@ -287,12 +287,12 @@ class _Grid:
 
     @property
     def width(self) -> int:
-        """The width of a whole line."""
+        """The width of a line."""
         others = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
         return sum(others) + len(self.GAP) * (len(others) - 1) + len(self._blocks)
 
     def heads(self) -> Iterator[Text]:
-        """Yield the names of systems and of numbers."""
+        """Yield the headings: names of systems and numbers."""
         before = self._joined("", "n", "time")
         blank = self._joined("", "", "")
         labels = (f" {label:>{w}}" for label, w in zip(self._labels, self._blocks, strict=True))
@@ -326,7 +326,7 @@ def _alone(lines: Sequence[_Line], place: int) -> list[str]:
 
 
 def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterator[Text]:
-    """Yield the rows; with a line for each case above its loads if ``headed``."""
+    """Yield the rows; if ``headed``, with a line for each case above its loads."""
     last: tuple[str, str] | None = None
     for place, line in enumerate(lines):
         if headed:

@@ -17,37 +17,37 @@ from rtstone.units import count, counted, quantity
 STYLES: dict[Verdict, str] = {
     "better": "green", "worse": "red", "no difference": "", "inconclusive": "dim",
 }  # fmt: skip
-LARGEST = 5  # that the answer names
+LARGEST = 5  # effects that the answer names
 _ORDER: tuple[Verdict, ...] = ("worse", "better", "no difference", "inconclusive")
-_TWICE = 2.0  # ratios from here, or below the half, are told as such
+_TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
 
 # ---- words --------------------------------------------------------------------------------------
 
 
 def verdict_text(effect: Effect) -> str:
-    """``+ better``: the verdict with its sign."""
+    """Return the verdict with its sign: ``+ better``."""
     return f"{SIGNS[effect.verdict]} {effect.verdict}"
 
 
 def column(effect: Effect) -> str:
-    """Return its column, and the one it is compared with where that is not the first."""
+    """Return the column of an effect, and the one it is compared with if not the first."""
     return effect.column + (f" against {effect.against}" if effect.against else "")
 
 
 def statistic(effect: Effect) -> str:
-    """``p99.9``; nothing for the value of a figure."""
+    """Return the label of the statistic: ``p99.9``; empty for a figure."""
     return COLUMNS.get(effect.statistic, "")
 
 
 def change(effect: Effect, unit: str) -> str:
-    """``+12%``, ``x6.1`` or, where there is no ratio, ``+1.20 ns``; nothing if there is none."""
+    """Return the change: ``+12%``, ``x6.1`` or, without a ratio, ``+1.20 ns``; or nothing."""
     if effect.ratio is not None:
         return _times(effect.ratio, _twofold(effect))
     return "" if effect.difference is None else _more(effect.difference, unit)
 
 
 def interval(effect: Effect, unit: str) -> str:
-    """``[+8%, +16%]``."""
+    """Return the interval of the change: ``[+8%, +16%]``."""
     if effect.ci95:
         ends = [_times(end, _twofold(effect)) for end in effect.ci95]
     elif effect.difference_ci95:
@@ -87,7 +87,7 @@ def _more(value: float, unit: str) -> str:
 
 
 class Answer(NamedTuple):
-    """What a comparison says of one column: a sentence, and its largest effects."""
+    """The verdicts of one column: a sentence, and its largest effects."""
 
     sentence: str
     largest: list[tuple[str, Effect, str]]  # name of the row, effect, unit
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
 
 
 def answers(comparison: Comparison, names: Sequence[str]) -> list[Answer]:
-    """One for each column but the first, then for what the first lacks; ``names`` of the rows."""
+    """Return an answer per column but the first, then for what the first lacks."""
     first = comparison.columns[0].label
     pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
     pairs += [(e.column, e.against) for row in comparison.rows for e in row.effects]
@@ -127,25 +127,25 @@ def _size(effect: Effect) -> float:
 
 
 def advice(comparison: Comparison) -> str | None:
-    """Return what to do where nothing tells how far runs scatter; None if something does."""
+    """Return what to do if the scatter of runs is unknown; None if it is known."""
     effects = [effect for row in comparison.rows for effect in row.effects]
     seeded = "instructions" in comparison.units and any(c.seeds for c in comparison.columns)
     if seeded and any(e.verdict == "inconclusive" and e.basis for e in effects):
         return (
-            "Seeds are repetitions here: runs of more of them (`+seed=N` behind the target), of "
-            "each system, tell more of what is inconclusive."
+            "Seeds are repetitions here: to settle what is inconclusive, run each system with more "
+            "of them (`+seed=N` behind the target)."
         )
     if any(e.reason == "noise floor unknown" for e in effects):
         return (
-            "The noise floor is unknown, for want of runs that repeat each other. Measure both in "
-            "turn, `rtstone compare --run A B`; or join several runs of a system by commas; or "
-            "name runs of one with --floor."
+            "The noise floor is unknown, as no run was repeated. Measure both in turn, with "
+            "`rtstone compare --run A B`; or join several runs of a system by commas; or name "
+            "several runs of one system with --floor."
         )
     return None
 
 
 def rules(comparison: Comparison) -> str | None:
-    """Return what the verdicts rest on; None if there are none."""
+    """Return the basis of the verdicts, None if there are none."""
     told = comparison.rules
     if told is None or not told.floor:  # nothing could be judged
         return None
@@ -160,7 +160,7 @@ def rules(comparison: Comparison) -> str | None:
 
 
 def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
-    """Yield the answer, before everything else."""
+    """Yield the answers, which are shown first."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
@@ -174,7 +174,7 @@ def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
     if any(difference.grade == "care" for difference in comparison.differences):
-        yield Text("Conditions differ: verdicts tell that numbers differ, not why.", "bold yellow")
+        yield Text("Conditions differ: verdicts say that numbers differ, not why.", "bold yellow")
 
 
 class _Line(NamedTuple):
@@ -184,7 +184,7 @@ class _Line(NamedTuple):
 
 
 def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
-    """Yield a line for each effect: beside the name of its row if that fits, beneath it if not."""
+    """Yield a line for each effect: beside the name of its row if that fits, else below it."""
     lines = list(_lines(comparison, names))
     if not lines:
         return
@@ -207,9 +207,9 @@ def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> I
 
 
 def _row(line: _Line, widths: Sequence[int]) -> str:
-    """Return the cells in their columns; a table of rich could not put a reason across them."""
+    """Return the cells in columns; rich tables cannot have a reason across several."""
     *numbers, why = line.cells
-    if not numbers[-1]:  # nothing but a reason
+    if not numbers[-1]:  # only a reason
         column, stat, verdict, *_ = numbers
         numbers = [column, stat, verdict]
     pairs = zip(numbers, widths, strict=False)

@@ -1,1 +1,1 @@
-"""What all reports are made of: words, numbers, output."""
+"""Parts that reports share: words, numbers, output."""

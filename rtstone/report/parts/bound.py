@@ -9,14 +9,14 @@ METHODS = {"pot": "peaks over threshold", "block maxima": "block maxima"}
 
 
 def seldom(per_hour: float) -> str:
-    """Return a rate as a person says it."""
+    """Return a rate per hour in words."""
     if per_hour >= 1:
         return f"{plain(per_hour)} times in an hour"
     return f"once in {rounded(1 / per_hour)} h"
 
 
 def observed(estimate: WorstCase) -> str:
-    """What was seen, with the number of samples and the time: without them it says nothing."""
+    """Return the observed maximum, always with the number of samples and the time."""
     when = "" if estimate.section_s is None else f" in {seconds(estimate.section_s)}"
     top = "no maximum" if estimate.observed_max is None else (
         f"largest {quantity(estimate.observed_max, estimate.unit)}"
@@ -25,7 +25,7 @@ def observed(estimate: WorstCase) -> str:
 
 
 def outcome(estimate: WorstCase) -> str:
-    """The bound with all that belongs to it, or why there is none and how much is missing."""
+    """Return the bound with its conditions, or why there is none and what would help."""
     if estimate.bound is not None and estimate.method is not None:
         return (
             f"at most {quantity(estimate.bound, estimate.unit)}, exceeded at most "

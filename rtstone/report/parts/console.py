@@ -1,4 +1,4 @@
-"""Consoles on streams, and texts that are folded to their width."""
+"""Consoles on streams, and text folded to their width."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.table import Table
 
 from rtstone.units import plain, quantity
 
-_ENDLESS = 100_000  # columns of what is no terminal: no text is wrapped there
+_ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
 
 
 class _Trimmed:
-    """A stream without blanks at the ends of lines, which tables are padded with."""
+    """A stream that drops blanks at the ends of lines, with which tables are padded."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -29,14 +29,14 @@ class _Trimmed:
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to its caller."""
+    """A console that leaves the handling of a closed pipe to its caller."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console(file: TextIO) -> Console:
-    """Return a console on a stream: plain and without bounds where that is no terminal."""
+    """Return a console on a stream; plain and of unlimited width if that is no terminal."""
     if file.isatty():
         return _Console(file=file, highlight=False)
     trimmed = cast(TextIO, _Trimmed(file))
@@ -44,23 +44,23 @@ def console(file: TextIO) -> Console:
 
 
 def figure(value: float | None, unit: str = "ns") -> str:
-    """Return a value in a table or a list, where what is unknown is a dash."""
+    """Return a value for a table or list, a dash if it is unknown."""
     if value is None:
         return "-"
     return quantity(value, unit) if unit else plain(value)
 
 
 def plain_table(gap: int = 2, **options: Any) -> Table:
-    """Return a table without lines; so many blanks stand between its columns."""
+    """Return a table without lines, with ``gap`` blanks between columns."""
     return Table(box=None, header_style="bold", padding=(0, gap, 0, 0), pad_edge=False, **options)
 
 
 def folded(
     text: str, width: int, first: str = "", rest: str = "", *, break_words: bool = True
 ) -> list[str]:
-    """Return the lines of a text, parted at blanks; ``first`` and ``rest`` are their indents.
+    """Return the lines of a text, split at blanks; ``first`` and ``rest``: their indents.
 
-    A word longer than a line is broken, or stands out if ``break_words`` is false.
+    A word longer than a line is broken, or exceeds it if ``break_words`` is false.
     """
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
@@ -69,7 +69,7 @@ def folded(
 
 
 def packed(pieces: list[str], width: int) -> list[str]:
-    """Return indented lines of pieces, none of which is parted."""
+    """Return indented lines of pieces, without splitting any of them."""
     glued = "  ".join(piece.replace(" ", "\0") for piece in pieces)
     rows = folded(glued, width, "  ", "  ", break_words=False)
     return [row.replace("\0", " ") for row in rows]

@@ -1,8 +1,8 @@
-"""The frame that all pages share: template, script, and the data that the script reads.
+"""The frame that all pages share: template, script, and the script's data.
 
-The templates hold the look, ``charts/`` holds the script that draws and builds the details from the
-data embedded here.  Everything that comes from a run is untrusted: text is escaped by jinja2, data
-is packed by ``embed``, and the page's own policy lets no script run but the bundled one.
+Templates define the look; the script in ``charts/`` draws charts and builds details from the data
+embedded here.  Everything that comes from a run is untrusted: text is escaped by jinja2, data is
+packed by ``embed``, and the page's policy only lets the bundled script run.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rtstone.report.parts import typeset
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
 
-# What a unit measures, as an axis is named.
+# Names of axes, by unit.
 AXES = {"ns": "time", "instructions": "instructions"}
 
 
 class MissingBundleError(UsageError):
-    """The charts have not been built, so that no page can be made."""
+    """No page can be made, as the charts have not been built."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -45,13 +45,13 @@ def bundle() -> str:
 
 
 def embed(data: Any) -> str:
-    """JSON, deflated and in base64: a tenth of its size, and no string in it can be markup."""
+    """Return JSON, deflated and in base64: a tenth of its size, and never markup."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
 def tight(text: str) -> str:
-    """Markup without the templates' indentation."""
+    """Return markup without the templates' indentation."""
     return re.sub(r"\s*\n\s*", "\n", text)
 
 
@@ -78,9 +78,9 @@ def environment() -> jinja2.Environment:
 
 
 def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
-    """Return a page as text: a template of that name, with the data that its script reads.
+    """Return a page as text: the template of that name, with the data for its script.
 
-    ``shown`` are the values and functions that the template names.  Raises MissingBundleError.
+    ``shown``: the values and functions that the template uses.  Raises MissingBundleError.
     """
     script = bundle()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,7 +1,7 @@
-"""Golatowski's figures 2 and 3 from the table that a Hartstone experiment tells of its tests.
+"""Golatowski's figures 2 and 3, from the table of tests of a Hartstone experiment.
 
-Both begin with the last two tests before the first miss, so that the second tick is the highest
-utilisation that was reached without one.
+Both start with the last two tests before the first miss, so that the second tick is the highest
+utilisation reached without a miss.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rtstone.documents.run import Result
 
-TASKS = 7  # as many as can be told apart; further ones are like one of these
+TASKS = 7  # as many as can be distinguished; further ones are like one of these
 CLEAN = 2  # tests shown before the first miss
 
 
@@ -35,13 +35,13 @@ class _Told(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Deadlines missed and skipped, in % of all."""
+        """Deadlines missed or skipped, in % of all."""
         due = self.met + self.missed + self.skipped
         return round(100 * (self.missed + self.skipped) / due, 2) if due else 0.0
 
 
 def curves(r: Result) -> dict[str, dict[str, Any]]:
-    """Return chart data by kind; none if the result is of another bench, or nothing was missed.
+    """Return chart data by kind, empty for other benches or if nothing was missed.
 
     ``deadlines``: missed and skipped per task in % of all (Golatowski, figure 2); ``lateness``:
     summed over all tasks, in ns (figure 3).  Both over the utilisation (below) and the parameter
@@ -70,7 +70,7 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
 
 
 def _read(r: Result) -> list[_Told]:
-    """Return the rows of the table of tests; none if they are not what the bench tells."""
+    """Return the rows of the table of tests, empty if they are not in the bench's form."""
     tests = next((t for t in r.tables if t.title == "tests"), None)
     if not r.bench.startswith("hart.") or tests is None:
         return []

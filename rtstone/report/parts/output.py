@@ -1,4 +1,4 @@
-"""Write pages and exports: a file appears whole or not; a pipe or a device is written into."""
+"""Write pages and exports: files atomically, pipes and devices directly."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def write(content: str | bytes, path: Path) -> int:
-    """Write a text, or bytes as they are; the number of bytes.
+    """Write text or bytes, and return the number of bytes.
 
-    A symbolic link is followed, an existing file keeps its mode, a pipe or a device is written
-    into and stays what it is.  Raises OSError.
+    Symbolic links are followed, an existing file keeps its mode, pipes and devices are written
+    directly.  Raises OSError.
     """
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if path.exists() and not path.is_file():
@@ -26,7 +26,7 @@ def write(content: str | bytes, path: Path) -> int:
 def _followed(path: Path) -> Path:
     try:
         return path.resolve()
-    except RuntimeError:  # what pathlib says of links that lead round
+    except RuntimeError:  # pathlib's error for a loop of links
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
@@ -34,7 +34,7 @@ def _replace(data: bytes, path: Path) -> None:
     part = path.with_name(f".rtstone-{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(part, flags, 0o666), "wb") as out:  # the umask takes its share
+        with os.fdopen(os.open(part, flags, 0o666), "wb") as out:  # minus the umask
             out.write(data)
             out.flush()
             os.fsync(out.fileno())

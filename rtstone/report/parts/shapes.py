@@ -1,7 +1,7 @@
-"""The shapes of distributions: the data that the charts draw, and the small pictures in the table.
+"""The shapes of distributions: the data of charts, and the small pictures in tables.
 
-Everything here is only drawn: numbers have four significant digits, rows are flattened.  The
-figures of a result are never taken from here.
+This data is only drawn: numbers have four significant digits, rows are flattened.  Figures shown as
+text never come from here.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
 from rtstone.statistics import COLUMNS
 
-# What a page may hold so that it stays light; the extremes survive any thinning.
+# Limits that keep a page small; extremes survive any thinning.
 HISTOGRAM_COLUMNS = 160  # of a histogram
 CURVE_STEPS = 20  # points of a percentile curve per decade
 TRACE_ROWS = 5000  # of all traces of a page together
 TRACE_LEAST, TRACE_MOST = 50, 400  # of one trace
-HEAT_LEAST = 100  # block maxima of which a map can show anything
-HEAT_COLUMNS, HEAT_ROWS = 48, 20  # of a map, at most
-HEAT_SHARE = 8  # blocks that a column of a map holds, at least
+HEAT_LEAST = 100  # least number of block maxima for a map
+HEAT_COLUMNS, HEAT_ROWS = 48, 20  # largest size of a map
+HEAT_SHARE = 8  # least number of blocks per column of a map
 SPARK_HEIGHT, SPARK_BINS = 26, 66
-_EDGE, _STEP = 4, 3  # of a small picture: free at each side, width of a column
+_EDGE, _STEP = 4, 3  # of a small picture: margin at each side, width of a column
 SPARK_WIDTH = SPARK_BINS * _STEP + 2 * _EDGE
 FINEST = math.log10(1 + 1 / 64)  # width of a column, in decades: twice the recorder's own
 WIDEST_DECADES = 9.0
 
 
 def short(value: float) -> float | int:
-    """Four significant digits: more than a screen can show, and half the bytes."""
+    """Return four significant digits: more than a screen can show, and half the bytes."""
     number = float(f"{value:.4g}")
     return int(number) if number == int(number) else number
 
@@ -43,7 +43,7 @@ def short(value: float) -> float | int:
 
 
 def range_row(of: Result | Cell, **told: Any) -> dict[str, Any] | None:
-    """Return a row of a chart of ranges: its marks, and what is told of it; None without marks."""
+    """Return a row of a chart of ranges with marks and tooltip, None without marks."""
     marks = [getattr(of, member) for member in COLUMNS]
     if not of.n or all(value is None for value in marks):
         return None
@@ -52,7 +52,7 @@ def range_row(of: Result | Cell, **told: Any) -> dict[str, Any] | None:
 
 
 def range_chart(unit: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a chart of ranges, from minimum to maximum of each row, all in one unit."""
+    """Return a chart of ranges: minimum to maximum of each row, all in one unit."""
     floor = floor_of(value for row in rows for value in row["at"] if value is not None)
     marks = list(COLUMNS.values())
     return {"kind": "ranges", "unit": unit, "floor": floor, "marks": marks, "rows": rows}
@@ -62,7 +62,7 @@ def range_chart(unit: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def floor_of(values: Iterable[float]) -> float:
-    """Return where a logarithmic axis ends below: values at or below zero are drawn there."""
+    """Return the lower end of a logarithmic axis, where values at or below zero are drawn."""
     known = list(values)
     positive = [v for v in known if v > 0]
     if not positive:
@@ -74,12 +74,12 @@ def floor_of(values: Iterable[float]) -> float:
 
 
 def exponent(value: float, floor: float) -> float:
-    """Return the place of a value on a logarithmic axis that ends at ``floor``."""
+    """Return the logarithm of a value, at least that of ``floor``."""
     return math.log10(max(value, floor))
 
 
 def samples(of: Result | Distribution) -> list[tuple[float, int]]:
-    """Return the histogram in rising order; what was too large for it stands at the maximum."""
+    """Return the histogram in ascending order, with overflow at the maximum."""
     pairs = sorted((v, c) for v, c in of.histogram if c > 0)
     rest = of.n - sum(c for _, c in pairs)
     top = _top(of)
@@ -89,7 +89,7 @@ def samples(of: Result | Distribution) -> list[tuple[float, int]]:
 
 
 def _top(of: Result | Distribution) -> float | None:
-    """Return the largest sample.  Of a batched result it is a mean, no maximum."""
+    """Return the largest sample; of a batched result a mean, no maximum."""
     if of.max is not None or not isinstance(of, Result):
         return of.max
     if of.raw_max is None or of.raw_min is None or of.min is None:
@@ -98,7 +98,7 @@ def _top(of: Result | Distribution) -> float | None:
 
 
 def correction(result: Result) -> Distribution | None:
-    """Return the corrected distribution, where it differs: where activations were omitted."""
+    """Return the corrected distribution if activations were omitted, else None."""
     more = result.corrected
     return more if more and more.n != result.n and more.histogram else None
 
@@ -106,7 +106,7 @@ def correction(result: Result) -> Distribution | None:
 def columns(
     pairs: list[tuple[float, int]], start: float, width: float, floor: float
 ) -> list[tuple[int, int]]:
-    """Return counts per column of a logarithmic grid, as pairs of index and count."""
+    """Return (index, count) for the columns of a logarithmic grid."""
     found: dict[int, int] = defaultdict(int)
     for value, n in pairs:
         found[math.floor((exponent(value, floor) - start) / width + 1e-9)] += n
@@ -114,14 +114,14 @@ def columns(
 
 
 def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
-    """Return rows one behind the other: half the brackets."""
+    """Return rows concatenated, to save brackets."""
     return [item for row in rows for item in row]
 
 
 def curve(pairs: list[tuple[float, int]]) -> list[float]:
     """Return percentiles from the minimum to the maximum.
 
-    At the one at i, one sample in 10 ** (i / CURVE_STEPS) is larger; the last is the maximum.
+    At entry i, one sample in 10 ** (i / CURVE_STEPS) is larger; the last entry is the maximum.
     """
     total = sum(c for _, c in pairs)
     steps = [i / CURVE_STEPS for i in range(math.ceil(math.log10(total) * CURVE_STEPS))]
@@ -130,7 +130,7 @@ def curve(pairs: list[tuple[float, int]]) -> list[float]:
     value = pairs[0][0]
     for step in steps:
         below = total * (1 - 10**-step)
-        while running <= below and (following := next(at, None)):  # sums of floats may miss the end
+        while running <= below and (following := next(at, None)):  # rounding may miss the end
             value, n = following
             running += n
         values.append(short(value))
@@ -138,7 +138,7 @@ def curve(pairs: list[tuple[float, int]]) -> list[float]:
 
 
 def thin(trace: Trace, most: int) -> list[list[float]]:
-    """Rows (window, min, mean, max), at most ``most``; no extreme and no sample is left out."""
+    """Return at most ``most`` rows (window, min, mean, max), merged so that all samples count."""
     each = math.ceil(len(trace.rows) / most)
     merged = []
     for i in range(0, len(trace.rows), each):
@@ -151,7 +151,7 @@ def thin(trace: Trace, most: int) -> list[list[float]]:
 
 
 def trace_budget(results: Iterable[Result], budget: int = TRACE_ROWS) -> int:
-    """Return how many rows a trace may have so that all together keep to the budget."""
+    """Return how many rows each trace may have so that all together keep the budget."""
     lengths = [len(r.trace.rows) for r in results if r.trace]
     rows = TRACE_MOST
     while rows > TRACE_LEAST and sum(min(n, rows) for n in lengths) > budget:
@@ -161,7 +161,7 @@ def trace_budget(results: Iterable[Result], budget: int = TRACE_ROWS) -> int:
 
 @dataclass(frozen=True)
 class Axis:
-    """The logarithmic axis that the small distributions of a family share."""
+    """The logarithmic axis shared by the small pictures of a family."""
 
     low: float
     high: float
@@ -169,12 +169,12 @@ class Axis:
     unit: str
 
     def x(self, value: float) -> float:
-        """Return where a value stands, in the coordinates of the little picture."""
+        """Return the coordinate of a value in the small picture."""
         share = (exponent(value, self.floor) - self.low) / (self.high - self.low)
         return round(_EDGE + share * SPARK_BINS * _STEP, 1)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Whole decades: place and text."""
+        """Position and text of whole decades."""
         decades = list(range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1))
         every = max(1, math.ceil((self.high - self.low) * 0.22))
         return [
@@ -260,9 +260,9 @@ def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
 
 
 def _heat(blocks: Blocks) -> dict[str, Any]:
-    """How many block maxima fell into each range of values, stretch by stretch of the samples.
+    """Return the map of block maxima: counts by stretch of samples and range of values.
 
-    A map of the samples themselves cannot be drawn: a document has no distribution for a time.
+    Samples themselves cannot be mapped, as documents have no distributions over time.
     """
     each = max(HEAT_SHARE, math.ceil(len(blocks.max) / HEAT_COLUMNS))
     floor = floor_of(blocks.max)

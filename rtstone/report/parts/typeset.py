@@ -1,4 +1,4 @@
-"""The words of a report as the page sets them: narrow spaces that do not break, a true minus."""
+"""The words of a report typeset for the page: narrow no-break spaces, a true minus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GLUED = re.compile(
 
 
 def typeset(text: str) -> str:
-    """Return a phrase with numbers: their groups and units stay with them, a minus is one."""
+    """Return a phrase with no-break spaces inside numbers and before units, and a true minus."""
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, _GLUED.sub(NARROW, text))
 
 
@@ -31,7 +31,7 @@ def rounded(value: float) -> str:
 
 
 def split(value: float, unit: str) -> tuple[str, str]:
-    """Digits and unit."""
+    """Return digits and unit."""
     digits, name = units.split(value, unit)
     return typeset(digits), typeset(name)
 

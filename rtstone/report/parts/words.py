@@ -1,7 +1,7 @@
-"""The words of a report: what the terminal and the page say alike stands here, once.
+"""The words that the terminal and the page share.
 
-Text is plain, to be copied and searched: a space between digits, an ASCII minus.  The page sets it
-more finely, see ``typeset``.
+Text is plain, so that it can be copied and searched: a space between digits, an ASCII minus.  The
+page typesets it, see ``typeset``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire.records import Bench, Rate
 
-# How grave what is told is.
+# How grave a statement is.
 Grade = Literal["bad", "note", "good", "info"]
 
-OBSERVED = "time"  # the name of the column that says how long was measured
+OBSERVED = "time"  # the heading of the column of measured times
 
 # ---- numbers ------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ def words(value: Value) -> str:
 
 
 def parameter(bench: Bench | None, name: str, value: Value) -> str:
-    """Return the value of a parameter as a person would write it."""
+    """Return the value of a parameter as users write it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     param = bench.param(name) if bench else None
@@ -51,12 +51,12 @@ def parameter(bench: Bench | None, name: str, value: Value) -> str:
 
 
 def assignments(bench: Bench | None, params: Mapping[str, Value], names: Iterable[str]) -> str:
-    """``size=16KiB touch=off``."""
+    """Return parameters as text: ``size=16KiB touch=off``."""
     return " ".join(f"{name}={parameter(bench, name, params[name])}" for name in names)
 
 
 class Named(NamedTuple):
-    """A result, a slope or a row of a comparison, by what can tell it from others."""
+    """What can distinguish a result, a slope or a row of a comparison from others."""
 
     bench: str
     params: Mapping[str, Value]
@@ -65,9 +65,10 @@ class Named(NamedTuple):
 
 
 def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[str]:
-    """For each thing what is not as usual: parameters that differ or are no default, series, load.
+    """Return for each thing what is not usual: parameters that differ, series, load.
 
-    ``usual`` is the load that goes without saying.
+    A parameter is named if it differs within the bench or is no default.  ``usual``: the load that
+    need not be named.
     """
     known = {bench.id: bench for bench in tables}
     several = differing((thing.bench, thing.params) for thing in things)
@@ -89,24 +90,24 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
 
 
 def labels(run: Run) -> list[str]:
-    """Return what tells each result from the others of its bench."""
+    """Return what distinguishes each result from others of its bench."""
     things = [Named(r.bench, r.params, r.series, r.load) for r in run.results]
     return telling(run.benches, things, usual_load(run))
 
 
 def usual_load(run: Run) -> str:
-    """Return the load of every result that names no other."""
+    """Return the load that results need not name."""
     return usual(result.load for result in run.results)
 
 
 def usual(loads: Iterable[str]) -> str:
-    """Return the load that goes without saying among these: the only one, or none at all."""
+    """Return the load that need not be named: the only one, else "none"."""
     found = set(loads)
     return found.pop() if len(found) == 1 else "none"
 
 
 def observed(result: Result) -> str | None:
-    """How long was measured: without it no worst case is told.  Instructions have no time."""
+    """Return the measured time in words, which belongs to any worst case; None for counts."""
     if result.unit != "ns":
         return None
     if result.section_s is not None:
@@ -117,7 +118,7 @@ def observed(result: Result) -> str | None:
     return None
 
 
-_FINEST = 0.004  # share of a value that the histogram tells apart
+_FINEST = 0.004  # resolution of the histogram, as a share of the value
 
 
 def _width(share: float | None) -> str:
@@ -129,9 +130,9 @@ def _width(share: float | None) -> str:
 
 
 def reached(result: Result) -> str | None:
-    """Return how well a statistic is known, of a case that was measured until it should be.
+    """Return the precision reached by a case that was run with `--until`, None without.
 
-    ± is the distance to the farther end of its 95% interval, as a share of it.
+    ± is the distance to the farther end of the 95% interval, as a share of the statistic.
     """
     told = result.until
     if told is None:
@@ -151,14 +152,14 @@ LOAD_COLUMNS = ("part", "per second", "wanted")
 
 
 def load_rate(rate: Rate) -> tuple[str, str, str]:
-    """Return a part of a load: its name, what it did per second, and what it was to do."""
+    """Return a part of a load: its name, its rate per second, and the target rate."""
     did = f"{rounded(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
     wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
     return rate.component, did, wanted
 
 
 def load_lines(run: Run) -> list[str]:
-    """For each load of a run what its parts did: the least and the most over all results."""
+    """Return for each load of a run what its parts did: the range over all results."""
     seen: dict[str, dict[str, list[Rate]]] = defaultdict(lambda: defaultdict(list))
     for result in run.results:
         for rate in result.load_rates:
@@ -184,7 +185,7 @@ def _span(rates: list[Rate]) -> str:
 class Growth(NamedTuple):
     """A slope in words."""
 
-    name: str  # the bench and what tells its slope from others
+    name: str  # the bench, and what distinguishes its slope from others
     unit: str
     per: str
     rate: str  # with its sign
@@ -202,7 +203,7 @@ def growths(run: Run) -> list[Growth]:
 
 
 def _growth(slope: Slope, name: str) -> Growth:
-    """Return a slope in words; one per byte is told per KiB."""
+    """Return a slope in words, per KiB instead of per byte."""
     unit, _, per = slope.unit.partition(" per ")
     per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
     low, high = (trimmed(end * times, unit) for end in slope.ci95)
@@ -222,16 +223,16 @@ KERNEL = "kernel.release"
 
 
 def model(run: Run) -> tuple[str, str] | None:
-    """Title and label of the model that a simulated run followed, None if it was a real system."""
+    """Return title and label of the model of a simulated run, None for a real system."""
     told = (run.conditions.get("model"), run.conditions.get("model.label"))
-    if None in told:  # it has not answered
+    if None in told:  # the agent has not answered
         told = (run.target.detail.get("title"), run.target.detail.get("label"))
     title, label = told
     return (title, label) if isinstance(title, str) and isinstance(label, str) else None
 
 
 def system(run: Run) -> str | None:
-    """Return the operating system with its version; of a model, that it is one."""
+    """Return the operating system with its version; a model is named as such."""
     if simulated := model(run):
         return f"{simulated[0]}, simulated ({simulated[1]})"
     name = run.agent.os if run.agent else str(run.conditions.get("kernel.name") or "")
@@ -240,7 +241,7 @@ def system(run: Run) -> str | None:
 
 
 def emulated(run: Run) -> str | None:
-    """Return what the numbers of an emulated board are, None of any other target."""
+    """Return what the numbers of an emulated board mean, None for other targets."""
     detail = run.target.detail
     if "icount" not in detail:
         return None
@@ -248,7 +249,7 @@ def emulated(run: Run) -> str | None:
 
 
 def counted_units(run: Run) -> list[str]:
-    """Return what the numbers of a run count where that is no time."""
+    """Return the units of a run other than time."""
     return sorted({result.unit for result in run.results if result.n and result.unit != "ns"})
 
 
@@ -256,9 +257,9 @@ def counted_units(run: Run) -> list[str]:
 
 
 def lacking_rights(run: Run) -> dict[str, int]:
-    """Return what real-time rights the run lacked, and how many results say so by their evidence.
+    """Return the real-time rights that a run lacked, with the number of results without them.
 
-    Where nothing could run for lack of rights, the conditions alone tell it: the number is 0.
+    The number is 0 if nothing could run for lack of rights, and only the conditions say so.
     """
     ran = measured(run)
     numbers = {
@@ -270,5 +271,5 @@ def lacking_rights(run: Run) -> dict[str, int]:
 
 
 def measured(run: Run) -> list[Result]:
-    """Return the results that hold anything measured."""
+    """Return the results with anything measured."""
     return [r for r in run.results if (r.n or r.figures) and "derived" not in r.flags]

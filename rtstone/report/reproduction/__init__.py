@@ -1,1 +1,1 @@
-"""A reproduced publication for the reader."""
+"""Reports of reproduced publications."""

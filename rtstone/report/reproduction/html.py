@@ -1,4 +1,4 @@
-"""A reproduction as a page: one offline HTML file with its figures, or Markdown."""
+"""A reproduction as a self-contained HTML page with its figures, or as Markdown."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rtstone.report.reproduction.text import Head, Place, grid, kind_of
 from rtstone.stats.reproduce import Reproduced
 from rtstone.units import CLOCK
 
-MOMENTS = 200  # of a curve over time, at most
+MOMENTS = 200  # most points of a curve over time
 TRACE_ROWS = 200
-FAR_APART = 30  # times the least bar: from there an axis is logarithmic
+FAR_APART = 30  # ratio of the largest bar to the smallest at which an axis is logarithmic
 NOTE = "A line for each system: at each point the largest sample from there to the next."
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell of the page: whose it is, under which head, and its text."""
+    """A cell of the page: its kind, heading and text."""
 
     kind: str
     name: str
@@ -35,7 +35,7 @@ class Shown:
 
 
 class Bar(NamedTuple):
-    """A bar; ``share`` of the axis in %, None: no number to draw, ``text`` stands alone."""
+    """A bar; ``share``: of the axis in %, None if there is only ``text``."""
 
     label: str
     kind: str
@@ -45,7 +45,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure: groups of bars by item, or charts by caption; ``axis`` says how long bars are."""
+    """A figure: groups of bars by item, or charts; ``axis``: the meaning of a bar's length."""
 
     title: str
     groups: list[tuple[str, list[Bar]]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Section:
 
 
 def render(made: Reproduced, path: Path) -> int:
-    """Writes the page in the form that its name ends in; its size in bytes.
+    """Write the page as HTML or Markdown, by the ending of its name; return its size in bytes.
 
     Raises OSError, MissingBundleError.
     """
@@ -160,7 +160,7 @@ def _figures(made: Reproduced, number: int, place: int, data: dict[str, Any]) ->
 
 
 def _behind(made: Reproduced, number: int) -> Iterator[tuple[str, list[Result]]]:
-    """The results behind the cells of a table, those of several cells once, by their system."""
+    """Return the results behind the cells of a table by system, without repetition."""
     table = made.document.tables[number]
     seen: list[list[Result]] = []
     for (at, _, system), results in made.results.items():
@@ -189,7 +189,7 @@ def _draw(
 def _over_time(
     made: Reproduced, number: int, figure: Figure, key: str, data: dict[str, Any]
 ) -> Iterator[Drawn]:
-    """For each item a graph with a line for each system; instructions have graphs of their own."""
+    """Yield a figure for each unit: a graph per item, with a line for each system."""
     table = made.document.tables[number]
     for unit, lines in _traces(made, number).items():
         systems = sorted({system for _, system in lines})
@@ -210,7 +210,7 @@ def _over_time(
 
 
 def _traces(made: Reproduced, number: int) -> dict[str, dict[tuple[int, int], Trace]]:
-    """By unit, what the systems of a table did over time: by item and system."""
+    """Return the traces of a table by unit, then by item and system."""
     found: dict[str, dict[tuple[int, int], Trace]] = {}
     for (at, item, system), results in made.results.items():
         for result in results[:1] if at == number else []:
@@ -220,7 +220,7 @@ def _traces(made: Reproduced, number: int) -> dict[str, dict[tuple[int, int], Tr
 
 
 def _leave_out_the_slowest(systems: list[int], lines: dict[tuple[int, int], Trace]) -> int | None:
-    """Takes the one with the largest sample from the list; None if it is the only one."""
+    """Remove the system with the largest sample from the lines; None if it is the only one."""
     if len(systems) < 2:
         return None
     worst = {
@@ -234,7 +234,7 @@ def _leave_out_the_slowest(systems: list[int], lines: dict[tuple[int, int], Trac
 
 
 def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str, Any]:
-    """All on one pair of axes, with points at the same moments; where one has none: a gap."""
+    """Return the lines of a graph with points at common times, and gaps for missing ones."""
     there = [trace for trace in traces if trace]
     end = max(trace.rows[-1][0] for trace in there)
     widest = max(trace.width_s for trace in there)
@@ -256,7 +256,7 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
 
 
 def _number(cell: Cell, item: Item, place: int) -> float | None:
-    """Return the number of a cell that can be drawn: one in the unit of its item."""
+    """Return the number of a cell to draw, if it has one in the unit of its item."""
     if cell.here is not None:
         shown = cell.here.values[place] if place < len(cell.here.values) else None
         same = shown is not None and shown.unit == item.unit
@@ -306,7 +306,7 @@ def _bar_text(item: Item, cell: Cell, place: int, value: float | None) -> str:
 
 
 def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:
-    """Lines of all systems whose numbers are times; of what has no place on the axis nothing."""
+    """Return lines of all systems whose numbers are times, without values off the axis."""
     items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
     series = []
     for number, system in enumerate(table.systems):

@@ -1,7 +1,7 @@
 """A reproduction in words: as text for the terminal, and as Markdown.
 
-A published number stands under a head that says "printed" and the year, a measured one under
-"here", a simulated one under "model"; nothing else tells them apart, in any form.
+Published numbers are under a heading "printed" with the year, measured ones under "here", simulated
+ones under "model", in every form of output.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MEANING = (
 )
 GAPS = "Without a number today, and why"
 INSTRUCTIONS = "Counted in instructions of an emulated machine, not in time: compare with no clock"
-_UNSAID = {"category", "priority", "level", "number"}  # units that a reader needs no word for
+_UNSAID = {"category", "priority", "level", "number"}  # units that need not be named
 _MEASURED = {*CLOCK, "MB/s"}
 _GAP = "  "
 
@@ -47,7 +47,7 @@ _GAP = "  "
 
 
 class Head(NamedTuple):
-    """What stands above a column or before a row: whose numbers they are, and of what."""
+    """The heading of a column or row: the kind of its numbers, and the system."""
 
     kind: str
     label: str
@@ -57,7 +57,7 @@ class Head(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell as text: its numbers, how many samples they are of, the marks of its footnotes."""
+    """A cell as text: its numbers, the number of samples, and marks of footnotes."""
 
     text: str
     n: str = ""
@@ -81,7 +81,7 @@ class Grid(NamedTuple):
 
 
 def grid(reproduction: Reproduction, table: Table) -> Grid:
-    """Return the table with its systems as columns or rows, as the publication has it."""
+    """Return the table with systems as columns or rows, as in the publication."""
     systems = [_head(reproduction, system) for system in table.systems]
     items = [Head("", f"{item.label} {_marks(item.notes)}".rstrip()) for item in table.items]
     places = [[_place(item, cell) for cell in item.cells] for item in table.items]
@@ -98,17 +98,17 @@ def _head(reproduction: Reproduction, system: System) -> Head:
 
 
 def kind_of(column: Column) -> str:
-    """``here``, ``model``, and of an emulated board what it counts."""
+    """Return ``here`` or ``model``, with the unit of an emulated board."""
     return f"{column.kind}, {column.unit}" if column.unit != "ns" else column.kind
 
 
 def heading(table: Table) -> str:
-    """``Table 1: Maximum interrupt latency``."""
+    """Return the heading: ``Table 1: Maximum interrupt latency``."""
     return table.title if table.id.endswith("prose") else f"{table.id}: {table.title}"
 
 
 def measure(table: Table) -> str:
-    """Return what the numbers of a table are, and in which unit."""
+    """Return the meaning of a table's numbers, and their unit."""
     return ", ".join(filter(None, (SYMBOLS.get(table.unit or "", table.unit), table.form)))
 
 
@@ -124,13 +124,13 @@ def _place(item: Item, cell: Cell) -> Place:
 
 
 def printed(records: Sequence[Printed], unit: str | None) -> str:
-    """Return published numbers, as they are printed: 6.0 stays 6.0."""
+    """Return published numbers as printed: 6.0 stays 6.0."""
     own = [_own(record, unit) for record in records]
     return _joined([_as_printed(record) for record in records], own)
 
 
 def _as_printed(record: Printed) -> str:
-    """Return a published value; of one that is not there, what stands in its place, or why not."""
+    """Return a published value, or what is printed instead of one, or why it is missing."""
     if record.value is not None:
         return str(record.value)
     for note in record.note.split("; "):
@@ -172,14 +172,14 @@ def _shown(shown: Shown) -> str:
 
 
 def digits(value: float, unit: str | None) -> str:
-    """Return three significant digits; of what is measured, not counted, all three: ``4.00``."""
+    """Return three significant digits; measured values always have all three: ``4.00``."""
     if unit not in _MEASURED or abs(value) >= 99.95 or value == 0:
         return rounded(value)
     return f"{value:#.3g}"
 
 
 def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
-    """``1 / 5 KB``: a unit that all share is told once."""
+    """Return several values; a unit that all share is named once: ``1 / 5 KB``."""
     if len(set(units)) == 1:
         return f"{' / '.join(texts)} {units[0]}".rstrip()
     pairs = zip(texts, units, strict=True)
@@ -187,7 +187,7 @@ def _joined(texts: Sequence[str], units: Sequence[str]) -> str:
 
 
 def said(reproduction: Reproduction, record: Printed) -> str:
-    """Return a statement of the publication, and what it is about."""
+    """Return a statement of the publication, with its subject."""
     about = ", ".join((record.system, record.metric, record.condition))
     text = record.value if record.value is not None else record.quality
     note = f" ({record.note})" if record.note else ""
@@ -195,7 +195,7 @@ def said(reproduction: Reproduction, record: Printed) -> str:
 
 
 def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
-    """For each of today's systems: how much was measured for the table, how long, which load."""
+    """Yield for each of today's systems the samples, time and load of a table's numbers."""
     for place, column in enumerate(reproduction.columns):
         numbers = [n for n, system in enumerate(table.systems) if system.column == place]
         cells = [item.cells[n].here for item in table.items for n in numbers]
@@ -225,7 +225,7 @@ def _span(low: str, most: str) -> str:
 
 
 def about(column: Column) -> Iterator[str]:
-    """Yield what a system of today is, and what must be known before its numbers."""
+    """Yield what a system of today is, and remarks to read before its numbers."""
     made = ", ".join(filter(None, (column.system, column.created, " ".join(column.suites))))
     yield f"{made} ({', '.join(column.runs)})"
     if column.model:
@@ -237,7 +237,7 @@ def about(column: Column) -> Iterator[str]:
 
 
 class Gap(NamedTuple):
-    """Why a system of today has no number, and in which tables, with how many places of each."""
+    """Why a system of today lacks numbers, and how many in which tables."""
 
     label: str
     why: str
@@ -248,7 +248,7 @@ class Gap(NamedTuple):
 
 
 def gaps(reproduction: Reproduction) -> list[Gap]:
-    """Return everything that was looked for and has no number, by system and reason."""
+    """Return all missing numbers, by system and reason."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for table in reproduction.tables:
         for item in table.items:
@@ -259,7 +259,7 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
                 if any(shown.value is not None for shown in here.values):
                     continue
                 why = f"{here.status}, {here.reason or NO_REASON}"
-                if here.status == "not run":  # each place says which bench
+                if here.status == "not run":  # with the bench
                     why = "not run, no run of it has these"
                 key = (reproduction.columns[system.column].label, why)
                 name = table.title if table.id.endswith("prose") else table.id
@@ -272,7 +272,7 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
 
 
 def flags(reproduction: Reproduction) -> list[tuple[str, str]]:
-    """Return the flags that occur, with their cause."""
+    """Return the flags that occur, with their causes."""
     cells = (cell for table in reproduction.tables for item in table.items for cell in item.cells)
     names = {flag for cell in cells if cell.here for flag in cell.here.flags}
     return [(flag.name, flag.cause) for flag in BY_NAME.values() if flag.name in names]
@@ -333,11 +333,11 @@ def _table(reproduction: Reproduction, table: Table, width: int) -> Iterator[Ren
 
 
 def _grid(made: Grid, width: int) -> Iterator[RenderableType]:
-    """Yield one line for a row; if that is too wide n stands beneath, and columns come in turns.
+    """Yield the table; if it is too wide, n is below the numbers, and columns come in turns.
 
-    Where a cell is nearly as wide as the terminal, each has a line of its own.
+    If a cell is nearly as wide as the terminal, each cell has a line of its own.
     """
-    lead = 2 if any(head.kind for head, _ in made.rows) else 1  # rows that are systems tell whose
+    lead = 2 if any(head.kind for head, _ in made.rows) else 1  # rows that are systems have a kind
     for split in (False, True):
         heads, rows = _heads(made, lead), list(_rows(made, lead, split))
         columns = list(zip(*(cells for _, cells in rows), strict=True))
@@ -357,7 +357,7 @@ def _grid(made: Grid, width: int) -> Iterator[RenderableType]:
 
 
 def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns that fit beside the first ones, turn by turn; none if one does not."""
+    """Yield per turn the columns that fit beside the leading ones; nothing if one does not."""
     fixed = sum(widths[:lead]) + len(_GAP) * (lead - 1)
     if fixed + len(_GAP) + max(widths[lead:], default=0) > width:
         return
@@ -374,7 +374,7 @@ def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
 def _turn(
     rows: Iterable[tuple[str, list[str]]], turn: Sequence[int], widths: Sequence[int], lead: int
 ) -> RichTable:
-    """Return the table of a turn; a row that is empty there is left out."""
+    """Return the table of a turn, without rows that are empty in it."""
     table = plain_table(show_header=False)
     for place, width in enumerate(widths):
         justify: JustifyMethod = "left" if place < lead else "right"
@@ -387,14 +387,14 @@ def _turn(
 
 
 def _heads(made: Grid, lead: int) -> list[tuple[str, list[str]]]:
-    """Whose numbers stand below, and of what; the former only where columns are systems."""
+    """Return the lines of headings: systems, and kinds if columns are systems."""
     kinds = ["", *[""] * (lead - 1), *(head.kind for head in made.heads)]
     labels = [made.stub, *["from"] * (lead - 1), *(head.label for head in made.heads)]
     return [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
 
 
 def _rows(made: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines below the heads: style and cells, not yet brought to one width."""
+    """Yield style and cells of the lines below the headings, not yet padded."""
     for head, places in made.rows:
         before = [head.label, head.kind][:lead]
         yield "", [*before, *(place.value if split else str(place) for place in places)]

@@ -1,1 +1,1 @@
-"""A run for the reader."""
+"""Reports of runs."""

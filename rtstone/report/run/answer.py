@@ -1,4 +1,4 @@
-"""The answer of a run: what it says of the system, in a sentence, and what that rests on.
+"""The answer of a run: what it says about the system, in a sentence, and the basis of that.
 
 Words are plain, for the terminal; the page sets them (``typeset``).
 """
@@ -9,20 +9,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rtstone import units
+from rtstone import resources, units
 from rtstone.assemble import flags
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
-from rtstone.stats.evaluate import RIGHTS, RunEvaluation
+from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest
+from rtstone.system.rights import granting
 from rtstone.units import count, counted, quantity
 
-# What a latency is like, by its first value that is not: ns.
+# Classes of latencies, by the value in ns at which they end.
 MAGNITUDES = (
     (1e3, "below a microsecond"),
     (1e4, "microseconds"),
@@ -36,7 +37,10 @@ LONGEST = "seconds"
 
 _BREAKDOWN = "breakdown utilisation"
 
-# Flags of what came from outside the system that was measured, or cannot be believed.
+# Flags whose cause is a lack of rights, which one command grants.
+_RIGHTS = ("no_rt", "page_faults")
+
+# Flags of disturbances from outside the measured system, or that make values incredible.
 DISTURBED = ("steal", "smi", "other_run", "throttled", "clock_backwards")
 
 
@@ -48,17 +52,17 @@ class Estimated(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The bound with all that belongs to it, or `?` and why there is none."""
+        """The bound with its conditions, or `?` and why there is none."""
         return outcome(self.case) if self.case.bound is not None else f"? {outcome(self.case)}"
 
     @property
     def sentence(self) -> str:
-        """In one line, for the answer."""
+        """The estimate in a sentence."""
         return f"Worst case, estimated: {outcome(self.case)}."
 
 
 class Answer(NamedTuple):
-    """The verdict with its grade, what it rests on, findings, and estimates of worst cases."""
+    """The verdict with its grade and basis, findings, and estimates of worst cases."""
 
     grade: Grade
     verdict: str
@@ -69,7 +73,7 @@ class Answer(NamedTuple):
 
 
 def answer(evaluated: RunEvaluation) -> Answer:
-    """Return what a run says."""
+    """Return the answer of a run."""
     run, subjects = evaluated.run, subjects_of(evaluated.run)
     wakeups = [subjects[place] for place in evaluated.standouts.wakeups]
     worst, others = split(findings(evaluated))
@@ -95,12 +99,12 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if not words.measured(run):
         return "bad", "No verdict: nothing was measured."
     if words.counted_units(run):
-        return "info", "No verdict in time: what stands here are counts of an emulated machine."
+        return "info", "No verdict in time: these numbers are counts of an emulated machine."
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
     if judged and (flag := spoilt(judged)):
-        return "info", f"No verdict: {flag.spoils}. {_remedy(evaluated, flag)}"
+        return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
@@ -112,10 +116,10 @@ def spoilt(results: Sequence[Result]) -> flags.Flag | None:
     return None if None in found else found[0]
 
 
-def _remedy(evaluated: RunEvaluation, flag: flags.Flag) -> str:
+def _remedy(run: Run, flag: flags.Flag) -> str:
     """Return what to do, as a command where there is one."""
-    if flag.name in RIGHTS and evaluated.granting:
-        return f"This grants them: {evaluated.granting}"
+    if flag.name in _RIGHTS and run.target.name == LOCAL:
+        return f"This grants them: {granting(resources.local_agent())}"
     return f"{flag.advice[0].upper()}{flag.advice[1:]}."
 
 
@@ -135,7 +139,7 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def _breakdown(run: Run) -> str | None:
-    """Return what Hartstone's experiments say of deadlines, None if none of them broke down."""
+    """Return what Hartstone experiments say about deadlines, None if none broke down."""
     known = [
         (figure.value, r.bench)
         for r in run.results
@@ -183,14 +187,14 @@ def _loads(run: Run) -> Iterator[str]:
 
 
 def _left_out(wakeups: list[Subject]) -> Iterator[str]:
-    """Wake-ups that the verdict does not rest on, though it rests on others."""
+    """Yield how many wake-ups were left out of a verdict that is based on others."""
     bad = [flag for s in wakeups if (flag := flags.spoilt(s.result.flags))]
     if bad and len(bad) < len(wakeups):
         yield f"Left out of the verdict: {len(bad)} of {len(wakeups)} cases, {bad[0].spoils}."
 
 
 def _disturbed(run: Run) -> Iterator[str]:
-    """Yield what spoilt results from outside, by how many."""
+    """Yield what disturbed results from outside, and how many."""
     measured = words.measured(run)
     times = Counter(name for result in measured for name in set(result.flags))
     told = [

@@ -1,7 +1,7 @@
-"""What stands inside the detail of a result: data from which the page's script builds it.
+"""The details of a result, as data from which the page's script builds them.
 
 A table is a form (caption, names of columns and rows), which many results share, and its columns.
-A cell is text, or a list with the reason why there is none.
+A cell is text, or a list with the reason why there is no text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FACTS = ("name", "value")
 
 
 class Forms:
-    """The forms of all tables of a page, each once."""
+    """The forms of all tables of a page, without repetition."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
@@ -31,7 +31,7 @@ class Forms:
     def table(
         self, caption: str, head: Sequence[str], names: Iterable[str], *columns: list[Cell]
     ) -> list[Any]:
-        """A table: the number of its form, and its columns; ``names`` head its rows, if any."""
+        """Return a table: the number of its form, and its columns; ``names`` are those of rows."""
         form = caption, tuple(head), tuple(names)
         return [self._known.setdefault(form, len(self._known)), *columns]
 
@@ -57,7 +57,7 @@ class Forms:
 def detail(
     row: Row, bench: Bench | None, charts: Mapping[str, Any], forms: Forms
 ) -> dict[str, Any]:
-    """Return the inside of a detail: sentences, kinds of charts, tables, flags."""
+    """Return the details of a result: sentences, kinds of charts, tables, flags."""
     r = row.result
     return {
         "lead": " · ".join(_lead(row)),
@@ -78,7 +78,7 @@ def detail(
 
 
 def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
-    """Cause and advice of the flags that occur; one that is not known has neither."""
+    """Return cause and advice of the flags that occur, empty for unknown ones."""
     occurring = dict.fromkeys(name for r in results for name in r.flags)
     known = {name: flags.BY_NAME.get(name) for name in occurring}
     return {name: [flag.cause, flag.advice] if flag else ["", ""] for name, flag in known.items()}
@@ -113,18 +113,18 @@ def _notes(r: Result) -> Iterable[str]:
 
 
 def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what a reader of the distribution must know."""
+    """Yield notes on the chart of the distribution."""
     at_zero = sum(c for v, c in samples(r) if v <= 0)
     if "percentiles" in charts:
         yield "The curve is dotted where fewer than ten samples lie beyond."
     if at_zero:
-        yield f"{count(at_zero)} samples at or below zero stand at the left edge."
+        yield f"{count(at_zero)} samples at or below zero are at the left edge."
     if r.overflow:
-        yield f"{count(r.overflow)} samples too large for the histogram stand at the right edge."
+        yield f"{count(r.overflow)} samples too large for the histogram are at the right edge."
 
 
 def _windows(r: Result, charts: Mapping[str, Any]) -> str:
-    """Return what a reader of the trace must know."""
+    """Return a note on the chart of the trace."""
     if r.trace is None or "trace" not in charts:
         return ""
     rows, drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
@@ -134,14 +134,14 @@ def _windows(r: Result, charts: Mapping[str, Any]) -> str:
 
 
 def _blocks(charts: Mapping[str, Any]) -> str:
-    """Return what a reader of the map must know."""
+    """Return a note on the map of block maxima."""
     if "heat" not in charts:
         return ""
     block, each = (count(charts["heat"][name]) for name in ("block", "each"))
     return (
-        f"Of every {block} successive samples the largest; each column holds {each} such blocks, "
-        "and the stronger a cell's colour, the more of them lie in its range. Samples below the "
-        "largest are not in it."
+        f"The largest of every {block} successive samples. Each column holds {each} such blocks; "
+        "the stronger a cell's colour, the more of them are in its range. Other samples are "
+        "not shown."
     )
 
 
@@ -154,7 +154,7 @@ def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
 
 
 def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
-    """Yield the tables of the result itself, and what its load did."""
+    """Yield the tables that the bench reported, and what its load did."""
     for told in r.tables:
         yield forms.rows(told.title, told.columns, told.rows)
     if r.load_rates:

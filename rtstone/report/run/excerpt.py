@@ -1,4 +1,4 @@
-"""A result in plain lines, for where a run is a footnote: the report of a failed test."""
+"""A result in plain lines, for the report of a failed test."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WORST = 5
 
 
 def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, name: str) -> str:
-    """Return the summary of a run, and of some results their distributions and worst samples.
+    """Return the summary of a run, with distributions and worst samples of some results.
 
-    ``path`` is where it is stored, ``name`` how it is named on a command line.
+    ``path``: where it is stored.  ``name``: its name on a command line.
     """
     from rtstone.report.parts.console import console
     from rtstone.report.run.terminal import stored, summary
@@ -29,7 +29,7 @@ def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, nam
     return "\n".join([out.getvalue().rstrip(), *(_result(r) for r in results if r.n)])
 
 
-_WIDE = 1000  # columns: no line of a test's report is folded here
+_WIDE = 1000  # columns, so that no line of a test's report is folded
 
 
 def _result(result: Result) -> str:
@@ -46,12 +46,12 @@ def _result(result: Result) -> str:
 
 
 def _when(at_s: float, result: Result) -> str:
-    """Instructions have no time."""
+    """Return when a sample was taken; empty for instructions, which have no time."""
     return f"{seconds(at_s)} after the start" if result.unit == "ns" else "in order of the run"
 
 
 def _distribution(result: Result) -> Iterator[str]:
-    """Bars as long as what they count, but never so short that a single sample is not seen."""
+    """Yield a bar for each bin; a single sample is still visible."""
     bins = list(_bins(result.histogram))
     most = max((n for *_, n in bins), default=1)
     for low, high, n in bins:
@@ -63,9 +63,9 @@ def _distribution(result: Result) -> Iterator[str]:
 
 
 def _bins(histogram: Sequence[tuple[float, int]]) -> Iterator[tuple[float, float, int]]:
-    """Least and largest value and count of up to _BINS groups of columns that have samples.
+    """Return smallest value, largest value and count of up to _BINS bins that have samples.
 
-    Their borders are equally far apart in the logarithm, where no value is below 1; else in value.
+    Bins are equally wide on a logarithmic scale, or a linear one if a value is below 1.
     """
     if not histogram:
         return

@@ -16,14 +16,14 @@ from rtstone.stats.standouts import Standouts
 from rtstone.units import count, counted, quantity, rounded
 
 GRADES: tuple[Grade, ...] = ("bad", "note", "good", "info")  # gravest first
-ADVERSE = ("bad", "note")  # those that tell of something to look at
-MOST = 3  # that stand at the top
-GROWTH = "growth"  # where the evidence of a slope stands
+ADVERSE = ("bad", "note")  # grades of findings worth a look
+MOST = 3  # findings shown at the top
+GROWTH = "growth"  # evidence of findings about slopes
 _MISSING: dict[str, Grade] = {"failed": "bad", "incomplete": "bad", "unsupported": "info"}
 
 
 class Finding(NamedTuple):
-    """A sentence: how grave, what, the details, and its evidence: place of a result, or GROWTH."""
+    """A finding: grade, head, details, and its evidence: the index of a result, or GROWTH."""
 
     grade: Grade
     head: str
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A result with its place in the run, and what tells it from others of its bench."""
+    """A result with its index in the run, and what distinguishes it from others of its bench."""
 
     place: int
     result: Result
@@ -40,13 +40,13 @@ class Subject(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The bench with what tells this result from others of it."""
-        label = self.label.removesuffix(f"load={self.result.load}")  # always told beside it
+        """The bench, with what distinguishes this result from others of it."""
+        label = self.label.removesuffix(f"load={self.result.load}")  # it is named separately
         return f"{self.result.bench} {label}".strip()
 
     @property
     def circumstances(self) -> str:
-        """n, time, load and flags, as every worst case must be told."""
+        """n, time, load and flags, without which no worst case is reported."""
         r, observed = self.result, words.observed(self.result)
         unknown = (
             "over a time that was not recorded" if r.unit == "ns" else f"in {r.unit}, not in time"
@@ -57,13 +57,13 @@ class Subject(NamedTuple):
 
 
 def subjects_of(run: Run) -> list[Subject]:
-    """Return the results of a run, named."""
+    """Return the results of a run as subjects."""
     pairs = zip(run.results, words.labels(run), strict=True)
     return [Subject(place, *pair) for place, pair in enumerate(pairs)]
 
 
 class Evidence(NamedTuple):
-    """What findings are worded from."""
+    """What findings are derived from."""
 
     run: Run
     subjects: list[Subject]
@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
 
 
 def worst_wakeup(seen: Evidence) -> Iterable[Finding]:
-    """The largest maximum among the tasks that a timer wakes, if no other finding tells it."""
+    """Yield the largest maximum of wake-ups, if no other finding has it."""
     if seen.found.worst_wakeup is not None:
         found = seen.subjects[seen.found.worst_wakeup]
         worst = quantity(found.result.max, found.result.unit)
@@ -79,17 +79,17 @@ def worst_wakeup(seen: Evidence) -> Iterable[Finding]:
 
 
 def longest_delay(seen: Evidence) -> Iterable[Finding]:
-    """Among the rest, the sample that lies furthest above the median of its kind."""
+    """Yield, per unit, the other result whose maximum is furthest above its median."""
     for place, excess in seen.found.delays:
         found = seen.subjects[place]
         unit = found.result.unit
         head = f"Longest delay of one sample {quantity(excess, unit)}"
-        text = f"so far above the median of {quantity(found.result.p50, unit)}; "
+        text = f"above the median of {quantity(found.result.p50, unit)}; "
         yield Finding("note", head, text + found.circumstances, place)
 
 
 def least_predictable(seen: Evidence) -> Iterable[Finding]:
-    """Where p99.9 stands furthest above the median, of those medians that the clock resolves."""
+    """Yield the result with the largest ratio of p99.9 to a median that the clock resolves."""
     if seen.found.spread:
         place, ratio = seen.found.spread
         found = seen.subjects[place]
@@ -103,7 +103,7 @@ def least_predictable(seen: Evidence) -> Iterable[Finding]:
 
 
 def missed_activations(seen: Evidence) -> Iterable[Finding]:
-    """Activations that never happened."""
+    """Yield how many activations never happened."""
     periodic = [seen.subjects[place] for place in seen.found.periodic]
     total = sum(s.result.missed or 0 for s in periodic)
     if seen.found.missed is not None:
@@ -120,7 +120,7 @@ def missed_activations(seen: Evidence) -> Iterable[Finding]:
 
 
 def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
-    """Times that grow with a number of tasks, not with work: of those, the steepest."""
+    """Yield the steepest growth of a time with a number of tasks."""
     slopes, found = seen.run.slopes, seen.found
     if found.growing:
         steepest = found.growing[0]
@@ -137,7 +137,7 @@ def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
 
 
 def not_ok(seen: Evidence) -> Iterable[Finding]:
-    """Yield results that are missing, by status."""
+    """Yield the results that are missing, by status."""
     for status, places in seen.found.missing.items():
         names = list(dict.fromkeys(seen.run.results[place].bench for place in places))
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
@@ -163,6 +163,6 @@ def findings(evaluated: RunEvaluation) -> list[Finding]:
 
 
 def split(found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return the few worst, and the rest."""
+    """Return the MOST worst findings, and the rest."""
     worst = [finding for finding in found if finding.grade in ADVERSE][:MOST]
     return worst, [finding for finding in found if finding not in worst]

@@ -50,12 +50,12 @@ FAMILIES = {
     "posix": "Services and options of POSIX",
 }
 
-# Conditions worth a place at the top of the page.
+# Conditions shown at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
 
 def _ranges(rows: list[Row], family: str, unit: str) -> list[dict[str, Any]]:
-    """Return the rows of a chart of ranges, of every result of a family that shares a unit."""
+    """Return the rows of a chart of ranges, for all results of a family in one unit."""
     entries = (
         range_row(
             row.result,
@@ -177,7 +177,7 @@ def title(run: Run) -> str:
 
 
 def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """Conditions by the part of their name before the first dot; the single ones at the end."""
+    """Return conditions by the first part of their names, single ones at the end."""
     groups: dict[str, list[tuple[str, Value]]] = defaultdict(list)
     for name, value in conditions.items():
         group, _, rest = name.partition(".")
@@ -190,7 +190,7 @@ def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, 
 
 
 def alarms(run: Run) -> Iterable[tuple[str, str]]:
-    """Yield what the reader must know before any number: head and text."""
+    """Yield warnings to show before any number: head and text."""
     if lacking := words.lacking_rights(run):
         total = len(words.measured(run))
         parts = [
@@ -226,7 +226,7 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 def page_of(
     evaluated: RunEvaluation, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None
 ) -> Page:
-    """Return all that the page shows of one run."""
+    """Return everything that the page shows of a run."""
     page = brief_of(evaluated, key)
     page.brief = False
     page.by_load = by_load(evaluated)
@@ -237,7 +237,7 @@ def page_of(
 
 
 def brief_of(evaluated: RunEvaluation, key: str) -> Page:
-    """Return a run without its results one by one: its answer and its conditions."""
+    """Return the answer and conditions of a run, without single results."""
     run = evaluated.run
     return Page(
         key=key, run=run, title=title(run), facts=facts(run), answer=answer(evaluated), brief=True
@@ -245,7 +245,7 @@ def brief_of(evaluated: RunEvaluation, key: str) -> Page:
 
 
 def template_values() -> dict[str, Any]:
-    """Return the functions and constants that the templates of a run name."""
+    """Return the functions and constants that the templates of a run use."""
     return {
         "alarms": alarms,
         "grouped": grouped,

@@ -19,12 +19,12 @@ from rtstone.stats.comparison.loads import LoadCell
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import count, quantity, rounded
 
-STRONG = 10.0  # times the first load's: from there a cell has the fullest colour
+STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour
 RULE = (
-    "that of rtstone compare, as between single runs: + better, - worse, = no difference, "
-    "? inconclusive, of the median where the tail tells nothing; measured once under a load, only "
-    f"medians beyond a ratio of {1 + UNKNOWN:g} are called different, for nothing tells how far it "
-    "would scatter: name the loads several times, or compare runs"
+    "that of rtstone compare for single runs: + better, - worse, = no difference, ? inconclusive, "
+    "of the tail, or of the median if the tail is inconclusive; with one measurement per load the "
+    f"scatter is unknown, and only medians beyond a ratio of {1 + UNKNOWN:g} are called different: "
+    "name the loads several times, or compare runs"
 )
 
 
@@ -34,11 +34,11 @@ class LoadEffect(NamedTuple):
     load: str
     subjects: list[Subject]  # several if the case was repeated under it
     whole: Distribution
-    effect: Effect | None  # the one that tells most: tail, or median
+    effect: Effect | None  # of tail or median, whichever is more conclusive
 
     @property
     def place(self) -> int:
-        """The place of the first result in the run."""
+        """The index of the first result in the run."""
         return self.subjects[0].place
 
     @property
@@ -48,18 +48,18 @@ class LoadEffect(NamedTuple):
 
     @property
     def observed(self) -> str | None:
-        """How long was measured."""
+        """The measured time in words, None if unknown."""
         spans = [observed(s.result) for s in self.subjects]
         return " and ".join(span for span in spans if span) or None
 
     @property
     def word(self) -> str:
-        """The verdict, empty for the load that the others are compared with."""
+        """The verdict, empty for the first load."""
         return self.effect.verdict if self.effect else ""
 
     @property
     def verdict(self) -> str:
-        """``- worse, p50 5.3 times``; nothing of the load that the others are compared with."""
+        """The verdict in words: ``- worse, p50 5.3 times``; empty for the first load."""
         effect = self.effect
         if effect is None:
             return ""
@@ -70,7 +70,7 @@ class LoadEffect(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """How much colour, from 0 to 1 at ``STRONG`` times the first load's."""
+        """The strength of the colour, from 0 to 1 at ``STRONG`` times the first load."""
         ratio = self.effect.ratio if self.effect else None
         if not ratio or self.word not in ("better", "worse"):
             return 0.0
@@ -78,10 +78,10 @@ class LoadEffect(NamedTuple):
 
 
 class CaseByLoad(NamedTuple):
-    """A case with what it did under each load, in their order; None: not measured under it."""
+    """A case with a cell for each load, None if it was not measured under it."""
 
     title: str
-    statistic: str  # the member that is compared
+    statistic: str  # the one compared
     cells: list[LoadEffect | None]
 
 
@@ -93,7 +93,7 @@ class ByLoad(NamedTuple):
 
 
 def by_load(evaluated: RunEvaluation) -> ByLoad | None:
-    """Return bench by load in words, None if no case was measured under several."""
+    """Return the cases measured under several loads in words, None if there are none."""
     matrix = evaluated.by_load
     if matrix is None:
         return None
@@ -105,14 +105,14 @@ def by_load(evaluated: RunEvaluation) -> ByLoad | None:
     cases = []
     for case in matrix.cases:
         cells = [cell and worded(cell) for cell in case.cells]
-        # The title of the result that came first, whatever its load.
+        # The title of the first result, whatever its load.
         first = min((cell for cell in cells if cell), key=lambda cell: cell.place)
         cases.append(CaseByLoad(first.subjects[0].title, case.statistic, cells))
     return ByLoad(matrix.loads, cases)
 
 
 def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
-    """Yield the same for the terminal: a line for each case."""
+    """Yield what loads do to cases for the terminal, one line per case."""
     matrix = by_load(evaluated)
     if matrix is None:
         return

@@ -1,4 +1,4 @@
-"""The figures of merit of Hartstone and Rhealstone, one table for each, as the page shows them."""
+"""The figures of merit of Hartstone and Rhealstone, one table for each, for the page."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rtstone.report.run.findings import Subject, subjects_of
 
 BREAKDOWN = "breakdown utilisation"
 HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
-# Benches of Rhealstone whose first figure is a number of the whole, see model/rhealstone.py.
+# Benches of Rhealstone whose first figure combines all components, see assemble/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
 FORM = ("form", "variant", "lock", "config")  # parameters of the components
-FULL = 150.0  # per cent of raw speed: no experiment asks for more
+FULL = 150.0  # % of raw speed, the most that an experiment demands
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Merit:
 
 
 def merits(run: Run) -> list[Merit]:
-    """Return the tables that a run has anything for."""
+    """Return the tables for which a run has figures."""
     found = [s for s in subjects_of(run) if s.result.figures and not s.result.n]
     return [*_hartstone(run, found), *_rhealstone(found)]
 
@@ -69,7 +69,7 @@ def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
 
 
 def _name(subject: Subject, run: Run) -> str:
-    """Return what was done, with the load where it is not that of all."""
+    """Return the name of an experiment, with its load if loads differ."""
     load = subject.result.load
     return subject.title if load == usual_load(run) else f"{subject.title} load={load}"
 
@@ -83,7 +83,7 @@ def _cell(subject: Subject, name: str) -> Cell:
 
 
 def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
-    """Yield a row for each form of the components, a column for each number made of them."""
+    """Yield a row for each form of the components, with a column for each combined number."""
     forms: dict[tuple[str, ...], dict[str, Subject]] = {}
     for subject in found:
         family, _, kind = subject.result.bench.partition(".")
@@ -103,7 +103,7 @@ def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
 
 
 def _form(subject: Subject) -> tuple[str, ...]:
-    """Return what tells one set of components from another."""
+    """Return what distinguishes one set of components from another."""
     r = subject.result
     params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
     return (*params, f"load={r.load}")

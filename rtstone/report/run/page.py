@@ -1,4 +1,4 @@
-"""What the page shows of a run, as the templates read it."""
+"""The parts of a run's page, as the templates read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rtstone.report.run.merit import Merit
 
 @dataclass(frozen=True)
 class Row:
-    """One result as the table of results and the head of its detail show it."""
+    """A result in the table of results, and the head of its details."""
 
     key: str
     result: Result
@@ -26,19 +26,19 @@ class Row:
 
     @property
     def title(self) -> str:
-        """The bench with what tells this result from others of it."""
+        """The bench, with what distinguishes this result from others of it."""
         return f"{self.result.bench} {self.label}".strip()
 
     @property
     def observed(self) -> str | None:
-        """How long was measured."""
+        """The measured time in words, None if unknown."""
         span = words.observed(self.result)
         return None if span is None else typeset(span)
 
 
 @dataclass(frozen=True)
 class Family:
-    """Results whose ids begin alike."""
+    """The results of a family of benches: ids with the same prefix."""
 
     name: str
     title: str
@@ -66,7 +66,7 @@ class Page:
     facts: list[tuple[str, str]]
     answer: Answer
     by_load: ByLoad | None = None
-    brief: bool = False  # without its results one by one
+    brief: bool = False  # without single results
     merits: list[Merit] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)
@@ -74,5 +74,5 @@ class Page:
     details: dict[str, Any] = field(default_factory=dict)
 
     def link(self, evidence: int | str) -> str:
-        """Return where on the page the evidence of a finding stands."""
+        """Return the link to the evidence of a finding on the page."""
         return f"#{self.key}-{evidence}"

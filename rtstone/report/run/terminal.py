@@ -37,17 +37,17 @@ from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import count
 
-_ROOMY = 120  # a table with a column for everything needs so much
-_BENCH = 16  # the least width of a column with the name of a bench
+_ROOMY = 120  # least width of a table with a column for everything
+_BENCH = 16  # least width of a column with the name of a bench
 _NUMBERS = ("n", *COLUMNS.values())
-_LONG = 100  # rows of a table that a terminal shows
+_LONG = 100  # rows of a table shown on a terminal
 
 
 def summary(evaluated: RunEvaluation, width: int) -> Iterator[RenderableType]:
     """Yield the parts of a run's summary.
 
-    In a narrow terminal everything but the figures stands in one column; where even that would
-    cut a number short, each result is a block of lines.
+    On a narrow terminal everything but the figures shares one column; if even that would truncate
+    a number, each result is a block of lines.
     """
     run = evaluated.run
     yield from _head(run)
@@ -65,16 +65,16 @@ def summary(evaluated: RunEvaluation, width: int) -> Iterator[RenderableType]:
 
 
 def stored(place: Path, name: str) -> Iterator[Text]:
-    """Yield where a run is stored, and how a page is made of it; ``name`` as on a command line."""
+    """Yield where a run is stored, and how to make a page of it; ``name``: on a command line."""
     yield Text(f"stored in {shown(str(place))}", style="dim")
     yield Text(f"a page of it: rtstone report {name} -o report.html", style="dim")
 
 
-_TOLD = {"title", "label", "model", "system"}  # of a target's detail, elsewhere
+_TOLD = {"title", "label", "model", "system"}  # keys of a target's detail that are shown elsewhere
 
 
 def conditions(run: Run) -> Table:
-    """Return everything that is known of the circumstances of a run."""
+    """Return everything known about the circumstances of a run."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -117,7 +117,7 @@ _GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bol
 
 
 def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
-    """Yield the verdict, what it rests on, and the worst findings."""
+    """Yield the verdict, its basis, and the worst findings."""
     told = answer(evaluated)
     yield Text(told.verdict, style=_GRADES[told.grade])
     yield from (Text(text) for text in told.basis)
@@ -133,7 +133,7 @@ def _answer(evaluated: RunEvaluation) -> Iterator[Text]:
 
 
 def _place(run: Run) -> list[str]:
-    """Return what was measured, after the name of the run: of a model first that it is one."""
+    """Return what was measured, after the run's name; a model is named as such first."""
     name = [run.name] if run.name else []
     if model(run):
         return [*name, str(system(run)), run.target.name]
@@ -148,7 +148,7 @@ def _place(run: Run) -> list[str]:
 
 
 class _Line(NamedTuple):
-    """What a line of the table says; ``figures`` are n and the statistics, or a status alone."""
+    """A line of the table; ``figures``: n and the statistics, or a status alone."""
 
     bench: str
     label: str
@@ -185,17 +185,17 @@ def _figures(of: Result | Distribution, unit: str) -> list[str]:
 
 
 def _needs(lines: list[_Line], others: int, gap: int) -> int:
-    """Return the width of a terminal in which no number of a table is cut short.
+    """Return the width of a terminal in which no number of a table is truncated.
 
-    Rich does not tell: the least width that it knows is that of words, and `1.20 µs` are two.
-    ``others`` is the width of the columns that are no figures, ``gap`` stands before each figure.
+    Rich only knows the minimum width of words, and `1.20 µs` is two.  ``others``: width of the
+    columns that are no figures.  ``gap``: blanks before each figure.
     """
     rows = [_NUMBERS, *(line.figures for line in lines if len(line.figures) == len(_NUMBERS))]
     return others + sum(gap + max(map(len, column)) for column in zip(*rows, strict=True))
 
 
 def _others(lines: list[_Line], gap: int) -> int:
-    """The width of the columns of a roomy table that are no figures, no word of them parted."""
+    """Return the width of the other columns of a roomy table, without breaking words."""
     columns = [
         ["bench", *(line.bench for line in lines)],
         _label_words(lines),
@@ -257,7 +257,7 @@ def _narrow_table(lines: list[_Line]) -> Table:
 
 
 def _where(line: _Line) -> Text:
-    """Return everything but the figures."""
+    """Return everything but the figures in one text."""
     where = Text.assemble((line.bench, "bold cyan"), f" {line.label}" if line.label else "")
     if line.time:
         where.append(f" {OBSERVED} {line.time}", style="dim")
@@ -281,7 +281,7 @@ def _family(bench: str) -> str:
 
 
 def _told(run: Run) -> Iterator[RenderableType]:
-    """Yield what the results tell beside numbers."""
+    """Yield what the results say beside numbers."""
     for result, label in zip(run.results, labels(run), strict=True):
         for told in result.tables:
             title = Text(f"\n{result.bench} {label}".rstrip() + f": {told.title}", "bold cyan")
@@ -302,7 +302,7 @@ def _footnotes(evaluated: RunEvaluation) -> Iterator[Text]:
     loads = sorted({r.load for r in measured(run)} or {r.load for r in run.results})
     what = " and ".join([*counted_units(run)] or ["times"]).capitalize()
     measured_by = tool(run)
-    net = f"as {measured_by} told them" if measured_by else "net of the clock's overhead"
+    net = f"as reported by {measured_by}" if measured_by else "net of the clock's overhead"
     yield Text(f"\n{what} are {net}.  Load: {', '.join(loads)}.", style="dim")
     for result, label in zip(run.results, labels(run), strict=True):
         name = f"{result.bench} {label}".rstrip()
@@ -310,7 +310,7 @@ def _footnotes(evaluated: RunEvaluation) -> Iterator[Text]:
             yield Text.assemble((f"{result.status} ", "red"), f"{name}: {result.reason}")
         if (known := reached(result)) and result.status == "ok":
             yield Text(f"{name}: {known}")
-        # Counts of what went wrong: worth a line only if it did.
+        # Counts of what went wrong, shown only if not zero.
         facts = {key: fact for key, fact in result.figures.items() if fact.value != 0}
         if facts:
             items = (f"{key} {figure(fact.value, fact.unit)}" for key, fact in facts.items())

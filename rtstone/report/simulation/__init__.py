@@ -1,1 +1,1 @@
-"""A simulation for the reader."""
+"""Reports of simulations."""

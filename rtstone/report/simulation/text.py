@@ -1,4 +1,4 @@
-"""A simulation for the reader: tables for the terminal, and one offline page."""
+"""Reports of simulations: tables for the terminal, and one self-contained page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def title(simulation: Simulation) -> str:
 
 
 def facts(simulation: Simulation) -> list[tuple[str, str]]:
-    """Return what was asked, in the order of reading."""
+    """Return names and values of the request."""
     r = simulation.request
     served = r.server
     if r.server_budget_ns is not None:
@@ -49,7 +49,7 @@ def facts(simulation: Simulation) -> list[tuple[str, str]]:
 
 
 def cost_facts(cost: Cost) -> list[tuple[str, str]]:
-    """Return what switches and ticks cost, and who says so."""
+    """Return the costs of switches and ticks, and their sources."""
     switch = units.trimmed(cost.switch_ns, "ns") if cost.switch_ns else "free"
     tick = "none"
     if cost.tick_ns:
@@ -68,7 +68,7 @@ def _span(numbers: list[float]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1 as a percentage that is 0 or 100 only if it is so."""
+    """Return a share as a percentage; 0% and 100% are exact."""
     if share is None:
         return "-"
     if share in (0, 1):
@@ -117,7 +117,7 @@ def _shares(n: int, points: list[Point], policies: list[str]) -> Table:
 
 
 def _summary(points: list[Point], breakdowns: list[Breakdown]) -> Table:
-    """The other metrics where the processor is nearly full, and the breakdown utilisations."""
+    """Return a table of breakdown utilisations, and of other metrics near full utilisation."""
     utilisations = [p.utilisation for p in points]
     at = max((u for u in utilisations if u <= 0.9), default=min(utilisations))
     rows = []
@@ -137,7 +137,7 @@ def _summary(points: list[Point], breakdowns: list[Breakdown]) -> Table:
 
 
 def hartstone_lines(document: Hartstone) -> Iterator[Table | Text]:
-    """Simulated Hartstone on a terminal, beside what was measured."""
+    """Yield simulated Hartstone on a terminal, beside what was measured."""
     for name, value in cost_facts(document.costs):
         yield Text(f"{name}: {value}", style="dim")
     costs = bool(document.costs.switch_ns or document.costs.tick_cost_ns)
@@ -184,7 +184,7 @@ def _percent(breakdown: float | None, *, least: bool) -> str:
 
 @dataclass(frozen=True)
 class Metric:
-    """A chart: of what, in which unit; ``most`` ends its axis, ``log`` makes it logarithmic."""
+    """A chart: title, values and unit; ``most``: end of its axis; ``log``: logarithmic."""
 
     key: str
     title: str
@@ -243,5 +243,5 @@ def compose(simulation: Simulation) -> str:
 
 
 def render(simulation: Simulation, path: Path) -> int:
-    """Writes the page; its size in bytes."""
+    """Write the page, and return its size in bytes.  Raises OSError, MissingBundleError."""
     return write(compose(simulation), path)

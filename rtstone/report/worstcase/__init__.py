@@ -1,1 +1,1 @@
-"""Worst cases and guarantees for the reader."""
+"""Reports of worst cases and guarantees."""

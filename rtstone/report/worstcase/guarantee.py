@@ -18,13 +18,13 @@ _escaped = escaping()
 NOT_RECORDED = "not recorded"
 _NATURES = {
     "machine": "",
-    "emulated": "What was measured is an emulated machine. ",
-    "model": "What was measured is a model. ",
+    "emulated": "An emulated machine was measured. ",
+    "model": "A model was measured. ",
 }
 
 
 def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
-    """Return the whole text."""
+    """Return the guarantee statement."""
     return "\n".join([*_head(statement), "", *_body(statement, benches)]) + "\n"
 
 

@@ -15,7 +15,7 @@ from rtstone.wire.records import Bench
 
 
 def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
-    """Return what each case is called: its bench and what tells it from others, its load always."""
+    """Return the name of each case: bench, what distinguishes it, and always the load."""
     things = [Named(case.bench, case.params, case.series, case.load) for case in cases]
     tails = telling(benches, things, usual(case.load for case in cases))
     return [
@@ -25,7 +25,7 @@ def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str
 
 
 def worst_case_lines(found: WorstCases, run: Run) -> Iterator[Text]:
-    """The estimates of a run for the terminal, those with a bound first; of what system, before."""
+    """Yield the estimates of a run for the terminal: the system, then those with a bound first."""
     named = list(zip(found.cases, case_names(found.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
     others = [pair for pair in named if pair[0].worst_case.bound is None]

@@ -1,4 +1,4 @@
-"""Runs side by side: the same cases of several systems as rows of one table."""
+"""Compare runs side by side: the same cases of several systems as rows of one table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rtstone.wire.records import Bench
 
 
 class _Key(NamedTuple):
-    """What makes a row; ``params`` are (name, value) in the order of the bench."""
+    """The identity of a row; ``params``: (name, value) in the order of the bench."""
 
     bench: str
     params: tuple[tuple[str, Value], ...]
@@ -40,18 +40,18 @@ class _Key(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A result, and where it is from."""
+    """A result, and the column and run that it is from."""
 
     column: int
-    run: int  # of the column
+    run: int  # index among the column's runs
     result: Result
 
 
 def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
     """Return the comparison of two systems or more, with verdicts.
 
-    Runs of one system may be given as a list.  ``floor``: runs of one system that tell how far
-    single runs scatter.  Raises UsageError if it cannot be made.
+    Several runs of one system are given as a list.  ``floor``: runs of one system that show how far
+    single runs scatter.  Raises UsageError if the runs cannot be compared.
     """
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
     _check([*runs, *floor])
@@ -62,7 +62,7 @@ def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> 
         raise UsageError(why)
     for system in found:
         if len(system.runs) > 1 and not session(system.runs) and (why := mixed(system.runs)):
-            raise UsageError(f"not one system, {system.label}: {why}; name its runs apart")
+            raise UsageError(f"not one system, {system.label}: {why}; name its runs separately")
     table = _Table(found)
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
         raise UsageError(f"no bench in common, in {_list(found)}; measure the same suite on each")
@@ -119,13 +119,13 @@ def _remarks(found: Sequence[System]) -> list[str]:
 
 
 class _Table:
-    """The rows, and the parameters in which results of one row differ."""
+    """Builds the rows, and the differences in parameters between results of one row."""
 
     def __init__(self, found: Sequence[System]) -> None:
         self._systems = found
         runs = [run for system in found for run in system.runs]
         self.benches: dict[str, Bench] = {}
-        for run in reversed(runs):  # so that the first one's are kept
+        for run in reversed(runs):  # so that those of the first are kept
             self.benches |= {bench.id: bench for bench in run.benches}
         places = [
             _Place(column, number, result)
@@ -140,7 +140,7 @@ class _Table:
         for place in told:
             for key in self._keys(place.result):
                 self._rows[key].append(place)
-        # One that names more of its parameters says more closely what it is about.
+        # Those that name more of their parameters are assigned first: they are more specific.
         for place in sorted(blank, key=lambda place: -len(place.result.params)):
             self._cover(place)
         self.order = list(dict.fromkeys(place.result.bench for place in places))
@@ -149,7 +149,7 @@ class _Table:
         self.rows = [self._row(key) for key in self._order]
 
     def contents(self, floor: Sequence[Run]) -> list[Content]:
-        """Return what the rows are made from, in their order: results by column and run."""
+        """Return the results behind each row, by column and run."""
         beside: dict[_Key, dict[int, list[Result]]] = defaultdict(lambda: defaultdict(list))
         for number, run in enumerate(floor):
             for result in run.results:
@@ -167,7 +167,7 @@ class _Table:
         return found
 
     def _keys(self, result: Result) -> Iterator[_Key]:
-        """Yield the key of its row; of a result without samples one for each figure."""
+        """Yield the key of a result's row; without samples, one for each figure."""
         params = tuple(self._params(result).items())
         if result.n:
             yield _Key(result.bench, params, result.series, None, result.load, result.unit)
@@ -176,9 +176,10 @@ class _Table:
             yield _Key(result.bench, params, result.series, name, result.load, figure.unit)
 
     def _params(self, result: Result) -> dict[str, Value]:
-        """What makes its case.  A bench that knows no such parameter does what the default says.
+        """Return the parameters that identify a case.
 
-        Of what a target cannot do only the parameters to blame are known.
+        Missing ones have their default, as benches without a parameter behave like its default.  Of
+        unsupported cases only the parameters that are the cause are known.
         """
         table = self.benches.get(result.bench)
         told = dict(result.params)
@@ -194,9 +195,9 @@ class _Table:
         }
 
     def _cover(self, place: _Place) -> None:
-        """A result that has nothing to show stands in every row that it may have been part of.
+        """Assign a result without numbers to every row that it may belong to.
 
-        It may know but a part of its parameters, and nothing of its series.
+        It may lack some of its parameters, and its series.
         """
         result, params = place.result, self._params(place.result)
         covered = [
@@ -211,7 +212,7 @@ class _Table:
             self._rows[key].append(place)
 
     def _sorted(self, places: Sequence[_Place]) -> list[_Key]:
-        """By bench, case and load, each as they first occur."""
+        """Return the keys sorted by bench, case and load, each in order of first occurrence."""
         loads = list(dict.fromkeys(place.result.load for place in places))
         cases = list(dict.fromkeys(key[:4] for key in self._rows))
 
@@ -234,7 +235,7 @@ class _Table:
         )  # fmt: skip
 
     def _differences(self) -> list[Difference]:
-        """Return in what the measuring of columns differs, each difference once for all benches."""
+        """Return how columns were measured differently, each difference once for all benches."""
         found: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
             for name, grade in MEASURING.items():
@@ -261,7 +262,7 @@ class _Table:
 
 
 def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
-    """Return the circumstances that a single run varies, by bench: there they make the case."""
+    """Return by bench the measuring parameters that a single run varies: these identify cases."""
     found: dict[str, set[str]] = defaultdict(set)
     seen: dict[tuple[int, int, CaseKey], Result] = {}
     for column, run, r in places:

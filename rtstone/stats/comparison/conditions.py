@@ -1,6 +1,6 @@
 """The rule of equal conditions: same machine, same source, same optimisation, same parameters.
 
-What may not stand in one table at all is refused; what else differs is named, with its values.
+Runs that must not be compared at all are refused; other differences are named with their values.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rtstone.documents.comparison import Difference, Grade, Holds
 from rtstone.documents.imported import tool
 from rtstone.documents.run import Run, Value
+from rtstone.documents.worstcase import Nature
 from rtstone.inputs.parameters import quantity
 from rtstone.stats.comparison.systems import System, called
 from rtstone.wire.records import Loaded, Param
@@ -21,7 +22,7 @@ _OPTIMISATION = re.compile(r"-O\S*|-flto\S*")
 
 
 def unit(run: Run) -> str | None:
-    """Return what the run's times count; None if it measured nothing."""
+    """Return the unit of the run's times, None if it measured nothing."""
     if run.clock:
         return run.clock.unit
     return next((result.unit for result in run.results if result.n), None)
@@ -57,23 +58,25 @@ def mixed(runs: Sequence[Run]) -> str | None:
 
 
 def counted(run: Run) -> bool:
-    """Return True if nothing but the system itself is in its numbers: instructions, or a model."""
-    return not free(run) and (unit(run) == "instructions" or _nature(run) == _MODEL)
+    """Return whether numbers depend on the system alone: instructions, or a model."""
+    return not free(run) and (unit(run) == "instructions" or nature(run) == "model")
 
 
 SEEDS = "seeds"
-_MODEL = "a model"
+_NATURES: dict[Nature, str] = {
+    "machine": "a machine", "emulated": "an emulated machine", "model": "a model",
+}  # fmt: skip
 _COUNTED = {"ns": "measured time", "instructions": "counted instructions"}
 _FREE, _OTHERWISE = "ran freely (icount off)", "did not"
 
 
 def free(run: Run) -> bool:
-    """Return True for an emulator that was not bound to the number of instructions."""
+    """Return whether an emulator ran without counting instructions (icount off)."""
     return run.target.detail.get("icount") is False
 
 
 def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str | None:
-    """Return the kinds with those that are of it, None if there are not several."""
+    """Return the kinds of systems with their labels, None if all are of one kind."""
     kinds = _by_value((system.label, of(system.first)) for system in systems)
     kinds.pop(None, None)
     if len(kinds) < 2:
@@ -85,7 +88,7 @@ def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str |
 
 
 class Aspect(NamedTuple):
-    """A circumstance of a run, and how much it matters that it is the same."""
+    """A circumstance of a run, and how serious a difference in it is."""
 
     name: str
     grade: Grade
@@ -110,7 +113,7 @@ def _agent(name: str) -> Callable[[Run], Value]:
 
 
 def _source(run: Run) -> Value:
-    """What every port has of it.  An agent that does not tell it stands for all of its source."""
+    """Return the hash of the source that all ports share, else of all of the agent's source."""
     return _agent("common")(run) or _agent("source")(run)
 
 
@@ -125,9 +128,9 @@ def _other_flags(run: Run) -> str | None:
 
 
 def _rights(run: Run) -> str | None:
-    """Return what the measuring task was allowed: a system that knows no such rights grants them.
+    """Return the rights of the measuring task, None if another tool did not record them.
 
-    Of other tools it is not known, unless they tell it.
+    A system without such rights grants them all.
     """
     evidence = [result.evidence for result in run.results]
     if tool(run) and not any("sched" in e for e in evidence):
@@ -137,20 +140,20 @@ def _rights(run: Run) -> str | None:
     return f"without {' and '.join(lacking)}" if lacking else "real-time"
 
 
-def _nature(run: Run) -> str:
-    """Return what the numbers come from."""
+def nature(run: Run) -> Nature:
+    """Return the kind of system that the numbers come from."""
     if run.target.detail.get("model") or run.conditions.get("model"):
-        return _MODEL
-    return "an emulated machine" if emulated(run) else "a machine"
+        return "model"
+    return "emulated" if emulated(run) else "machine"
 
 
 def emulated(run: Run) -> bool:
-    """Return True for a run of the lab."""
+    """Return whether it is a run of the lab."""
     return run.target.detail.get("board") is not None
 
 
 _EVERYWHERE = [
-    Aspect("numbers come from", "care", _nature),
+    Aspect("numbers come from", "care", lambda run: _NATURES[nature(run)]),
     Aspect("architecture", "care", _agent("arch")),
     Aspect("agent source", "care", _source),
     Aspect("compiler", "care", _agent("compiler")),
@@ -173,7 +176,7 @@ _IN_TIME = [
 
 
 def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Difference]]:
-    """Return what all of them share, and what they do not.  What none of them tells is neither."""
+    """Return the circumstances that all share, and those that differ; without unknown ones."""
     lab = any(emulated(system.first) for system in systems)
     equal: dict[str, str] = {}
     found: list[Difference] = []
@@ -184,7 +187,7 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
             found.append(difference)
         elif told:
             equal[aspect.name] = told[0]
-    # A system without random numbers has no seed, and is no other sample for that.
+    # Systems without random numbers have no seed, which is no difference.
     seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
     if difference := differing(SEEDS, "care", seeds):
         found.append(difference)
@@ -194,7 +197,7 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
 def differing(
     aspect: str, grade: Grade, values: Iterable[tuple[str, str | None]], bench: str | None = None
 ) -> Difference | None:
-    """Return the difference in an aspect, by label of column; None if there is none."""
+    """Return the difference in an aspect, None if all values are equal; ``values``: by label."""
     holders = _by_value(values)
     if len(holders) < 2:
         return None
@@ -220,7 +223,7 @@ def _words(value: Value) -> str | None:
 
 
 def _ports(systems: Sequence[System]) -> list[Difference]:
-    """Ports of one name that are not the same.  That others differ is in the nature of a port."""
+    """Return differences between ports of the same name; those of other names always differ."""
     agents = [(system.label, agent) for system in systems if (agent := system.first.agent)]
     found = [
         differing(
@@ -236,7 +239,7 @@ def _ports(systems: Sequence[System]) -> list[Difference]:
 
 
 def _loads(systems: Sequence[System]) -> list[Difference]:
-    """Loads of one name that are not the same: their parameters, and what they are made of."""
+    """Return differences between loads of the same name: parameters and components."""
     names = dict.fromkeys(loaded.load for s in systems for run in s.runs for loaded in run.loads)
     found = []
     for name in names:
@@ -265,14 +268,14 @@ def _parts(loads: Sequence[Loaded]) -> str:
 
 
 def _setting(param: str) -> Callable[[Sequence[Loaded]], str]:
-    """Return the values of a parameter, all of them if the load was started in several ways."""
+    """Return the value of a parameter, or all values if the load was started in several ways."""
     return lambda loads: ", ".join(
         dict.fromkeys(value(None, load.params.get(param)) for load in loads)
     )
 
 
 def value(param: Param | None, given: Value) -> str:
-    """Return a parameter's value as a person writes it."""
+    """Return a parameter's value as users write it."""
     if isinstance(given, bool):
         return "on" if given else "off"
     return quantity(param, given) if param and given is not None else str(given)

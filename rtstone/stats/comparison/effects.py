@@ -1,7 +1,7 @@
-"""One effect: how far two sides lie apart, how certain that is, and the verdict.
+"""Judge one effect: the difference of two sides, its interval, and the verdict.
 
-A side is the values of one statistic, one for each run.  All is done on logarithms, so that what
-comes out is a ratio; where a value is not above zero, on the values themselves.
+A side is the values of one statistic, one per run.  Computations use logarithms, so that results
+are ratios, or the values themselves if one is not above zero.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import NamedTuple
 from rtstone.assemble.interval import sample_variance, t_quantile
 from rtstone.documents.comparison import Basis, Verdict
 
-LEVEL = 0.05  # of comparisons of equal systems, at most so many find a difference anywhere
-KEPT = 0.2  # of the level is kept back: Student's t is exact only where runs scatter normally
-MARGIN = 0.02  # ratios within 1 ± so much are no difference
-WIDEST = 0.10  # beyond it no noise floor widens the margin: "no difference" would say too little
-EPISODE = 2.0  # a single run may lie so many times as far off as any other was seen to
-UNKNOWN = 3.0  # noise makes at most a ratio of 1 + this of a median, where it is not known
+LEVEL = 0.05  # largest share of comparisons of equal systems that find any difference
+KEPT = 0.2  # share of LEVEL kept back, as Student's t is exact only for normal scatter
+MARGIN = 0.02  # ratios within 1 ± MARGIN are no difference
+WIDEST = 0.10  # widest margin for any noise floor, or "no difference" would mean too little
+EPISODE = 2.0  # a single run may be this many times as far off as any other was seen to be
+UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
 
-_EDGE = 0.01  # of the margin: a verdict that hangs on less is not to be had by more samples
-_NEAR = 1.02  # how closely a number of samples is told
+_EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
+_NEAR = 1.02  # precision of a predicted number of samples
 
 Interval = tuple[float, float]
 
 
 class Noise(NamedTuple):
-    """How far runs of one system scatter (a variance), and how well that is known.
+    """How far runs of one system scatter.
 
-    ``runs``: of how many runs besides those compared.  ``width``: what the furthest of them lie
-    apart.
+    ``variance``, ``df``: with its degrees of freedom.  ``runs``: number of runs it is from besides
+    those compared.  ``width``: largest distance between any of them.
     """
 
     variance: float
@@ -41,13 +41,15 @@ class Noise(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What is known of one effect, in the scale it is judged in (logarithms if ``ratio``).
+    """The data of one effect, in the scale in which it is judged (logarithms if ``ratio``).
 
-    ``first``, ``other``: a value for each run, None where a run has none; if ``paired`` the values
-    of one place belong together.  ``resolution``: what neighbouring values lie apart.  ``tail``: of
-    a part that one episode decides.  ``within``: the interval of other less first at a level, from
-    the samples of single runs.  ``envelope``: what runs of one system were seen to lie apart in any
-    case of the comparison.  ``counted``: no bad second of a machine decides its tail.
+    ``first``, ``other``: a value per run, None if a run has none; if ``paired``, values at the same
+    index belong together.  ``tail``: a part that a single episode of noise can decide.  ``exact``:
+    for each side, whether another run would repeat its value.  ``resolution``: distance between
+    neighbouring values.  ``within``: returns the interval of other - first at a level, from the
+    samples of single runs.  ``envelope``: largest distance between runs of one system in any case
+    of the comparison.  ``counted``: numbers do not depend on the machine, so that no episode can
+    decide the tail.
     """
 
     first: Sequence[float | None]
@@ -64,9 +66,9 @@ class Sides(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A difference (of logarithms, if of a ratio), its interval, and what follows.
+    """A difference (of logarithms for a ratio), its interval, and the verdict.
 
-    ``more``: times as many samples as there are would give a verdict; None: samples alone do not.
+    ``more``: this many times as many samples would give a verdict; None: more samples alone do not.
     """
 
     centre: float
@@ -80,38 +82,38 @@ class Judged(NamedTuple):
 
 
 class _Estimate(NamedTuple):
-    """A difference with the scatter it has over runs."""
+    """A difference, and its scatter over runs."""
 
     basis: Basis
     centre: float
     se: float
     df: float
-    once: float  # standard deviation of the difference of one run and one other
+    once: float  # standard deviation of the difference of two single runs
     runs: int  # both sides together
-    witnesses: int  # runs that would all have to lie as they do by chance
+    witnesses: int  # runs that would all have to be where they are by chance
 
 
 def width(sides: Sides) -> float:
-    """Return what runs of one system lie apart in this case, beyond the resolution."""
+    """Return the largest distance between runs of one system here, beyond the resolution."""
     sets = [values for values in (there(sides.first), there(sides.other)) if len(values) > 1]
     widest = [max(values) - min(values) for values in sets]
     return max(0.0, *widest, sides.noise.width if sides.noise else 0.0) - sides.resolution
 
 
 def scale(values: Sequence[float | None]) -> bool:
-    """Return True if they have ratios."""
+    """Return whether values have ratios: all are above zero."""
     return all(value is None or value > 0 for value in values)
 
 
 def there(values: Sequence[float | None]) -> list[float]:
-    """Return the values that there are."""
+    """Return the values that are not None."""
     return [value for value in values if value is not None]
 
 
 def judge(sides: Sides, alpha: float, better: int) -> Judged:
-    """Return the verdict at a level that allows for all other effects.
+    """Return the verdict; ``alpha``: the one-sided level, which allows for all other effects.
 
-    ``better``: +1 if the larger is, -1 if the smaller is.  Each side has at least one value.
+    ``better``: +1 if larger is better, -1 if smaller is.  Each side has at least one value.
     """
     if all(sides.exact):
         return _exact(sides, better)
@@ -136,7 +138,7 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
 
 
 def _over_runs(sides: Sides) -> _Estimate | None:
-    """From pairs, else from several runs, else from the noise of other runs."""
+    """Estimate from pairs, else from several runs, else with the noise of other runs."""
     first, other = there(sides.first), there(sides.other)
     if sides.paired:
         apart = [
@@ -157,7 +159,7 @@ def _over_runs(sides: Sides) -> _Estimate | None:
 
 
 def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
-    """Sides that scatter each in its own way.  A single value is of a system that does not."""
+    """Estimate by Welch's method: each side has its own scatter; a single value has none."""
     squares = [sample_variance(values) if len(values) > 1 else 0.0 for values in (first, other)]
     parts = [s / len(v) for s, v in zip(squares, (first, other), strict=True)]
     degrees = [
@@ -174,7 +176,7 @@ def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
 
 
 def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) -> _Estimate | None:
-    """Both sides scatter like the other runs that are named, and like each other."""
+    """Estimate with one scatter for both sides and the other runs that were named."""
     noise = sides.noise or Noise(0.0, 0, 0, 0.0)
     sets = [values for values in (first, other) if len(values) > 1]
     df = noise.df + sum(len(values) - 1 for values in sets)
@@ -185,17 +187,17 @@ def _with_noise(sides: Sides, first: Sequence[float], other: Sequence[float]) ->
     runs = len(first) + len(other)
     centre = fmean(other) - fmean(first)
     se = sqrt(square * (1 / len(first) + 1 / len(other)))
-    # Two single runs lie apart by chance in half of all cases: they are one witness.
+    # Of two single runs, one is above the other by chance alone: they are one witness.
     witnesses = runs + noise.runs - (1 if noise.runs else 0)
     return _Estimate("single", centre, se, df, sqrt(2 * square), runs, witnesses)
 
 
 def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float) -> Interval:
-    """Widen an interval by what a single run adds.
+    """Widen an interval by the uncertainty of single runs.
 
-    Noise comes in episodes that hit one run in one case, by far more than its usual scatter: so the
-    interval is at least twice as wide as the furthest that was seen in any case.  And where the
-    runs are shorter than the others, it holds the uncertainty of the samples.
+    Noise comes in episodes that hit one run in one case, by far more than the usual scatter.  So
+    the interval extends at least EPISODE times as far as the largest distance seen in any case.  If
+    the runs are shorter than the others, it includes the uncertainty of their samples too.
     """
     half = max(interval[1] - estimate.centre, EPISODE * sides.envelope)
     interval = estimate.centre - half, estimate.centre + half
@@ -213,7 +215,7 @@ def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float
 
 
 def _exact(sides: Sides, better: int) -> Judged:
-    """Return numbers that the systems repeat to the last one."""
+    """Judge numbers that the systems repeat exactly."""
     centre = fmean(there(sides.other)) - fmean(there(sides.first))
     verdict = _side(centre, better) if centre else "no difference"
     runs = len(there(sides.first)) + len(there(sides.other))
@@ -221,7 +223,7 @@ def _exact(sides: Sides, better: int) -> Judged:
 
 
 def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
-    """Single runs, and nothing tells how runs scatter."""
+    """Judge single runs when the scatter of runs is unknown."""
     centre = fmean(there(sides.other)) - fmean(there(sides.first))
     interval = sides.within(1 - alpha) if sides.within else None
     floor = _unknown_floor(sides)
@@ -247,14 +249,14 @@ def _side(centre: float, better: int) -> Verdict:
 
 
 def margin(sides: Sides, floor: float) -> float:
-    """Within it either way is no difference: 2%, or the noise floor up to 10%."""
+    """Return the margin within which there is no difference: 2%, or the noise floor up to 10%."""
     size = 1.0 if sides.ratio else max(map(abs, [*there(sides.first), *there(sides.other)]))
     least, most = (log1p(m) if sides.ratio else m * size for m in (MARGIN, WIDEST))
     return max(least, min(floor, most))
 
 
 def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, better: int) -> Verdict:
-    """The interval holds the noise of runs; what is smaller than the resolution is not seen."""
+    """Return the verdict of an interval; differences below the resolution are not seen."""
     if _beyond(interval, sides.resolution):
         return _side(centre, better)
     within = margin(sides, floor)
@@ -264,12 +266,12 @@ def _verdict(sides: Sides, centre: float, interval: Interval, floor: float, bett
 
 
 def _few(estimate: _Estimate, alpha: float) -> int:
-    """Return how many runs are missing until chance cannot have put every run where it is.
+    """Return how many more runs are needed to rule out that chance separated the sides.
 
-    A system may have two states that a run falls into at its start, as likely one as the other (the
-    layout of its memory, say).  Each side in one of them has the chance 2 / 2^runs, and no scatter.
+    A system may have two equally likely states that a run takes at its start (its memory layout,
+    say).  The sides are in different ones with probability 2 / 2^runs, and then show no scatter.
     """
-    whole = alpha / (1 - KEPT)  # this chance is exact
+    whole = alpha / (1 - KEPT)  # nothing kept back, as this probability is exact
     return max(0, ceil(log(2 / whole, 2)) - estimate.witnesses)
 
 
@@ -282,12 +284,12 @@ def _short_of_runs(judged: Judged, few: int) -> Judged:
 
 
 def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> Judged:
-    """How much is missing to the nearer of the two verdicts, by the law of the square root."""
+    """Add how many more runs the nearer verdict needs, by the square-root law, or why none help."""
     within = margin(sides, judged.floor or 0)
     if sides.resolution > within:
         return judged._replace(reason="too few ticks of the clock")
     if judged.basis == "single":
-        return judged._replace(reason="within what single runs scatter")
+        return judged._replace(reason="within the scatter of single runs")
     away = abs(judged.centre)
     target = max(within - away, away - sides.resolution)
     if target <= _EDGE * within:
@@ -297,7 +299,7 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
 
 
 def _times(estimate: _Estimate, alpha: float, half: float) -> float:
-    """Return how many times as many runs make the interval so narrow; t falls with them."""
+    """Return how many times as many runs narrow the interval to ``half``; t falls with them."""
 
     def wide(more: float) -> float:
         return t_quantile(1 - alpha, estimate.df * more) * estimate.se / sqrt(more)
@@ -310,7 +312,7 @@ def _times(estimate: _Estimate, alpha: float, half: float) -> float:
 
 
 def _wanted(judged: Judged, more: float) -> str:
-    """Return what to measure more of."""
+    """Return what to measure more of, in words."""
     each = max(1, ceil(judged.runs * (more - 1) / 2))
     noun = "pair" if judged.basis == "pairs" else "run"
     side = "" if judged.basis == "pairs" else " a side"

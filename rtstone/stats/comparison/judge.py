@@ -1,4 +1,4 @@
-"""From systems and the rows of their comparison to the cases that are judged."""
+"""Turn systems and the rows of their comparison into judged cases."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
 from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged
 
-_FEWEST = 2  # runs that scatter
+_FEWEST = 2  # runs that show scatter
 
 
 class Content(NamedTuple):
-    """A row, its results by column and run, and those of the runs beside."""
+    """A row, its results by column and run, and those of the runs of the noise floor."""
 
     row: Row
     columns: Sequence[Runs]
@@ -29,10 +29,10 @@ class Content(NamedTuple):
 
 
 class Judge:
-    """Knows what the verdicts of a comparison are made from."""
+    """Judges the cases of a comparison, and says what the verdicts are based on."""
 
     def __init__(self, systems: Sequence[System], floor: Sequence[Run]) -> None:
-        """Raises UsageError if ``floor`` tells nothing."""
+        """Raises UsageError if ``floor`` is of no use."""
         self._systems = systems
         self._floor = floor
         runs = [run for system in systems for run in system.runs]
@@ -42,7 +42,7 @@ class Judge:
         self._check()
 
     def verdicts(self, contents: Sequence[Content]) -> tuple[dict[int, list[Effect]], Rules]:
-        """Return the effects by the number of their row, and what they rest on."""
+        """Return the effects by row number, and the basis of the verdicts."""
         cases = [
             case for number, content in enumerate(contents) for case in self._cases(number, content)
         ]
@@ -59,7 +59,7 @@ class Judge:
         there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
         if better is None or not there:
             return
-        (base, first), *others = there  # where the first has none the next stands for it
+        (base, first), *others = there  # the first that measured it
         for column, cell in others:
             yield JudgedCase(
                 number, self._systems[column].label, row.figure, better,
@@ -78,7 +78,7 @@ class Judge:
         return side(system, runs, system.label, why)
 
     def _pairs(self) -> list[tuple[int, int, tuple[str, str]]]:
-        """Number, place and run ids of each pair that has both sides."""
+        """Return number, index and run ids of each pair with both sides."""
         if not self._session:
             return []
         ids = [{r.turn.pair: r.run_id for r in system.runs if r.turn} for system in self._systems]
@@ -92,7 +92,7 @@ class Judge:
     # ---- the noise floor ------------------------------------------------------------------------
 
     def _single_seeds(self) -> bool:
-        """Return True for runs that repeat exactly, but only with their seed."""
+        """Return whether these are single runs that repeat exactly, but only for their seed."""
         seeded = [system for system in self._systems if system.seeds]
         single = all(len(system.runs) == 1 for system in self._systems)
         return bool(seeded) and single and counted(self._systems[0].first)
@@ -101,12 +101,12 @@ class Judge:
         if not self._floor:
             return
         if len(self._floor) < _FEWEST:
-            raise UsageError("one run does not scatter, in --floor; name two or more of one system")
+            raise UsageError("one run shows no scatter, in --floor; name two or more of one system")
         if why := mixed(self._floor):
             raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
         if all(len(system.runs) > 1 for system in self._systems):
             raise UsageError(
-                "there are several runs on each side, which tell their own noise; leave out --floor"
+                "each side has several runs, which show their own noise; leave out --floor"
             )
         if counted(self._floor[0]) != counted(self._systems[0].first):
             raise UsageError(
@@ -114,26 +114,28 @@ class Judge:
             )
 
     def _words(self, basis: str) -> str:
-        """Return where the noise floor of these effects is from."""
+        """Return in words where the noise floor comes from."""
         if basis == "pairs":
             return f"from {len(self._pairs())} pairs of runs taken in turn"
         if basis == "runs":
             return "from the scatter of the runs of each side"
         if basis == "exact":
-            return "none, what is counted repeats" + (" for a seed" if self._single_seeds() else "")
+            return "none, as counts repeat exactly" + (
+                " for a seed" if self._single_seeds() else ""
+            )
         if self._floor:
             return (
-                f"from {len(self._floor)} runs beside: {', '.join(r.run_id for r in self._floor)}"
+                f"from {len(self._floor)} further runs: {', '.join(r.run_id for r in self._floor)}"
             )
         if several := [s.label for s in self._systems if len(s.runs) > 1]:
             return f"from the scatter of the runs of {' and '.join(several)}"
         return (
-            "unknown: intervals hold the samples of single runs alone, and only medians beyond a "
-            f"ratio of {1 + UNKNOWN:g} are called different"
+            "unknown: intervals reflect the samples of single runs alone, and only medians beyond "
+            f"a ratio of {1 + UNKNOWN:g} are called different"
         )
 
     def _remarks(self) -> Iterator[str]:
-        """Yield what can make these verdicts wrong."""
+        """Yield warnings about what can make these verdicts wrong."""
         if self._single_seeds():
             yield (
                 "of one seed each: a difference is real for these seeds, and another seed is "
@@ -153,12 +155,12 @@ class Judge:
             elif self._floor and _span([*runs, *system.runs]) > _span(self._floor):
                 yield (
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
-                    "--floor, which may scatter less for that"
+                    "--floor, which may scatter less for that reason"
                 )
 
 
 def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side:
-    """Return one side of a case: what a system did, run by run.  ``why`` it has nothing to show."""
+    """Return one side of a case: a system's results by run, and ``why`` it has none."""
     first = system.first
     repeats = counted(first) and not system.seeds
     lack = f"{why} on {label}" if why else None
@@ -174,14 +176,14 @@ def _usable(runs: Runs) -> Runs:
 
 
 def _tick(run: Run) -> float:
-    """Return what neighbouring readings of the clock lie apart; 0 where nothing is between them."""
+    """Return the step of the clock in ns, 0 for exact values."""
     if run.clock is None or counted(run):
         return 0.0
     return max(1e9 / run.clock.hz, run.clock.resolution_ns)
 
 
 def _apart(first: Sequence[Run], other: Sequence[Run]) -> bool:
-    """True if all of one were taken before all of the other.  Ids tell runs of one second apart."""
+    """Return whether all runs of one were taken before all of the other."""
     a, b = (sorted((run.created, run.run_id) for run in runs) for runs in (first, other))
     return a[-1] < b[0] or b[-1] < a[0]
 

@@ -1,6 +1,4 @@
-"""Compare the loads of a run: each case that was measured under several, with load none or the
-first.
-"""
+"""Compare the loads of a run, in cases measured under several, with load none or the first."""
 
 from __future__ import annotations
 
@@ -17,23 +15,27 @@ from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.judge import side
 from rtstone.stats.comparison.systems import System
 
-STATISTICS = ("p99", "p50")  # the first that all cells of a case have is told
+STATISTICS = ("p99", "p50")  # shown: the first that all cells of a case have
 
 
 class LoadCell(NamedTuple):
-    """A case under a load: its samples, and how they compare with those under the first load."""
+    """A case under a load: its samples, and how they compare with those under the first load.
+
+    ``places``: indices of its results in the run, several if it was repeated.  ``effect``: tail or
+    median, whichever is more conclusive.
+    """
 
     load: str
-    places: list[int]  # of its results in the run: several if the case was repeated under it
+    places: list[int]
     unit: str
     whole: Distribution
-    effect: Effect | None = None  # the one that tells most: tail, or median
+    effect: Effect | None = None
 
 
 class LoadCase(NamedTuple):
-    """A case with what it did under each load, in their order; None: not measured under it."""
+    """A case with a cell for each load, None if it was not measured under it."""
 
-    statistic: str  # the member that is told
+    statistic: str  # the one shown
     cells: list[LoadCell | None]
 
 
@@ -45,7 +47,7 @@ class LoadMatrix(NamedTuple):
 
 
 def compare_loads(run: Run) -> LoadMatrix | None:
-    """Return bench by load, None if no case was measured under several."""
+    """Return the cases measured under several loads, None if there are none."""
     cases: dict[tuple[CaseKey, str], dict[str, list[int]]] = {}
     for place, r in enumerate(run.results):
         if r.n:
@@ -59,7 +61,7 @@ def compare_loads(run: Run) -> LoadMatrix | None:
 
 
 def _order(loads: Iterable[str]) -> list[str]:
-    """As they first occur, with load none first."""
+    """Return loads in order of occurrence, with load none first."""
     return sorted(dict.fromkeys(loads), key=lambda load: load != NONE)
 
 
@@ -78,7 +80,7 @@ def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
 
 
 def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
-    """Judge the cases by a comparison in which each load is a system."""
+    """Judge the cases by comparing loads as if each were a system."""
     system = System(run.target.name, [run])
     asked = []
     for row, case in enumerate(cases):
@@ -102,7 +104,7 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
 
 
 def _told(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
-    """Give a cell the effect that is conclusive, the tail's before the median's."""
+    """Return a cell with its conclusive effect, preferring the tail's to the median's."""
     own = [effect for effect in effects if effect.column == cell.load]
 
     def order(effect: Effect) -> tuple[bool, bool, bool]:

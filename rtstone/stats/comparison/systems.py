@@ -1,7 +1,7 @@
-"""The systems of a comparison: runs, and which of them are taken together.
+"""The systems of a comparison: which runs belong together.
 
-They are those that a person put together, those of one side of a session that measured in turn, and
-those that differ in nothing but the seed.
+Runs of one system are those that the user joined, those of one side of an interleaved session, or
+those that differ only in the seed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rtstone.documents.comparison import Column
 from rtstone.documents.run import NO_REASON, Run
 
-SEED, SYSTEM = "seed", "system"  # of a target's detail
+SEED, SYSTEM = "seed", "system"  # keys in a target's detail
 
 
 class System(NamedTuple):
@@ -24,7 +24,7 @@ class System(NamedTuple):
 
     @property
     def first(self) -> Run:
-        """The run that tells the circumstances, which are the same for all."""
+        """The run whose circumstances stand for all."""
         return self.runs[0]
 
     @property
@@ -33,12 +33,12 @@ class System(NamedTuple):
         return [seed for run in self.runs if (seed := _seed(run)) is not None]
 
     def told(self, number: int) -> str:
-        """Return which of its runs that is, in words."""
+        """Return a name for the run with this index: its seed, or its id."""
         seed = _seed(self.runs[number])
         return self.runs[number].run_id if seed is None else f"seed {seed}"
 
     def column(self) -> Column:
-        """Return what the document says of it."""
+        """Return the system's column of the document."""
         reasons = [
             f"{run.run_id}: {run.reason or NO_REASON}"
             for run in self.runs
@@ -55,7 +55,7 @@ class System(NamedTuple):
 
 
 def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
-    """The runs by system, in the order in which they are named; lists are one system each."""
+    """Return the systems in the order of their names; each list is one system."""
     single = [run for run in named if isinstance(run, Run)]
     if len(single) == len(named):
         groups = [side for side in _sides(single) if side] or _seeds(single)
@@ -65,13 +65,13 @@ def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
 
 
 def session(runs: Sequence[Run]) -> str | None:
-    """Return the session that took all of these in turn, None if there is none."""
+    """Return the interleaved session that all runs belong to, None if there is none."""
     sessions = {run.turn.session if run.turn else None for run in runs}
     return sessions.pop() if len(sessions) == 1 else None
 
 
 def in_pairs(runs: Sequence[Run]) -> list[Run]:
-    """Return those of a session that stand in a pair of which both sides measured anything."""
+    """Return the runs of a session whose pair has measurements on both sides."""
     there = [run for run in runs if any(r.n or r.figures for r in run.results)]
     sides = [{r.turn.pair for r in there if r.turn and r.turn.side == side} for side in "AB"]
     both = set.intersection(*sides)
@@ -79,7 +79,7 @@ def in_pairs(runs: Sequence[Run]) -> list[Run]:
 
 
 def _sides(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return those of a session by side, as they were taken; none, if they are not of one."""
+    """Return the runs of a session by side, in order; empty if they are not of one session."""
     if not session(runs):
         return []
     ordered = sorted(in_pairs(runs), key=lambda run: run.run_id)
@@ -103,7 +103,7 @@ def _seed(run: Run) -> int | None:
 
 
 def _joins(run: Run, group: Sequence[Run]) -> bool:
-    """Return True if nothing but the seed tells it from each of them.  A seed counts once."""
+    """Return whether a run differs from each of a group only in the seed, and has a new one."""
     first, seeds = group[0], [_seed(other) for other in group]
     return None not in (_seed(run), *seeds) and _seed(run) not in seeds and _same(run, first)
 
@@ -118,7 +118,7 @@ def _same(one: Run, other: Run) -> bool:
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
-    """Return a name for each; where it would be that of another, with what tells them apart."""
+    """Return a label for each group, with what distinguishes it if others have the same name."""
     firsts = [group[0] for group in groups]
     boards, kernels = ([run.target.detail.get(n) for run in firsts] for n in ("board", "kernel"))
     sides = [run.turn.side if run.turn else None for run in firsts]
@@ -143,7 +143,7 @@ def _called(group: Sequence[Run]) -> str:
 
 
 def called(run: Run) -> str:
-    """Return what a person calls the system that a run measured."""
+    """Return the usual name of the system that a run measured."""
     system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
     if not isinstance(system, str):
         return run.target.name

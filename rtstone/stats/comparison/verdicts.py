@@ -1,7 +1,7 @@
-"""The verdicts of a comparison: each row, each column against the first, median and tail apart.
+"""The verdicts of a comparison: each column against the first, by row, median and tail separately.
 
-All effects of a comparison are judged together (Bonferroni): of comparisons of equal systems at
-most 5% call anything different, however the rows hang together.  docs/comparing.md argues it.
+All effects of a comparison are judged together (Bonferroni): at most 5% of comparisons of equal
+systems call anything different, however rows depend on each other.  docs/comparing.md explains it.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ from rtstone.stats.comparison.effects import (
 )
 
 MAXIMUM = "max"
-VALUE = "value"  # of a figure
+VALUE = "value"  # the statistic of a figure
 CORRECTION = "Bonferroni"
-_BUCKET = 1 / 128  # the width of a bucket of the recorder
+_BUCKET = 1 / 128  # relative width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
-_FEWER = 0.8  # a run with fewer samples than so much of another's is less certain than that
-_MOST = 700.0  # logarithm of what a number may be
+_FEWER = 0.8  # a run with less than this share of another's samples is less certain than that
+_MOST = 700.0  # largest logarithm whose exponential is a float
 
-Runs = Sequence[Sequence[Result]]  # the usable results of a case, run by run; a run may have none
+Runs = Sequence[Sequence[Result]]  # the usable results of a case by run; a run may have none
 
 
 class Side(NamedTuple):
     """One column in one case.
 
-    ``tick``: of its clock, in the unit of the row, 0 if values are exact.  ``repeats``: the system
-    does the same again whatever one asks, so that a second run says nothing new.
+    ``tick``: step of its clock in the unit of the row, 0 if values are exact.  ``counted``: numbers
+    depend on the system alone: instructions, or a model.  ``repeats``: another run of the system
+    gives the same numbers.  ``why``: why nothing is usable though something was measured.
     """
 
     runs: Runs
     tick: float
-    counted: bool  # nothing but the system itself is in the numbers: instructions, or a model
+    counted: bool
     repeats: bool
-    why: str | None = None  # there is nothing usable, though something was measured
+    why: str | None = None
 
 
 class JudgedCase(NamedTuple):
@@ -68,18 +69,18 @@ class JudgedCase(NamedTuple):
     first: Side
     other: Side
     paired: bool
-    noise: Runs  # of runs beside, that only tell how runs scatter
-    against: str | None = None  # the column it is compared with, if not the first
+    noise: Runs  # further runs, which only show how runs scatter
+    against: str | None = None  # column it is compared with, if not the first
 
 
 class _Effect(NamedTuple):
-    """An effect before its verdict; ``sides`` is None if there is nothing to judge."""
+    """An effect before its verdict; ``sides`` None: there is nothing to judge."""
 
     case: JudgedCase
     part: Part
     statistic: str
     sides: Sides | None
-    samples: int  # of the side that has fewer
+    samples: int  # of the side with fewer
     reason: str | None = None
     missing: int | None = None
 
@@ -87,8 +88,9 @@ class _Effect(NamedTuple):
 def judged(
     cases: Sequence[JudgedCase], pairs: Sequence[tuple[int, int, tuple[str, str]]] = ()
 ) -> tuple[dict[int, list[Effect]], Rules]:
-    """Return the effects by row, and what they rest on.  ``pairs``: number, place among the
-    runs of a side, and run ids of each.
+    """Return the effects by row, and the basis of the verdicts.
+
+    ``pairs``: number, index among the runs of a side, and run ids of each pair.
     """
     found = [effect for case in cases for effect in _effects(case)]
     found = _enveloped(found)
@@ -110,7 +112,7 @@ def judged(
 
 
 def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
-    """Add what runs of one system were seen to lie apart in any case, by part and scale."""
+    """Add the largest distance between runs of one system in any case, by part and scale."""
     widest: dict[tuple[Part, bool], float] = {}
     for effect in found:
         if effect.sides:
@@ -123,7 +125,7 @@ def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
 
 
 def tally(verdicts: Iterable[Verdict]) -> Tally:
-    """Return how many there are of each."""
+    """Return the number of effects with each verdict."""
     number = Counter(verdicts)
     return Tally(
         better=number["better"],
@@ -134,7 +136,7 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
 
 
 def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
-    """Return what one pair would have told, with the noise of all the others."""
+    """Return the verdicts of one pair alone, with the noise of all the others."""
     number, here, ids = pair
     alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
     verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
@@ -142,7 +144,7 @@ def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alp
 
 
 def _one(effect: _Effect, here: int) -> _Effect | None:
-    """Return from an effect over pairs that of a single pair; None if it is not whole."""
+    """Return the effect of a single pair, None if the pair lacks a side."""
     sides = effect.sides
     if sides is None or not sides.paired:
         return None
@@ -163,7 +165,7 @@ def _one(effect: _Effect, here: int) -> _Effect | None:
 
 
 def _effects(case: JudgedCase) -> list[_Effect]:
-    """Median and tail, or the value of a figure."""
+    """Return the effects of a case: median and tail, or the value of a figure."""
     if why := case.first.why or case.other.why:
         return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
     if case.figure is not None:
@@ -175,8 +177,9 @@ def _effects(case: JudgedCase) -> list[_Effect]:
 
 
 def _maximum(case: JudgedCase) -> list[_Effect]:
-    """Nothing where several operations make a sample.  Only what repeats has a largest sample that
-    is more than chance.
+    """Return the effect of the maximum; none if a sample is a mean of several operations.
+
+    Only numbers that repeat exactly have a maximum that is more than chance.
     """
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     if any(_value(MAXIMUM, results) is None for results in runs):
@@ -186,7 +189,7 @@ def _maximum(case: JudgedCase) -> list[_Effect]:
 
 
 def _figure(case: JudgedCase, name: str) -> list[_Effect]:
-    """Single numbers without samples: only over several runs, or where they repeat."""
+    """Return the effect of a figure; it needs several runs, or numbers that repeat exactly."""
 
     def value(results: Sequence[Result]) -> float | None:
         found = [r.figures[name].value for r in results if name in r.figures]
@@ -197,7 +200,7 @@ def _figure(case: JudgedCase, name: str) -> list[_Effect]:
 
 
 def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
-    """Return the first statistic that every run has."""
+    """Return the effect in the first of the statistics that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     samples = min(sum(r.n for results in side.runs for r in results)
                   for side in (case.first, case.other))  # fmt: skip
@@ -216,7 +219,7 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
 
 
 def _value(statistic: str, results: Sequence[Result]) -> float | None:
-    """Return the value of a run, which may have had the case more than once."""
+    """Return the value of a run, pooled if it ran the case several times."""
     value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
     return value
 
@@ -227,7 +230,7 @@ def _sides(
     part: Part,
     statistic: str,
 ) -> Sides | None:
-    """Return the values of both sides, as logarithms if all have one.  None if a side has none."""
+    """Return the values of both sides, as logarithms if possible; None if a side has none."""
     first, other, noise = (
         [value(results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
@@ -251,7 +254,7 @@ def _sides(
 
 
 def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
-    """Return the variance within several sets of runs, each of one system."""
+    """Return the noise from several sets of runs, each of one system."""
     enough = [values for values in sets if len(values) > 1]
     df = sum(len(values) - 1 for values in enough)
     if not df:
@@ -262,7 +265,7 @@ def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
 
 
 def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
-    """Return which sides another run would only repeat: of one seed each, both."""
+    """Return for each side whether another run would only repeat it."""
     first, other = case.first, case.other
     if not (first.counted and other.counted):
         return False, False
@@ -274,7 +277,7 @@ def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
 
 
 def _several(case: JudgedCase) -> bool:
-    """Return True if a side has several runs of the case."""
+    """Return whether a side has several runs of the case."""
     return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
 
 
@@ -294,7 +297,7 @@ def _histogram(side: Side) -> Counter[float]:
 
 
 def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float:
-    """Return what two neighbouring values lie apart: a tick of the clock, or a bucket."""
+    """Return the distance of neighbouring values: a tick of the clock, or a bucket."""
     ticks = [
         side.tick / max(r.batch for r in results)
         for side in (case.first, case.other)
@@ -316,9 +319,9 @@ def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float
 def _within(
     case: JudgedCase, statistic: str, ratio: bool
 ) -> Callable[[float], Interval | None] | None:
-    """Return the interval of other less first from the samples themselves, at a level.
+    """Return the interval of other - first from the samples themselves, at a level.
 
-    None where the scatter of runs holds it already: it is that of runs as long as these.
+    None if the scatter of runs includes it already, being from runs as long as these.
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
@@ -346,7 +349,7 @@ def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
 def _mover(
     first: tuple[float, float, float], other: tuple[float, float, float], ratio: bool
 ) -> Interval | None:
-    """From (value, low, high) of both sides: the method of variance estimates recovery.
+    """Return the interval of the difference by the method of variance estimates recovery.
 
     Donner and Zou, Closed-form confidence intervals for functions of the normal mean and standard
     deviation, Statistical Methods in Medical Research 21 (2012), section 2.
@@ -385,7 +388,7 @@ def _judged(effect: _Effect, alpha: float) -> Effect:
 
 def _ratio(effect: Effect, found: Judged) -> Effect:
     ends = None
-    # Of two or three runs an interval may reach beyond all numbers: then it tells nothing.
+    # With two or three runs an interval may exceed all floats, and then says nothing.
     if found.interval and max(map(abs, found.interval)) < _MOST:
         ends = exp(found.interval[0]), exp(found.interval[1])
     floor = None if found.floor is None or found.floor > _MOST else expm1(found.floor)

@@ -1,1 +1,1 @@
-"""Worst cases: bounds by extreme-value theory, and what may be guaranteed."""
+"""Worst cases: bounds by extreme-value theory, and guarantees."""

@@ -1,4 +1,4 @@
-"""Maxima of blocks: of several results as one, and of larger blocks."""
+"""Combine block maxima: of several results, and into larger blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rtstone.documents.run import Blocks, Result
 
 
 def joined(results: Sequence[Result]) -> Blocks:
-    """Return the maxima of all results, one after the other, in blocks of one size."""
+    """Return the maxima of all results in sequence, in blocks of one size."""
     parts = [_whole(result, result.blocks) for result in results if result.blocks]
     size = max((part.samples for part in parts), default=1)
     values = [value for part in parts for value in merged(part, size // part.samples).max]
@@ -16,20 +16,20 @@ def joined(results: Sequence[Result]) -> Blocks:
 
 
 def _whole(result: Result, blocks: Blocks) -> Blocks:
-    """Add the block that the end of the measurement cut short, if it holds the maximum."""
+    """Return the blocks with the incomplete last one, if that holds the maximum."""
     if result.max is None or (blocks.max and result.max <= max(blocks.max)):
         return blocks
     return Blocks(samples=blocks.samples, max=[*blocks.max, result.max])
 
 
 def merged(blocks: Blocks, times: int) -> Blocks:
-    """Return maxima of blocks so many times as large; the last may be of fewer."""
+    """Return the maxima of blocks ``times`` as large; the last one may be smaller."""
     groups = (blocks.max[at : at + times] for at in range(0, len(blocks.max), times))
     return Blocks(samples=blocks.samples * times, max=[max(group) for group in groups])
 
 
 def few(blocks: Blocks, most: int) -> Blocks:
-    """Return the same joined until there are no more than so many."""
+    """Return the blocks merged until there are at most ``most``."""
     while len(blocks.max) > most:
         blocks = merged(blocks, 2)
     return blocks

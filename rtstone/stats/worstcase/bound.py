@@ -1,4 +1,4 @@
-"""The worst-case bound: a tail is chosen, fitted, checked, and followed to where it gets rare."""
+"""The worst-case bound: choose, fit and check a tail, and extrapolate it to rare events."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ from rtstone.stats.worstcase.tails import (
 )
 
 _HOUR_S = 3600
-_DEVIANCE = 3.0  # one-sided 95%: 2.71 for endless data, a little more for as much as there is
-_TOP = 16  # largest samples that are looked at one by one
+_DEVIANCE = 3.0  # one-sided 95%: 2.71 asymptotically, a little more for finite data
+_TOP = 16  # number of largest samples examined one by one
 _GAP = 0.005 / _TOP
-_AMPLE = 1.25  # times as many as are needed on average: then chance leaves enough of them
-_BINS = 64  # that a tail is fitted in
-_FEWER = 40  # that maxima are: they have a parameter more
-_MANY = 256  # maxima, at most, that are fitted
+_AMPLE = 1.25  # measure for this many times the needed number, to get enough despite chance
+_BINS = 64  # number of bins in which a tail is fitted
+_FEWER = 40  # the same for maxima, which have one parameter more
+_MANY = 256  # largest number of maxima that are fitted
 _COARSE = "the histogram is too coarse for so short a tail"
 
 
 class _Tail(NamedTuple):
-    """What lies above a threshold, fitted."""
+    """The samples above a threshold, and the distribution fitted to them."""
 
     threshold: float
     excesses: Bins
     fit: Fit
-    square: float  # of Anderson and Darling
+    square: float  # A squared of Anderson and Darling
 
     @property
     def n(self) -> int:
@@ -65,7 +65,7 @@ class _Tail(NamedTuple):
 
 
 def _intervals(results: Sequence[Result]) -> Bins:
-    """All samples.  A value is known to its bucket, 1/128 wide, or to a step of the clock."""
+    """Return all samples as intervals: a bucket (1/128 wide) or a step of the clock."""
     counts: dict[float, int] = {}
     for result in results:
         for value, count in result.histogram:
@@ -76,7 +76,7 @@ def _intervals(results: Sequence[Result]) -> Bins:
 
 
 def _step(results: Sequence[Result]) -> float:
-    """Return what the clock advances by: the least that two values of a result differ by."""
+    """Return the step of the clock: the smallest difference of two values of a result."""
     return max(
         min((b - a for (a, _), (b, _) in pairwise(result.histogram)), default=0.0)
         for result in results
@@ -84,7 +84,7 @@ def _step(results: Sequence[Result]) -> float:
 
 
 def _around(values: Floats, half: Floats, counts: Floats) -> Bins:
-    """Values as intervals that do not overlap."""
+    """Return values as intervals that do not overlap."""
     between = (values[1:] + values[:-1]) / 2
     low = np.maximum(values - half, np.r_[-np.inf, between])
     high = np.minimum(values + half, np.r_[between, np.inf])
@@ -92,13 +92,13 @@ def _around(values: Floats, half: Floats, counts: Floats) -> Bins:
 
 
 def _maxima(blocks: Blocks, step: float) -> Bins:
-    """Return maxima of blocks are exact but for the clock."""
+    """Return block maxima as intervals; they are exact up to a step of the clock."""
     values, count = np.unique(np.array(blocks.max), return_counts=True)
     return _around(values, np.full(len(values), max(step, 1e-4) / 2), count.astype(float))
 
 
 def _tail(bins: Bins, wanted: int) -> _Tail | None:
-    """About so many of the largest samples; None if ties make it far too few or too many."""
+    """Fit about ``wanted`` of the largest samples; None if ties make that impossible."""
     upto = np.cumsum(bins.counts[::-1])
     place = int(np.searchsorted(upto, wanted))
     if place and upto[place] > 1.5 * wanted:
@@ -116,10 +116,11 @@ def _tail(bins: Bins, wanted: int) -> _Tail | None:
 
 
 def _cluster(tail: _Tail, blocks: Blocks, n: int) -> tuple[float, float]:
-    """How sure it is that large samples come in clusters (standard normal), and their mean size.
+    """Test for clusters of large samples: return a standard normal value, and their mean size.
 
-    From the blocks without any: of k samples thrown at random into K blocks, K exp(-k/K) get none
-    and the number varies as in the occupancy problem (Feller); clusters leave more of them empty.
+    The test counts blocks without large samples.  If k samples fall into K blocks at random,
+    K exp(-k/K) blocks get none, with the variance of the occupancy problem (Feller); clusters leave
+    more blocks empty.
     """
     number = len(blocks.max)
     each = tail.n * blocks.samples / n
@@ -136,8 +137,8 @@ def _cluster(tail: _Tail, blocks: Blocks, n: int) -> tuple[float, float]:
 def _apart(survival: Floats) -> int:
     """Return how many of the largest stand apart from the rest, 0 if none.
 
-    ``survival``: of the largest, falling in size, under a distribution fitted to the others.  The
-    probability that j of them leave so wide a gap below them is (S(x_j) / S(x_j+1))**j.
+    ``survival``: of the largest in descending order, under a distribution fitted to the others.
+    The probability that j of them leave so wide a gap below them is (S(x_j) / S(x_j+1))**j.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = (survival[:-1] / survival[1:]) ** np.arange(1, len(survival))
@@ -146,7 +147,7 @@ def _apart(survival: Floats) -> int:
 
 
 def _censored(bins: Bins, top: int) -> Bins:
-    """Return the largest values as no more than larger than the others."""
+    """Return the bins with the ``top`` largest values censored: only known to be larger."""
     rank = np.cumsum(bins.counts[::-1])[::-1]
     first = min(int(np.sum(rank > top)), len(rank) - 1)
     return Bins(
@@ -157,7 +158,7 @@ def _censored(bins: Bins, top: int) -> Bins:
 
 
 def _largest(bins: Bins, top: int) -> Floats:
-    """Return the largest values, falling, one more than ``top``."""
+    """Return the ``top`` + 1 largest values in descending order."""
     middle = (bins.low + bins.high) / 2
     count = np.minimum(bins.counts[::-1], top + 1).astype(int)
     return np.repeat(middle[::-1], count)[: top + 1]
@@ -165,12 +166,12 @@ def _largest(bins: Bins, top: int) -> Floats:
 
 def _no_gap(apart: int, top: float, below: float) -> Check:
     if not apart:
-        detail = f"the {_TOP} largest are as large as the others let expect"
+        detail = f"the {_TOP} largest are as large as the others lead one to expect"
         return Check(name="no gap", passed=True, detail=detail)
     which = "the largest sample stands" if apart == 1 else f"the {apart} largest stand"
     detail = (
         f"{which} apart (up to {top / 1e3:.4g} us, the others below {below / 1e3:.4g} us): "
-        "something rare, of which there is too little to tell how bad it gets"
+        "something rare, seen too seldom to estimate its worst case"
     )
     return Check(name="no gap", passed=False, detail=detail)
 
@@ -179,10 +180,10 @@ def _no_gap(apart: int, top: float, below: float) -> Check:
 
 
 class Estimate:
-    """The estimate from samples that are enough and of the right kind."""
+    """The estimate from results with enough samples of the right kind."""
 
     def __init__(self, results: Sequence[Result], exceedance: float, checks: list[Check]) -> None:
-        """``checks``: those that were made before, all passed."""
+        """``checks``: those made before, all of which passed."""
         self._results = results
         self._exceedance = exceedance
         self._checks = checks
@@ -209,7 +210,7 @@ class Estimate:
         )  # fmt: skip
 
     def _add(self, check: Check, more_s: float | None) -> None:
-        """A check, and how much longer to measure if it fails."""
+        """Add a check, and how much longer to measure if it failed."""
         self._checks.append(check)
         if not check.passed:
             self._more_s.append(more_s)
@@ -223,9 +224,9 @@ class Estimate:
     # ---- thresholds ----------------------------------------------------------------------------
 
     def _tails(self) -> list[_Tail]:
-        """Fitted tails, lowest threshold first, and a last one that only checks the one before.
+        """Return fitted tails, lowest threshold first; the last only checks the one before.
 
-        None if buckets, or the steps of the clock, are too wide to tell the form of them all.
+        Empty if buckets or clock steps are too wide to show the form of all of them.
         """
         wanted = [k for k in EXCESSES if k <= TAIL * self._n] + [EXCESSES[-1] // 2]
         tails = [_tail(self._samples, k) for k in wanted]
@@ -233,7 +234,7 @@ class Estimate:
         return fitted if len(fitted) == len(tails) else []
 
     def _chosen(self, tails: list[_Tail]) -> int | None:
-        """The lowest threshold whose fit is not rejected at 10%, nor any higher one at 1%."""
+        """Return the index of the lowest threshold not rejected at 10%, nor any higher at 1%."""
         limits = [critical(PARETO, tail.fit.shape) for tail in tails]
         tenths, hundredths = ([limit[at] for limit in limits] for at in (0, 1))
         for place, tail in enumerate(tails[:-1]):
@@ -243,7 +244,7 @@ class Estimate:
         return None
 
     def _clustered(self, tails: list[_Tail]) -> str | None:
-        """In words, that large samples come in clusters; None if they come alone."""
+        """Return in words that large samples come in clusters, None if they come alone."""
         for tail in (tails[0], tails[-2]):
             sure, size = _cluster(tail, self._blocks, self._n)
             if sure > EXTREME:
@@ -279,16 +280,16 @@ class Estimate:
         self._add(_no_gap(apart, top, below), more_s)
 
     def _stable_peaks(self, tail: _Tail, above: _Tail) -> Check:
-        """The shape above the next higher threshold; of nested samples variances subtract."""
+        """Check the shape above the next threshold; variances of nested samples subtract."""
         unit = max(1 + tail.fit.shape, 0.2) * (1 / above.n - 1 / tail.n) ** 0.5
         moved = (above.fit.shape - tail.fit.shape) / unit
         detail = f"shape {tail.fit.shape:.2f}, and {above.fit.shape:.2f} above a higher threshold"
         return Check(name="stability", passed=abs(moved) < EXTREME, detail=detail)
 
     def _agreeing(self, tail: _Tail) -> Check:
-        """Check that the maxima of blocks are as the peaks predict."""
+        """Check that block maxima are as the peaks predict."""
         each = tail.n * self._blocks.samples / self._n
-        times = 1 << max(0, ceil(log2(4 / each)))  # so that next to none is below the threshold
+        times = 1 << max(0, ceil(log2(4 / each)))  # so that hardly any is below the threshold
         blocks = merged(self._blocks, times)
         per_block = log(each * times)
         start = float(return_level(per_block, tail.fit.log_scale, tail.fit.shape)) + tail.threshold
@@ -302,7 +303,7 @@ class Estimate:
     # ---- block maxima --------------------------------------------------------------------------
 
     def _by_maxima(self, why: str) -> Limit | None:
-        """From the smallest blocks whose maxima come one by one and follow one law."""
+        """Estimate from the smallest blocks with independent maxima that follow one law."""
         blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
@@ -318,7 +319,7 @@ class Estimate:
         return None
 
     def _good_maxima(self, why: str, blocks: Blocks, bins: Bins, fit: Fit) -> None:
-        """The checks that follow a fit which was not rejected."""
+        """Add the checks of a fit that was not rejected."""
         detail = f"{why}; the maxima of blocks of {blocks.samples} samples come one by one"
         self._add(Check(name="independence", passed=True, detail=detail), None)
         detail = (
@@ -339,7 +340,7 @@ class Estimate:
         self._add(_no_gap(apart, float(largest[0]), float(largest[apart])), more_s)
 
     def _stable_maxima(self, blocks: Blocks, fit: Fit) -> Check:
-        """Pairs and quadruples of blocks have the maxima that the fit predicts."""
+        """Check that pairs and quadruples of blocks have the maxima that the fit predicts."""
         squares = []
         for times in (2, 4):
             larger = _maxima(merged(blocks, times), _step(self._results))
@@ -350,13 +351,13 @@ class Estimate:
         return Check(name="stability", passed=passed, detail=detail)
 
     def _until(self, needed: int, seen: int) -> float | None:
-        """Return how much longer until something rare was seen as often as a fit needs."""
+        """Return how much longer to measure until something rare is seen often enough to fit."""
         return self._measured * (_AMPLE * needed / seen - 1) if seen else None
 
-    # ---- what can be said of it ----------------------------------------------------------------
+    # ---- the shape -----------------------------------------------------------------------------
 
     def _shape(self, limit: Limit) -> None:
-        """A tail so heavy that its variance is infinite has no worst case worth the name."""
+        """Check that the variance is finite; a heavier tail has no useful worst case."""
         if limit.shape < SHAPE and np.isfinite(limit.level):
             detail = f"the shape is below {limit.shape:.2f}"
             self._add(Check(name="shape", passed=True, detail=detail), None)
@@ -366,26 +367,26 @@ class Estimate:
             f"{limit.likely:.2f}, and not certainly below {SHAPE})"
         )
         more_s = None
-        if limit.likely < SHAPE and limit.shape < np.inf:  # what is not certain falls as 1/sqrt(n)
+        if limit.likely < SHAPE and limit.shape < np.inf:  # the uncertainty falls as 1/sqrt(n)
             wider = (limit.shape - limit.likely) / (SHAPE - limit.likely)
             more_s = self._measured * (wider**2 - 1)
         self._add(Check(name="shape", passed=False, detail=detail), more_s)
 
 
 def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
-    """Return what speaks against a fit of maxima, the end of a sentence; None if nothing does."""
+    """Return the failed check of a fit of maxima, None if there is none; a sentence's end."""
     if len(bins.counts) < LEAST_VALUES:
         words = f"have fewer than {LEAST_VALUES} values: the clock's steps hide their form"
         return Check(name="resolution", passed=False, detail=words)
     if follow(np.array(blocks.max)) > ABOVE:
-        return Check(name="independence", passed=False, detail="follow one another too")
+        return Check(name="independence", passed=False, detail="come in clusters too")
     if anderson_darling(gev_pit(bins, fit)) > critical(MAXIMA, fit.shape)[0]:
-        return Check(name="goodness of fit", passed=False, detail="follow no one law")
+        return Check(name="goodness of fit", passed=False, detail="follow no single law")
     return None
 
 
 def _of_larger(fit: Fit, times: float) -> Fit:
-    """Return the distribution of the maxima of so many maxima."""
+    """Return the distribution of the largest of ``times`` maxima."""
     step = float(return_level(log(times), fit.log_scale, fit.shape))
     return fit._replace(
         location=fit.location + step, log_scale=fit.log_scale + fit.shape * log(times)
@@ -395,8 +396,8 @@ def _of_larger(fit: Fit, times: float) -> Fit:
 def _goodness_of_peaks(tails: list[_Tail], place: int | None) -> Check:
     if place is None:
         detail = (
-            f"above no threshold do the samples follow one law, down to the largest {tails[-1].n}: "
-            "what makes the largest is not what makes the others"
+            f"the samples follow no single law above any threshold, up to that of the largest "
+            f"{tails[-1].n}: the largest have another cause than the others"
         )
         return Check(name="goodness of fit", passed=False, detail=detail)
     tail = tails[place]

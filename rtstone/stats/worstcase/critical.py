@@ -1,8 +1,9 @@
-"""Critical values of the goodness of fit, where the parameters were fitted to the same data.
+"""Critical values of the goodness of fit for parameters fitted to the same data.
 
 The distribution of A squared then depends on the shape, hardly on the number of values, and has no
-closed form (Choulakian and Stephens, Technometrics 43, 2001).  ``python -m rtstone.stats.critical``
-simulates the tables below anew, with the estimator that they serve; it takes some minutes.
+closed form (Choulakian and Stephens, Technometrics 43, 2001).
+``python -m rtstone.stats.worstcase.critical`` simulates the tables below again, with the estimator
+that uses them; it takes some minutes.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from rtstone.stats.worstcase.tails import (
     return_level,
 )
 
-LEVELS = (0.10, 0.01)  # of significance
+LEVELS = (0.10, 0.01)  # significance levels
 SHAPES = (-0.6, -0.3, 0.0, 0.3, 0.6)
 SEED, SETS, VALUES = 123, 4000, 256
 
-# A squared that is exceeded with the probability LEVELS, for each of SHAPES.
+# A squared that is exceeded with the probabilities LEVELS, for each of SHAPES.
 EXCESSES = ((0.999, 1.824), (0.892, 1.61), (0.799, 1.444), (0.713, 1.274), (0.666, 1.136))
 MAXIMA = ((0.579, 0.95), (0.531, 0.863), (0.505, 0.782), (0.494, 0.768), (0.5, 0.765))
 
-# The same where nothing was fitted (Anderson and Darling 1954): the 1% point.
+# The 1% point if no parameter was fitted (Anderson and Darling 1954).
 GIVEN_1 = 3.878
 
 
 class Family(NamedTuple):
-    """One of the two distributions: how it is drawn from and fitted, and its table."""
+    """One of the two distributions: drawing, fitting, and the table of critical values."""
 
     draw: Callable[[np.random.Generator, int, float], Floats]
     fit: Callable[[Bins], Fit]
@@ -58,14 +59,14 @@ EXTREME = Family(_maxima, fit_maxima, gev_pit, MAXIMA)
 
 
 def critical(family: Family, shape: float) -> tuple[float, float]:
-    """Return a squared that a fit of that shape exceeds by chance in 10% and in 1% of all cases."""
+    """Return the A squared that a fit of this shape exceeds by chance in 10% and in 1% of cases."""
     columns = zip(*family.table, strict=True)
     tenth, hundredth = (float(np.interp(shape, SHAPES, column)) for column in columns)
     return tenth, hundredth
 
 
 def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ...]:
-    """Return a row of a family's table, by drawing and fitting ``sets`` times."""
+    """Simulate a row of a family's table by drawing and fitting ``sets`` times."""
     random = np.random.default_rng(SEED)
     found = []
     for _ in range(sets):

@@ -1,12 +1,12 @@
-"""The worst-case estimate: how bad one case gets, from what the recorder kept of its samples.
+"""Estimate the worst case of one case, from what the recorder kept of its samples.
 
-Two views of one tail.  **Peaks over threshold**: the samples above a high threshold follow a
+There are two methods.  **Peaks over threshold**: the samples above a high threshold follow a
 generalised Pareto distribution.  **Block maxima**: the largest of many successive samples follow a
-generalised extreme-value distribution, also where large samples come in clusters.  The first uses
-more of the data and is taken unless large samples are clustered; see docs/worst-case.md.
+generalised extreme-value distribution, even if large samples come in clusters.  The first uses more
+of the data and is preferred unless large samples are clustered; see docs/worst-case.md.
 
-The bound is an upper confidence limit of the level that is exceeded so many times per hour, and
-there is one only if every check passed.  Most checks err in about one of 200 sound data sets.
+The bound is an upper confidence limit of the level that is exceeded a given number of times per
+hour.  It exists only if every check passed; most checks err in about one of 200 sound data sets.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rtstone.documents.worstcase import Check, WorstCase
 from rtstone.stats.worstcase.blocks import joined
 from rtstone.stats.worstcase.outcome import EXCESSES, LEAST_BLOCKS, TAIL, document
 
-PER_HOUR = 1e-3  # exceedances: once in six weeks, about the longest that a system runs unattended
-LEAST_S = 60  # kernels have work that comes once in tens of seconds: shorter is blind to it
+PER_HOUR = 1e-3  # exceedances: one in six weeks, about the longest that a system runs unattended
+LEAST_S = 60  # shorter measurements miss work that kernels do every few tens of seconds
 
 
 def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> WorstCase:
-    """Return the estimate from the results of one case: several runs of it are taken together.
+    """Return the estimate from the results of one case, pooled if there are several.
 
-    ``exceedance``: how many times per hour the bound may be exceeded.  Raises ValueError if there
-    is no result, they are not of one bench and unit, or ``exceedance`` is not above 0.
+    ``exceedance``: how often per hour the bound may be exceeded.  Raises ValueError for no results,
+    results of several benches or units, or an ``exceedance`` not above 0.
     """
     if exceedance <= 0:
         raise ValueError("an exceedance above 0 wanted")
@@ -45,7 +45,7 @@ def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> Worst
 
 
 def _recorded(results: Sequence[Result]) -> list[Check]:
-    """Return what must be there before anything is computed; the first that fails is told alone."""
+    """Return the checks of what was recorded; only those that failed, if any did."""
     if why := next((why for result in results if (why := _unusable(result))), None):
         return [Check(name="samples", passed=False, detail=why)]
     found = [_samples(results), _duration(results)]
@@ -53,12 +53,12 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
 
 
 def _unusable(result: Result) -> str | None:
-    """Return why no worst case can be told from a result, however long it was measured."""
+    """Return why a result allows no estimate, however long it is measured; None if it does."""
     counted = sum(count for _, count in result.histogram)
     faults = {
         f"the result is {result.status}: {result.reason or NO_REASON}": (result.status != "ok"),
         "there are no samples": not result.n,
-        "instructions are counted, not time: there is no hour to exceed a bound in": (
+        "instructions are counted, not time, but a bound needs a rate per hour": (
             result.unit != "ns"
         ),
         "a sample is the mean of several operations: the slowest of them is not known": (
@@ -67,11 +67,11 @@ def _unusable(result: Result) -> str | None:
         "samples were too large for the histogram": result.overflow > 0,
         "the clock stepped backwards": "clock_backwards" in result.flags,
         "the histogram does not hold every sample": counted != result.n,
-        "how long was measured is not recorded": section_s([result]) is None,
+        "the measured time is not recorded": section_s([result]) is None,
         "all samples have one value: nothing says what a larger one would be": (
             len(result.histogram) == 1
         ),
-        "in which order the samples came is not recorded (maxima of blocks)": (
+        "the order of the samples is not recorded (maxima of blocks)": (
             result.blocks is None or not result.blocks.max
         ),
     }
@@ -92,12 +92,12 @@ def _duration(results: Sequence[Result]) -> Check:
     measured = section_s(results) or 0.0
     words = f"measured for {measured:.3g} s"
     if measured < LEAST_S:
-        words += f"; what a system does once a minute is not in less than {LEAST_S} s"
+        words += f"; at least {LEAST_S} s are needed to include what a system does once a minute"
     return Check(name="duration", passed=measured >= LEAST_S, detail=words)
 
 
 def _longer(results: Sequence[Result]) -> float | None:
-    """Return how much longer to measure where there was too little."""
+    """Return how much longer to measure, None if that does not help."""
     if any(_unusable(result) for result in results):
         return None
     measured = section_s(results) or 0.0

@@ -1,7 +1,7 @@
-"""The guarantee statement (Dankwardt, part 2; benchmarks 7.2): what may be promised of a latency.
+"""The guarantee statement (Dankwardt, part 2; benchmarks 7.2): a latency that may be promised.
 
-The source knew no vendor willing to give one and sketched its shape.  It is made from runs of one
-system; what stands against it is told, and nothing is promised then.
+The source found no vendor willing to give one and sketched its form.  It is computed from runs of
+one system; if anything speaks against it, it says so and promises nothing.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from rtstone.assemble.flags import BY_NAME
 from rtstone.assemble.pool import section_s
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
-from rtstone.documents.run import Result, Run, Value
-from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
+from rtstone.documents.run import Result, Run, Value, as_text
+from rtstone.documents.worstcase import Estimated, Guarantee, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
-from rtstone.stats.comparison.conditions import circumstances, differing, emulated
+from rtstone.stats.comparison.conditions import circumstances, differing, nature
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from rtstone.stats.worstcase.outcome import CONFIDENCE
 from rtstone.wire.records import Loaded
 
-# From a device's request, the timer's, to the application: what the statement is about.
+# The benches of the statement: from a device's request, here a timer's, to the application.
 REQUEST = ("dk.periodic", "int.latency.user")
 
 _KERNEL = (
@@ -33,8 +33,13 @@ _HARDWARE = (
     "cpu.microcode", "cpu.cores", "cpu.online", "cpu.isolated", "cpu.smt", "cpu.governor",
     "memory.total",
 )  # fmt: skip
-_COMPARED = {"machine.product", "machine.virtual", "cpu.model", "cpu.governor"}  # by conditions.py
-# What a task has to have that the statement is about, by the flag of a result that lacked it.
+_COMPARED = {
+    "machine.product",
+    "machine.virtual",
+    "cpu.model",
+    "cpu.governor",
+}  # in conditions.py
+# Flags of results whose task lacked what the statement requires of an application.
 _DISQUALIFIED = ("no_rt", "no_mlock", "throttled", "other_run", "shared_cpu", "no_spare_cpu")
 
 EXCLUDED = [
@@ -62,9 +67,9 @@ def worst_cases(run: Run) -> WorstCases:
 
 
 def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
-    """The statement.  Raises UsageError for runs that do not belong together, or without a case.
+    """Return the statement.  Raises UsageError for runs of several systems, or without a case.
 
-    ``bench``: that it is to be about, else from a device's request to the application.
+    ``bench``: the bench that it is about, by default those from a request to the application.
     """
     _alike(runs)
     groups = list(_cases(runs, bench).values())
@@ -86,8 +91,8 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
         agent=first.agent,
         kernel=_facts(first, _KERNEL),
         hardware=_facts(first, _HARDWARE),
-        drivers=_text(first.conditions.get("drivers")),
-        modules=_text(first.conditions.get("modules")),
+        drivers=as_text(first.conditions.get("drivers")),
+        modules=as_text(first.conditions.get("modules")),
         application=_application(groups),
         loads=_tested(runs, groups),
         cases=cases,
@@ -97,18 +102,11 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
     )
 
 
-def nature(run: Run) -> Nature:
-    """Return what the numbers come from."""
-    if run.target.detail.get("model") or run.conditions.get("model"):
-        return "model"
-    return "emulated" if emulated(run) else "machine"
-
-
 # ---- runs that belong together ------------------------------------------------------------------
 
 
 def _alike(runs: Sequence[Run]) -> None:
-    """One system: same kernel, hardware, drivers, agent and loads.  Raises UsageError."""
+    """Check that kernel, hardware, drivers, agent and loads are equal.  Raises UsageError."""
     names = [run.run_id for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"run named twice, {twice}; name each once")
@@ -140,7 +138,7 @@ def _told(run: Run, name: str) -> str | None:
 
 
 def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
-    """Return the results of each case, over all runs.  What the target cannot do makes none."""
+    """Return the results of each case over all runs, without unsupported ones."""
     known = dict.fromkeys(result.bench for run in runs for result in run.results)
     if bench is not None and bench not in known:
         raise unknown("bench", bench, known, "in these runs")
@@ -179,7 +177,7 @@ def _estimated(results: Sequence[Result]) -> Estimated:
 
 
 def _against(run: Run) -> list[str]:
-    """Return what no number can make good."""
+    """Return objections that no number can overcome."""
     return {
         "machine": [],
         "emulated": [
@@ -210,16 +208,12 @@ def _without_bound(cases: Sequence[Estimated]) -> list[str]:
 
 
 def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
-    """Return those conditions that are known."""
+    """Return the known ones of these conditions."""
     return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
 
 
-def _text(value: Value) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
-    """Return what the application has to do, as the measuring task did."""
+    """Return what is required of the application, as it held for the measuring task."""
     results = [result for group in groups for result in group]
     policies = _each(results, lambda r: _policy(r.evidence))
     found = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
@@ -249,7 +243,7 @@ def _listed(value: Value) -> str | None:
 
 
 def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tested]:
-    """Return the catalogue of loads, with the hours under each."""
+    """Return the loads, with the hours tested under each."""
     under: dict[str, list[Result]] = defaultdict(list)
     for group in groups:
         for result in group:

@@ -1,4 +1,4 @@
-"""The outcome of a worst-case estimate, and the limits that say whether there is a bound."""
+"""The outcome of a worst-case estimate, and the requirements of a bound."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rtstone.documents.run import Result
 from rtstone.documents.worstcase import Check, Method, WorstCase
 
 CONFIDENCE = 0.95
-EXCESSES = (1024, 512, 256, 128)  # above the thresholds that are tried, lowest threshold first
-TAIL = 0.1  # the largest share of the samples that is taken for a tail
-LEAST_BLOCKS = 64  # below, neither order nor maxima can be judged
-LEAST_VALUES = 20  # different ones: fewer, and the clock's steps hide the form of the tail
-SHAPE = 0.5  # from which on the variance is infinite: single samples decide everything
+EXCESSES = (1024, 512, 256, 128)  # samples above the thresholds tried, lowest threshold first
+TAIL = 0.1  # largest share of the samples that counts as a tail
+LEAST_BLOCKS = 64  # with fewer, neither order nor maxima can be judged
+LEAST_VALUES = 20  # distinct values; with fewer, the clock's steps hide the form of the tail
+SHAPE = 0.5  # from here on the variance is infinite, and single samples decide everything
 
 
 def document(
@@ -25,7 +25,7 @@ def document(
     method: Method | None = None,
     more_s: float | None = None,
 ) -> WorstCase:
-    """Return the outcome.  Checks that failed are the reason why there is no bound."""
+    """Return the outcome; failed checks become the reason why there is no bound."""
     failed = [check.detail for check in checks if not check.passed]
     assert (bound is None) == (method is None) == bool(failed)
     tops = [result.max for result in results if result.max is not None]

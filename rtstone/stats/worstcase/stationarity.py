@@ -1,6 +1,6 @@
-"""What the order of block maxima tells: is the process the same throughout, do they come alone.
+"""Tests on the order of block maxima: is the process stationary, do large samples come alone.
 
-Rank tests, for maxima are far from normal; each errs in one of 200 sound data sets.
+They are rank tests, as maxima are far from normal; each errs in one of 200 sound data sets.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from rtstone.documents.worstcase import Check
 from rtstone.stats.worstcase.blocks import few, merged
 from rtstone.stats.worstcase.tails import Floats
 
-EXTREME = 2.81  # of a standard normal, either way: 0.5%
-ABOVE = 2.58  # one way: 0.5%
+EXTREME = 2.81  # standard normal, two-sided 0.5%
+ABOVE = 2.58  # one-sided 0.5%
 
-_CHI2_3 = 12.84  # three degrees of freedom: 0.5%
-_WINDOWS = 30  # of the trace, to look for a trend in
-_MERGED = 512  # blocks, at most, whose order is judged
+_CHI2_3 = 12.84  # three degrees of freedom, 0.5%
+_WINDOWS = 30  # least number of windows of the trace to look for a trend
+_MERGED = 512  # largest number of blocks whose order is judged
 
 
 def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
-    """No trend, no busier quarter, no run unlike the others: of the maxima of blocks."""
+    """Check block maxima for a trend, a busier quarter, or a run unlike the others."""
     order = np.array(few(blocks, _MERGED).max)
     found = {
         "the maxima of blocks rise or fall with time": abs(_trend(order)) > EXTREME,
@@ -39,13 +39,13 @@ def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
 
 
 def _windows(result: Result) -> Floats:
-    """Return the maxima of the trace, if it has enough of them to look for a trend in."""
+    """Return the maxima of the trace, if there are enough to look for a trend."""
     rows = result.trace.rows if result.trace else []
     return np.array([row[4] for row in rows] if len(rows) >= _WINDOWS else [])
 
 
 def _ranks(values: Floats) -> Floats:
-    """Standardised ranks, ties in the middle of theirs; all 0 if there is but one value."""
+    """Return standardised ranks, with mean ranks for ties; all 0 for a single value."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(count) - (count - 1) / 2)[place]
     spread = ranks.std()
@@ -54,19 +54,19 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _trend(values: Floats) -> float:
-    """Spearman's rank correlation with the order, as a standard normal."""
+    """Return Spearman's rank correlation with the order, as a standard normal."""
     order = _ranks(np.arange(len(values), dtype=float))
     return float(np.mean(_ranks(values) * order) * np.sqrt(len(values)))
 
 
 def follow(values: Floats) -> float:
-    """Return the rank correlation of each with the one before it, as a standard normal."""
+    """Return the rank correlation of each value with the one before, as a standard normal."""
     ranks = _ranks(values)
     return float(np.sum(ranks[1:] * ranks[:-1]) / np.sqrt(len(ranks)))
 
 
 def _quarters(values: Floats) -> float:
-    """Chi squared, three degrees of freedom: how the eighth of largest maxima is spread."""
+    """Return chi squared (three degrees of freedom) of the largest eighth over the quarters."""
     parts = np.array_split(values > np.quantile(values, 7 / 8), 4)
     seen, size = np.array([part.sum() for part in parts]), np.array([len(part) for part in parts])
     if not seen.sum():
@@ -76,10 +76,10 @@ def _quarters(values: Floats) -> float:
 
 
 def _differ(results: Sequence[Result], samples: int) -> bool:
-    """Kruskal and Wallis's test over the runs' maxima, at 0.5%."""
+    """Test whether maxima of runs differ (Kruskal and Wallis, at 0.5%)."""
     parts = [merged(b, samples // b.samples).max for result in results if (b := result.blocks)]
     ranks = _ranks(np.array([value for part in parts for value in part]))
     groups = np.split(ranks, np.cumsum([len(part) for part in parts])[:-1])
     statistic = sum(len(group) * group.mean() ** 2 for group in groups if len(group))
-    free = 2 / (9 * (len(parts) - 1))  # the quantile after Wilson and Hilferty
+    free = 2 / (9 * (len(parts) - 1))  # the quantile by Wilson and Hilferty
     return bool(statistic > (len(parts) - 1) * (1 - free + ABOVE * free**0.5) ** 3)

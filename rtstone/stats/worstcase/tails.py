@@ -2,11 +2,11 @@
 
 Generalised Pareto for the excesses over a threshold, generalised extreme value for the maxima of
 blocks (Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4).
-What a recorder has kept of a value is an interval: its bucket, and the step of the clock.  So the
-likelihood is that of intervals, log(F(b) - F(a)), which ties cannot deceive.
+Recorded values are known to an interval: their bucket, or the step of the clock.  So the likelihood
+is that of intervals, log(F(b) - F(a)), which is not misled by ties.
 
-Both share the reduced depth t(y) = log(1 + shape y / scale) / shape, y / scale for shape 0: an
-excess is beyond y with probability exp(-t), a maximum below it with probability exp(-exp(-t)).
+Both use the reduced depth t(y) = log(1 + shape y / scale) / shape, y / scale for shape 0: an excess
+is beyond y with probability exp(-t), a maximum below it with probability exp(-exp(-t)).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_NEARLY = 1e-8  # a shape of this size is as good as 0, and can be divided by
-_GRID = 11  # points of an axis of the search
+_NEARLY = 1e-8  # replaces smaller shapes: as good as 0, but can be divided by
+_GRID = 11  # points per axis of the search
 _ROUNDS = 8
-_SHRINK = 0.42  # of the searched region, each round
+_SHRINK = 0.42  # factor of the searched region per round
 
 
 class Bins(NamedTuple):
-    """Counts of values in the intervals (low, high], rising and without overlap."""
+    """Counts of values in the intervals (low, high], ascending without overlap."""
 
     low: Floats
     high: Floats
@@ -38,10 +38,10 @@ class Bins(NamedTuple):
         return int(self.counts.sum())
 
     def coarse(self, bins: int) -> Bins:
-        """At most about so many bins: neighbours joined, the largest values left as they are."""
+        """Return about ``bins`` bins at most: neighbours joined, except for the largest values."""
         if len(self.counts) <= bins:
             return self
-        rank = np.cumsum(self.counts[::-1])[::-1]  # of the bin's first value, from the top
+        rank = np.cumsum(self.counts[::-1])[::-1]  # of the bin's first value, counted from the top
         group = np.where(rank <= bins / 2, -np.arange(len(rank)), 0)
         body = rank > bins / 2
         group[body] = 1 + (rank[body] * (bins // 2) // (rank[0] + 1)).astype(int)
@@ -51,7 +51,7 @@ class Bins(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Location, logarithm of the scale, shape, and the log-likelihood there."""
+    """Location, logarithm of the scale, shape, and their log-likelihood."""
 
     location: float
     log_scale: float
@@ -60,7 +60,7 @@ class Fit(NamedTuple):
 
 
 def depth(y: Floats, log_scale: Floats | float, shape: Floats | float) -> Floats:
-    """Return the reduced depth; infinite beyond an end of the distribution."""
+    """Return the reduced depth, infinite beyond an end of the distribution."""
     shape = np.where(np.abs(shape) < _NEARLY, _NEARLY, shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inner = shape * (y * np.exp(-np.asarray(log_scale)))
@@ -69,7 +69,7 @@ def depth(y: Floats, log_scale: Floats | float, shape: Floats | float) -> Floats
 
 
 def excess_likelihood(bins: Bins, log_scale: Floats, shape: Floats) -> Floats:
-    """Log-likelihoods of the generalised Pareto distribution; the parameters broadcast."""
+    """Return log-likelihoods of the generalised Pareto distribution; parameters broadcast."""
     log_scale, shape = np.asarray(log_scale)[..., None], np.asarray(shape)[..., None]
     low, high = depth(bins.low, log_scale, shape), depth(bins.high, log_scale, shape)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,7 +78,7 @@ def excess_likelihood(bins: Bins, log_scale: Floats, shape: Floats) -> Floats:
 
 
 def maxima_likelihood(bins: Bins, location: Floats, log_scale: Floats, shape: Floats) -> Floats:
-    """Log-likelihoods of the generalised extreme-value distribution; the parameters broadcast."""
+    """Return log-likelihoods of the generalised extreme-value distribution, broadcast."""
     location, log_scale, shape = (np.asarray(v)[..., None] for v in (location, log_scale, shape))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low, high = (
@@ -89,14 +89,14 @@ def maxima_likelihood(bins: Bins, location: Floats, log_scale: Floats, shape: Fl
 
 
 def _total(terms: Floats, bins: Bins) -> Floats:
-    """Return the sum over all values; -inf where one is impossible under the parameters."""
+    """Return the sum over all values, -inf if one is impossible with the parameters."""
     terms = np.where(np.isnan(terms), -np.inf, terms)
-    total: Floats = np.einsum("...i,i", terms, bins.counts)  # in this thread
+    total: Floats = np.einsum("...i,i", terms, bins.counts)  # einsum stays in this thread
     return total
 
 
 def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
-    """Return the generalised Pareto distribution of most likelihood; excesses start at 0."""
+    """Return the most likely generalised Pareto distribution; excesses start at 0."""
     middle = np.log(_median(bins) / np.log(2))
     (log_scale, shape), likelihood = _search(
         lambda s, x: excess_likelihood(bins, s, np.maximum(x, least_shape)),
@@ -107,7 +107,7 @@ def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
 
 
 def fit_maxima(bins: Bins, least_shape: float = -2.0) -> Fit:
-    """Return the generalised extreme-value distribution of most likelihood."""
+    """Return the most likely generalised extreme-value distribution."""
     low, middle, high = (_quantile(bins, share) for share in (0.25, 0.5, 0.75))
     scale = max(high - low, 1e-12) / 1.573  # of a Gumbel distribution
     (location, log_scale, shape), likelihood = _search(
@@ -133,7 +133,7 @@ def _quantile(bins: Bins, share: float) -> float:
 def _search(
     likelihood: Callable[..., Floats], centre: Sequence[float], reach: Sequence[float]
 ) -> tuple[list[float], float]:
-    """The maximum, by grids that close in on it: no derivative, no start that can be wrong."""
+    """Find the maximum by shrinking grids, without derivatives or a start that can be wrong."""
     points = _GRID if len(centre) < 3 else 7
     best, found = list(centre), -np.inf
     span = np.asarray(reach, dtype=float)
@@ -152,7 +152,7 @@ def _search(
 
 
 def gpd_pit(bins: Bins, fit: Fit) -> Floats:
-    """Return the probability integral transform of each excess, rising."""
+    """Return the probability integral transform of each excess, ascending."""
     low, high = (
         -np.expm1(-depth(edge, fit.log_scale, fit.shape)) for edge in (bins.low, bins.high)
     )
@@ -160,7 +160,7 @@ def gpd_pit(bins: Bins, fit: Fit) -> Floats:
 
 
 def gev_pit(bins: Bins, fit: Fit) -> Floats:
-    """Return the same of maxima."""
+    """Return the probability integral transform of each maximum, ascending."""
     with np.errstate(over="ignore"):
         low, high = (
             np.exp(-np.exp(-depth(edge - fit.location, fit.log_scale, fit.shape)))
@@ -170,7 +170,7 @@ def gev_pit(bins: Bins, fit: Fit) -> Floats:
 
 
 def _spread(low: Floats, high: Floats, bins: Bins) -> Floats:
-    """Values of one bin lie evenly over what the distribution gives it: more is not known."""
+    """Spread the values of each bin evenly over its share of the distribution."""
     count = bins.counts.astype(int)
     start = np.repeat(np.cumsum(count) - count, count)
     within = (np.arange(count.sum()) - start + 0.5) / np.repeat(count, count)
@@ -179,7 +179,7 @@ def _spread(low: Floats, high: Floats, bins: Bins) -> Floats:
 
 
 def anderson_darling(shares: Floats) -> float:
-    """A squared of Anderson and Darling for shares that should be uniform; the tails weigh most."""
+    """Return A squared of Anderson and Darling for uniform shares; tails weigh most."""
     n = len(shares)
     inside = np.clip(shares, 1e-300, 1 - 1e-15)
     weight = 2 * np.arange(1, n + 1) - 1
@@ -188,9 +188,9 @@ def anderson_darling(shares: Floats) -> float:
 
 # ---- how far a value may lie --------------------------------------------------------------------
 
-_SHAPES, _SCALES = 17, 41  # points of the grid over a confidence region
-_FEW = 9  # shapes where there is a location as well
-_SHARES = (0.0, 0.1, 0.3)  # of the allowed deviance, that the rate of excesses may use up
+_SHAPES, _SCALES = 17, 41  # grid points over a confidence region
+_FEW = 9  # shapes if there is also a location
+_SHARES = (0.0, 0.1, 0.3)  # shares of the deviance that the rate of excesses may take
 
 
 class Limit(NamedTuple):
@@ -202,7 +202,7 @@ class Limit(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far a tail of n values is followed: how many times rarer, at which loss."""
+    """How far a tail of n values is extrapolated: how many times rarer, at which deviance."""
 
     n: int
     times_rarer: float
@@ -210,15 +210,15 @@ class Reach(NamedTuple):
 
 
 def excess_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
-    """How far the level may lie that is exceeded so many times more rarely than the threshold.
+    """Return upper limits of the level exceeded ``times_rarer`` more rarely than the threshold.
 
-    By profile likelihood: the farthest of all distributions that lose at most ``deviance`` of
-    twice the log-likelihood, the rate at which the threshold is exceeded being as uncertain as its
-    count.  No distribution with an end is believed in (shape < 0): that a tail gets shorter as far
-    as it was seen does not show that it ends.  Infinite where the data set no limit.
+    By profile likelihood: the farthest level of all distributions that lose at most ``deviance`` in
+    twice the log-likelihood; the rate at which the threshold is exceeded is as uncertain as its
+    count.  Distributions with an end (shape < 0) are excluded: that a tail gets shorter as far as
+    it was seen does not show that it ends.  Infinite if the data set no limit.
     """
     best = fit_excesses(bins, least_shape=0.0)
-    unit = (1 + best.shape) / np.sqrt(bins.n)  # of the parameters' uncertainty
+    unit = (1 + best.shape) / np.sqrt(bins.n)  # scale of the parameters' uncertainty
     scales = best.log_scale + unit * np.linspace(-7, 5, _SCALES)
     low, high = 0.0, best.shape + 6 * unit
     limit = Limit(0.0, np.inf, best.shape)
@@ -237,9 +237,9 @@ def excess_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
 
 
 def _last(places: Floats, loss: Floats, deviance: float) -> Floats:
-    """Along the first axis, where a loss that is all but quadratic rises above the deviance.
+    """Return where a nearly quadratic loss rises above the deviance, along the first axis.
 
-    Infinite where it does not before the axis ends, minus infinity where it is never below.
+    Infinite if it does not before the axis ends, minus infinity if it is never below.
     """
     inside = loss <= deviance
     ends = len(places) - 1
@@ -260,7 +260,7 @@ def _levels(scales: Floats, shapes: Floats, loss: Floats, reach: Reach) -> Float
     n, times_rarer, deviance = reach
     farthest = np.zeros(len(shapes))
     for share in _SHARES:
-        rise = np.sqrt(deviance * share / n) + deviance * share / (3 * n)  # of the rate, Poisson
+        rise = np.sqrt(deviance * share / n) + deviance * share / (3 * n)  # of the rate
         rarer = np.log(times_rarer * (1 + rise))
         edge = _last(scales, loss, deviance * (1 - share))
         farthest = np.maximum(farthest, return_level(rarer, edge, shapes))
@@ -270,16 +270,16 @@ def _levels(scales: Floats, shapes: Floats, loss: Floats, reach: Reach) -> Float
 def return_level(
     log_rarer: Floats | float, log_scale: Floats | float, shape: Floats | float
 ) -> Floats:
-    """Return what is exceeded exp(log_rarer) times more rarely than the threshold, above it."""
+    """Return the excess that is exceeded exp(log_rarer) times more rarely than the threshold."""
     shape = np.where(np.abs(shape) < _NEARLY, _NEARLY, shape)
     with np.errstate(over="ignore"):
         return np.exp(log_scale) * np.expm1(shape * log_rarer) / shape
 
 
 def maxima_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
-    """Return how far the level may lie that so few of the blocks exceed, and the shape; see above.
+    """Return upper limits of the level exceeded ``times_rarer`` more rarely than once per block.
 
-    The level is of the values themselves.
+    As ``excess_limit``, but the level is that of the values themselves.
     """
     best = fit_maxima(bins, least_shape=0.0)
     unit = (1 + best.shape) / np.sqrt(bins.n)

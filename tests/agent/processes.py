@@ -1,0 +1,58 @@
+"""The processes of agents: which there are, and waiting until they have ended."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+SHM = Path("/dev/shm")  # where agents have lock files and objects with a name
+
+
+def parents() -> dict[int, int]:
+    """Return the parent of every process that is no zombie."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent, *_ = stat.read_text().rsplit(")", 1)[1].split()
+            if state not in "ZX":
+                found[int(stat.parent.name)] = int(parent)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started itself."""
+    return [child for child, parent in parents().items() if parent == pid]
+
+
+def descendants(pid: int) -> list[int]:
+    """Return all processes that descend from one; a child's number may be the lower one."""
+    everyone = parents()
+    found = [pid]
+    for ancestor in found:
+        found += [child for child, parent in everyone.items() if parent == ancestor]
+    return found[1:]
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process, or "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def soon(happened: Callable[[], object]) -> bool:
+    """Wait until something has happened; return whether it did within 20 s."""
+    end = time.monotonic() + 20
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def gone(pids: Iterable[int]) -> bool:
+    """Wait until processes have ended; return whether they did within 20 s."""
+    return soon(lambda: not parents().keys() & set(pids))
