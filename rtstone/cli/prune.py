@@ -15,7 +15,8 @@ from rtstone.store.index import Entry
 from rtstone.store.places import runs
 from rtstone.store.prune import chosen
 from rtstone.store.removal import GoesOn, Removed, remove, size
-from rtstone.units import counted, trimmed
+from rtstone.units import counted
+from rtstone.units import size as in_bytes
 
 _AGE = re.compile(r"(\d{1,5})(h|d|w)")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -61,8 +62,8 @@ def _moment(age: str) -> datetime:
 def _announce(go: Sequence[Entry]) -> None:
     sizes = [size(runs() / entry.run_id) for entry in go]
     for entry, number in zip(go, sizes, strict=True):
-        click.echo(f"would remove {entry.run_id}, {trimmed(number, 'B')}")
-    click.echo(f"would remove {counted(len(go), 'run')}, {trimmed(sum(sizes), 'B')} in all")
+        click.echo(f"would remove {entry.run_id}, {in_bytes(number)}")
+    click.echo(f"would remove {counted(len(go), 'run')}, {in_bytes(sum(sizes))} in all")
 
 
 def _removed(go: Sequence[Entry]) -> tuple[list[Removed], int]:

@@ -15,7 +15,8 @@ from rtstone.store.index import find, latest
 from rtstone.store.places import runs
 from rtstone.store.prune import of_session
 from rtstone.store.removal import Removed, remove, size
-from rtstone.units import counted, trimmed
+from rtstone.units import counted
+from rtstone.units import size as in_bytes
 
 
 @click.command("rm")
@@ -29,7 +30,7 @@ def command(names: tuple[str, ...], yes: bool) -> int:
     """
     found = list(dict.fromkeys(path for name in names for path in _paths(name)))
     for path in found:
-        click.echo(f"{shown(str(path.name))}  {trimmed(size(path), 'B')}", err=True)
+        click.echo(f"{shown(str(path.name))}  {in_bytes(size(path))}", err=True)
     if not yes and not _confirmed(len(found)):
         click.echo("nothing was removed", err=True)
         return 0
@@ -60,11 +61,11 @@ def _confirmed(number: int) -> bool:
 def tell(gone: Sequence[Removed]) -> None:
     """Print what was removed, and what was left."""
     for one in gone:
-        click.echo(f"removed {one.run_id}, {trimmed(one.size, 'B')}")
+        click.echo(f"removed {one.run_id}, {in_bytes(one.size)}")
         if one.left:
             click.echo(f"left in {shown(str(one.path))}: {_named(one.left)}, not made by rtstone")
     if len(gone) > 1:
-        total = trimmed(sum(one.size for one in gone), "B")
+        total = in_bytes(sum(one.size for one in gone))
         click.echo(f"removed {counted(len(gone), 'run')}, {total} in all")
 
 
