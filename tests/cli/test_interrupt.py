@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import rtstone
 from rtstone.documents.plan import ROUNDS, Case
 from rtstone.documents.run import Result, Run
 from rtstone.inputs.suite import Asked
@@ -315,3 +316,16 @@ def test_time_0_lifts_the_limit_of_a_publications_suite(cli: Cli) -> None:
         _, plan = build_plan(wish, interrupt)
     assert len(plan.cases) > 1
     assert not plan.endless
+
+
+def test_single_samples_go_on_where_they_ended(cli: Cli, late: str, strikes: Strikes) -> None:
+    asked = ("run", *ASKED, "-p", "raw=1", "-p", "samples=200000", "--target", late)
+    assert cli(*asked).status == 130
+    path = find("last")
+    before = rtstone.load(path).samples()
+    assert cli("run", "--resume", path).status == 0
+    after = rtstone.load(path).samples()
+    assert len(after) == 200_000
+    assert (after[: len(before)] == before).all()
+    assert cli(*asked).status == 0
+    assert (rtstone.load("last").samples()[: len(before)] == before).all()

@@ -25,7 +25,7 @@ def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path
     assert "as it came" in cli("list", "runs").out
     columns = cli("compare", "tuned", "as it came", "--json").document["columns"]
     assert [column["label"] for column in columns] == ["tuned", "as it came"]
-    assert rtstone.load("as it came").run_id == find("last").name
+    assert rtstone.load("as it came").run.run_id == find("last").name
     (path / "run.json").unlink()
     assert load(path).name == "tuned"
 
@@ -55,7 +55,7 @@ def test_a_resumed_run_keeps_its_name(fake: Fake, cli: Cli) -> None:
 
 def test_the_api_names_runs(fake: Fake) -> None:
     measured = rtstone.run("null", name="tuned")
-    assert rtstone.load("tuned") == measured.run
+    assert rtstone.load("tuned").run == measured.run
     with pytest.raises(rtstone.UsageError, match="'tuned' is taken, by run"):
         rtstone.run("null", name="tuned")
 
