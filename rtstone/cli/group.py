@@ -44,6 +44,10 @@ EXAMPLES = {
     "list": ("rtstone list benches", "rtstone list dk.periodic"),
     "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
     "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
+    "plot": (
+        "rtstone plot last -o wake-up.svg",
+        "rtstone plot last~1 last --kind percentiles -o compared.pdf",
+    ),
     "compare": (
         "rtstone compare last~1 last",
         "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
@@ -68,6 +72,7 @@ EXAMPLES = {
     "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
+    "completion": ("rtstone completion bash",),
 }
 
 
