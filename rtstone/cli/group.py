@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List benches, suites, loads, targets or runs.",
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
+    "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
@@ -28,6 +29,7 @@ COMMANDS = {
     "doctor": "Check whether this system is fit to be measured.",
     "lab": "List, fetch and build emulated targets.",
     "tune": "Prepare this system for measuring, and restore it.",
+    "completion": "Print the completion script of a shell.",
 }
 
 
