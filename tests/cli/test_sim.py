@@ -230,9 +230,9 @@ def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:
 
 def test_wherever_it_shows_it_is_labelled(cli: Cli, model: str, tmp_path: Path) -> None:
     label = "Stalled, simulated (a test's own)"
-    first = cli("run", "null", "--target", model).out.splitlines()[0]
-    assert first.startswith(f"{label} · {model} · clock simulated")
-    assert cli("show", "last").out.count(label) == 2
+    second = cli("run", "null", "--target", model).out.splitlines()[1]
+    assert second.startswith(f"{model}: {label}; ")
+    assert cli("show", "last", "--conditions").out.count(label) == 2
     page = tmp_path / "page.html"
     assert cli("report", "last", "-o", page).status == 0
     text = unescape(page.read_text())
@@ -249,4 +249,4 @@ def test_it_is_labelled_even_if_it_never_answers(
     monkeypatch.setattr(sim, "BUILT", tmp_path)
     done = cli("run", "null", "--target", model)
     assert done.status == 4
-    assert done.out.startswith("Stalled, simulated (a test's own)")
+    assert f"{model}: Stalled, simulated (a test's own)" in done.out

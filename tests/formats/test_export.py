@@ -379,6 +379,21 @@ def test_own_samples_as_cyclictest() -> None:
         writer("cyclictest-json").write(own(results=own().results[1:]))
 
 
+def test_cyclictest_ends_after_it_began() -> None:
+    def times(run: Run) -> tuple[str, str | None]:
+        document = json.loads(writer("cyclictest-json").write(run).data)
+        return document["start_time"], document.get("end_time")
+
+    assert times(own()) == ("Fri, 02 Jan 2026 03:04:05 +0000", None)
+    whole = own(duration_s=61.2)
+    assert times(whole) == ("Fri, 02 Jan 2026 03:04:05 +0000", "Fri, 02 Jan 2026 03:05:06 +0000")
+    back = run_of(writer("cyclictest-json").write(whole).data)
+    assert (back.duration_s, times(back)) == (61, times(whole))
+    assert times(own(duration_s=1e60))[1] is None
+    odd = own(duration_s=5.0, conditions={"tool.measured": "at noon"})
+    assert times(odd) == ("at noon", None)
+
+
 @pytest.mark.parametrize(
     "path", [p for p in FILES if p.name.startswith(("cyclictest", "rteval"))], ids=lambda p: p.name
 )
@@ -448,21 +463,6 @@ def test_text_that_a_script_plots(tmp_path: Path) -> None:
         points = [tuple(map(int, row.split("\t"))) for row in rows]
         assert [value for value, _ in points] == list(range(len(points)))
         assert [(v * 1000, n) for v, n in points if n] == result.histogram
-
-
-def test_cyclictest_ends_after_it_began() -> None:
-    def times(run: Run) -> tuple[str, str | None]:
-        document = json.loads(writer("cyclictest-json").write(run).data)
-        return document["start_time"], document.get("end_time")
-
-    assert times(own()) == ("Fri, 02 Jan 2026 03:04:05 +0000", None)
-    whole = own(duration_s=61.2)
-    assert times(whole) == ("Fri, 02 Jan 2026 03:04:05 +0000", "Fri, 02 Jan 2026 03:05:06 +0000")
-    back = run_of(writer("cyclictest-json").write(whole).data)
-    assert (back.duration_s, times(back)) == (61, times(whole))
-    assert times(own(duration_s=1e60))[1] is None
-    odd = own(duration_s=5.0, conditions={"tool.measured": "at noon"})
-    assert times(odd) == ("at noon", None)
 
 
 def test_every_format_says_what_it_lost(run: Run) -> None:
