@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rtstone.api import (
         Comparison,
         Gate,
+        Histogram,
         Inconclusive,
         Interrupted,
         Measured,
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
-    "Comparison", "Gate", "Inconclusive", "Interrupted", "Measured", "Quantity", "Result",
-    "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError", "__version__",
-    "check", "compare", "load", "ms", "ns", "run", "s", "us",
+    "Comparison", "Gate", "Histogram", "Inconclusive", "Interrupted", "Measured", "Quantity",
+    "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError",
+    "__version__", "check", "compare", "load", "ms", "ns", "run", "s", "us",
 ]  # fmt: skip
 
 

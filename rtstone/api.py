@@ -3,22 +3,29 @@
 rtstone.run("dk.periodic", load="heavy").p99
 rtstone.compare("last~1", "last")
 rtstone.check("last", "budget.toml").verdict
-rtstone.load("last").to_frame()
+rtstone.load("last").case("dk.periodic").histogram()
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from msgspec import structs
+
+from rtstone.assemble.edges import edged, whole_line
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import BY_NAME as FLAGS
 from rtstone.assemble.flags import spoilt
 from rtstone.assemble.omitted import whole
+from rtstone.assemble.pool import percentile
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
@@ -41,22 +48,39 @@ from rtstone.runner.exclusive import alone
 from rtstone.runner.listener import Listener
 from rtstone.runner.request import RunRequest
 from rtstone.runner.start import start
-from rtstone.statistics import BY_NAME, ESTIMATED, least_n
+from rtstone.statistics import BY_NAME, ENOUGH, ESTIMATED, PERCENTILES, SINGLE, WHOLE, least_n
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.rundir import load as load_run
+from rtstone.store.rundir import samples as load_samples
 from rtstone.units import Quantity, count, ms, ns, s, us
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
-    "HISTORY", "Comparison", "Gate", "Inconclusive", "Interrupted", "Measured", "Quantity",
-    "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError", "check",
-    "compare", "load", "ms", "ns", "run", "s", "us",
+    "HISTORY", "Comparison", "Gate", "Histogram", "Inconclusive", "Interrupted", "Measured",
+    "Quantity", "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError",
+    "check", "compare", "load", "ms", "ns", "run", "s", "us",
 ]  # fmt: skip
 
 Given = str | float | bool | Quantity
 Stored: TypeAlias = "Run | Measured | str | Path"  # a run, or how to find it
+
+
+class Histogram(NamedTuple):
+    """Counts of samples, and the edges between them, of which there is one more.
+
+    Bucket k holds what is at least ``edges[k]`` and less than ``edges[k + 1]``.  The edges are the
+    recorder's; a stretch without samples is one bucket.  The counts add up to n: what lies beyond
+    the recorder's range is in a last bucket, which ends at infinity.
+    """
+
+    counts: NDArray[np.int64]
+    edges: NDArray[np.float64]
 
 
 class _Statistic(property):
@@ -200,6 +224,74 @@ class Measured:
             raise Inconclusive(f"{few} for an interval of {statistic}, of {self._name}")
         return Quantity(found.low, self.unit), Quantity(found.high, self.unit)
 
+    def percentile(self, q: float) -> Quantity:
+        """Return the value that q percent of the samples do not exceed: ``percentile(99.9)``.
+
+        By the rule of ``p999`` and its like, from the buckets, with omitted activations counted in.
+        Raises Inconclusive unless n >= 10/(1 - q/100), UsageError for a q that is none.
+        """
+        share = _share(q)
+        named = {Fraction(part, WHOLE): name for name, part in PERCENTILES.items()}
+        if share in named:
+            return self._value(named[share])
+        self._check_trusted()
+        of = whole(self.result)
+        needed = ceil(ENOUGH / (1 - share))
+        if of.n < needed:
+            raise Inconclusive(f"{_too_few(f'p{q:g}', needed, of.n)}, of {self._name}")
+        means = of.batch > 1 and share > Fraction(SINGLE, WHOLE)
+        there = not means and (of.p50 is not None or of.n < least_n("p50"))
+        found = percentile(of, share, known="bucket_ns" not in self.result.evidence)
+        if found is None or not there:
+            raise Inconclusive(f"{self._lack(f'p{q:g}')}, of {self._name}")
+        return Quantity(found, self.unit)
+
+    def samples(self) -> NDArray[np.float64]:
+        """Return every sample, in the order in which they were taken, in ``unit``.
+
+        They are net of the clock's overhead, as all statistics are; in a measurement that is not
+        trusted, too.  Omitted activations are no samples.  Raises UsageError unless each was kept
+        (``raw=True, samples=…``), Inconclusive if some were lost.
+        """
+        return load_samples(self.path, self.run, self.result)
+
+    def histogram(self, *, corrected: bool = False) -> Histogram:
+        """Return the samples counted in the recorder's buckets, in ``unit``.
+
+        ``corrected``: with omitted activations counted in, as the percentiles have them.  Raises
+        UsageError where there is no histogram.
+        """
+        import numpy as np
+
+        of = whole(self.result) if corrected else self.result
+        found = edged(self.result, of)
+        if not found:
+            why = "only figures" if not of.n else "the edges of its buckets are not known"
+            raise UsageError(f"no histogram of {self._name}: {why}; see .result")
+        line = whole_line(found)
+        return Histogram(
+            np.array([bucket.n for bucket in line], np.int64),
+            np.array([line[0].low, *(bucket.high for bucket in line)], np.float64),
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas.DataFrame with a row for each result: its case and its statistics.
+
+        Parameters are columns ``params.NAME``, in the units of ``attrs["units"]``.  Raises
+        UsageError if pandas is not installed.
+        """
+        return self._part.to_frame()
+
+    @property
+    def _part(self) -> Run:
+        """The document of the run with these results alone."""
+        return structs.replace(self.run, results=self.results)
+
+    def _repr_html_(self) -> str:
+        from rtstone.report.run.notebook import notebook
+
+        return notebook(self._part)
+
     def _value(self, name: str) -> Quantity:
         self._check_trusted()
         value = getattr(self.result if name in {"min", "max"} else whole(self.result), name)
@@ -212,10 +304,11 @@ class Measured:
         if not n:
             figures = ", ".join(self.result.figures)
             return f"no samples, only figures ({figures})"
-        if name != "max" and n < least_n(name):
-            least = f"{name} needs n >= {count(least_n(name))}, there are {count(n)}"
-            return f"{least}; give a longer time= or more samples="
-        return f"no {name}, as samples are means of several operations"
+        if name in BY_NAME and name != "max" and n < least_n(name):
+            return _too_few(name, least_n(name), n)
+        if self.result.batch > 1:
+            return f"no {name}, as samples are means of several operations"
+        return f"no {name}, as it lies beyond what the tool recorded"
 
     def _check_trusted(self) -> None:
         if self.result.status != "ok":
@@ -318,12 +411,14 @@ def _asked_for(document: Run, name: str) -> list[Result]:
     return [result for result in document.results if result.bench == name]
 
 
-def load(run: str | Path = "last") -> Run:
-    """Return a stored run, given by directory, run id, start of an id, `last` or `last~N`.
+def load(run: str | Path = "last") -> Measured:
+    """Return what a stored run measured, given by directory, run id, its start, `last` or `last~N`.
 
-    Raises UsageError unless exactly one matches.
+    ``.run`` is its document.  Raises UsageError unless exactly one run matches.
     """
-    return load_run(find(str(run)))
+    path = find(str(run)).absolute()
+    document = load_run(path)
+    return Measured(document, path, document.results, frozenset())
 
 
 def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]) -> Comparison:
@@ -350,7 +445,7 @@ def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> G
 def _document(given: Stored) -> Run:
     if isinstance(given, Measured):
         return given.run
-    return given if isinstance(given, Run) else load(given)
+    return given if isinstance(given, Run) else load(given).run
 
 
 def _grouped(given: Stored | Sequence[Stored]) -> Run | list[Run]:
@@ -366,6 +461,21 @@ def _invalid(results: Sequence[Result], error: Exception | None) -> Exception:
     if error is not None:
         return error
     return Inconclusive(f"{bad.bench}: {bad.reason or bad.status}" if bad else "no result")
+
+
+def _share(q: float) -> Fraction:
+    """Return a percentage as a share, exactly as it is written.  Raises UsageError."""
+    share = Fraction(str(q)) / 100 if math.isfinite(q) else Fraction(0)
+    if not 0 < share < 1:
+        raise UsageError(f"no percentile {q:g}; write a percentage above 0 and below 100")
+    if share < Fraction(1, 100):
+        raise UsageError(f"a percentile of {q:g} percent; write {100 * q:g} if a share is meant")
+    return share
+
+
+def _too_few(name: str, needed: int, n: int) -> str:
+    least = f"{name} needs n >= {count(needed)}, there are {count(n)}"
+    return f"{least}; give a longer time= or more samples="
 
 
 def _check_flag(name: str) -> None:

@@ -56,8 +56,10 @@ LABELS = {s.name: s.label for s in TABLE}
 COLUMNS = {s.name: s.label for s in TABLE if s.column}
 PERCENTILES = {s.name: s.share for s in TABLE if s.share is not None}
 LINES = tuple(s.name for s in TABLE if s.line)  # in the order of the wire
-# Not given for samples that are means: their tails are not those of single operations.
-EXTREME = tuple(name for name, share in PERCENTILES.items() if share > 9900)
+# Beyond this share not given for samples that are means: their tails are not those of single
+# operations.
+SINGLE = 9900
+EXTREME = tuple(name for name, share in PERCENTILES.items() if share > SINGLE)
 ESTIMATED = ("mean", *PERCENTILES)  # have an interval
 MEDIAN = "p50"
 # Columns above the median, highest first: a comparison of tails takes the first that all runs have.

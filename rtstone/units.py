@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rtstone.errors import UsageError
@@ -143,10 +144,16 @@ def seconds(value: float) -> str:
 # ---- quantities ---------------------------------------------------------------------------------
 
 
-class Quantity(float):
-    """A number with a ``unit`` such as "ns" or "instructions"; arithmetic yields plain numbers.
+# Less than any digit that is kept, in every unit: pytest.approx compares with 1e-12.
+_NOTHING = 1e-9
 
-    Comparison with a quantity of another unit raises UsageError.
+
+class Quantity(float):
+    """A number with a ``unit`` such as "ns" or "instructions".
+
+    Sums, differences and multiples have the unit too, a ratio has none.  Comparison with a quantity
+    of another unit raises UsageError, with a bare number TypeError: nobody knows what it counts.
+    Only 0 and infinity are the same in every unit.
     """
 
     unit: str
@@ -167,39 +174,78 @@ class Quantity(float):
     __hash__ = float.__hash__
 
     def __lt__(self, other: float) -> bool:
-        return float(self) < self._like(other)
+        return self._compared(other, operator.lt)
 
     def __le__(self, other: float) -> bool:
-        return float(self) <= self._like(other)
+        return self._compared(other, operator.le)
 
     def __gt__(self, other: float) -> bool:
-        return float(self) > self._like(other)
+        return self._compared(other, operator.gt)
 
     def __ge__(self, other: float) -> bool:
-        return float(self) >= self._like(other)
+        return self._compared(other, operator.ge)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, int | float):
-            return NotImplemented
-        return float(self) == self._like(other)
+        return self._compared(other, operator.eq)
 
     def __ne__(self, other: object) -> bool:  # float has one of its own
-        if not isinstance(other, int | float):
-            return NotImplemented
-        return float(self) != self._like(other)
+        return self._compared(other, operator.ne)
+
+    def __add__(self, other: float) -> float:
+        return self._summed(other, float(self) + other)
+
+    def __sub__(self, other: float) -> float:
+        return self._summed(other, float(self) - other)
+
+    def __mul__(self, other: float) -> float:
+        if isinstance(other, Quantity):
+            return float(self) * float(other)
+        return self._multiple(other, float(self) * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float) -> float:
+        if isinstance(other, Quantity):
+            return float(self) / float(other)
+        return self._multiple(other, float(self) / other)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-float(self), self.unit)
+
+    def __abs__(self) -> Quantity:
+        return Quantity(abs(float(self)), self.unit)
+
+    def _summed(self, other: float, found: float) -> float:
+        same = isinstance(other, Quantity) and other.unit == self.unit
+        return Quantity(found, self.unit) if same else found
+
+    def _multiple(self, other: float, found: float) -> float:
+        return Quantity(found, self.unit) if isinstance(other, int | float) else found
 
     @property
     def written(self) -> str:
         """The quantity as a parameter: all digits, without rounding errors of arithmetic."""
         return f"{float(self):.15g}{self.unit}"
 
-    def _like(self, other: float) -> float:
-        if isinstance(other, Quantity) and other.unit != self.unit:
+    def _compared(self, other: object, holds: Callable[[float, float], bool]) -> bool:
+        if not isinstance(other, int | float):
+            return NotImplemented  # type: ignore[no-any-return]
+        if not isinstance(other, Quantity):
+            if abs(other) > _NOTHING and not math.isinf(other):
+                raise TypeError(_bare(self, other))
+        elif other.unit != self.unit:
             raise UsageError(
                 f"{self.unit} and {other.unit} cannot be compared: {self} and {other}; "
                 "write a limit of the same kind"
             )
-        return float(other)
+        return holds(float(self), float(other))
+
+
+def _bare(one: Quantity, number: float) -> str:
+    """Return what is wrong with comparing a quantity with a number, and what to write."""
+    of = {"ns": f"us({number:g}), ms({number:g})"}
+    write = of.get(one.unit, f"Quantity({number:g}, {one.unit!r})")
+    return f"{one} and the bare number {number:g} cannot be compared; compare with {write}"
 
 
 def ns(value: float) -> Quantity:

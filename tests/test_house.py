@@ -31,12 +31,13 @@ MAY_IMPORT = {
     "stats": "assemble documents inputs published wire",
     "formats": "assemble documents wire",
     "simulate": "documents inputs",
+    "plot": "assemble documents",
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
-    "cli": "assemble documents formats inputs lab published report runner simulate stats store "
-    "system targets wire",
+    "cli": "assemble documents formats inputs lab plot published report runner simulate stats "
+    "store system targets wire",
 }
 
 VERSION = {"cli", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself

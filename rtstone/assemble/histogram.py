@@ -22,6 +22,14 @@ def bounds(index: int, bits: int) -> tuple[int, int]:
     return ((index & ((1 << bits) - 1)) + (1 << bits)) << shift, 1 << shift
 
 
+def index_of(ticks: int, bits: int) -> int:
+    """Return the bucket of a value, as the agent's recorder does."""
+    if ticks < 2 << bits:
+        return ticks
+    shift = ticks.bit_length() - 1 - bits
+    return (shift << bits) + (ticks >> shift)
+
+
 class Histogram(NamedTuple):
     """A set of samples; ``n``, ``sum``, ``min``, ``max`` are exact and include the overflow."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import accumulate
-from math import sqrt
+from math import ceil, sqrt
 
+from rtstone.assemble.interval import Ordered
 from rtstone.documents.run import Distribution, Result
-from rtstone.statistics import EXTREME, PERCENTILES, WHOLE, given
+from rtstone.statistics import ENOUGH, EXTREME, PERCENTILES, WHOLE, given
 
 
 def pooled(results: Sequence[Result]) -> Distribution:
@@ -59,6 +61,19 @@ def percentiles(
         return histogram[place][0] if place < len(histogram) else top
 
     return {name: percentile(q) for name, q in PERCENTILES.items()}
+
+
+def percentile(of: Result | Distribution, share: Fraction, known: bool) -> float | None:
+    """Return the value of any share of the samples, by the rule of ``percentiles``.
+
+    None where n does not support it.  ``known``: whether the maximum is that of what lies beyond
+    the histogram.
+    """
+    if of.n * (1 - share) < ENOUGH:
+        return None
+    within = sum(count for _, count in of.histogram)
+    top = of.max if known else None
+    return Ordered(of.histogram, of.n - within, top).at(ceil(share * of.n))
 
 
 def _mean(results: Sequence[Result], n: int) -> float | None:

@@ -132,6 +132,7 @@ def _merged(
         warmup=sum(part.warmup for part in parts),
         raw_min=min((p.raw_min for p in parts if p.raw_min is not None), default=None),
         raw_max=max((p.raw_max for p in parts if p.raw_max is not None), default=None),
+        grid=first.grid if len({(part.grid, part.batch) for part in parts}) == 1 else None,
         ci95={name: _interval(estimate(parts, name)) for name in first.ci95},
         worst=_worst(parts),
         negative=sum(part.negative for part in parts),

@@ -11,7 +11,7 @@ from rtstone.assemble.flags import Seen, flags
 from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.assemble.interval import STATISTICS, confidence_interval
 from rtstone.assemble.ticks import Net, Scale
-from rtstone.documents.run import Batches, Blocks, Distribution, Result, Trace, Worst
+from rtstone.documents.run import Batches, Blocks, Distribution, Grid, Result, Trace, Worst
 from rtstone.statistics import EXTREME, LINES, MEDIAN, PERCENTILES
 from rtstone.wire import records as wire
 
@@ -39,6 +39,7 @@ def series_result(
         batch=raw.batch,
         raw_min=_raw(raw.min, net),
         raw_max=_raw(raw.max, net),
+        grid=_grid(raw, net),
         batches=raw.batches and _batches(raw.batches, net),
         negative=raw.negative,
         overflow=raw.overflow,
@@ -80,6 +81,13 @@ def _points(histogram: Histogram, net: Net) -> list[tuple[float, int]]:
     for value, count in histogram.points():
         counts[net.exactly(value)] += count
     return list(counts.items())
+
+
+def _grid(raw: wire.Result, net: Net) -> Grid | None:
+    """Return the buckets, None where several may stand for one value."""
+    if not raw.n or (net.whole and net.per_tick < 1):
+        return None
+    return Grid(bits=raw.bits, per_tick=net.per_tick, overhead=net.overhead)
 
 
 def _batches(batches: wire.Batches, net: Net) -> Batches:

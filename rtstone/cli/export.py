@@ -11,7 +11,7 @@ from rtstone.errors import UsageError
 from rtstone.formats.table import WRITERS, writer
 from rtstone.report.parts.output import write
 from rtstone.store.index import find
-from rtstone.store.rundir import load
+from rtstone.store.rundir import load, samples
 
 
 @click.command("export")
@@ -22,8 +22,9 @@ from rtstone.store.rundir import load
 @click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
 def command(run: str, form: str, output: str | None) -> None:
     """Export a run for other tools.  What the format cannot hold is listed on standard error."""
-    document = load(find(run))
-    made = writer(form).write(document)
+    path = find(run)
+    document = load(path)
+    made = writer(form).write(document, lambda result: samples(path, document, result))
     for line in made.lost:
         click.echo(f"not in the file: {line}", err=True)
     if output is None:

@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List benches, suites, loads, targets or runs.",
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
+    "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",

@@ -17,6 +17,7 @@ from rtstone.statistics import NAMES
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,
+    Bits,
     Loaded,
     Natural,
     Number,
@@ -98,6 +99,18 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("the lists of the batches differ in length")
 
 
+class Grid(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorder's buckets: what a histogram, of their middles, needs to have edges again.
+
+    ``bits`` as in docs/wire.md; ``per_tick``: units of the result in a tick; ``overhead``: ticks of
+    each sample that are the clock's.
+    """
+
+    bits: Bits
+    per_tick: Width
+    overhead: Whole
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """One round of a case, and the precision reached with it and all rounds before it.
 
@@ -165,6 +178,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ``raw_min``, ``raw_max``: extremes as read from the clock, overhead and batch included.
     ``ci95``: [low, high] of the mean and each percentile, or None (docs/estimates.md).
     ``histogram``: (net value, count) of each bucket that has samples.
+    ``grid``: the recorder's buckets, of both histograms; None where they have no common one, and
+    for imported results.
     ``worst``: the largest samples.
     ``negative``: samples with a net value below zero.
     ``overflow``: samples too large for the histogram; they count in ``n``, ``mean`` and ``max``.
@@ -205,6 +220,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     raw_max: Number | None = None
     ci95: dict[str, tuple[Number, Number] | None] = {}
     histogram: list[tuple[Number, Natural]] = []
+    grid: Grid | None = None
     worst: list[Worst] = []
     negative: Natural = 0
     overflow: Natural = 0
@@ -241,7 +257,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises UsageError if pandas is not installed.
         """
-        return _frame(self.to_numpy())
+        return _frame(self.to_numpy(), {"value": self.unit})
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
@@ -354,9 +370,20 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def to_frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each result: its case and its statistics.
 
-        Parameters are columns ``params.NAME``.  Raises UsageError if pandas is not installed.
+        Statistics are in the row's ``unit``; parameters are columns ``params.NAME``, in the units
+        of ``attrs["units"]``.  Raises UsageError if pandas is not installed.
         """
-        return _frame([_row(result) for result in self.results])
+        return _frame([_row(result) for result in self.results], parameter_units(self))
+
+
+def parameter_units(run: Run) -> dict[str, str]:
+    """Return the units of the parameters that have one, by ``params.NAME``."""
+    return {
+        f"params.{param.name}": param.unit
+        for bench in run.benches
+        for param in bench.params
+        if param.unit
+    }
 
 
 _COLUMNS = ("bench", "load", "series", "status", "reason", "unit", "n", *NAMES, "missed")
@@ -368,11 +395,13 @@ def _row(result: Result) -> dict[str, Value]:
     return {**statistics, "flags": " ".join(result.flags), **params}
 
 
-def _frame(rows: Any) -> Any:
+def _frame(rows: Any, units: dict[str, str]) -> Any:
     try:
         pandas: Any = import_module("pandas")
     except ModuleNotFoundError as error:
         raise UsageError(
             "to_frame() needs pandas; install it with: pip install 'rtstone[pandas]'"
         ) from error
-    return pandas.DataFrame(rows)
+    frame = pandas.DataFrame(rows)
+    frame.attrs["units"] = {name: unit for name, unit in units.items() if name in frame.columns}
+    return frame

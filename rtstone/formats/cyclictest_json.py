@@ -79,6 +79,7 @@ def read(source: Source) -> Reading:
         results=[_result(source, file, number, known) for number in range(file.num_threads)],
         benches=[cyclictest.BENCH],
         conditions=file.sysinfo.conditions(),
+        duration_s=_span(file.start_time, file.end_time),
     )  # fmt: skip
 
 
@@ -138,12 +139,27 @@ def _result(source: Source, file: _File, number: int, known: cyclictest.Options 
 
 def _moment(text: str | None) -> str | None:
     """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
+    found = _parsed(text)
+    return text if found is None else found.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _span(start: str | None, end: str | None) -> float | None:
+    """Return the time in s between two times in the tool's form, None if unknown."""
+    first, last = _parsed(start), _parsed(end)
+    if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
+        return None
+    return max((last - first).total_seconds(), 0.0) or None
+
+
+def _parsed(text: str | None) -> datetime | None:
     try:
-        return parsedate_to_datetime(text or "").astimezone(UTC).isoformat(timespec="seconds")
+        found = parsedate_to_datetime(text or "")
+        found.astimezone(UTC)
     except (ValueError, OverflowError):
-        return text
+        return None
+    return found
 
 
-def moment(iso: str) -> str:
-    """Convert a time from ISO 8601 to the tool's form.  Raises ValueError."""
-    return datetime.fromisoformat(iso).strftime("%a, %d %b %Y %H:%M:%S %z")
+def moment(time: datetime) -> str:
+    """Convert a time to the tool's form."""
+    return time.strftime("%a, %d %b %Y %H:%M:%S %z")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from rtstone import __version__
@@ -33,7 +34,8 @@ def write(run: Run) -> Written:
     threads, lost = {}, _left(run, known)
     for number, result in enumerate(known):
         threads[str(number)], more = _thread(result, US if whole else NS)
-        lost.append(f"thread {number} is {' '.join(filter(None, rows.key(run, result)[3:7]))}")
+        what = [result.bench, rows.params(result.params), result.load, result.series]
+        lost.append(f"thread {number} is {' '.join(filter(None, what))}")
         lost += [f"thread {number}: {what}" for what in more]
     document = {
         "file_version": 1,
@@ -115,12 +117,15 @@ def _left(run: Run, known: list[Result]) -> list[str]:
 
 
 def _times(run: Run) -> dict[str, str]:
-    measured = run.conditions.get("tool.measured", run.created)
+    """Return when the run began and ended, as far as that is known."""
+    measured = str(run.conditions.get("tool.measured", run.created))
     try:
-        start = moment(str(measured))
-    except ValueError:
-        start = str(measured)
-    return {"start_time": start, "end_time": start}
+        start = datetime.fromisoformat(measured)
+        known = {} if run.duration_s is None else {"end_time": run.duration_s}
+        ends = {name: moment(start + timedelta(seconds=s)) for name, s in known.items()}
+    except (ValueError, OverflowError):
+        return {"start_time": measured}
+    return {"start_time": moment(start), **ends}
 
 
 def _text(conditions: Mapping[str, Value], name: str) -> str:

@@ -1,14 +1,16 @@
 """Export as OpenMetrics text, version 1.0, which Prometheus and similar tools read.
 
 Times are in seconds, the base unit of the format.  A bucket counts samples up to ``le``: the upper
-edge of another tool's bucket, or the middle of rtstone's own, which is how those are stored.
+edge of its bucket, or where that is not known the bucket's middle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from math import isinf
 
+from rtstone.assemble.edges import edged, whole_line
 from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
 from rtstone.formats.table import Written, refused
@@ -60,12 +62,14 @@ def _family(name: str, kind: str, text: str, unit: str) -> list[str]:
 
 def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[str]:
     """Yield the cumulative buckets, and the sum if it is known and no sample is negative."""
-    width = result.evidence.get("bucket_ns")
-    edge = width if isinstance(width, int | float) and width > 1 else 0
+    known = edged(result)
+    buckets = [(b.high, b.n) for b in whole_line(known) if b.n] if known else result.histogram
     upto = 0
-    for value, count in result.histogram:
+    for edge, count in buckets:
+        if isinf(edge):
+            break
         upto += count
-        le = _number(value + edge, size)
+        le = _number(edge, size)
         yield f"{name}_bucket{_labels(run, result, le=le)} {upto}"
     yield f"{name}_bucket{_labels(run, result, le='+Inf')} {result.n}"
     if result.mean is not None and (result.min or 0) >= 0:
@@ -86,7 +90,7 @@ def _figures(run: Run, results: Iterable[Result]) -> list[str]:
 
 
 def _labels(run: Run, result: Result, **more: str) -> str:
-    named = rows.key(run, result)._asdict() | more
+    named = {"params": rows.params(result.params), **rows.key(run, result)._asdict(), **more}
     pairs = [f'{name}="{_escaped(str(value))}"' for name, value in named.items() if value != ""]
     return "{" + ",".join(pairs) + "}"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rtstone.assemble.edges import edged
 from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.statistics import NAMES
 
@@ -16,13 +17,12 @@ VARIANTS = ("observed", "corrected")  # corrected: with omitted activations incl
 
 
 class Key(NamedTuple):
-    """The columns that identify a result, the first of every row."""
+    """The columns that identify a result, the first of every row; parameters follow."""
 
     run_id: str
     target: str
     case: int
     bench: str
-    params: str
     load: str
     series: str
     status: str
@@ -39,27 +39,45 @@ class Statistic(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """A bucket; ``value`` None: samples beyond the histogram."""
+    """A bucket with its edges, None if they are not known, and the value that statistics take.
+
+    ``value`` None: samples beyond the histogram.
+    """
 
     variant: str
     n: int
+    low: float | None
+    high: float | None
     value: float | None
     unit: str
     samples: int
 
 
+class Sample(NamedTuple):
+    """A single sample; ``at_s``: seconds since the measurement began, where that was recorded."""
+
+    sample: int
+    value: float
+    unit: str
+    at_s: float | None
+
+
 def key(run: Run, result: Result) -> Key:
     """Return the identifying columns of a result."""
     return Key(
-        run.run_id, run.target.name, result.case, result.bench, params(result.params), result.load,
-        result.series, result.status,
+        run.run_id, run.target.name, result.case, result.bench, result.load, result.series,
+        result.status,
     )  # fmt: skip
 
 
 def params(values: dict[str, Value]) -> str:
     """Return parameters as text, in base units: ``a=1;b=on``."""
-    texts = {name: _text(value) for name, value in values.items()}
-    return ";".join(f"{name}={text}" for name, text in texts.items())
+    return ";".join(f"{name}={text(value)}" for name, value in values.items())
+
+
+def names(run: Run) -> list[str]:
+    """Return the parameters of a run's results, each once."""
+    return list(dict.fromkeys(name for result in run.results for name in result.params))
 
 
 def statistics(result: Result) -> Iterator[Statistic]:
@@ -77,13 +95,23 @@ def statistics(result: Result) -> Iterator[Statistic]:
 
 
 def buckets(result: Result) -> Iterator[Bucket]:
-    """Yield the buckets of a result, and the number of samples beyond them."""
+    """Yield the buckets of both histograms, and the samples beyond them."""
     for variant, found in _variants(result):
-        for value, count in found.histogram:
-            yield Bucket(variant, found.n, value, result.unit, count)
+        edges = edged(result, found)
+        for place, (value, count) in enumerate(found.histogram):
+            low, high = edges[place][:2] if edges else (None, None)
+            yield Bucket(variant, found.n, low, high, value, result.unit, count)
         beyond = found.n - sum(count for _, count in found.histogram)
         if beyond:
-            yield Bucket(variant, found.n, None, result.unit, beyond)
+            low = edges[-1].low if edges else None
+            yield Bucket(variant, found.n, low, None, None, result.unit, beyond)
+
+
+def samples(result: Result, values: Sequence[float]) -> Iterator[Sample]:
+    """Yield the samples; when they were taken is known of the largest."""
+    times = {worst.index: worst.at_s for worst in result.worst}
+    for number, value in enumerate(values):
+        yield Sample(number, value, result.unit, times.get(number))
 
 
 def _variants(result: Result) -> Iterator[tuple[str, Result | Distribution]]:
@@ -92,16 +120,16 @@ def _variants(result: Result) -> Iterator[tuple[str, Result | Distribution]]:
         yield VARIANTS[1], result.corrected
 
 
-def _text(value: Value) -> str:
+def text(value: Value) -> str:
+    """Return a parameter as text, in base units."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "" if value is None else str(value)
 
 
-def lost(run: Run, *, statistics: bool) -> list[str]:
+def lost(run: Run, *others: str) -> list[str]:
     """Return what a table of these rows does not contain."""
-    names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes"]
-    names += ["histograms"] if statistics else ["statistics", "figures"]
+    names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes", *others]
     told = [", ".join(names) + "; rtstone show --json has them"]
     texts = sum(len(result.tables) for result in run.results)
     return told + ([f"{texts} tables of text"] if texts else [])

@@ -6,14 +6,20 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rtstone import plugins
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import Run
+from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.formats.reading import Reading, document
 from rtstone.formats.source import Source, read
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Samples = Callable[[Result], NDArray[np.float64]]  # the single samples of a result, net
 
 
 class Written(NamedTuple):
@@ -44,12 +50,15 @@ class Writer(NamedTuple):
     title: str
     module: str
     function: str = "write"
+    single: bool = False  # wants the single samples, which are in no document
 
-    def write(self, run: Run) -> Written:
-        """Return the run in this format.  Raises UsageError if nothing of it fits."""
-        module = _module(self.module)
-        writer: Callable[[Run], Written] = getattr(module, self.function)
-        return writer(run)
+    def write(self, run: Run, samples: Samples | None = None) -> Written:
+        """Return the run in this format.
+
+        Raises UsageError if nothing of it fits, Inconclusive if single samples were lost.
+        """
+        writer: Callable[..., Written] = getattr(_module(self.module), self.function)
+        return writer(run, samples) if self.single else writer(run)
 
 
 def _module(name: str) -> ModuleType:
@@ -92,6 +101,7 @@ READERS: Mapping[str, Reader] = {
 WRITERS: Mapping[str, Writer] = {
     "csv": Writer("statistics, a row each", "table_files", "csv_statistics"),
     "csv-histogram": Writer("histograms, a row for each bucket", "table_files", "csv_histogram"),
+    "samples": Writer("single samples, a row each", "table_files", "csv_samples", single=True),
     "parquet": Writer("histograms as Parquet, which needs pyarrow", "table_files", "parquet"),
     "hdrhistogram": Writer("HdrHistogram log, version 1.3", "hdr_log"),
     "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics"),

@@ -1,4 +1,4 @@
-"""Export as a table: statistics or histograms as CSV, histograms as Parquet."""
+"""Export as a table: statistics, histograms or samples as CSV, histograms as Parquet."""
 
 from __future__ import annotations
 
@@ -7,28 +7,54 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rtstone.documents.run import Result, Run
+from rtstone.assemble.samples import KEEP, kept
+from rtstone.documents.run import Result, Run, Value, parameter_units
 from rtstone.errors import UsageError
 from rtstone.formats import rows
 from rtstone.formats.table import Written
+from rtstone.units import counted
+
+if TYPE_CHECKING:
+    from rtstone.formats.table import Samples
+
+_Pairs = Iterable[tuple[Result, Iterable[tuple[Any, ...]]]]  # each result with its rows
 
 
 def csv_statistics(run: Run) -> Written:
     """Export a row for each statistic of each result; each row names its unit."""
-    data = _csv(rows.Statistic._fields, _flat(run, rows.statistics))
-    return Written(data, rows.lost(run, statistics=True))
+    found = ((result, rows.statistics(result)) for result in run.results)
+    return Written(_csv(run, rows.Statistic._fields, found), rows.lost(run, "histograms"))
 
 
 def csv_histogram(run: Run) -> Written:
     """Export a row for each bucket; rows without a value count samples beyond the histogram."""
-    data = _csv(rows.Bucket._fields, _flat(run, rows.buckets))
-    return Written(data, rows.lost(run, statistics=False))
+    found = ((result, rows.buckets(result)) for result in run.results)
+    data = _csv(run, rows.Bucket._fields, found)
+    return Written(data, rows.lost(run, "statistics, figures"))
+
+
+def csv_samples(run: Run, samples: Samples) -> Written:
+    """Export a row for each single sample, with its number from 0, as far as they were kept.
+
+    Raises UsageError if none were, Inconclusive if some of them were lost.
+    """
+    known = [result for result in run.results if kept(result)]
+    if not known:
+        raise UsageError(
+            f"no single samples in run {run.run_id}; measure them with {KEEP}, or export "
+            "csv-histogram"
+        )
+    found = ((result, rows.samples(result, samples(result).tolist())) for result in known)
+    lost = rows.lost(run, "statistics, figures, histograms")
+    if others := sum(result.n > 0 for result in run.results) - len(known):
+        lost.append(f"samples of {counted(others, 'result')} without raw=on")
+    return Written(_csv(run, rows.Sample._fields, found), lost)
 
 
 def parquet(run: Run) -> Written:
-    """Export the rows of ``csv_histogram`` as Parquet.
+    """Export the rows of ``csv_histogram`` as Parquet; parameters are of their own types.
 
     Raises UsageError if pyarrow is not installed.
     """
@@ -38,24 +64,60 @@ def parquet(run: Run) -> Written:
         )
     arrow: Any = import_module("pyarrow")
     tables: Any = import_module("pyarrow.parquet")
-    names = [*rows.Key._fields, *rows.Bucket._fields]
-    kinds = {"case": arrow.int64(), "n": arrow.int64(), "samples": arrow.int64()}
-    kinds["value"] = arrow.float64()
-    schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in names])
-    found = list(_flat(run, rows.buckets))
-    columns = [[row[place] for row in found] for place in range(len(names))]
+    whole, real = arrow.int64(), arrow.float64()
+    kinds = {"case": whole, "n": whole, "samples": whole, "low": real, "high": real, "value": real}
+    pairs = ((result, rows.buckets(result)) for result in run.results)
+    found = list(_flat(run, pairs, lambda value: value))
+    head, units = _head(run, rows.Bucket._fields), parameter_units(run)
+    params = set(_parameters(run))
+    fields, columns = [], []
+    for place, name in enumerate(head):
+        column = [row[place] for row in found]
+        kind = kinds.get(name, arrow.string())
+        if name in params:
+            kind, column = _typed(arrow, column)
+        columns.append(arrow.array(column, kind))
+        fields.append(arrow.field(name, kind, metadata=_unit(units, name)))
     out = io.BytesIO()
-    tables.write_table(arrow.table(dict(zip(names, columns, strict=True)), schema=schema), out)
-    return Written(out.getvalue(), rows.lost(run, statistics=False))
+    tables.write_table(arrow.table(columns, schema=arrow.schema(fields)), out)
+    return Written(out.getvalue(), rows.lost(run, "statistics, figures"))
 
 
-def _flat(run: Run, of: Callable[[Result], Iterable[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
-    return ((*rows.key(run, result), *row) for result in run.results for row in of(result))
+def _typed(arrow: Any, column: list[Value]) -> tuple[Any, list[Any]]:
+    """Return the type of a parameter's values, and these; values of several types are texts."""
+    types = {type(value) for value in column if value is not None}
+    for kind, made in (({bool}, arrow.bool_()), ({int}, arrow.int64())):
+        if types == kind:
+            return made, column
+    if types and types <= {int, float}:
+        return arrow.float64(), column
+    return arrow.string(), [None if value is None else rows.text(value) for value in column]
 
 
-def _csv(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> bytes:
+def _unit(units: dict[str, str], name: str) -> dict[str, str] | None:
+    return {"unit": units[name]} if name in units else None
+
+
+def _parameters(run: Run) -> list[str]:
+    return [f"params.{name}" for name in rows.names(run)]
+
+
+def _head(run: Run, names: Sequence[str]) -> list[str]:
+    return [*rows.Key._fields, *_parameters(run), *names]
+
+
+def _flat(run: Run, found: _Pairs, param: Callable[[Value], Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows with what identifies their result; ``param`` makes cells of parameters."""
+    names = rows.names(run)
+    for result, own in found:
+        first = (*rows.key(run, result), *(param(result.params.get(name)) for name in names))
+        for row in own:
+            yield (*first, *row)
+
+
+def _csv(run: Run, names: Sequence[str], found: _Pairs) -> bytes:
     out = io.StringIO()
     table = csv.writer(out)  # RFC 4180, with its line ends
-    table.writerow([*rows.Key._fields, *names])
-    table.writerows(found)
+    table.writerow(_head(run, names))
+    table.writerows(_flat(run, found, rows.text))
     return out.getvalue().encode()

@@ -83,8 +83,6 @@ def costs(
     switch: str | None,
     tick: str | None,
     tick_cost: str | None,
-    *,
-    needed: bool = True,
 ) -> Cost:
     """Return the costs as given, else as measured by a run, else none."""
     given = {
@@ -96,7 +94,7 @@ def costs(
         )
         if text is not None
     }
-    cost = _measured(run, given, needed)
+    cost = _measured(run, given)
     if cost.tick_cost_ns and not cost.tick_ns:
         raise UsageError("a tick costs, but there is none, in --tick-cost; add --tick PERIOD")
     if cost.tick_ns and cost.tick_cost_ns >= cost.tick_ns:
@@ -107,14 +105,14 @@ def costs(
     return cost
 
 
-def _measured(run: Run | None, given: dict[str, int], needed: bool) -> Cost:
+def _measured(run: Run | None, given: dict[str, int]) -> Cost:
     from msgspec.structs import replace
 
     if run is None:
         return replace(Cost(), **given)
     from rtstone.simulate.costs import of_run
 
-    cost = of_run(run, switch_known="switch_ns" in given, switch_needed=needed)
+    cost = of_run(run, switch_known="switch_ns" in given)
     words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in given]
     kept = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in given]
     return replace(cost, **given, sources=[*kept, *words])

@@ -15,22 +15,22 @@ LONGER_NS = 500  # an interval between clock readings this much above the median
 _HZ = re.compile(r"CONFIG_HZ=(\d+)")
 
 
-def of_run(run: Run, *, switch_known: bool = False, switch_needed: bool = True) -> Cost:
+def of_run(run: Run, *, switch_known: bool = False) -> Cost:
     """Return the costs that a run has measured.
 
     Switch: the median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
     rheal.ts.  Tick: its period is from the kernel's CONFIG_HZ; its cost is the share of time that
     det.bintime lost to interruptions, times the period, so that all interrupts count as ticks.
-    Costs that the run lacks are 0, and ``sources`` says so.  Raises UsageError without a switch,
-    unless its cost is known or not needed.
+    A tick that the run lacks costs 0, and ``sources`` says so.  Raises UsageError without a switch,
+    unless its cost is known: a simulation of free switches would pass for one of this system.
     """
     switch = _switch(run)
-    if switch is None and switch_needed and not switch_known:
+    if switch is None and not switch_known:
         raise UsageError(
-            f"no cost of a switch in run {run.run_id}, in --costs-from; measure it with "
-            "`rtstone run ctx.ballast det.bintime`, or write --switch-cost"
+            f"no cost of a switch in run {run.run_id}, in --costs-from; add ctx.ballast and "
+            "det.bintime to what `rtstone run` measures, or write --switch-cost"
         )
-    sources = [] if switch_known else [f"switch: unknown, no {SWITCHES[0]}"]
+    sources = []
     if switch is not None:
         params = f" ballast={switch.params['ballast']}" if "ballast" in switch.params else ""
         sources = [f"switch: p50 of {switch.bench}{params}, {_circumstances(switch)}"]

@@ -113,7 +113,7 @@ def hartstone(
     )
     beside = None if costs_from is None else measured(costs_from)
     wanted = list(asks(choice, beside))
-    cost = ask.costs(costs_from, switch_cost, tick, tick_cost, needed=False)
+    cost = ask.costs(costs_from, switch_cost, tick, tick_cost)
     return Hartstone(
         version=__version__,
         costs=cost,

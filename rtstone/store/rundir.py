@@ -16,18 +16,22 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import structs
 
 from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import SCHEMA, Run
+from rtstone.documents.run import SCHEMA, Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import arrivals, forget
 from rtstone.store.places import LARGEST, LOG, NEW, PLAN, RUN, UNREADABLE, opened, regular, runs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _T = TypeVar("_T")
 
@@ -194,6 +198,20 @@ def load(path: Path) -> Run:
         plan = _decode(path / PLAN, Plan, None)
         first, *later = [regular(log) for log in _logs(path)] or [b""]
         return replay(plan, first, *later)
+    except OSError as error:
+        raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
+
+
+def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
+    """Return the samples of a result of the run in a directory, net, in its unit.
+
+    Raises UsageError, Inconclusive.
+    """
+    from rtstone.assemble.samples import samples as read
+
+    try:
+        plan = _decode(path / PLAN, Plan, None)
+        return read(run, result, plan, (regular(log) for log in _logs(path)))
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
 

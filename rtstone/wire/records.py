@@ -31,6 +31,7 @@ Buckets = list[tuple[Natural, Natural]]
 _Sum = Annotated[int, msgspec.Meta(ge=0)]  # a sum of values, which may need more than 64 bits
 
 _BITS = 16  # the finest resolution of a histogram that is accepted
+Bits = Annotated[int, msgspec.Meta(ge=0, le=_BITS)]
 _WIDTH = 64  # of a value in bits; sums have twice as many
 
 
@@ -215,7 +216,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     hz: Positive
     n: Natural
     sum: int
-    bits: Annotated[int, msgspec.Meta(ge=0, le=_BITS)]
+    bits: Bits
     overhead: Whole = 0
     batch: Positive = 1
     warmup: Natural = 0

@@ -12,16 +12,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
 import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
-from rtstone.statistics import NAMES
+from rtstone.statistics import NAMES, PERCENTILES
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.wire.reader import Noise, Reader, Record
@@ -59,7 +62,7 @@ def test_parameters_loads_and_times_are_as_in_the_command_line() -> None:
 def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
     for given, written in [
         (ms(0.1), "100000ns"), (s(1.1), "1100000000ns"), (s(3599.999999999), "3599999999999ns"),
-        (ns(0.4), "0.4ns"), (Quantity(64, "B"), "64B"), (us(2) - us(1), "1000.0"),
+        (ns(0.4), "0.4ns"), (Quantity(64, "B"), "64B"), (us(2) - us(1), "1000ns"),
     ]:  # fmt: skip
         assert rtstone.api._written(given) == written
 
@@ -151,22 +154,55 @@ def test_off_the_main_thread() -> None:
 
 
 def test_quantities_know_their_unit() -> None:
-    assert rtstone.us(50) == rtstone.ns(50_000) == 50_000
+    assert rtstone.us(50) == rtstone.ns(50_000)
     assert rtstone.ms(1) > rtstone.us(999.9)
     assert rtstone.s(2) >= 2 * rtstone.s(1)
-    assert not rtstone.us(1) <= 999
+    assert not rtstone.us(1) <= ns(999)
     assert repr(rtstone.us(61.23)) == str(rtstone.us(61.23)) == "61.2 µs"
     assert pickle.loads(pickle.dumps(rtstone.Quantity(5, "%"))).unit == "%"
     with pytest.raises(UsageError, match="instructions and ns cannot be compared"):
         assert rtstone.Quantity(5, "instructions") < rtstone.us(50)
-    assert not operator.ne(us(50), 50_000.0)
+    assert not operator.ne(us(50), ns(50_000))
     for one, other in [(us(50), Quantity(50_000, "instructions")), (Quantity(1, "%"), ns(5))]:
         for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
             with pytest.raises(UsageError, match="cannot be compared"):
                 compare(one, other)
-    assert us(50) != us(51) and us(50) != 3
+    assert us(50) != us(51)
     assert rtstone.ns(5) != "5"
     assert len({rtstone.ns(5), rtstone.ns(5.0)}) == 1
+
+
+COMPARING = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+
+
+@pytest.mark.parametrize("compare", COMPARING)
+def test_a_quantity_is_not_compared_with_a_bare_number(compare: Any) -> None:
+    says = r"50\.0 µs and the bare number 50 cannot be compared; compare with us\(50\), ms\(50\)"
+    for one, other in ((us(50), 50), (50, us(50)), (50.0, us(50))):
+        with pytest.raises(TypeError, match=says):
+            compare(one, other)
+    with pytest.raises(TypeError, match=r"compare with Quantity\(7, 'instructions'\)"):
+        compare(Quantity(5, "instructions"), 7)
+    # What is the same in every unit.
+    assert compare(us(50), 0) == compare(50, 0)
+    assert compare(us(50), math.inf) == compare(50, math.inf)
+    assert us(50) == pytest.approx(us(51), rel=0.1)
+    assert max(us(5), us(7)) == us(7)
+
+
+def test_sums_and_multiples_of_quantities_have_a_unit() -> None:
+    assert us(1) + us(2) == us(3) == 3 * us(1) == us(1) * 3 == us(6) / 2
+    assert -us(1) < us(0) < abs(us(1) - us(3)) == us(2)
+    assert type(us(6) / us(2)) is float and us(6) / us(2) == 3
+    assert type(us(6) * us(2)) is type(us(1) + 5) is type(us(1) + Quantity(5, "%")) is float
+    assert (us(1) * np.array([1, 2])).tolist() == [1000, 2000]
+    assert float(sum([us(1), us(2)])) == 3000
+
+
+def test_an_array_is_compared_with_a_quantity() -> None:
+    array = np.array([40_000.0, 60_000.0])
+    assert (array > us(50)).tolist() == [False, True]
+    assert (us(50) < array).tolist() == [False, True]
 
 
 def test_importing_it_loads_nothing() -> None:
@@ -237,8 +273,11 @@ def test_a_case_is_measured_until_it_is_known() -> None:
 
 def test_stored_runs_are_loaded_compared_and_checked(tmp_path: Path) -> None:
     first, other = sim(), sim(samples=2000)
-    assert rtstone.load() == rtstone.load("last") == rtstone.load(other.path) == other.run
-    assert rtstone.load("last~1") == first.run
+    for name in ("last", other.path, other.run.run_id):
+        assert rtstone.load(name).run == rtstone.load().run == other.run
+        assert rtstone.load(name).path == other.path
+    assert rtstone.load("last~1").run == first.run
+    assert (rtstone.load().p50, rtstone.load().n) == (other.p50, 2000)
     with pytest.raises(UsageError, match="no run 'nothing'"):
         rtstone.load("nothing")
     by_name = rtstone.compare("last~1", "last")
@@ -264,22 +303,147 @@ def test_a_result_is_an_array_of_its_histogram() -> None:
     assert (array["value"][0], array["value"][-1]) == (result.min, result.max)
 
 
-class Frame(NamedTuple):
-    """Stands in for pandas.DataFrame and keeps its arguments."""
-
-    rows: Any
-
-
-def test_tables_for_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=Frame))
+def test_tables_for_pandas(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = sim()
-    assert measured.result.to_frame().rows.tolist() == measured.result.histogram
-    (row,) = measured.run.to_frame().rows
+    frame = measured.result.to_frame()
+    assert list(frame.itertuples(index=False, name=None)) == measured.result.histogram
+    assert frame.attrs["units"] == {"value": "ns"}
+    (row,) = measured.to_frame().to_dict("records")
     assert (row["bench"], row["p50"], row["n"]) == ("sem.wait.free", measured.result.p50, 1000)
-    assert (row["params.samples"], row["flags"]) == (1000, "")
+    assert (row["params.samples"], row["flags"], row["unit"]) == (1000, "", "ns")
+    whole = rtstone.run(str(suite), target="sim")
+    frame = whole.to_frame()
+    assert frame["params.period"].tolist()[1:3] == [10**6, 2 * 10**6]
+    assert frame.attrs["units"]["params.period"] == "ns"
+    assert len(whole.case("dk.periodic", period=10**6).to_frame()) == 1
+    assert whole.run.to_frame().equals(frame)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match=r"needs pandas; install it with: pip install 'rtstone\["):
         measured.result.to_frame()
+
+
+# ---- samples, histograms, percentiles -----------------------------------------------------------
+
+
+def test_samples_of_a_run_are_an_array() -> None:
+    measured = sim("ctx.ballast", 1500, raw=True)
+    array = measured.samples()
+    assert array.dtype == np.float64 and len(array) == measured.n
+    assert (array.min(), array.max()) == (measured.result.min, measured.result.max)
+    assert array.mean() == pytest.approx(float(measured.mean), abs=1e-3)
+    assert rtstone.load("last").samples().tolist() == array.tolist()
+    counts, edges = measured.histogram()
+    assert np.histogram(array, edges)[0].tolist() == counts.tolist()
+    assert counts.sum() == measured.n
+    with pytest.raises(UsageError, match=r"-p raw=on -p samples=N, else there is \.histogram"):
+        sim().samples()
+    with pytest.raises(UsageError, match="4 cases were measured, not one"):
+        sim("dk.periodic", 20, period="1ms,2ms,3ms,4ms").samples()
+
+
+def made(**members: Any) -> rtstone.Measured:
+    """What was measured, by hand."""
+    least = {"case": 1, "bench": "dk.periodic", "params": {}, "load": "none", "status": "ok"}
+    told: dict[str, Any] = least | members
+    run = Run(
+        run_id="20260102-030405.006-own-ab12", created="2026-01-02T03:04:05+00:00",
+        status="complete", target=Target(name="local"), results=[Result(**told)],
+    )  # fmt: skip
+    return rtstone.Measured(run, Path(), run.results, frozenset())
+
+
+def counted(points: list[tuple[float, int]], **members: Any) -> dict[str, Any]:
+    n = sum(count for _, count in points)
+    known = percentiles(points, n, 0, points[-1][0])
+    return {"n": n, "histogram": points, "max": points[-1][0], **known, **members}
+
+
+def test_any_percentile_is_of_the_same_rule_as_those_of_the_document() -> None:
+    draw = np.random.default_rng(3)
+    values = sorted(float(v) for v in draw.integers(100, 5000, 20_000))
+    points = sorted((value, values.count(value)) for value in set(values))
+    measured = made(**counted(points))
+    for name, share in PERCENTILES.items():
+        if getattr(measured.result, name) is not None:
+            assert measured.percentile(share / 100) == getattr(measured, name)
+    for q, rank in ((1, 200), (12.5, 2500), (99.5, 19_900), (99.95, 19_990), (33.3, 6660)):
+        assert measured.percentile(q) == ns(values[rank - 1])
+    with pytest.raises(Inconclusive, match=r"p99\.951 needs n >= 20 409, there are 20 000; give a"):
+        measured.percentile(99.951)
+    with pytest.raises(Inconclusive, match="p9999 needs n >= 100 000"):
+        measured.percentile(99.99)
+    for q in (0, 100, -1, 101, math.nan, math.inf):
+        with pytest.raises(UsageError, match="write a percentage above 0 and below 100"):
+            measured.percentile(q)
+    with pytest.raises(UsageError, match=r"write 99\.9 if a share is meant"):
+        measured.percentile(0.999)
+
+
+def test_omitted_activations_count_in_percentiles_and_in_a_corrected_histogram() -> None:
+    seen = [(1000.0, 990), (50_000.0, 10)]
+    more = [(1000.0, 990), (20_000.0, 40), (50_000.0, 10)]
+    rest = {"min": 1000.0, "mean": None, "sd": None}
+    members: dict[str, Any] = rest | counted(more)
+    corrected = Distribution(**members)
+    grid = Grid(bits=7, per_tick=1.0, overhead=0)
+    measured = made(**counted(seen, missed=40, corrected=corrected, grid=grid))
+    assert measured.percentile(97) == ns(20_000)
+    assert (measured.histogram().counts.sum(), measured.n) == (1000, 1000)
+    counts, edges = measured.histogram(corrected=True)
+    assert counts.tolist() == [990, 0, 40, 0, 10]
+    assert edges.tolist() == [1000, 1004, 19_968, 20_096, 49_920, 50_176]
+
+
+def test_what_a_tool_did_not_tell_is_no_percentile() -> None:
+    points = [(1000.0, 9000), (2000.0, 950)]
+    members = counted(points) | {"n": 10_000, "overflow": 50, "max": 9e6, "p99": 2000.0}
+    tool = made(**members, evidence={"bucket_ns": 1000}, flags=["imported", "beyond"])
+    assert tool.percentile(99.4) == us(2)
+    with pytest.raises(Inconclusive, match=r"no p99\.6, as it lies beyond what the tool recorded"):
+        tool.percentile(99.6)
+    own = made(**members)  # whose agent knows the maximum
+    assert own.percentile(99.6) == ms(9)
+    assert tool.histogram().edges.tolist() == [1000, 2000, 3000, math.inf]
+
+
+def test_means_of_several_operations_have_no_extreme_percentiles() -> None:
+    points = [(10.0, 99_000), (20.0, 1000)]
+    batched = made(**counted(points) | {"batch": 100, "p999": None, "p9999": None, "max": None})
+    assert batched.percentile(98.5) == ns(10)
+    for q in (99.5, 99.9):
+        with pytest.raises(Inconclusive, match="samples are means of several operations"):
+            batched.percentile(q)
+
+
+def test_figures_alone_have_no_histogram() -> None:
+    figures = {"rate": Figure(value=12.5, unit="1/s")}
+    with pytest.raises(UsageError, match=r"no histogram of dk\.periodic.*only figures"):
+        made(figures=figures).histogram()
+    with pytest.raises(UsageError, match=r"the edges of its buckets are not known"):
+        made(**counted([(1.0, 5)])).histogram()
+
+
+def test_an_interval_of_nothing_known() -> None:
+    with pytest.raises(UsageError, match=r"unknown statistic 'p99\.9'.*did you mean 'p999'\?"):
+        sim().interval("p99.9")
+    with pytest.raises(UsageError, match=r"unknown statistic 'foo'.*known: mean, p50"):
+        sim().interval("foo")
+
+
+def test_a_notebook_shows_a_table_and_no_markup_of_others(suite: Path) -> None:
+    told = rtstone.run(str(suite), target="sim")._repr_html_()
+    assert told.count("<tr>") == 1 + 4
+    assert "Fit for a period of 1 ms" in told
+    assert "900 ns" in told
+    evil = "<script>alert(1)</script>"
+    one = made(**counted([(1000.0, 100)]), series=evil, flags=[evil], unit=evil, reason=evil)
+    run = msgspec.structs.replace(one.run, run_id=evil, target=Target(name=evil))
+    run = msgspec.structs.replace(
+        run,
+        results=[msgspec.structs.replace(one.result, bench=evil, load=evil, params={evil: evil})],
+    )
+    told = rtstone.Measured(run, Path(), run.results, frozenset())._repr_html_()
+    assert "<script" not in told and "&lt;script&gt;" in told
 
 
 def test_what_is_public_is_there() -> None:

@@ -42,6 +42,7 @@ slope = "1ns"
 bench = "*"
 figures = { "breakdown utilisation" = ">= 10%" }
 """
+DRAWN = ("histogram", "percentiles")
 COMMANDS = [
     ["show", "odd"], ["show", "odd", "--json"], ["show", "odd", "--worst-case"], ["list", "runs"],
     ["report", "odd", "-o", "OUT"], ["report", "odd,sound", "-o", "OUT"], ["guarantee", "odd"],
@@ -53,6 +54,7 @@ COMMANDS = [
     ["check", "sound", "--budget", "B0", "--baseline", "odd", "--markdown", "OUT"],
     ["check", "odd", "--write-budget", "OUT"],
     *(["export", "odd", "--format", form, "-o", "OUT"] for form in WRITERS),
+    *(["plot", "odd", "--bench", "null", "--kind", k, "-o", "FIGURE"] for k in DRAWN),
 ]  # fmt: skip
 
 
@@ -106,7 +108,7 @@ def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str
     """Let commands read the document; fail with the traceback if there is one."""
     put(home, "odd", odd)
     put(home, "sound", sound())
-    places = {"OUT": tmp_path / "out"}
+    places = {"OUT": tmp_path / "out", "FIGURE": tmp_path / "out.svg"}
     for number, entry in enumerate(BUDGET.split("[[case]]")[1:]):
         places[f"B{number}"] = tmp_path / f"budget{number}.toml"
         places[f"B{number}"].write_text(f"[[case]]{entry}")
@@ -167,7 +169,7 @@ def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -
         (["results", 0, "n"], -1, "`int` >= 0"),
         (["results", 0, "p50"], 1e61, "`float` <= 1e+60"),
         (["results", 0, "params"], {"a": {"b": 1}}, "got `object`"),
-        (["results", 0, "batches"], {"n": [1], "mean": [], "above": {}}, "as there are batches"),
+        (["results", 0, "batches"], {"n": [1], "mean": [], "above": {}}, "differ in length"),
         (["conditions"], {"a": [{}]}, "got `object`"),
         (["clock", "hz"], 0, "`int` >= 1"),
     ],

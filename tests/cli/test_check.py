@@ -274,6 +274,18 @@ def test_junit(
     assert "missed 1 activations, n 10 000, 10.0 s, limit <= 0" in failure.get("message", "")
 
 
+def test_times_of_junit_are_those_measured(cli: Cli, budget: Any, tmp_path: Path) -> None:
+    """Each limit of a case, and each of its series, is a test; the case was measured once."""
+    cpus = [result(FLAT, missed=0, series=f"CPU {k}") for k in (0, 1)]
+    document = run(*cpus, result(FLAT, missed=0, load="heavy"))
+    file, out = budget(entry('p50 = "6us"\np99 = "9ms"\nmax = "1s"')), tmp_path / "out.xml"
+    cli("check", stored(document), "--budget", file, "--junit", out)
+    (suite,) = root = ET.parse(out).getroot()
+    times = [float(test.get("time") or "") for test in suite.findall("testcase")]
+    assert (len(times), sum(times), max(times)) == (9, 20, 10)
+    assert root.get("time") == suite.get("time") == "20.000"
+
+
 def test_markdown(cli: Cli, budget: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.md"
     cli("check", stored(run(*mixed())), "--budget", budget(*MIXED), "--markdown", out)

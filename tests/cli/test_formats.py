@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
+import rtstone
 from rtstone.store.places import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
@@ -92,3 +94,19 @@ def test_export(cli: Cli, tmp_path: Path) -> None:
     assert "did you mean 'csv'" in cli("export", name, "--format", "cvs").says
     assert "cannot write" in cli("export", name, "--format", "csv", "-o", tmp_path / "a/b").says
     assert "empty file name" in cli("export", name, "--format", "csv", "-o", "").says
+
+
+def test_single_samples_of_a_run(cli: Cli, tmp_path: Path) -> None:
+    cli("run", "ctx.ballast", "--target", "sim", "-p", "raw=on", "-p", "samples=600")
+    done = cli("export", "last", "--format", "samples", "-o", tmp_path / "samples.csv")
+    assert (done.status, done.out) == (0, "")
+    with (tmp_path / "samples.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [float(row["value"]) for row in found] == rtstone.load().samples().tolist()
+    assert [row["sample"] for row in found] == [str(number) for number in range(600)]
+    worst = rtstone.load().result.worst[0]
+    assert float(found[worst.index]["at_s"]) == worst.at_s
+    cli("import", DATA / "cyclictest-2.4-h.txt")
+    done = cli("export", "last", "--format", "samples")
+    assert (done.status, done.out) == (2, "")
+    assert "no single samples in run" in done.says

@@ -115,10 +115,14 @@ def test_a_system_without_costs_has_no_gap(cli: Cli, tmp_path: Path) -> None:
     cases = ("hart.AH.3", "hart.SH.3", "hart.SA.3", "-p", "stop=first", "-p", "form=server",
              "-p", "duration=1s", "--target", f"sim:{model}")  # fmt: skip
     assert cli("run", *cases, "--out", run).status == 0
-    asked = ("simulate", "hartstone", "--costs-from", run)
+    refused = cli("simulate", "hartstone", "--costs-from", run)
+    assert (refused.status, refused.out) == (2, "")
+    assert "no cost of a switch in run" in refused.says
+    assert "or write --switch-cost" in refused.says
+    asked = ("simulate", "hartstone", "--costs-from", run, "--switch-cost", "0")
     found = cli(*asked, "--json").document
     assert found["costs"]["switch_ns"] == 0
-    assert "switch: unknown" in found["costs"]["sources"][0]
+    assert "switch: given" in found["costs"]["sources"]
     beside = {e["experiment"]: e for e in found["experiments"] if e["measured"] is not None}
     assert list(beside) == ["AH.3", "SH.3", "SA.3"]
     for one in beside.values():

@@ -15,12 +15,16 @@ from math import isclose
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from rtstone.documents.run import Distribution, Figure, Result, Run, Target
+from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Worst
 from rtstone.errors import UsageError
+from rtstone.formats import rows as rows_module
 from rtstone.formats import table_files
 from rtstone.formats.table import WRITERS, writer
+from rtstone.wire.records import Bench, Param
 from tests.formats.long import DATA
 from tests.formats.test_import import FILES, held, run_of
 
@@ -113,11 +117,96 @@ def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parquet() -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    found = parquet.read_table(io.BytesIO(writer("parquet").write(own()).data)).to_pylist()
-    assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in found] == [
-        {k: str(float(v)) if k == "value" and v else v for k, v in row.items()}
-        for row in rows(own(), "csv-histogram")
+    table = parquet.read_table(io.BytesIO(writer("parquet").write(stepped()).data))
+    numbers = {"low", "high", "value", "params.share"}
+    assert [
+        {k: "" if v is None else rows_module.text(v) for k, v in row.items()}
+        for row in table.to_pylist()
+    ] == [
+        {k: str(float(v)) if k in numbers and v else v for k, v in row.items()}
+        for row in rows(stepped(), "csv-histogram")
     ]
+    types = {field.name: str(field.type) for field in table.schema}
+    assert {n: types[n] for n in types if n.startswith("params.")} == {
+        "params.period": "int64", "params.raw": "bool", "params.share": "double",
+        "params.policy": "string", "params.mixed": "string",
+    }  # fmt: skip
+    assert table.schema.field("params.period").metadata == {b"unit": b"ns"}
+    assert table.schema.field("params.raw").metadata is None
+
+
+# ---- parameters, edges, single samples -----------------------------------------------------------
+
+
+def stepped() -> Run:
+    """Return results with parameters of all types, and with buckets that have edges."""
+    grid = Grid(bits=7, per_tick=0.5, overhead=20)
+    points = [(40.0, 3), (490.75, 2)]  # 100 ticks, and the middle of 1000 to 1003
+    more = Distribution(
+        n=6, min=40, mean=None, sd=None, p50=None, p90=None, p99=None, p999=None, p9999=None,
+        max=None, histogram=[(40.0, 3), (240.0, 1), (490.75, 2)],
+    )  # fmt: skip
+    first = Result(
+        case=1, bench="dk.periodic", load="none", status="ok", n=6, overflow=1, histogram=points,
+        params={"period": 10**6, "raw": True, "share": 0.25, "mixed": 1}, grid=grid, corrected=more,
+        worst=[Worst(value=490.75, index=4, at_s=0.5)],
+    )  # fmt: skip
+    other = Result(
+        case=2, bench="ctx.ballast", load="none", status="ok", n=1, histogram=[(7.0, 1)],
+        params={"raw": False, "policy": "fifo", "mixed": "a;b=1", "share": 3},
+    )  # fmt: skip
+    tables = [Bench("dk.periodic", "Wake-up", params=[Param("period", "duration", "ns", 10**6)])]
+    return own(results=[first, other], benches=tables)
+
+
+def test_each_parameter_has_a_column() -> None:
+    for form in ("csv", "csv-histogram"):
+        found = rows(stepped(), form)
+        names = [name for name in found[0] if name.startswith("params.")]
+        assert names == [f"params.{n}" for n in ("period", "raw", "share", "mixed", "policy")]
+        told = {row["bench"]: [row[name] for name in names] for row in found}
+        assert told == {
+            "dk.periodic": ["1000000", "on", "0.25", "1", ""],
+            "ctx.ballast": ["", "off", "3", "a;b=1", "fifo"],
+        }
+
+
+def test_buckets_have_both_edges() -> None:
+    found = [
+        tuple(row[name] for name in ("variant", "low", "high", "value", "samples"))
+        for row in rows(stepped(), "csv-histogram")
+    ]
+    assert found == [
+        ("observed", "40.0", "40.5", "40.0", "3"),
+        ("observed", "490.0", "492.0", "490.75", "2"),
+        ("observed", "492.0", "", "", "1"),
+        ("corrected", "40.0", "40.5", "40.0", "3"),
+        ("corrected", "240.0", "241.0", "240.0", "1"),
+        ("corrected", "490.0", "492.0", "490.75", "2"),
+        ("observed", "", "", "7.0", "1"),  # of a result that does not know them
+    ]
+    metrics = writer("openmetrics").write(stepped()).data.decode()
+    assert re.findall(r'dk.periodic".*le="([^"]+)"} (\d+)', metrics) == [
+        ("0.0000000405", "3"), ("0.000000492", "5"), ("+Inf", "6"),
+    ]  # fmt: skip
+
+
+def test_single_samples() -> None:
+    values = {1: [40.0, 40.0, 240.0, 40.0, 490.75, 1e9]}
+
+    def samples(result: Result) -> NDArray[np.float64]:
+        return np.array(values[result.case])
+
+    written = writer("samples").write(stepped(), samples)
+    found = list(csv.DictReader(io.StringIO(written.data.decode(), newline=""), strict=True))
+    assert [(row["sample"], float(row["value"]), row["unit"], row["at_s"]) for row in found] == [
+        (str(number), value, "ns", "0.5" if number == 4 else "")
+        for number, value in enumerate(values[1])
+    ]
+    assert {(row["bench"], row["params.period"]) for row in found} == {("dk.periodic", "1000000")}
+    assert any("samples of 1 result without raw=on" in line for line in written.lost)
+    with pytest.raises(UsageError, match=r"no single samples in run .*-p raw=on -p samples=N"):
+        writer("samples").write(own(), samples)
 
 
 # ---- HdrHistogram --------------------------------------------------------------------------------
@@ -289,8 +378,23 @@ def test_own_samples_as_cyclictest() -> None:
         writer("cyclictest-json").write(own(results=own().results[1:]))
 
 
+def test_cyclictest_ends_after_it_began() -> None:
+    def times(run: Run) -> tuple[str, str | None]:
+        document = json.loads(writer("cyclictest-json").write(run).data)
+        return document["start_time"], document.get("end_time")
+
+    assert times(own()) == ("Fri, 02 Jan 2026 03:04:05 +0000", None)
+    whole = own(duration_s=61.2)
+    assert times(whole) == ("Fri, 02 Jan 2026 03:04:05 +0000", "Fri, 02 Jan 2026 03:05:06 +0000")
+    back = run_of(writer("cyclictest-json").write(whole).data)
+    assert (back.duration_s, times(back)) == (61, times(whole))
+    assert times(own(duration_s=1e60))[1] is None
+    odd = own(duration_s=5.0, conditions={"tool.measured": "at noon"})
+    assert times(odd) == ("at noon", None)
+
+
 def test_every_format_says_what_it_lost(run: Run) -> None:
-    for form in WRITERS.keys() - {"parquet"}:
+    for form in WRITERS.keys() - {"parquet", "samples"}:
         try:
             assert all("\n" not in line for line in WRITERS[form].write(run).lost)
         except UsageError as error:

@@ -1,0 +1,70 @@
+"""The buckets of a result's histogram with both their edges, in the result's unit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import floor, inf, isfinite
+from typing import NamedTuple
+
+from rtstone.assemble.histogram import bounds, index_of
+from rtstone.assemble.ticks import INSTRUCTIONS, Net
+from rtstone.documents.run import Distribution, Grid, Result
+
+
+class Bucket(NamedTuple):
+    """Samples that are at least ``low`` and less than ``high``."""
+
+    low: float
+    high: float
+    n: int
+
+
+def edged(result: Result, of: Result | Distribution | None = None) -> list[Bucket] | None:
+    """Return the bucket of each value in the histogram of a result, or of its ``corrected``.
+
+    The counts add up to n: samples beyond the histogram are in one more bucket, which ends at
+    infinity.  The edges are those of the recorder, not of the samples in it.  None if they are not
+    known.
+    """
+    of = result if of is None else of
+    found = _of_tool(result, of) if result.grid is None else _of_recorder(result, result.grid, of)
+    beyond = of.n - sum(count for _, count in of.histogram)
+    if found is None or not beyond:
+        return found
+    return [*found, Bucket(found[-1].high, inf, beyond)] if found else None
+
+
+def _of_recorder(result: Result, grid: Grid, of: Result | Distribution) -> list[Bucket] | None:
+    """Return the buckets that values lie in, by way of the recorder's ticks."""
+    net = Net(grid.overhead, grid.per_tick, result.batch, whole=result.unit == INSTRUCTIONS)
+    made = []
+    for value, count in of.histogram:
+        ticks = (value * net.batch + net.gross(grid.overhead)) / grid.per_tick
+        if not isfinite(ticks) or ticks < -0.5:
+            return None
+        first, width = bounds(index_of(floor(ticks + 0.5), grid.bits), grid.bits)
+        made.append(Bucket(net.exactly(first), net.exactly(first + width), count))
+    return made
+
+
+def _of_tool(result: Result, of: Result | Distribution) -> list[Bucket] | None:
+    """Return the buckets of another tool, whose values are lower edges."""
+    width = result.evidence.get("bucket_ns")
+    if isinstance(width, bool) or not isinstance(width, int | float) or width <= 0:
+        return None
+    if any(b - a < width for (a, _), (b, _) in pairwise(of.histogram)):
+        return None
+    return [Bucket(value, value + width, count) for value, count in of.histogram]
+
+
+def whole_line(buckets: list[Bucket]) -> list[Bucket]:
+    """Return each bucket once, and the empty stretches between them, one bucket each."""
+    found: list[Bucket] = []
+    for bucket in buckets:
+        if found and found[-1].low == bucket.low:  # a round clipped its value to its own extremes
+            found[-1] = bucket._replace(n=found[-1].n + bucket.n)
+            continue
+        if found and found[-1].high < bucket.low:
+            found.append(Bucket(found[-1].high, bucket.low, 0))
+        found.append(bucket)
+    return found

@@ -1,0 +1,91 @@
+"""`rtstone plot`."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import click
+
+from rtstone.errors import UsageError, unknown
+from rtstone.plot.draw import FORMATS, KINDS, Asked, plot, render
+from rtstone.printable import shown
+from rtstone.report.parts.output import write
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+
+_LENGTHS = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
+_LENGTH = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)\s*([a-z]+)")
+_LEAST, _MOST = 30, 1000  # mm
+
+
+def _length(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    if text is None:
+        return None
+    match = _LENGTH.fullmatch(text.strip())
+    factor = _LENGTHS.get(match[2]) if match else None
+    mm = float(match[1]) * factor if match and factor else 0
+    if not _LEAST <= mm <= _MOST:
+        raise UsageError(
+            f"bad length '{text}', in --{parameter.name}; write {_LEAST}mm to {_MOST}mm "
+            f"({', '.join(_LENGTHS)})"
+        )
+    return mm
+
+
+def _kind(context: click.Context, parameter: click.Parameter, name: str) -> str:
+    if name not in KINDS:
+        raise unknown("kind", name, KINDS, "in --kind")
+    return name
+
+
+def _form(output: str) -> str:
+    form = Path(output).suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise UsageError(f"no format of '{output}', in -o; write a file name in .svg, .pdf or .png")
+    return form
+
+
+@click.command("plot")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("-o", "output", required=True, metavar="FILE", help="Write FILE.svg, .pdf or .png.")
+@click.option(
+    "--kind", default="histogram", callback=_kind, metavar="K",
+    help=f"{', '.join(KINDS)} (of Hartstone); default histogram.",
+)  # fmt: skip
+@click.option("--bench", metavar="B", help="The bench to draw; default: the wake-up latency.")
+@click.option(
+    "--load", "loads", multiple=True, metavar="L", help="Only results under L; default: all loads."
+)
+@click.option(
+    "--width", default="84mm", callback=_length, metavar="W",
+    help="Width; default 84mm, a column of a paper.",
+)  # fmt: skip
+@click.option("--height", callback=_length, metavar="H", help="Height; default: what suits.")
+def command(
+    *,
+    runs: tuple[str, ...],
+    output: str,
+    kind: str,
+    bench: str | None,
+    loads: tuple[str, ...],
+    width: float,
+    height: float | None,
+) -> None:
+    """Draw runs as a figure for a paper; all that was measured of one bench lies in one figure.
+
+    Prints what a caption has to say: n, time, maximum, omitted activations, flags.
+    """
+    form = _form(output)
+    documents = [load(find(run)) for run in runs]
+    drawn = plot(documents, Asked(kind, bench, loads, width, height))
+    path = Path(output)
+    try:
+        size = write(render(drawn, form), path)
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        raise UsageError(f"cannot write the figure, {path}: {error.strerror}") from error
+    click.echo(f"{shown(str(path))}: {size / 1000:.0f} kB", err=not regular)
+    for line in drawn.caption:
+        click.echo(shown(line), err=not regular)

@@ -1,0 +1,161 @@
+"""Choose the results of a figure, and name each by what tells it from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from rtstone.documents.case_key import SELDOM_TOLD, differing
+from rtstone.documents.imported import PLACE, tool
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import Result, Run, Value
+from rtstone.errors import UsageError, unknown
+from rtstone.units import DURATION, SIZE
+
+MOST = 8  # curves that can be told apart in one figure, in grey too
+
+# How late a task wakes up, of rtstone and of each tool that is imported; the first is drawn.
+WAKE_UPS = (
+    "dk.periodic", "cyclictest", "timerlat.thread", "jitterdebugger", "stress-ng.cyclic",
+)  # fmt: skip
+HARTSTONE = "hart."
+
+
+class Curve(NamedTuple):
+    """A result to draw, and its name in the legend."""
+
+    run: Run
+    result: Result
+    name: str
+
+
+class Chosen(NamedTuple):
+    """The curves of a figure; ``invalid``, ``smaller``: how many results were left out, and why."""
+
+    curves: list[Curve]
+    invalid: int
+    smaller: int
+
+
+def choose(runs: Sequence[Run], bench: str | None, loads: Sequence[str]) -> Chosen:
+    """Return what to draw of these runs: by default the wake-up latency, of everything else one.
+
+    More than can be told apart are reduced to those with the largest maxima.  Raises UsageError
+    where there is nothing to draw, or more than one bench to choose from.
+    """
+    pairs = [pair for run in runs for pair in _of_bench(run, bench)]
+    asked = _under(pairs, loads)
+    pairs = [pair for pair in asked if pair[1].status == "ok"]
+    if not pairs:
+        result = asked[0][1]
+        raise UsageError(f"no valid result of {result.bench}: {result.reason or result.status}")
+    largest = sorted(range(len(pairs)), key=lambda k: -(pairs[k][1].max or 0))[:MOST]
+    drawn = [pairs[k] for k in sorted(largest)]
+    named = zip(drawn, names(drawn), strict=True)
+    curves = [Curve(*pair, name) for pair, name in named]
+    return Chosen(curves, len(asked) - len(pairs), len(pairs) - len(drawn))
+
+
+def experiments(runs: Sequence[Run]) -> list[tuple[str, list[Result]]]:
+    """Return the Hartstone results of each run, with the run's name.  Raises UsageError."""
+    found = []
+    for run in runs:
+        results = [
+            r for r in run.results if r.bench.startswith(HARTSTONE) and r.bench != "hart.raw"
+        ]
+        if not results:
+            raise UsageError(
+                f"no Hartstone experiment in run {run.run_id}; measure them with "
+                "`rtstone run hartstone`"
+            )
+        found.append(results)
+    return list(zip(systems(runs), found, strict=True))
+
+
+def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
+    there = {result.bench for result in run.results if result.n}
+    if bench in {result.bench for result in run.results} - there:
+        raise UsageError(
+            f"no samples of {bench} in run {run.run_id}, in --bench; figures of Hartstone are "
+            "drawn by --kind breakdown"
+        )
+    if bench is not None and bench not in there:
+        raise unknown("bench", bench, there, f"of run {run.run_id}, in --bench")
+    wanted = bench or next((name for name in WAKE_UPS if name in there), None)
+    if wanted is None and len(there) == 1:
+        wanted = min(there)
+    if wanted is None:
+        known = ", ".join(sorted(there)) or "none has samples"
+        raise UsageError(f"no wake-up latency in run {run.run_id}; choose with --bench: {known}")
+    return [(run, result) for result in run.results if result.bench == wanted and result.n]
+
+
+def _under(pairs: list[tuple[Run, Result]], loads: Sequence[str]) -> list[tuple[Run, Result]]:
+    there = {result.load for _, result in pairs}
+    for load in loads:
+        if load not in there:
+            raise unknown("load", load, there, "of what could be drawn, in --load")
+    return [pair for pair in pairs if pair[1].load in loads] if loads else pairs
+
+
+# ---- names --------------------------------------------------------------------------------------
+
+
+def names(pairs: Sequence[tuple[Run, Result]]) -> list[str]:
+    """Return for each result what tells it from the others: system, bench, parameters, CPU, load.
+
+    Where nothing does, its load.
+    """
+    runs = {run.run_id: run for run, _ in pairs}
+    of_run = dict(zip(runs, systems(list(runs.values())), strict=True))
+    several = {name for _, name in differing((0, result.params) for _, result in pairs)}
+    benches = {result.bench for _, result in pairs}
+    loads = {result.load for _, result in pairs}
+
+    def parts(run: Run, result: Result) -> Iterable[str]:
+        system = of_run[run.run_id] if len(runs) > 1 else ""
+        yield system
+        yield result.bench if len(benches) > 1 and not system.startswith(result.bench) else ""
+        for name in result.params:
+            if name in several and name not in SELDOM_TOLD:
+                yield f"{name} {_value(run, result.bench, name, result.params[name])}"
+        yield result.series
+        yield _load(result) if len(loads) > 1 else ""
+
+    found = [", ".join(filter(None, parts(*pair))) for pair in pairs]
+    return [name or _load(pair[1]) for name, pair in zip(found, pairs, strict=True)]
+
+
+def _load(result: Result) -> str:
+    return "no load" if result.load == NONE else f"load {result.load}"
+
+
+def _value(run: Run, bench: str, name: str, value: Value) -> str:
+    table = next((table for table in run.benches if table.id == bench), None)
+    param = table.param(name) if table else None
+    scale = {"duration": DURATION, "size": SIZE}.get(param.type if param else "")
+    if scale is not None and isinstance(value, int):
+        return scale.format(value)
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+def systems(runs: Sequence[Run]) -> list[str]:
+    """Return a short name for each run: the first kind of name that tells them from each other."""
+    kinds: list[Callable[[Run], str]] = [
+        _name, _kernel, lambda run: f"{_name(run)} {_kernel(run)}",
+    ]  # fmt: skip
+    for kind in kinds:
+        found = [kind(run) for run in runs]
+        if all(found) and len(set(found)) == len(found):
+            return found
+    return [f"{_name(run)} {run.run_id}" for run in runs]
+
+
+def _name(run: Run) -> str:
+    """Return the name that its user gave it, else that of its target."""
+    return getattr(run, "name", None) or tool(run) or run.target.name.removeprefix(PLACE)
+
+
+def _kernel(run: Run) -> str:
+    release = run.conditions.get("kernel.release")
+    return f"Linux {release}" if isinstance(release, str) and release else ""

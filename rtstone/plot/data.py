@@ -1,0 +1,160 @@
+"""The numbers that a figure draws, from run documents; nothing here draws.
+
+Counts are exact: a column holds whole buckets of the recorder, never part of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from math import floor, isinf, log10
+from typing import NamedTuple
+
+from rtstone.assemble.edges import Bucket, edged
+from rtstone.assemble.omitted import whole
+from rtstone.documents.run import Result
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.statistics import ENOUGH, SINGLE, WHOLE
+from rtstone.units import counted
+
+COLUMNS = 60  # of a millimetre each in a paper's column
+FINEST = 60  # columns of a decade: of fewer than 5 buckets one more or less would show
+
+BREAKDOWN = "breakdown utilisation"
+UNREACHED = "no breakdown up to"
+
+
+class Steps(NamedTuple):
+    """Values, and the edges between which they hold, of which there is one more."""
+
+    values: list[float]
+    edges: list[float]
+
+
+def lowest(results: Sequence[Result]) -> float:
+    """Return the lowest positive edge of all buckets: what lies below is drawn beside it."""
+    return min((edge for edge in _edges(results) if edge > 0), default=1.0)
+
+
+def grid(results: Sequence[Result]) -> float:
+    """Return the columns of a decade, so that about COLUMNS of them hold all samples."""
+    known = [edge for edge in _edges(results) if edge > 0]
+    decades = log10(max(known) / min(known)) if known else 0.0
+    return min(COLUMNS / decades, FINEST) if decades else FINEST
+
+
+def _edges(results: Sequence[Result]) -> Iterator[float]:
+    for result in results:
+        for bucket in _buckets(result):
+            yield from bucket[:2]
+
+
+def _buckets(result: Result) -> list[Bucket]:
+    """Return the buckets with omitted activations counted in; without edges, the bare values.
+
+    What lies beyond them has no place; ``beyond`` counts it.
+    """
+    of = whole(result)
+    found = edged(result, of)
+    if found is None:
+        found = [Bucket(value, value, count) for value, count in of.histogram]
+    return [bucket for bucket in found if not isinf(bucket.high)]
+
+
+def beyond(result: Result) -> int:
+    """Return how many samples lie beyond the histogram."""
+    of = whole(result)
+    return of.n - sum(count for _, count in of.histogram)
+
+
+def histogram(result: Result, least: float, per_decade: float) -> Steps:
+    """Return the samples in columns, as wide on a logarithmic axis as their buckets allow.
+
+    A column ends at the line of the grid, or at the end of a bucket that lies across it.  What is
+    below ``least``, the lowest edge that can be drawn, is in a column of its own.
+    """
+    values: list[float] = []
+    edges: list[float] = []
+    last = None
+
+    def line(place: int) -> float:
+        return float(10 ** (place / per_decade))
+
+    for low, high, n in _buckets(result):
+        place = floor(log10(max(low, least)) * per_decade + 1e-9) - (low < least)
+        right = max(line(place + 1), high)
+        if place == last:
+            values[-1] += n
+            edges[-1] = max(edges[-1], right)
+            continue
+        left = max(line(place), edges[-1]) if edges else line(place)
+        if edges and edges[-1] < left:
+            values.append(0)
+            edges.append(left)
+        values.append(n)
+        edges += [right] if edges else [left, right]
+        last = place
+    return Steps(values, edges)
+
+
+def percentiles(result: Result, least: float) -> Steps:
+    """Return values over 1/(1 - q), for every q that n supports; q rises with each bucket.
+
+    Of samples that are means of several operations those up to SINGLE.
+    Raises Inconclusive if n supports none.
+    """
+    of = whole(result)
+    most = of.n / ENOUGH
+    if of.batch > 1:
+        most = min(most, WHOLE / (WHOLE - SINGLE))
+    if most <= 1:
+        samples = counted(of.n, "sample")
+        raise Inconclusive(f"{samples} of {result.bench}, too few for a percentile; measure longer")
+    edges, values = [1.0], []
+    for (value, _), upto in zip(of.histogram, accumulate(c for _, c in of.histogram), strict=True):
+        values.append(max(value, least))
+        edges.append(min(of.n / (of.n - upto), most) if upto < of.n else most)
+        if edges[-1] >= most:
+            break
+    return Steps(values, edges)
+
+
+class Windows(NamedTuple):
+    """Extremes over time: windows of ``width`` s, and in each of them min, mean, max."""
+
+    width: float
+    starts: list[float]
+    low: list[float]
+    mean: list[float]
+    high: list[float]
+
+
+def timeline(result: Result) -> Windows:
+    """Return the trace of a result.  Raises UsageError if it has none."""
+    trace = result.trace
+    if trace is None or not trace.rows:
+        raise UsageError(
+            f"no trace of {result.bench}, for a figure of kind timeline; rtstone's own runs have it"
+        )
+    starts, _, low, mean, high = (list(column) for column in zip(*trace.rows, strict=True))
+    return Windows(trace.width_s, starts, low, mean, high)
+
+
+class Reached(NamedTuple):
+    """A Hartstone experiment: utilisation in %, None if unknown; whether it broke down there."""
+
+    bench: str
+    value: float | None
+    broke: bool
+
+
+def breakdowns(results: Sequence[Result]) -> list[Reached]:
+    """Return how far each experiment came, in the order of the run."""
+    found = []
+    for result in results:
+        figure = result.figures.get(BREAKDOWN)
+        least = result.figures.get(UNREACHED)
+        told = figure or least
+        value = told.value if told is not None and result.status == "ok" else None
+        found.append(Reached(result.bench, value, figure is not None))
+    return found

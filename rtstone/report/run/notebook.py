@@ -1,0 +1,55 @@
+"""A run, or some results of it, as a notebook shows it: verdict and a small table, in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from msgspec import structs
+
+from rtstone.assemble.omitted import whole
+from rtstone.documents.run import Result, Run
+from rtstone.printable import line
+from rtstone.report.parts.words import labels
+from rtstone.report.run.answer import answer
+from rtstone.statistics import COLUMNS
+from rtstone.stats.evaluate import evaluate_run
+from rtstone.units import count, counted, quantity
+
+ROWS = 40  # more of them nobody reads in a notebook
+
+
+def notebook(run: Run) -> str:
+    """Return HTML of a run; whatever a text of it says, it is no markup."""
+    # Of some results it is said what they say, not what all cases of the run do.
+    said = answer(evaluate_run(structs.replace(run, slopes=[])))
+    heads = ["bench", "", "load", "n", *COLUMNS.values(), "missed", "flags"]
+    head = "".join(f"<th>{_text(name)}</th>" for name in heads)
+    pairs = list(zip(run.results, labels(run), strict=True))
+    rows = "".join(f"<tr>{''.join(_cells(*pair))}</tr>" for pair in pairs[:ROWS])
+    more = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
+    where = f"{run.target.name}, run {run.run_id}"
+    return (
+        f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    )
+
+
+def _cells(result: Result, label: str) -> Iterator[str]:
+    of = whole(result)
+    told = label.removesuffix(f"load={result.load}").strip()
+    yield from (_cell(text, "left") for text in (result.bench, told, result.load))
+    yield _cell(count(result.n) if result.n else result.status)
+    for name in COLUMNS:
+        value = getattr(result if name in {"min", "max"} else of, name)
+        yield _cell("" if value is None else quantity(value, result.unit))
+    yield _cell("" if result.missed is None else count(result.missed))
+    yield _cell(" ".join(result.flags), "left")
+
+
+def _cell(text: str, side: str = "right") -> str:
+    return f'<td style="text-align:{side}">{_text(text)}</td>'
+
+
+def _text(text: str) -> str:
+    return escape(line(text))

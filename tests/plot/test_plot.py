@@ -1,0 +1,421 @@
+"""Figures for papers: what is drawn is what the documents hold, and it fits into a column."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from rtstone.assemble.histogram import Histogram, index_of
+from rtstone.assemble.omitted import whole
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.plot import draw
+from rtstone.plot.choose import MOST
+from rtstone.plot.draw import FORMATS, KINDS, Asked, Plot, plot, render
+from rtstone.statistics import PERCENTILES
+from rtstone.wire.records import Bench
+from tests.cli.test_compare import kept
+from tests.conftest import Cli
+from tests.formats.long import DATA
+from tests.formats.test_export import own
+from tests.formats.test_import import run_of
+
+GRID = Grid(bits=7, per_tick=1.0, overhead=0)
+
+
+def distribution(values: Sequence[int]) -> dict[str, Any]:
+    """Return the members of a distribution that a recorder of ns makes of these values."""
+    counts = sorted(Counter(index_of(value, 7) for value in values).items())
+    points = Histogram(len(values), sum(values), min(values), max(values), 7, counts).points()
+    known = percentiles(points, len(values), 0, float(max(values)))
+    ends = {"min": float(min(values)), "max": float(max(values))}
+    return {"n": len(values), "histogram": points, "mean": None, "sd": None, **ends, **known}
+
+
+def drawn_at(seed: int, n: int = 4000) -> list[int]:
+    draws = np.random.default_rng(seed)
+    return [int(v) for v in draws.lognormal(9 + seed / 4, 0.4, n)]
+
+
+def result(seed: int, **members: Any) -> Result:
+    values = drawn_at(seed)
+    rows = [(float(k), 10, 1000.0 + k, 2000.0 + k, 3000.0 * (k + 1)) for k in (0, 1, 4, 5)]
+    told: dict[str, Any] = {
+        "case": 1, "bench": "dk.periodic", "params": {"period": 10**6}, "load": "none",
+        "status": "ok", "grid": GRID, "missed": 0, "evidence": {"section_ns": 4 * 10**9},
+        "trace": Trace(width_s=1.0, rows=rows), **distribution(values),
+    }  # fmt: skip
+    return Result(**told | members)
+
+
+def run(*results: Result, **members: Any) -> Run:
+    made = Run(
+        run_id="20260102-030405.006-own-ab12", created="2026-01-02T03:04:05+00:00",
+        status="complete", target=Target(name="local"), results=list(results),
+    )  # fmt: skip
+    return structs.replace(made, **members)
+
+
+def stalled(seed: int = 5) -> Result:
+    """Return a result of which 50 activations were omitted."""
+    more = [*drawn_at(seed), *(100_000 * k for k in range(1, 51))]
+    return result(seed, missed=50, corrected=Distribution(**distribution(more)))
+
+
+def loads() -> Run:
+    return run(result(1), result(2, load="heavy"), stalled())
+
+
+def patches(drawn: Plot) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Return values and edges of each curve, as matplotlib has them; an empty column is 0."""
+    (axes,) = drawn.figure.axes
+    steps = [p for p in axes.patches if type(p).__name__ == "StepPatch" and not p.get_fill()]
+    data = [p.get_data() for p in steps]
+    return [(np.where(np.equal(d.values, 0.5), 0, d.values), d.edges) for d in data]
+
+
+# ---- what is drawn is what the documents hold ---------------------------------------------------
+
+
+def check_counted(result: Result, values: Any, edges: Any, factor: float) -> None:
+    """Check that each column holds the samples of the buckets that lie in it."""
+    points = whole(result).histogram
+    positive = [(value, count) for value, count in points if value / factor >= edges[0]]
+    told = np.histogram(
+        [value / factor for value, _ in positive], edges, weights=[count for _, count in positive]
+    )[0]
+    assert values.tolist() == told.tolist()
+    assert sum(values) == sum(count for _, count in points)
+
+
+def test_a_histogram_counts_what_the_document_counts() -> None:
+    drawn = plot([loads()], Asked())
+    curves = patches(drawn)
+    assert len(curves) == 3
+    for one, (values, edges) in zip(loads().results, curves, strict=True):
+        check_counted(one, values, edges, 1000)  # µs
+        widths = np.log10(edges[1:] / edges[:-1])[values > 0]
+        assert max(widths) < 1.2 * np.median(widths) + 0.01
+    assert "+ 50 omitted" in drawn.caption[2]
+    assert (drawn.figure.axes[0].get_xscale(), drawn.figure.axes[0].get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize("name", ["cyclictest-2.4-h.txt", "rteval.xml", "rtla-timerlat.txt"])
+def test_a_histogram_of_another_tool(name: str) -> None:
+    imported = run_of((DATA / name).read_bytes())
+    drawn = plot([imported], Asked())
+    wanted = [r for r in imported.results if r.bench in {"cyclictest", "timerlat.thread"} and r.n]
+    for one, (values, edges) in zip(wanted, patches(drawn), strict=True):
+        check_counted(one, values, edges, 1000)
+        if one.overflow:
+            assert any(f", {one.overflow} beyond" in line for line in drawn.caption)
+
+
+def test_what_is_not_above_zero_has_a_column_of_its_own() -> None:
+    below = structs.replace(result(1), histogram=[(-30.0, 4), (0.0, 3), (1000.0, 3993)])
+    ((values, edges),) = patches(plot([run(below)], Asked()))
+    assert (values[0], sum(values)) == (7, 4000)
+    assert 0 < edges[0] < edges[1] <= 1.0
+
+
+def test_percentiles_are_those_of_the_document_up_to_what_n_supports() -> None:
+    drawn = plot([loads()], Asked("percentiles"))
+    for one, (values, edges) in zip(loads().results, patches(drawn), strict=True):
+        of = whole(one)
+        for name, share in PERCENTILES.items():
+            over = 10_000 / (10_000 - share)
+            place = int(np.searchsorted(edges, over * (1 - 1e-12))) - 1
+            if getattr(of, name) is not None:
+                assert values[place] * 1000 == pytest.approx(getattr(of, name))
+            else:
+                assert over > edges[-1]
+        assert edges[-1] == of.n / 10
+    marks = [line.get_ydata()[0] * 1000 for line in drawn.figure.axes[0].lines]
+    assert marks == pytest.approx([one.max for one in loads().results])
+    labels = [text.get_text() for text in drawn.figure.axes[0].get_xticklabels()]
+    assert labels == ["50", "90", "99"]  # p99.9 needs 10 000
+
+
+def test_a_timeline_is_the_trace_with_its_gaps() -> None:
+    drawn = plot([run(result(1))], Asked("timeline"))
+    line, mean = drawn.figure.axes[0].lines
+    times, highs = (np.asarray(d, float) for d in line.get_data())
+    trace = result(1).trace
+    assert trace is not None
+    for start, _, _, average, high in trace.rows:
+        inside = np.flatnonzero(times == start)[-1]
+        assert highs[inside] * 1000 == high
+        assert np.asarray(mean.get_ydata(), float)[inside] * 1000 == average
+    assert np.isnan(highs[np.flatnonzero(times == 2.0)[-1]])  # nothing from 2 s to 4 s
+    with pytest.raises(
+        UsageError, match=r"no trace of dk\.periodic, for a figure of kind timeline"
+    ):
+        plot([run(result(1, trace=None))], Asked("timeline"))
+
+
+def hartstone(number: int, *values: tuple[str, float | None]) -> Run:
+    results = [
+        Result(
+            case=k, bench=f"hart.PH.{k}", params={}, load="none", status="ok",
+            figures={name: Figure(value=value, unit="%")},
+        )
+        for k, (name, value) in enumerate(values, 1)
+    ]  # fmt: skip
+    return run(*results, run_id=f"run-{number}", target=Target(name=f"board {number}"))
+
+
+def test_breakdowns_are_the_figures() -> None:
+    first = hartstone(1, ("breakdown utilisation", 64.5), ("no breakdown up to", 98.0))
+    other = hartstone(2, ("breakdown utilisation", 71.25), ("breakdown utilisation", None))
+    (axes,) = (drawn := plot([first, other], Asked("breakdown"))).figure.axes
+    widths = sorted(bar.get_width() for bar in axes.patches if bar.get_width())
+    assert widths == [64.5, 71.25, 98.0]
+    told = [text.get_text() for text in axes.texts]
+    assert sorted(told) == ["64.5", "71.2", "> 98", "?"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["PH.1", "PH.2"]
+    legend = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
+    assert legend == ["board 1", "board 2"]
+    with pytest.raises(UsageError, match="no Hartstone experiment in run 2026"):
+        plot([loads()], Asked("breakdown"))
+
+
+# ---- names, choice ------------------------------------------------------------------------------
+
+
+def legend(drawn: Plot) -> list[str]:
+    return [text.get_text() for text in drawn.figure.legends[0].get_texts()]
+
+
+def test_the_legend_says_what_tells_curves_from_each_other() -> None:
+    assert legend(plot([loads()], Asked())) == [
+        "no load, n = 4 000", "load heavy, n = 4 000", "no load, n = 4 000 + 50 omitted",
+    ]  # fmt: skip
+    cpus = run(result(1, series="CPU 0"), result(2, series="CPU 1"))
+    assert legend(plot([cpus], Asked())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
+    periods = run(result(1), result(2, params={"period": 2 * 10**6}))
+    assert legend(plot([periods], Asked()))[1] == "period 2000000, n = 4 000"
+    kernels = [
+        run(result(k), run_id=f"run {k}", conditions={"kernel.release": f"6.{k}-rt"})
+        for k in (1, 2)
+    ]
+    assert legend(plot(kernels, Asked())) == ["Linux 6.1-rt, n = 4 000", "Linux 6.2-rt, n = 4 000"]
+    alike = [run(result(1), run_id=f"run {k}") for k in (1, 2)]
+    assert legend(plot(alike, Asked()))[1] == "local run 2, n = 4 000"
+
+
+class Named(Run, frozen=True, kw_only=True):
+    """A run that its user gave a name."""
+
+    name: str | None = None
+
+
+def test_a_run_is_called_as_its_user_called_it() -> None:
+    members = structs.asdict(loads()) | {"results": [result(1)]}
+    runs = [Named(**members | {"run_id": name, "name": name}) for name in ("stock", "tuned")]
+    assert legend(plot(runs, Asked())) == ["stock, n = 4 000", "tuned, n = 4 000"]
+    unnamed = [runs[0], Named(**members)]
+    assert legend(plot(unnamed, Asked()))[1] == "local, n = 4 000"
+
+
+def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
+    many = run(*(result(k, series=f"CPU {k}") for k in range(12)), result(1, status="failed"))
+    drawn = plot([many], Asked())
+    assert len(patches(drawn)) == MOST
+    assert drawn.caption[-3] == "left out: 4 results with smaller maxima; choose with --load"
+    assert drawn.caption[-2] == "left out: 1 result not valid, see `rtstone show`"
+    largest = sorted(many.results[:12], key=lambda r: r.max or 0)[-MOST:]
+    assert {line.split(",")[0] for line in legend(drawn)} == {r.series for r in largest}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (Asked(bench="dk.periodik"), "unknown bench 'dk.periodik'.*did you mean 'dk.periodic'"),
+        (Asked(loads=["hevy"]), "unknown load 'hevy'.*did you mean 'heavy'"),
+    ],
+)
+def test_what_cannot_be_chosen(asked: Asked, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        plot([loads()], asked)
+
+
+def test_where_there_is_nothing_to_draw() -> None:
+    with pytest.raises(UsageError, match=r"no valid result of dk\.periodic: it broke"):
+        plot([run(result(1, status="failed", reason="it broke"))], Asked())
+    others = run(result(1, bench="sem.post"), result(1, bench="sem.wait"))
+    with pytest.raises(UsageError, match=r"choose with --bench: sem\.post, sem\.wait"):
+        plot([others], Asked())
+    assert len(patches(plot([others], Asked(bench="sem.wait")))) == 1
+    with pytest.raises(UsageError, match="results in instructions and ns have no axis in common"):
+        plot([run(result(1), result(2, unit="instructions"))], Asked())
+    few = structs.replace(result(1), n=9, histogram=[(1000.0, 9)])
+    with pytest.raises(Inconclusive, match=r"9 samples of dk\.periodic, too few for a percentile"):
+        plot([run(few)], Asked("percentiles"))
+
+
+def test_odd_documents_are_drawn() -> None:
+    """Fractions of ns, samples beyond the histogram, names with quotes, buckets without edges."""
+    for kind in ("histogram", "percentiles"):
+        assert render(plot([own()], Asked(kind)), "svg")
+    one = structs.replace(result(1), histogram=[(900.0, 4000)], min=900.0, max=900.0)
+    assert render(plot([run(one)], Asked()), "svg")
+
+
+def test_names_are_text_whatever_they_hold() -> None:
+    told = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
+    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(told)))], Asked())
+    assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2, n = 4 000"
+    text = render(drawn, "svg").decode()
+    assert "<b>" not in text
+    assert render(drawn, "png")
+    bars = structs.replace(hartstone(1, ("breakdown utilisation", 5.0)), target=Target(name="$x$"))
+    assert render(
+        plot([bars, hartstone(2, ("breakdown utilisation", 5.0))], Asked("breakdown")), "svg"
+    )
+
+
+def test_means_of_several_operations_have_no_tail() -> None:
+    batched = structs.replace(result(1), batch=100, max=None, p999=None, p9999=None)
+    drawn = plot([run(batched)], Asked("percentiles"))
+    ((_, edges),) = patches(drawn)
+    assert edges[-1] == pytest.approx(100)  # the 99th percentile
+    assert not drawn.figure.axes[0].lines
+
+
+def test_an_axis_says_what_is_measured() -> None:
+    def title(one: Result, name: str = "Hand-over of a mutex") -> str:
+        told = run(one, benches=[Bench(one.bench, name)])
+        text: str = plot([told], Asked()).figure.axes[0].get_xlabel()
+        return text
+
+    assert title(result(1)) == "wake-up latency (µs)"
+    assert title(result(1, bench="dk.latencytest")) == "Hand-over of a mutex (µs)"
+    assert title(result(1, bench="sem.post"), "x" * 99) == "sem.post (µs)"
+    assert title(result(1, unit="instructions")) == "wake-up latency (k instr)"
+    with pytest.raises(UsageError, match=r"no samples of hart\.PH\.1 in run run-1, in --bench"):
+        plot([hartstone(1, ("breakdown utilisation", 5.0))], Asked(bench="hart.PH.1"))
+
+
+# ---- the file -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["histogram", "percentiles", "timeline"])
+def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    long = "heavy:disk=off,irq=external and the stress of a compiler beside it"
+    named = [structs.replace(r, load=f"{long} {k}") for k, r in enumerate(loads().results)]
+    drawn = plot([run(*named)], Asked(kind))
+    canvas = FigureCanvasAgg(drawn.figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    width, height = canvas.get_width_height()
+    box = drawn.figure.axes[0].get_window_extent()
+    for text in drawn.figure.findobj(Text):
+        at = text.get_window_extent()
+        middle = ((at.x0 + at.x1) / 2, (at.y0 + at.y1) / 2)
+        beyond = middle[0] > box.x1 + 1 or middle[0] < 0  # a tick that is not drawn
+        beyond |= middle[1] > box.y1 + 1 and middle[0] < box.x0
+        if text.get_visible() and text.get_text() and not beyond:
+            assert text.get_fontsize() >= 6
+            assert at.x0 >= -1 and at.x1 <= width + 1 and at.y1 <= height + 1, text
+    (legend_box,) = (one.get_window_extent() for one in drawn.figure.legends)
+    assert legend_box.y0 >= drawn.figure.axes[0].get_window_extent().y1 - 1
+    size = drawn.figure.get_size_inches() * 25.4
+    assert size[0] == pytest.approx(84)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.1, 0.3, 1.0, 2.5])
+@pytest.mark.parametrize("kind", ["histogram", "percentiles"])
+def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
+    draws = np.random.default_rng(1).lognormal(10, spread, 4000)
+    one = structs.replace(result(1), **distribution([int(v) for v in draws]))
+    (axes,) = plot([run(one)], Asked(kind)).figure.axes
+    axes.figure.canvas.draw()
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        places = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        told = [label.get_text() for at, label in places if low <= at <= high]
+        assert 2 <= len(told) == len(set(told)) <= 10 and all(told), (spread, told)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_run_gives_the_same_bytes(form: str) -> None:
+    first = render(plot([loads()], Asked()), form)
+    assert first == render(plot([loads()], Asked()), form)
+    begins = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    assert first.startswith(begins[form])
+    assert not re.search(rb"20[0-9]{2}-[0-9]{2}-[0-9]{2}T|CreationDate", first)
+    if form == "svg":
+        (told,) = re.findall(rb'<svg [^>]*?width="([0-9.]+)pt"', first)
+        assert float(told) == pytest.approx(84 / 25.4 * 72)
+
+
+def test_curves_differ_in_grey_too() -> None:
+    looks = [str(dashes) for _, dashes in draw._LOOKS]
+    assert len(draw._LOOKS) == len(set(draw._MARKS)) == MOST
+    for a in range(4):  # of four curves no two have the same dashes
+        assert looks.index(looks[a]) == a
+    assert (
+        len({(color, dashes) for (color, _), dashes in zip(draw._LOOKS, looks, strict=True)})
+        == MOST
+    )
+
+
+def test_matplotlib_is_imported_only_to_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import rtstone.cli.plot, rtstone.api, sys; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    monkeypatch.setattr(draw, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"needs matplotlib.*pip install 'rtstone\[plot\]'"):
+        plot([loads()], Asked())
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def test_the_command(cli: Cli, tmp_path: Path) -> None:
+    name = kept(loads())
+    out = tmp_path / "figure.svg"
+    done = cli("plot", name, "-o", out, "--width", "3.5in", "--height", "60mm", "--load", "heavy")
+    assert (done.status, done.err) == (0, "")
+    first, caption, *_ = done.out.splitlines()
+    assert first.startswith(f"{out}: ")
+    assert caption.startswith("load heavy, n = 4 000: dk.periodic, load heavy, over 4.00 s, p50 ")
+    size = re.search(r'width="([0-9.]+)pt" height="([0-9.]+)pt"', out.read_text())
+    assert size and math.isclose(float(size[1]), 3.5 * 72)
+    assert math.isclose(float(size[2]), 60 / 25.4 * 72, rel_tol=1e-6)
+    for kind in KINDS.keys() - {"breakdown"}:
+        assert cli("plot", name, "--kind", kind, "-o", tmp_path / "a.pdf").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-o", "a.jpg"], "no format of 'a.jpg', in -o; write a file name in .svg, .pdf or .png"),
+        (["-o", ""], "no format of ''"),
+        (["-o", "a.svg", "--kind", "histogramm"], "did you mean 'histogram'?"),
+        (["-o", "a.svg", "--width", "84"], "bad length '84', in --width; write 30mm to 1000mm"),
+        (["-o", "a.svg", "--height", "9m"], "bad length '9m', in --height"),
+        (["-o", "a.svg", "--width", "1mm"], "bad length '1mm'"),
+        (["-o", "none/a.svg"], "cannot write the figure, none/a.svg: No such file"),
+    ],
+)
+def test_wrong_use(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = cli("plot", kept(loads()), *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says
+    assert not list(tmp_path.glob("*.svg"))
