@@ -190,6 +190,12 @@ def _readers() -> Words:
     yield from map(Word, READERS)
 
 
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
+
+
 def _systems() -> Words:
     from rtstone.lab.systems import SYSTEMS
 
@@ -238,6 +244,7 @@ OTHERS = {
     ("schema", "name"): Value((_documents,)),
     ("export", "form"): Value((_writers,)),
     ("import", "form"): Value((_readers,)),
+    ("plot", "kind"): Value((_figures,)),
     ("fetch", "names"): Value((_systems,)),
     ("apply", "only"): Value((_settings,), listed=True),
 }
