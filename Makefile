@@ -14,8 +14,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run step-packages step-agent step-engine step-charts agent-only test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
-	sanitized charts check-tools check-cross clean lock
+.PHONY: run step-packages step-agent step-engine step-charts agent-only test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+	sanitized charts check-tools check-cross check-deb clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -23,6 +23,8 @@ help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
 	@echo "make wheel   build a wheel and a source distribution into dist (docs/install.md)"
+	@echo "make deb     build a package of Debian 12 into dist (docs/install.md); deb-check tries it"
+	@echo "make man     write the manual pages into build/man"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator and the report; beside cyclictest and perf"
 	@echo "make docs    write the pages of the benches from their tables"
@@ -108,6 +110,23 @@ wheel: $(VENV)/dev.stamp charts
 
 dist: agent-aarch64 agent-x86_64 freertos
 	$(MAKE) wheel LAB_IN_WHEEL=ON
+
+# A package of Debian 12 (docs/security.md): the wheel, and what it needs as the lock file pins it.
+# deb-check installs it in a clean system of its own, as root.
+deb: check-deb $(VENV)/dev.stamp
+	rm -rf build/deb/dist
+	$(MAKE) wheel DIST=build/deb/dist
+	$(BIN)/python packaging/deb.py build/deb/dist/*.whl build/deb
+	mkdir -p $(DIST) && cp build/deb/rtstone_*.deb $(DIST)
+
+DEB_ROOT ?=
+
+deb-check: DEB_NEEDS = debootstrap
+deb-check: deb
+	packaging/deb-check build/deb/rtstone_*.deb $(DEB_ROOT)
+
+man: $(VENV)/run.stamp
+	$(BIN)/python -m rtstone.cli.manpages build/man
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
@@ -244,6 +263,18 @@ check-tools:
 	command -v npm >/dev/null || missing="$$missing npm"; \
 	command -v $(PYTHON) >/dev/null || missing="$$missing python3"; \
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
+	if [ -n "$$missing" ]; then \
+	    echo "make: not installed:$$missing" >&2; \
+	    echo "make: install it with: apt-get install$$missing" >&2; \
+	    exit 1; \
+	fi
+
+check-deb:
+	@missing=; \
+	for tool in $(DEB_NEEDS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	command -v dpkg-buildpackage >/dev/null || missing="$$missing dpkg-dev"; \
+	command -v dh >/dev/null || missing="$$missing debhelper"; \
+	command -v lintian >/dev/null || missing="$$missing lintian"; \
 	if [ -n "$$missing" ]; then \
 	    echo "make: not installed:$$missing" >&2; \
 	    echo "make: install it with: apt-get install$$missing" >&2; \

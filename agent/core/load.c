@@ -166,6 +166,17 @@ static int parse(rts_running *l, char *words)
     return 0;
 }
 
+/* Returns -1 with a reason if the load would lend the agent's rights to programs or files. */
+static int check_guard(rts_running *l)
+{
+    const char *why = rts_port_guard();
+    for (const rts_component *k = l->load->component; why && k->name; k++)
+        if (k->program)
+            return rts_load_unsupported(l, "it runs programs: %s", why);
+    const rts_param *p = rts_args_guarded(l->load->params, l->params);
+    return p ? rts_load_unsupported(l, "parameter %s: %s", p->name, why) : 0;
+}
+
 /* Returns true if the measured CPU is the only one; an isolated CPU is not among those allowed. */
 static bool is_all_there_is(const rts_cpuset *away, const rts_cpuset *allowed)
 {
@@ -333,7 +344,7 @@ static int start_workers(rts_running *l)
 rts_running *rts_load_start(char *words, rts_running *refused)
 {
     rts_load_stop();
-    if (parse(refused, words) || choose_cpus(refused))
+    if (parse(refused, words) || check_guard(refused) || choose_cpus(refused))
         return NULL;
     if (rts_caps_lack(refused->load->needs, refused->reason)) {
         refused->status = RTS_S_UNSUPPORTED;

@@ -124,6 +124,19 @@ bool rts_number(const char **s, int64_t *value);
 /* Parses "NAME=VALUE ..." into the values. Returns 0, or -1 with a reason. */
 int rts_args_parse(const rts_args *a, char *words);
 
+/*
+ * Returns the first text that is set among an entry's own values if rts_port_guard() forbids
+ * texts: each names a program, a file or an address. NULL: there is none.
+ */
+static inline const rts_param *rts_args_guarded(const rts_param *own, const void *values)
+{
+    if (rts_port_guard())
+        for (const rts_param *p = own; p && p->name; p++)
+            if (p->type == RTS_T_TEXT && ((const char *)values)[p->offset])
+                return p;
+    return NULL;
+}
+
 /* Writes all values as members of the current object. */
 void rts_args_put(rts_wire *w, const rts_args *a);
 

@@ -450,6 +450,20 @@ typedef void rts_put_bytes(void *to, const char *name, double bytes);
 void rts_port_footprint(rts_put_bytes *put, void *to);
 #endif
 
+/*
+ * Returns NULL if the user who gives the commands may choose programs, files and addresses;
+ * otherwise why not: this process has more rights than that user. A port where that is possible
+ * defines RTS_GUARDED.
+ */
+#ifdef RTS_GUARDED
+const char *rts_port_guard(void);
+#else
+static inline const char *rts_port_guard(void)
+{
+    return NULL;
+}
+#endif
+
 /* ---- one case ---------------------------------------------------------------------------- */
 
 /* Where the tasks of a case run (benchmarks 5). */

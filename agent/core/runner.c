@@ -105,6 +105,13 @@ static void measure(rts_job *job)
 
 /* ---- a case from start to end ------------------------------------------------------------ */
 
+/* Returns -1 with a reason if a parameter names what its user must not choose. */
+static int check_guard(rts_case *c)
+{
+    const rts_param *p = rts_args_guarded(c->bench->params, c->params);
+    return p ? rts_unsupported(c, "parameter %s: %s", p->name, rts_port_guard()) : 0;
+}
+
 /* Checks what the bench needs. Returns 0, or -1 with the reason if this system lacks something. */
 static int check_needs(rts_case *c)
 {
@@ -118,6 +125,8 @@ static int check_needs(rts_case *c)
     if (c->common.config == RTS_2CPU && c->bench->traits & RTS_ONE_CPU)
         return rts_unsupported(c, "its procedure needs all its tasks on one CPU, so there is no "
                                   "config=2cpu of it");
+    if (check_guard(c))
+        return -1;
     c->status = rts_load_refused(c->reason);
     if (c->status != RTS_S_OK)
         return -1;

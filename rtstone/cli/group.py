@@ -29,6 +29,7 @@ COMMANDS = {
     "doctor": "Check whether this system is fit to be measured.",
     "lab": "List, fetch and build emulated targets.",
     "tune": "Prepare this system for measuring, and restore it.",
+    "completion": "Print the completion script of a shell.",
 }
 
 

@@ -28,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     streams.settle()
+    if "_RTSTONE_COMPLETE" in os.environ:  # a shell asks
+        from rtstone.cli.completion import respond
+
+        respond()
     try:
         import rtstone.cli.group  # noqa: F401  most of the start-up time goes here
     except Exception as error:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rtstone.report.comparison.html import Compared, compared
 from rtstone.report.comparison.html import template_values as comparison_values
-from rtstone.report.comparison.html_verdicts import verdicts
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import trace_budget
@@ -17,7 +16,7 @@ from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import Evaluation
 
 MOST = 200  # results shown one by one below a comparison; with more, each run has its own page
-NAMED = 4  # runs named in the bar
+OPEN = 4  # results whose details are open from the start
 
 
 def compose(evaluation: Evaluation) -> str:
@@ -25,10 +24,12 @@ def compose(evaluation: Evaluation) -> str:
     runs = evaluation.runs
     forms, results = Forms(), [r for one in runs for r in one.run.results]
     rows = trace_budget(results)
-    beside = compared(evaluation.comparison) if evaluation.comparison else None
+    beside = compared(evaluation.comparison, evaluation.behind) if evaluation.comparison else None
     brief = beside is not None and len(results) > MOST
     pages = [
-        brief_of(one, f"r{index}") if brief else page_of(one, f"r{index}", rows, forms)
+        brief_of(one, f"r{index}")
+        if brief
+        else page_of(one, f"r{index}", rows, forms, unfolded=len(results) <= OPEN)
         for index, one in enumerate(runs)
     ]
     told = flag_texts(results)
@@ -47,8 +48,7 @@ def compose(evaluation: Evaluation) -> str:
         causes=causes,
         compared=beside,
         uncompared=evaluation.incomparable,
-        verdicts=verdicts(beside.comparison) if beside else None,
-        most_named=NAMED,
+        verdicts=beside.verdicts if beside else None,
         **run_values(),
         **comparison_values(),
     )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Comparison
-from rtstone.documents.run import Run
+from rtstone.documents.run import Result, Run
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import UsageError
-from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.compare import compare_with_results
 from rtstone.stats.comparison.loads import LoadMatrix, compare_loads
 from rtstone.stats.standouts import Standouts, standouts
 from rtstone.stats.worstcase.extremes import worst_case
@@ -25,10 +25,14 @@ class RunEvaluation(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Runs, and for several of them their comparison or why they cannot be compared."""
+    """Runs, and for several of them their comparison or why they cannot be compared.
+
+    ``behind``: the results behind each row of the comparison, by column.
+    """
 
     runs: list[RunEvaluation]
     comparison: Comparison | None
+    behind: list[list[list[Result]]]
     incomparable: str
 
 
@@ -43,9 +47,9 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
 
     Several runs of one system are given as a list.
     """
-    comparison, why = _side_by_side(named)
+    comparison, behind, why = _side_by_side(named)
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
-    return Evaluation([evaluate_run(run) for run in runs], comparison, why)
+    return Evaluation([evaluate_run(run) for run in runs], comparison, behind, why)
 
 
 def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
@@ -63,11 +67,13 @@ def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
     }
 
 
-def _side_by_side(named: Sequence[Run | Sequence[Run]]) -> tuple[Comparison | None, str]:
+def _side_by_side(
+    named: Sequence[Run | Sequence[Run]],
+) -> tuple[Comparison | None, list[list[list[Result]]], str]:
     """Return the comparison of several runs, or why there is none; of one run neither."""
     if len(named) < 2:
-        return None, ""
+        return None, [], ""
     try:
-        return compare(named), ""
+        return *compare_with_results(named), ""
     except UsageError as error:
-        return None, str(error)
+        return None, [], str(error)

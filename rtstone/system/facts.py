@@ -167,9 +167,10 @@ class System:
 
     @cached_property
     def agent_capabilities(self) -> int:
-        """The bits of the capabilities that the agent's file gives it."""
+        """The bits of the capabilities that the agent's file gives it when this user starts it."""
         outcome = self.probe("agent_capabilities")
-        return int(outcome.text, 16) if outcome.works else 0
+        may_start = self.probe("agent_group").works is not False
+        return int(outcome.text, 16) if outcome.works and may_start else 0
 
     def limit(self, title: str) -> float | None:
         """Return a soft limit by its title in /proc/self/limits; infinite if there is none."""

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from rtstone import resources
 from rtstone.cpus import usable_cpus
+from rtstone.system.membership import membership
 
 LIMIT_S = 5.0  # a trial that has not ended by then is ended
 PRIO_INHERIT = 1  # PTHREAD_PRIO_INHERIT of glibc and musl
@@ -201,6 +202,16 @@ def _agent_capabilities() -> Probe:
     return Probe(True, f"{file_capabilities(data):x}")
 
 
+def _agent_group() -> Probe:
+    """Return whether this user may start an agent that is reserved for a group."""
+    found = membership(resources.local_agent())
+    if found is None:
+        return Probe(None, "not reserved for a group")
+    if found.joining is None:
+        return Probe(True, f"by the rights of group {found.group}")
+    return Probe(False, f"for members of group {found.group} only: {found.joining}")
+
+
 def _usable_cpus() -> Probe:
     cpus = frozenset(usable_cpus())
     return Probe(True, "", cpus)
@@ -216,5 +227,6 @@ LIVE: Mapping[str, Callable[[], Probe]] = {
     "timers": _timers,
     "idle_request": _idle_request,
     "agent_capabilities": _agent_capabilities,
+    "agent_group": _agent_group,
     "usable_cpus": _usable_cpus,
 }

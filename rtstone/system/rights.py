@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CAPABILITIES
+from rtstone.system.membership import membership
 
 RUNTIME = "proc/sys/kernel/sched_rt_runtime_us"
 PERIOD = "proc/sys/kernel/sched_rt_period_us"
@@ -36,8 +37,16 @@ def _amount(value: float) -> str:
 def realtime(seen: Seen) -> Finding:
     """Check whether SCHED_FIFO is granted or, if that cannot be tested, should be.
 
-    The agent can have by its file what this process, which tries it, has not.
+    The agent's file can have capabilities that this process, which tries it, lacks.
     """
+    group = seen.system.probe("agent_group")
+    if group.works is False:
+        return Finding("bad", f"the agent is {group.text}")
+    by_file = group.text if group.works else "by the capabilities of the agent's file"
+    return _granted(seen, by_file)
+
+
+def _granted(seen: Seen, by_file: str) -> Finding:
     outcome = seen.system.probe("realtime")
     if outcome.works:
         return Finding("good", outcome.text)
@@ -50,7 +59,7 @@ def realtime(seen: Seen) -> Finding:
     if rt_group(seen).verdict == "bad":
         return Finding("bad", "refused by the control group")
     if seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1:
-        return Finding("good", "by the capabilities of the agent's file")
+        return Finding("good", by_file)
     refused = outcome.works is False
     return Finding("bad", outcome.text) if refused else Finding("good", "by right")
 
@@ -85,6 +94,9 @@ def granting(agent: Path, root: Path = Path("/")) -> str:
     from rtstone.system.facts import System
     from rtstone.system.machine import container
 
+    reserved = membership(agent)
+    if reserved and reserved.joining:
+        return reserved.joining
     seen = Seen(System(root))
     if seen.system.group("cpu") and rt_group(seen).verdict == "bad":
         return "sudo rtstone tune apply"

@@ -75,10 +75,8 @@ class _Agent(Process):
         self._home = os.sched_getaffinity(0)
         arguments = ["--list"] if options.catalogue else []
         arguments += ["--keep-idle"] if options.keep_idle else []
-        built = not os.environ.get("RTSTONE_AGENT") and not program.exists()
-        advice = "`make agent` builds it" if built else "see RTSTONE_AGENT"
         with nullcontext() if options.catalogue else _tuned():
-            super().__init__([str(program), *arguments], advice)
+            super().__init__([str(program), *arguments], _advice(program))
         if not options.catalogue:
             # Set only now, so that the agent does not inherit it.
             os.sched_setaffinity(0, _host_cpus(self._home, options.cpus))
@@ -103,6 +101,16 @@ class _Agent(Process):
                 timeout=SWEEP_S,
                 check=False,
             )
+
+
+def _advice(program: Path) -> str:
+    """Return what to do if the agent cannot be started."""
+    from rtstone.system.membership import membership
+
+    if (reserved := membership(program)) and reserved.joining:
+        return f"it is for members of group {reserved.group} only: {reserved.joining}"
+    built = not os.environ.get("RTSTONE_AGENT") and not program.exists()
+    return "`make agent` builds it" if built else "see RTSTONE_AGENT"
 
 
 def _tuned() -> AbstractContextManager[bool]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from selenium import webdriver
@@ -100,21 +102,67 @@ def open_periodic(browser: webdriver.Chrome) -> None:
     eventually(lambda: not js(browser, undrawn(PERIODIC)), "charts of an opened result missing")
 
 
+UNSEEN = """
+    [...document.querySelectorAll("[data-chart]:not(:has(svg path))")]
+    .filter(c => !c.closest("details:not([open])")).length
+""".replace("\n", " ")
+
+
 def overflow(browser: webdriver.Chrome) -> Any:
     return js(
         browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
 
 
-def test_loads_fast_and_draws_when_seen(opened: webdriver.Chrome) -> None:
+def test_loads_fast_and_draws_without_being_scrolled(opened: webdriver.Chrome) -> None:
     assert js(opened, "performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
     assert js(opened, "document.querySelectorAll('.result [data-drawn]').length") == 0
-    for selector in ("#r0-ranges", "#r0-growth"):
-        section = f"document.querySelector('{selector}')"
-        for index in range(js(opened, f"{section}.querySelectorAll('.chart').length")):
-            js(opened, f"{section}.querySelectorAll('.chart')[{index}].scrollIntoView()")
-        eventually(lambda s=section: not js(opened, undrawn(s)), f"{selector} not drawn")  # type: ignore[misc]
+    eventually(lambda: not js(opened, undrawn("document")), "charts wait for their turn")
+    assert js(opened, "scrollY") == 0
+    width(opened, 1440)
+    eventually(lambda: js(opened, BESIDE), "the distribution is not beside the verdict")
     open_periodic(opened)
+
+
+FIRST = "document.querySelector('.opening .chart').getBoundingClientRect()"
+SAYS = "document.querySelector('.opening .answer-box').getBoundingClientRect()"
+BESIDE = f"{FIRST}.left > {SAYS}.right && {FIRST}.bottom < innerHeight && {FIRST}.width > 500"
+STACKED = f"{FIRST}.top > {SAYS}.bottom && {FIRST}.left < 40"
+
+
+def test_lines_are_switched_viewed_and_saved(opened: webdriver.Chrome, tmp_path: Path) -> None:
+    """The legend, the views and the file of the chart of the first screen."""
+    figure = "document.querySelector('.opening figure')"
+    strokes = f"[...{figure}.querySelectorAll('.chart svg path[stroke-dasharray]')].length"
+    eventually(lambda: not js(opened, undrawn("document.querySelector('.opening')")), "not drawn")
+    before = js(opened, strokes)
+    js(opened, f"{figure}.querySelectorAll('.key-line')[1].click()")
+    assert js(opened, f"{figure}.querySelectorAll('.key-line')[1].ariaPressed") == "false"
+    assert js(opened, strokes) < before
+    js(opened, f"{figure}.querySelector('.numbers').open = true")
+    head = f"{figure}.querySelector('.numbers thead')?.textContent ?? ''"
+    eventually(lambda: js(opened, head) == "fromtocpu 2cpu 3", "no table of the histogram")
+    js(opened, f"{figure}.querySelectorAll('.views button')[1].click()")
+    eventually(lambda: "one in" in js(opened, head), "the table is not that of the percentiles")
+    assert "Percentile curve" in js(opened, f"{figure}.querySelector('.chart').ariaLabel")
+    target = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    opened.execute_cdp_cmd("Browser.setDownloadBehavior", target)
+    js(opened, f"{figure}.querySelector('.save').click()")
+    eventually(lambda: list(tmp_path.glob("*.svg")), "no file was saved")
+    (saved,) = tmp_path.glob("*.svg")
+    assert saved.name == "percentile-curve-of-dk.periodic-by-cpu.svg"
+    root = ElementTree.fromstring(saved.read_bytes())
+    name = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{name}svg"
+    assert root.findtext(f"{name}title") == "Percentile curve of dk.periodic by CPU"
+    texts = ["".join(node.itertext()) for node in root.iter(f"{name}text")]
+    assert {"percentile", "time", "99.9%"} <= set(texts)
+    assert any(text.startswith("cpu 2 ") for text in texts)
+    assert not any("cpu 3" in text for text in texts)  # it is switched off
+    fonts = {v for node in root.iter() for k, v in node.attrib.items() if k == "font-family"}
+    styles = " ".join(node.get("style", "") for node in root.iter())
+    assert fonts | set(re.findall(r"font-family:([^;]*)", styles)) == {"sans-serif"}
+    assert "var(" not in saved.read_text(encoding="utf-8")
 
 
 def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) -> None:
@@ -136,6 +184,7 @@ def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) 
 def test_fits_a_narrow_screen(opened: webdriver.Chrome) -> None:
     width(opened, 360)
     assert overflow(opened) == 0
+    assert js(opened, STACKED)
     js(opened, "document.querySelectorAll('details.result').forEach(d => { d.open = true })")
     open_periodic(opened)
     assert overflow(opened) == 0
@@ -245,6 +294,14 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     width(browser, 1280)
     visit(browser, (tmp_path / "x.html").as_uri())
     eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
+    assert "with 3 tasks, deadlines hold up to" in js(
+        browser, "document.querySelector('.opening .says').textContent"
+    )
+    assert js(browser, "document.querySelectorAll('#n3 .keys').length") == 1  # one for all charts
+    lines = "[...document.querySelectorAll('#n3 .chart')].map(c => c.innerHTML.length)"
+    before = js(browser, lines)
+    js(browser, "document.querySelector('#n3 .key-line').click()")
+    assert all(now < then for now, then in zip(js(browser, lines), before, strict=True))
     js(browser, "document.querySelector('.numbers').open = true")
     eventually(lambda: js(browser, "document.querySelectorAll('.numbers tr').length"), "no table")
     width(browser, 360)
@@ -265,6 +322,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, pixels: int) -> None:
     width(browser, pixels)
     visit(browser, compared)
+    assert overflow(browser) == 0
+    assert js(browser, "document.documentElement.scrollHeight") < 6000
+    eventually(lambda: not js(browser, UNSEEN), "charts wait for their turn")
+    js(browser, "document.querySelectorAll('#compared details').forEach(d => { d.open = true })")
     assert overflow(browser) == 0
     section = "document.querySelector('#compared-ranges')"
     for index in range(js(browser, f"{section}.querySelectorAll('.chart').length")):

@@ -9,11 +9,13 @@ from rich.console import Console
 
 from rtstone.documents.run import Figure, Run
 from rtstone.report.comparison.html import compared
-from rtstone.report.comparison.text import comparison_lines, number_text
+from rtstone.report.comparison.html_verdicts import VerdictRow, verdicts
+from rtstone.report.comparison.text import Name, comparison_lines, number_text
 from rtstone.report.parts import frame
-from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.compare import compare, compare_with_results
 from tests.report.synthetic import HOSTILE, compose
 from tests.report.test_html import Reader
+from tests.report.test_verdicts import effect
 from tests.stats.lab import agent, lab, result, study
 from tests.stats.runs import session
 
@@ -147,7 +149,7 @@ def test_every_chart_of_the_comparison_has_its_data(runs: list[Run]) -> None:
 
 
 def test_the_slowest_system_is_left_out_once_where_it_hides_the_others(runs: list[Run]) -> None:
-    page = compared(compare(runs))
+    page = compared(*compare_with_results(runs))
     plots = [plot for plot in page.plots if plot.bench == "dk.nanosleep"]
     assert [plot.caption for plot in plots] == ["", "without linux-6.1, the slowest"]
     whole, rest = (page.charts[plot.id]["rows"] for plot in plots)
@@ -155,12 +157,13 @@ def test_the_slowest_system_is_left_out_once_where_it_hides_the_others(runs: lis
     assert len(whole) == 6
     assert [plot.caption for plot in page.plots if plot.bench == "null"] == [""]
     nothing = [lab(name, [result("null", [0.0] * 30)]) for name in "abc"]
-    assert [plot.caption for plot in compared(compare(nothing)).plots] == [""]
+    assert [plot.caption for plot in compared(*compare_with_results(nothing)).plots] == [""]
 
 
 def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
-    comparison = compare(runs)
-    (matrix,) = [m for m in compared(comparison).matrices if m.title == "dk.nanosleep"]
+    comparison, behind = compare_with_results(runs)
+    page = compared(comparison, behind)
+    (matrix,) = [m for m in page.matrices if m.title == "dk.nanosleep"]
     assert matrix.loads == ["none", "exit"]
     assert [label for label, _ in matrix.rows] == ["freertos-a64", "linux-6.1", "linux-6.1-rt"]
     exits = next(
@@ -173,7 +176,7 @@ def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
             number_text(cell.max, "instructions"),
             number_text(cell.p50, "instructions"),
         )
-    (lacking,) = [m for m in compared(comparison).matrices if m.title.startswith("proc.create")]
+    (lacking,) = [m for m in page.matrices if m.title.startswith("proc.create")]
     assert [corner.why for corner in lacking.rows[0][1]] == ["unsupported", "unsupported"]
 
 
@@ -209,5 +212,42 @@ def test_the_runs_of_a_session_are_folded_behind_what_they_say() -> None:
     assert "6 runs (s-000 to s-011)" in text
     assert text.count('href="#runs"') == text.count('id="runs"') == 1
     few = compose(session(samples[:4]))
-    assert '<details class="folded">' not in few
+    assert few.count('<details class="folded">') == 4
     assert "2 runs (s-000, s-003)" in few
+
+
+@drawn
+def test_a_comparison_is_short_and_lays_one_system_over_the_other(runs: list[Run]) -> None:
+    """One sentence per system, a distribution, the largest differences; all the rest is folded."""
+    page = Reader(compose(runs))
+    charts = page.data["charts"]
+    shown = page.attributes("data-chart")
+    first, *_ = shown
+    comparison, behind = compare_with_results(runs)
+    place = int(first.split("-")[1])
+    row = comparison.rows[place]
+    assert (row.bench, row.load) == ("dk.nanosleep", "exit")  # no timer woke anything: most effect
+    assert [name for name, _ in charts[first]["series"]] == [c.label for c in comparison.columns]
+    for (_, flat), of in zip(charts[first]["series"], behind[place], strict=True):
+        assert sum(flat[1::2]) == sum(r.n for r in of)  # no sample is lost in the overlay
+    ratios = charts["c-ratios"]
+    labels = {row["label"].rpartition(" · ")[2] for row in ratios["rows"]}
+    assert labels == {"linux-6.1", "linux-6.1-rt"}  # each system has its share of the chart
+    assert all(1 / ratios["end"] <= row["ratio"] <= ratios["end"] for row in ratios["rows"])
+    assert page.attributes("id").index("compared-largest") < page.attributes("id").index("c-0")
+    drawn_twice = [name for name in shown if shown.count(name) > 1]
+    assert drawn_twice == []
+
+
+def test_ratios_without_certainty_are_shown_as_such_and_only_where_they_have_a_size() -> None:
+    rng = np.random.default_rng(5)
+    one, two = (
+        lab(name, [result("null", list(rng.lognormal(3, 0.2, 400).round()), unit="ns")], unit="ns")
+        for name in "ab"
+    )
+    told = verdicts(compare([one, two]))
+    assert told
+    assert not told.certain
+    assert told.largest is None or {r["verdict"] for r in told.largest["rows"]} == {"inconclusive"}
+    wide = VerdictRow("", Name("null", "", "none"), effect(ratio=2.0, ci95=(0.0, 4e12)), "ns")
+    assert not wide.sharp

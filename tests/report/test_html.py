@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
 from rtstone.report.parts.typeset import typeset
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, answer, compose, instructions, run, unprivileged
+from tests.report.test_hartstone import ROWS
+from tests.report.test_hartstone import result as experiment
 
 pytestmark = pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 LIMIT = 1_500_000
@@ -116,7 +118,8 @@ def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
     data = page.data
     pictures = [attrs for _, attrs in page.tags if "data-chart" in attrs]
     inside = {f"{key}-{kind}" for key, d in data["details"].items() for kind in d["charts"]}
-    assert {p["data-chart"] for p in pictures} | inside == set(data["charts"])
+    views = {view for told in page.attributes("data-views") for view in told.split()}
+    assert {p["data-chart"] for p in pictures} | views | inside == set(data["charts"])
     assert all(p["role"] == "img" and p["aria-label"] for p in pictures)
 
 
@@ -313,3 +316,102 @@ def test_missing_bundle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(frame, "BUNDLE", tmp_path / "charts.js")
     with pytest.raises(frame.MissingBundleError, match="make charts"):
         compose([])
+
+
+def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page: Reader) -> None:
+    """That of the result itself, not another drawing of it; before any table of results."""
+    late = next(i for i, r in enumerate(full.results) if r.missed)
+    ids = page.attributes("data-chart")
+    assert ids[0] == f"r0-over-{late}-histogram"  # the same case ran on two CPUs
+    chart = page.data["charts"][ids[0]]
+    names = [name for name, _ in chart["series"]]
+    assert names == ["cpu 2", "cpu 3"]
+    for (_, flat), r in zip(chart["series"], full.results[late : late + 2], strict=True):
+        assert sum(flat[1::2]) == r.n
+    assert [[name for name, _ in marks] for marks in chart["points"]] == [
+        ["p50", "p99", "p99.9", "max"]
+    ] * 2
+    told = " ".join(page.words)
+    assert "8 activations were missed and are not in these curves" in told
+
+
+def test_one_wakeup_is_drawn_with_what_its_misses_add() -> None:
+    base = run(20)
+    late = [msgspec.structs.replace(r, case=0) for r in base.results if r.missed]
+    reader = Reader(compose([run(20, results=late, slopes=[])]))
+    assert reader.attributes("data-chart")[0] == "r0-0-histogram"
+    told = " ".join(reader.words)
+    assert "what 8 missed activations add" in told
+    assert "max 8.01\u202fms" in told
+    (opened,) = [attrs for _, attrs in reader.tags if attrs.get("id") == "r0-0"]
+    assert "open" in opened  # so few results are open from the start
+
+
+def test_loads_are_laid_one_over_the_other_and_repetitions_are_one_line() -> None:
+    base = run(200)
+    pick = next(r for r in base.results if r.bench == "sem.wait.busy")
+    loads = ["none", "heavy", "none", "heavy"]
+    results = [
+        msgspec.structs.replace(r, case=i, load=load)
+        for i, (r, load) in enumerate(zip([pick] * 4, loads, strict=True))
+    ]
+    (first, *_), charts = drawn(results)
+    assert [(name, sum(flat[1::2])) for name, flat in charts[first]["series"]] == [
+        ("load none", 400), ("load heavy", 400),
+    ]  # fmt: skip
+
+
+def test_a_page_of_hartstone_begins_with_its_table() -> None:
+    experiments = {
+        "hart.PH.1": {
+            "breakdown utilisation": 98.0,
+            "first miss at": 100.0,
+            "final test at": 104.0,
+        },
+        "hart.AH.1": {"no breakdown up to": 21.8, "final test at": 21.8},
+    }
+    results = [
+        Result(case=i, bench=bench, params={}, load="none", status="ok",
+               figures={name: Figure(value=v, unit="%") for name, v in figures.items()},
+               flags=["cut_short"] if i else [], tables=experiment(bench, ROWS).tables)
+        for i, (bench, figures) in enumerate(experiments.items())
+    ]  # fmt: skip
+    reader = Reader(compose([run(20, results=results, slopes=[])]))
+    ids = reader.attributes("id")
+    assert ids.index("r0-hartstone") < ids.index("r0-curves") < ids.index("r0-table")
+    told = [word.strip() for word in reader.words]
+    assert "1 of 2 did not break down within its tests: hart.AH.1." in told
+    assert "none up to 21.8 %" in told
+    assert "cut_short" in told[: told.index("Results", told.index("first miss at"))]
+    shown = reader.attributes("data-chart")
+    assert shown[:2] == ["r0-0-deadlines", "r0-1-deadlines"]  # no distribution is put before them
+
+
+def test_a_command_can_be_copied_from_a_phrase() -> None:
+    told = "No verdict, n = 1 000: no rights. This grants them: start --ulimit memlock=-1 <x>"
+    assert frame.commands(told) == (
+        "No verdict, n = 1\u202f000: no rights. This grants them: "
+        '<code class="copy">start --ulimit memlock=-1 &lt;x&gt;</code>'
+    )
+    assert frame.commands("as `a --b=-1`, -2") == "as <code>a --b=-1</code>, \u22122"
+    assert frame.commands("It is unknown: rtstone compare --run A B") == (
+        'It is unknown: <code class="copy">rtstone compare --run A B</code>'
+    )
+    assert frame.commands("<b>: done") == "&lt;b&gt;: done"
+
+
+def test_without_distributions_the_first_chart_is_of_ranges() -> None:
+    told = [
+        Result(case=i, bench="cyclictest", params={}, series=f"thread {i}", load="unknown",
+               status="ok", n=40, min=5.0, mean=9.0, max=90.0 + i)
+        for i in range(2)
+    ]  # fmt: skip
+    (first, *_), charts = drawn(told)
+    assert charts[first]["kind"] == "ranges"
+    assert [row["at"][-1] for row in charts[first]["rows"]] == [90, 91]
+
+
+def drawn(results: list[Result]) -> tuple[list[str], dict[str, Any]]:
+    """The ids of the charts of a page, in order, and their data."""
+    reader = Reader(compose([run(20, results=results, slopes=[])]))
+    return reader.attributes("data-chart"), reader.data["charts"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from rtstone.documents.run import Figure, Result
-from rtstone.report.run.merit import merits
+from rtstone.report.run.merit import hartstone, rhealstone
 from tests.report.synthetic import run
 
 
@@ -16,14 +16,27 @@ def told(bench: str, figures: dict[str, tuple[float, str]], **members: Any) -> R
 def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
     results = [
         told("hart.PH.1", {"breakdown utilisation": (75.0, "%"), "final test at": (90.0, "%")}),
-        told("hart.SA.1", {"final test at": (14.6, "%")}),
+        told(
+            "hart.SA.1",
+            {"final test at": (14.6, "%"), "no breakdown up to": (14.6, "%")},
+            flags=["cut_short"],
+        ),
+        told("hart.SA.2", {"final test at": (20.0, "%")}),
         told("hart.raw", {"raw speed": (1e6, "KWIPS")}),
     ]
-    (table,) = merits(run(results=results, slopes=[]))
-    assert [(row.name, row.place) for row in table.rows] == [("hart.PH.1", 0), ("hart.SA.1", 1)]
-    first, second = (row.cells[0] for row in table.rows)
-    assert (first.text, first.share) == ("75 %", 50.0)
-    assert (second.text, second.share) == ("no breakdown", None)
+    table = hartstone(run(results=results, slopes=[]))
+    assert table
+    assert [(row.name, row.place) for row in table.rows] == [
+        ("hart.PH.1", 0), ("hart.SA.1", 1), ("hart.SA.2", 2),
+    ]  # fmt: skip
+    assert [(row.cells[0].text, row.cells[0].share) for row in table.rows] == [
+        ("75 %", 50.0), ("none up to 14.6 %", None), ("none reached", None),
+    ]  # fmt: skip
+    assert [row.flags for row in table.rows] == [[], ["cut_short"], []]
+    assert table.note == "2 of 3 did not break down within its tests: hart.SA.1, hart.SA.2."
+    only = hartstone(run(results=results[1:], slopes=[]))
+    assert only
+    assert only.note == "No experiment broke down within its tests: hart.SA.1, hart.SA.2."
 
 
 def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
@@ -35,7 +48,7 @@ def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
              flags=["partial"]),
         told("rheal.ts", {}, params={"form": "sampled"}, n=5),
     ]  # fmt: skip
-    (table,) = merits(run(results=results, slopes=[]))
+    (table,) = rhealstone(run(results=results, slopes=[]))
     cells = {row.name: [cell.text.replace("\u202f", " ") for cell in row.cells]
              for row in table.rows}  # fmt: skip
     assert cells == {
@@ -45,4 +58,5 @@ def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
 
 
 def test_a_run_of_neither_has_no_such_table() -> None:
-    assert merits(run(20)) == []
+    assert rhealstone(run(20)) == []
+    assert hartstone(run(20)) is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
 import shutil
 import struct
 from collections.abc import Callable
@@ -16,6 +19,7 @@ from rtstone.errors import UsageError
 from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
+from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
 from tests.system.trees import KERNEL, LIMITS, NO, interrupts, plant, system, task, usual
 
@@ -156,6 +160,24 @@ def test_capabilities_of_the_agents_file_count(tmp_path: Path) -> None:
     found = look(system(plant(tmp_path, tree), probes=by_file))
     names = ("rt.granted", "cap.nice", "cap.lock", "cap.rawio")
     assert verdicts(found, *names) == ["good", "good", "good", "warn"]
+
+
+def test_the_rights_of_the_agents_group_count_for_its_members_only(tmp_path: Path) -> None:
+    tree = plant(
+        tmp_path, usual() | {"proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n"}
+    )
+    by_file = {
+        "realtime": lambda: Probe(False, "EPERM"),
+        "agent_capabilities": lambda: Probe(True, f"{1 << 23 | 1 << 14:x}"),
+        "agent_group": lambda: Probe(True, "by the rights of group rtstone"),
+    }
+    found = look(system(tree, probes=by_file))
+    assert found["rt.granted"] == ("good", "by the rights of group rtstone")
+    assert verdicts(found, "cap.nice", "cap.lock") == ["good", "good"]
+    by_file["agent_group"] = lambda: Probe(False, "for others: join them")
+    found = look(system(tree, probes=by_file))
+    assert found["rt.granted"] == ("bad", "the agent is for others: join them")
+    assert verdicts(found, "cap.nice", "cap.lock") == ["bad", "warn"]
 
 
 def test_a_refusal_is_bad(tmp_path: Path) -> None:
@@ -492,6 +514,28 @@ def test_this_machine_can_be_looked_at() -> None:
     lines = checks.lines(System(pause=lambda: None))
     assert len(lines) == len(checks.CHECKS)
     assert all(line.verdict in VERDICTS for line in lines)
+
+
+def test_who_is_in_the_agents_group_is_told_from_who_has_to_join_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = tmp_path / "agent"
+    assert membership(agent) is None
+    agent.touch()
+    members: list[str] = []
+    group = grp.struct_group(("latency", "x", 4711, members))
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: group)
+    for mode in (0o755, 0o700):
+        agent.chmod(mode)
+        assert membership(agent) is None
+    agent.chmod(0o750)
+    assert membership(agent) == ("latency", None)  # root may always
+    monkeypatch.setattr(os, "access", lambda path, how: False)
+    join = "sudo adduser $USER latency, and log in again"
+    assert membership(agent) == ("latency", join)
+    assert rights.granting(agent, tmp_path) == join
+    members.append(pwd.getpwuid(os.getuid()).pw_name)
+    assert membership(agent) == ("latency", "log in again, or newgrp latency")
 
 
 def test_the_command_that_grants_rights_fits_the_machine(

@@ -12,6 +12,7 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
+from rtstone.system.membership import Membership
 from rtstone.targets import find, process
 from rtstone.targets.base import Link, Options
 from tests.conftest import Fake
@@ -287,3 +288,18 @@ kill -9 $$""",
     with pytest.raises(TargetError, match="killed by SIGKILL"), find("local").start(Options()) as a:
         lines(a)
     assert seen.read_text() == "free\n"
+
+
+def test_who_is_not_in_the_agents_group_is_told_how_to_join_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(tmp_path, monkeypatch, "exit 0")
+    told = Membership("latency", "sudo adduser $USER latency, and log in again")
+    monkeypatch.setattr("rtstone.system.membership.membership", lambda program: told)
+    (tmp_path / "agent").chmod(0o644)
+    with pytest.raises(TargetError) as refused:
+        find("local").start(Options())
+    assert str(refused.value).endswith(
+        "Permission denied; it is for members of group latency only: "
+        "sudo adduser $USER latency, and log in again"
+    )

@@ -214,6 +214,10 @@ static void await_agent(pid_t agent)
 
 bool posix_init(void)
 {
+    if (rts_port_guard()) {
+        linux_guard();
+        return false;
+    }
     if (getpid() != 1)
         return false;
     mount_all();

@@ -15,6 +15,12 @@ bool linux_may_deadline(void);
 
 extern char linux_idle_state[96]; /* result of posix_hold_idle(), for the conditions */
 
+/*
+ * Run first by an agent that may do more than its user: drops the user's environment, and keeps its
+ * capabilities from what it executes.
+ */
+void linux_guard(void);
+
 /* From here on, uses small pages, so that each has a page fault of its own. */
 void linux_small_pages(void);
 

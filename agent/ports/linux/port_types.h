@@ -7,6 +7,7 @@
 #define RTS_PRIO_MIN 1
 #define RTS_PRIO_MAX 98 /* 99 is for the watchdog */
 #define RTS_FOOTPRINT 1
+#define RTS_GUARDED 1 /* the agent's file may have capabilities */
 #define RTS_TIME_SYSCALL 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */
 

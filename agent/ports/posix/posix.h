@@ -138,8 +138,8 @@ void posix_remove_system_v(long number);
  */
 
 /*
- * Returns true if this process is the first one of a guest; the caller is then the agent, a child
- * of that process.
+ * Called before anything else. Returns true if this process is the first one of a guest; the caller
+ * is then the agent, a child of that process.
  */
 bool posix_init(void);
 

@@ -1,15 +1,17 @@
-// Several lines over a parameter, told apart by colour and by the shape of their points.
+// Several lines over a parameter.
 import { look } from "./axis.js";
 import { quantity } from "./format.js";
+import { style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
-
-const SHAPES = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle"];
 
 const value = (v, unit) => (v === null ? "–" : quantity(v, unit));
 
 /** Points of a logarithmic axis must be above 0. */
 const shown = (points, log) => points.map(([x, y]) => [x, log && !(y > 0) ? null : y]);
+
+const line = ({ ink, dash, shape }) => ({ type: "line", symbol: shape, symbolSize: 6,
+  showAllSymbol: true, itemStyle: { color: ink }, lineStyle: { width: 1.5, color: ink, type: dash } });
 
 /** An axis above the plot with a name for each of some values of the axis below. */
 function axisAbove(above, base, range) {
@@ -20,12 +22,12 @@ function axisAbove(above, base, range) {
     axisLabel: { ...base.axisLabel, customValues: at, formatter: (v) => names.get(v) ?? "" } };
 }
 
-export function curves({ over, above, unit, log, most, series }) {
+export function curves({ over, above, unit, axis, log, most, series, off }) {
   const base = look();
   const xs = series[0].points.map((p) => p[0]);
   const range = { min: Math.min(...xs), max: Math.max(...xs) };
   return {
-    grid: { left: 62, right: 18, top: above ? 34 : 14, bottom: 40 },
+    grid: { left: 62, right: 18, top: above ? 48 : 30, bottom: 40 },
     tooltip: {
       ...tooltip(),
       trigger: "axis",
@@ -39,17 +41,12 @@ export function curves({ over, above, unit, log, most, series }) {
       ...(above ? [axisAbove(above, base, range)] : []),
     ],
     yAxis: { type: log ? "log" : "value", ...(log ? {} : { min: 0 }), ...(most ? { max: most } : {}),
-      ...base, axisLabel: { ...base.axisLabel, formatter: (v) => quantity(v, unit) } },
-    series: series.map((s, i) => ({
-      type: "line",
-      name: s.name,
-      symbol: SHAPES[i % SHAPES.length],
-      symbolSize: 6,
-      showAllSymbol: true,
-      itemStyle: { color: color(`series-${i % SHAPES.length}`) },
-      lineStyle: { width: 1.5, color: color(`series-${i % SHAPES.length}`) },
-      data: shown(s.points, log),
-    })),
+      name: axis ?? "", ...base,
+      nameTextStyle: { align: "left", color: color("muted"), fontSize: 11,
+        padding: [0, 0, above ? 14 : 0, -56] },
+      axisLabel: { ...base.axisLabel, formatter: (v) => quantity(v, unit) } },
+    series: series.map((s, i) => ({ ...line(style(i)), name: s.name, data: shown(s.points, log) }))
+      .filter((_, i) => !off?.has(i)),
   };
 }
 

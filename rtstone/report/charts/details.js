@@ -32,8 +32,7 @@ export class Details {
     const found = [];
     if (Object.keys(pair).length) {
       const keys = corrected ? [legend("observed", "observed"),
-        legend("corrected", "with the wake-ups that were missed accounted for")] :
-        this.#lines(result.id, charts);
+        legend("corrected", "with the wake-ups that were missed accounted for")] : [];
       found.push(element("div", "pair", ...Object.values(pair)),
         element("p", "muted small-print", ...keys, drawn));
     }
@@ -44,14 +43,6 @@ export class Details {
     }
     if (heat) found.push(heat, element("p", "muted small-print", blocks));
     return found;
-  }
-
-  /** What tells the lines of the chart with most of them apart. */
-  #lines(id, charts) {
-    const names = charts.map((kind) => this.charts.data[`${id}-${kind}`].series)
-      .filter((series) => series?.length > 1 && series[0].name)
-      .map((series) => series.map((line) => line.name));
-    return names.length ? names[0].map((name, i) => legend(`series-${i}`, name)) : [];
   }
 
   /** The narrow ones beside each other, then the wide ones. */
@@ -105,6 +96,7 @@ function picture(id, kind, title) {
   const chart = element("div", `chart ${kind}`);
   chart.dataset.chart = id;
   chart.role = "img";
+  chart.dataset.title = title;
   chart.ariaLabel = KINDS[kind].says(title);
   const numbers = element("details", "numbers", element("summary", "", "As a table"),
     element("div"));

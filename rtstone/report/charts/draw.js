@@ -1,10 +1,13 @@
-// Draws charts when they come into view, and again when the theme, the width or the medium changes.
+// Draws charts when they come into view or there is time, and again when the theme, the width or
+// the medium changes.
 import { curves, curvesTable } from "./curves.js";
 import { init } from "./echarts.js";
+import { setUpFigure } from "./figure.js";
 import { heat, heatTable } from "./heat.js";
 import { histogram, histogramTable } from "./histogram.js";
 import { percentiles, percentilesTable } from "./percentiles.js";
-import { ranges, rangesHeight } from "./ranges.js";
+import { ranges, rangesHeight, rangesTable } from "./ranges.js";
+import { ratios, ratiosHeight, ratiosTable } from "./ratios.js";
 import { slope, slopeTable } from "./slopes.js";
 import { trace, traceTable } from "./trace.js";
 
@@ -23,14 +26,19 @@ export const KINDS = {
     says: (title) => `Share of deadlines missed and skipped over utilisation, ${title}` },
   lateness: { option: curves, table: curvesTable, caption: "Summed lateness",
     says: (title) => `Summed lateness over utilisation, ${title}` },
-  ranges: { option: ranges, height: rangesHeight },
+  ranges: { option: ranges, table: rangesTable, height: rangesHeight },
+  ratios: { option: ratios, table: ratiosTable, height: ratiosHeight },
 };
 const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page
+
+/** What is in a closed details has a size, and is not seen. */
+const visible = (element) => element.clientWidth > 0 && !element.closest("details:not([open])");
 
 export class Charts {
   constructor(data) {
     this.data = data;
     this.drawn = new Map(); // element to chart
+    this.hidden = new Map(); // element, or what it shares its legend in, to numbers of lines
     this.seen = new IntersectionObserver((entries) => this.#arrive(entries), {
       rootMargin: "300px 0px",
     });
@@ -40,9 +48,55 @@ export class Charts {
     this.observe(document);
   }
 
-  /** Draws the charts below a node when they come into view. */
+  /** Draws the charts below a node when they come into view, or before that if there is time. */
   observe(node) {
-    for (const element of node.querySelectorAll("[data-chart]")) this.seen.observe(element);
+    const found = [...node.querySelectorAll("[data-chart]")];
+    for (const element of found) {
+      setUpFigure(element, this);
+      this.seen.observe(element);
+    }
+    const rest = (deadline) => {
+      while (found.length && deadline.timeRemaining() > 2) {
+        const element = found.shift();
+        if (visible(element) && !this.drawn.has(element)) this.draw(element);
+      }
+      if (found.length) requestIdleCallback(rest);
+    };
+    if ("requestIdleCallback" in window) requestIdleCallback(rest);
+  }
+
+  /** What a chart draws, without the lines that are switched off. */
+  spec(element) {
+    return { ...this.data[element.dataset.chart], off: this.off(element) };
+  }
+
+  kind(element) {
+    return KINDS[this.data[element.dataset.chart].kind];
+  }
+
+  /** The numbers of the lines that are switched off. */
+  off(element) {
+    const owner = element.closest("[data-shared]") ?? element;
+    if (!this.hidden.has(owner)) this.hidden.set(owner, new Set());
+    return this.hidden.get(owner);
+  }
+
+  /** True if lines can be switched: where they are no two sides of one distribution. */
+  switchable(element) {
+    const { kind, overlay } = this.data[element.dataset.chart];
+    return overlay || KINDS[kind].option === curves;
+  }
+
+  /** Draws another view in the place of a chart. */
+  show(element, id) {
+    element.dataset.chart = id;
+    element.ariaLabel = this.kind(element).says(element.dataset.title);
+    this.refresh(element);
+  }
+
+  refresh(element) {
+    if (this.drawn.has(element)) this.draw(element);
+    element.dispatchEvent(new Event("redrawn", { bubbles: true }));
   }
 
   #arrive(entries) {
@@ -52,8 +106,8 @@ export class Charts {
   }
 
   draw(element, width = element.clientWidth) {
-    const spec = this.data[element.dataset.chart];
-    const kind = KINDS[spec.kind];
+    const spec = this.spec(element);
+    const kind = this.kind(element);
     if (kind.height) element.style.height = `${kind.height(spec, width)}px`;
     const height = element.clientHeight || 260;
     let chart = this.drawn.get(element);
@@ -66,7 +120,9 @@ export class Charts {
       this.resized.observe(element);
     }
     const { follow, ...option } = kind.option(spec, width);
-    chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, true);
+    // By its name: "inherit" cannot be measured.
+    const { fontFamily } = getComputedStyle(element);
+    chart.setOption({ animation: false, textStyle: { fontFamily }, ...option }, true);
     chart.off("click");
     if (follow) chart.on("click", ({ dataIndex }) => { location.hash = follow(dataIndex); });
     element.dataset.drawn = String(Math.round(width));
@@ -86,7 +142,7 @@ export class Charts {
   drawForPrint() {
     this.printing = true;
     for (const element of document.querySelectorAll("[data-chart]")) {
-      if (element.closest("details:not([open])")) continue;
+      if (!visible(element)) continue;
       const share = element.closest(".pair") ? 2 : 1;
       this.draw(element, PAPER_WIDTH / share - (share - 1) * 8);
     }

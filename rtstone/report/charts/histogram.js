@@ -2,9 +2,11 @@
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, count, quantity } from "./format.js";
 import { rows } from "./rows.js";
+import { point, style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
+const NARROWEST = 0.4; // decades of the axis of values, so that it has ticks
 const BASE = Math.log10(0.5); // a column of one sample still stands above the ground
 
 /** Columns [low, high, count] in exponents, from a grid of `width` and pairs index, count. */
@@ -23,15 +25,52 @@ function drawColumn(params, api) {
   };
 }
 
+/** The outline of columns: a line that breaks where there are none. */
+function outline(drawn) {
+  const points = [];
+  let end = null;
+  for (const [low, high, n] of drawn) {
+    const y = Math.log10(n);
+    if (end === null || low - end > 1e-9) {
+      if (end !== null) points.push([end, BASE], [end, null]);
+      points.push([low, BASE]);
+    }
+    points.push([low, y], [high, y]);
+    end = high;
+  }
+  return [...points, [end, BASE]];
+}
+
+/** Distributions over each other: outlines, with a point at p50, p99, p99.9 and the maximum. */
+function outlines({ unit, grid, series, points, off }, drawn) {
+  return series.flatMap(([name], i) => {
+    if (off?.has(i)) return [];
+    const { ink, dash } = style(i);
+    const height = (x) => drawn[i].find(([, high]) => x <= high)?.[2] ?? drawn[i].at(-1)[2];
+    const at = points[i].map(([label, value]) => {
+      const x = log(value, grid.floor);
+      return { name: label, value: [x, Math.log10(height(x))], told: value };
+    });
+    return [
+      { type: "line", name, data: outline(drawn[i]), showSymbol: false, silent: true, z: 3,
+        lineStyle: { width: 1.6, color: ink, type: dash }, itemStyle: { color: ink } },
+      { ...point(i), name, data: at,
+        tooltip: { formatter: ({ data }) => tip(name, [[data.name, quantity(data.told, unit)]]) } },
+    ];
+  });
+}
+
 export function histogram(chart) {
-  const { unit, grid, series, marks } = chart;
+  const { unit, grid, series, marks = [], points } = chart;
   const drawn = series.map(([, pairs]) => columns(grid, pairs));
   const all = drawn.flat();
-  const pad = grid.width * 2;
-  const low = Math.min(...all.map((c) => c[0])) - pad;
-  const high = Math.max(...all.map((c) => c[1])) + pad;
+  const ends = [Math.min(...all.map((c) => c[0])), Math.max(...all.map((c) => c[1]))];
+  const pad = Math.max(grid.width * 2, (NARROWEST - (ends[1] - ends[0])) / 2);
+  const [low, high] = [ends[0] - pad, ends[1] + pad];
   const top = Math.log10(Math.max(...all.map((c) => c[2]))) + 0.15;
-  const yTicks = ticks(0, top).filter((v) => Math.abs(v - Math.round(v)) < 1e-9);
+  // Decades, and whole numbers between them where there is one decade only.
+  const whole = (v) => Math.abs(v - Math.round(v)) < 1e-9;
+  const yTicks = ticks(0, top).filter((v) => whole(v) || (top < 1 && whole(10 ** v)));
   const markAt = marks.map(([name, value]) => ({ xAxis: log(value, grid.floor), name }));
   return {
     grid: { left: 46, right: 16, top: 34, bottom: 40 },
@@ -49,7 +88,7 @@ export function histogram(chart) {
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -40] } }),
     series: [
       gridLines(yTicks, "yAxis"),
-      ...series.map(([name], i) => ({
+      ...points ? outlines(chart, drawn) : series.map(([name], i) => ({
         type: "custom",
         name,
         renderItem: drawColumn,
@@ -75,13 +114,13 @@ export function histogram(chart) {
   };
 }
 
-/** Labels of marks that stand too close to the one before are left out; the lines remain. */
+/** Labels of marks that stand too close are put above each other, or left out; the lines remain. */
 function spread(marks, gap) {
-  let last = -Infinity;
+  const last = [-Infinity, -Infinity]; // of each row
   return marks.map((m) => {
-    const free = m.xAxis - last >= gap;
-    if (free) last = m.xAxis;
-    return { ...m, label: { show: free } };
+    const row = last.findIndex((at) => m.xAxis - at >= gap);
+    if (row >= 0) last[row] = m.xAxis;
+    return { ...m, label: { show: row >= 0, distance: 3 + 11 * row } };
   });
 }
 

@@ -4,7 +4,7 @@ import { Charts } from "./draw.js";
 import { setUpFilter } from "./filter.js";
 import { setUnits } from "./format.js";
 import { table } from "./table.js";
-import { lightForPrint, setUpTheme } from "./theme.js";
+import { light, setUpTheme } from "./theme.js";
 import { unpack } from "./unpack.js";
 
 let charts = null; // until the data is unpacked
@@ -23,8 +23,14 @@ function openTarget() {
   } catch {
     return; // a malformed fragment names nothing
   }
+  for (let box = target?.closest("details"); box; box = box.parentElement.closest("details")) {
+    box.open = true;
+  }
   const result = target?.closest("details.result");
-  if (!result) return;
+  if (!result) {
+    target?.scrollIntoView({ block: "start" });
+    return;
+  }
   details.fill(result);
   result.open = true;
   result.querySelector("summary").focus({ preventScroll: true });
@@ -60,7 +66,9 @@ function openAndCloseAll() {
 function fillNumbers(box) {
   const chart = box.parentElement.querySelector("[data-chart]");
   const body = box.querySelector("div");
-  if (body.firstChild) return;
+  if (body.dataset.of === chart.dataset.chart) return;
+  body.dataset.of = chart.dataset.chart;
+  body.replaceChildren();
   const caption = chart.ariaLabel;
   body.append(table({ caption, quiet: { caption: true }, ...charts.table(chart.dataset.chart) }));
   body.tabIndex = 0; // so that the keyboard can scroll it
@@ -75,6 +83,10 @@ function fillWhatOpens() {
     if (target.matches(".result")) details.fill(target);
     if (target.matches(".numbers")) fillNumbers(target);
   }, true);
+  document.addEventListener("redrawn", ({ target }) => {
+    const open = target.parentElement.querySelector(".numbers[open]");
+    if (open) fillNumbers(open);
+  });
   for (const result of results.filter((r) => r.open)) details.fill(result);
 }
 
@@ -84,14 +96,15 @@ function fillPaper() {
   let undo = [];
   const named = [...document.querySelectorAll(".answer a")].map((link) => link.hash.slice(1));
   addEventListener("beforeprint", () => {
-    const closed = results.filter((r) => !r.open && named.includes(r.id));
+    const closed = [...results.filter((r) => !r.open && named.includes(r.id)),
+      ...document.querySelectorAll("details.on-paper:not([open])")];
     for (const result of closed) {
-      details.fill(result);
+      if (result.matches(".result")) details.fill(result);
       result.open = true;
     }
     undo = [
       () => closed.forEach((result) => { result.open = false; }),
-      lightForPrint(),
+      light(),
       charts.drawForPrint(),
     ];
   });

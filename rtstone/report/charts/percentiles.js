@@ -1,6 +1,7 @@
 // The value below which a share of the samples lies; each decade to the right is ten times rarer.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, percentile, quantity } from "./format.js";
+import { point, style } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
@@ -24,13 +25,15 @@ export function percentiles(chart) {
   const at = [Math.log10(2)];
   for (let e = 1; e <= right + 1e-9; e += 1) at.push(e);
   const yTicks = ticks(low, high);
+  const inks = series.map((s, i) => (chart.overlay ? style(i) : { ink: color(s.name), dash: "solid" }));
+  const last = (s, i) => ({ ...point(i), name: s.name, silent: true, data: [points[i].at(-1)] });
   const line = (s, i, known) => ({
     type: "line",
     name: s.name,
     showSymbol: false,
     symbolSize: 5,
-    itemStyle: { color: color(s.name) },
-    lineStyle: { width: 2, color: color(s.name), type: known ? "solid" : [2, 3] },
+    itemStyle: { color: inks[i].ink },
+    lineStyle: { width: known ? 2 : 1.2, color: inks[i].ink, type: known ? inks[i].dash : [1, 3] },
     data: points[i].filter(([x]) => {
       const edge = Math.log10(Math.max(s.n / ENOUGH, 1));
       return known ? x <= edge + 1e-9 : x >= edge - 1 / 20;
@@ -55,7 +58,8 @@ export function percentiles(chart) {
     series: [
       gridLines(yTicks, "yAxis"),
       gridLines(at, "xAxis"),
-      ...series.flatMap((s, i) => [line(s, i, true), line(s, i, false)]),
+      ...series.flatMap((s, i) => (chart.off?.has(i) ? [] :
+        [line(s, i, true), line(s, i, false), ...(chart.overlay ? [last(s, i)] : [])])),
     ],
   };
 }

@@ -1,14 +1,19 @@
 // One line per result from minimum to maximum, on one axis, so that a family is seen at a glance.
 // A row of a comparison has the colour of its `system`, a number.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
-import { count, quantity } from "./format.js";
+import { axisName, count, quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 const NARROW = 620; // below this the label stands above its line
 
 export function rangesHeight({ rows }, width) {
-  return rows.length * (width < NARROW ? 36 : 24) + 44;
+  return rows.length * (width < NARROW ? 36 : 24) + 60;
+}
+
+export function rangesTable({ unit, marks, rows }) {
+  return { head: ["result", "n", ...marks], rows: rows.map((row) =>
+    [row.label, count(row.n), ...row.at.map((v) => (v === null ? "–" : quantity(v, unit)))]) };
 }
 
 /** `marks`: what the numbers of a row are, in their order; one that has no shape is told only. */
@@ -56,7 +61,7 @@ export function ranges(chart, width) {
     return { type: "group", children: parts };
   };
   return {
-    grid: { left: narrow ? 8 : Math.min(300, width * 0.36), right: 22, top: 8, bottom: 28 },
+    grid: { left: narrow ? 8 : Math.min(420, width * 0.36), right: 22, top: 8, bottom: 44 },
     tooltip: {
       ...tooltip(),
       trigger: "item",
@@ -70,7 +75,8 @@ export function ranges(chart, width) {
         ]);
       },
     },
-    xAxis: logAxis({ low, high, at: xTicks, label: (v) => quantity(v, unit) }),
+    xAxis: logAxis({ low, high, at: xTicks, label: (v) => quantity(v, unit), name: axisName(unit),
+      nameLocation: "middle", nameGap: 26 }),
     yAxis: {
       type: "category",
       inverse: true,
@@ -78,7 +84,7 @@ export function ranges(chart, width) {
       axisLine: { show: false },
       axisTick: { show: false },
       axisLabel: { show: !narrow, color: ink.text, fontSize: 12, interval: 0,
-        width: Math.min(270, width * 0.34 - 10), overflow: "truncate" },
+        width: Math.min(400, width * 0.34 - 10), overflow: "truncate" },
     },
     series: [
       gridLines(xTicks, "xAxis"),

@@ -55,8 +55,8 @@ export function setUpTheme(button, changed) {
   });
 }
 
-/** Paper is white: runs `draw` in the light theme and returns what undoes the change of theme. */
-export function lightForPrint() {
+/** Paper is white: makes the page light, and returns what undoes that. */
+export function light() {
   const before = root.dataset.theme;
   root.dataset.theme = "light";
   return () => {

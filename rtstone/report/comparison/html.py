@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Row
+from rtstone.documents.run import Result
 from rtstone.report.comparison import text as plainly
+from rtstone.report.comparison.html_overlays import Overlays, overlays
+from rtstone.report.comparison.html_verdicts import Verdicts, verdicts
 from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_text, shared
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import range_chart, range_row
@@ -75,6 +78,8 @@ class Compared:
     comparison: Comparison
     lines: list[TableRow]
     notes: list[Remark]
+    overlays: Overlays
+    verdicts: Verdicts | None
     plots: list[Plot] = field(default_factory=list)
     matrices: list[Matrix] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)
@@ -94,20 +99,27 @@ class Compared:
         """True if any measured time is known."""
         return any(line.time for line in self.lines)
 
+    def aspects(self, grade: str) -> list[str]:
+        """Return what differs in a grade."""
+        return [d.aspect for d in self.comparison.differences if d.grade == grade]
+
     def differences(self, grade: str) -> list[str]:
         """Return the differences of a grade in words."""
         found: Iterable[Difference] = self.comparison.differences
         return [typeset(plainly.difference_text(d)) for d in found if d.grade == grade]
 
 
-def compared(comparison: Comparison) -> Compared:
-    """Return the part of a page about a comparison."""
+def compared(comparison: Comparison, behind: Sequence[Sequence[Sequence[Result]]]) -> Compared:
+    """Return the part of a page about a comparison; ``behind``: results by row and column."""
     remarks, names = Remarks(comparison), plainly.row_names(comparison)
     lines = [
         _line(f"c-{place}", comparison, row, name, remarks)
         for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
     ]
-    page = Compared(comparison, lines, list(remarks))
+    over, judged = overlays(comparison, behind, names), verdicts(comparison)
+    page = Compared(comparison, lines, list(remarks), over, judged, charts=dict(over.charts))
+    if judged and (largest := judged.largest):
+        page.charts["c-ratios"] = largest
     for bench in dict.fromkeys(row.bench for row in comparison.rows):
         _plot(page, bench, names)
     page.matrices = list(_matrices(comparison, names))
@@ -217,7 +229,7 @@ def _chart(
     if not entries:
         return
     rows = [entry for _, entry in entries]
-    chart = f"c-ranges-{len(page.charts)}"
+    chart = f"c-ranges-{len(page.plots)}"
     page.charts[chart] = range_chart(unit, rows)
     page.plots.append(Plot(chart, bench, caption))
 

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 from rtstone.documents.comparison import Comparison, Effect, Verdict
+from rtstone.documents.plan import NONE
 from rtstone.report.comparison import text_verdicts as plainly
 from rtstone.report.comparison.text import Name, row_names
+from rtstone.report.parts.typeset import typeset
 from rtstone.report.parts.words import Grade
 from rtstone.units import rounded
 
@@ -19,6 +22,8 @@ _EDGE = 8  # margin at each side of it, for arrows
 _WIDEST = 20.0  # ratios beyond it, or its inverse, become an arrow
 _NARROWEST = 1.1
 _TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 20)
+LARGEST, LEAST = 12, 4  # effects in the chart of ratios: in all, and of each system
+_SHARP = 100.0  # an interval wider than this factor to either side says nothing about the size
 _APART = 16  # least distance of two ticks' texts, in % of the width
 
 
@@ -87,6 +92,19 @@ class VerdictRow:
         return plainly.reason(self.effect)
 
     @property
+    def title(self) -> str:
+        """The row's name, with the statistic."""
+        load = f"load {self.name.load}" if self.name.load != NONE else ""
+        parts = (self.name.bench, self.name.case, load, plainly.statistic(self.effect))
+        return " ".join(filter(None, parts))
+
+    @property
+    def sharp(self) -> bool:
+        """True if the interval is narrow enough to be drawn as a size."""
+        ratio, ci = self.effect.ratio, self.effect.ci95
+        return bool(ratio and ci and ci[0] > ratio / _SHARP and ci[1] < ratio * _SHARP)
+
+    @property
     def weight(self) -> float:
         """The size of the effect, for sorting."""
         return abs(log(self.effect.ratio)) if self.effect.ratio else 0.0
@@ -98,7 +116,6 @@ class Summary:
 
     grade: Grade
     head: str
-    largest: list[tuple[Verdict, str]]
 
 
 @dataclass(frozen=True)
@@ -122,6 +139,34 @@ class Verdicts:
     def reasons(self) -> bool:
         """True if any row has no verdict."""
         return any(told.reason for told in self.rows)
+
+    @property
+    def certain(self) -> bool:
+        """True if anything is better or worse."""
+        return bool(self.counts["better"] or self.counts["worse"])
+
+    @property
+    def largest(self) -> dict[str, Any] | None:
+        """The chart of the largest ratios: of what differs, else of what is most likely to."""
+        wanted = ("better", "worse") if self.certain else ("inconclusive",)
+        told = [
+            one for one in self.rows
+            if one.effect.ratio and one.effect.verdict in wanted and (self.certain or one.sharp)
+        ]  # fmt: skip
+        columns = list(dict.fromkeys(plainly.column(one.effect) for one in self.rows))
+        each = max(LARGEST // len(columns), LEAST)
+        shown = [
+            one
+            for column in columns
+            for one in sorted(
+                (one for one in told if plainly.column(one.effect) == column),
+                key=lambda one: -one.weight,
+            )[:each]
+        ]
+        if not shown:
+            return None
+        rows = [_ratio(one, len(columns) > 1) for one in shown]
+        return {"kind": "ratios", "over": "ratio", "end": _end(shown), "rows": rows}
 
     def picture(self, told: VerdictRow) -> dict[str, float | bool] | None:
         """Return coordinates of interval and ratio, and whether it extends beyond the axis."""
@@ -157,6 +202,26 @@ def verdicts(comparison: Comparison) -> Verdicts | None:
     )
 
 
+def _ratio(one: VerdictRow, several: bool) -> dict[str, Any]:
+    """Return a row of the chart of ratios."""
+    e = one.effect
+    system = f" · {plainly.column(e)}" if several else ""
+    told = {"verdict": one.verdict, "change": one.change, "interval": one.interval or "not known"}
+    return {
+        "label": one.title + system, "ratio": e.ratio, "ci95": e.ci95, "verdict": e.verdict,
+        "link": one.link, "told": [[name, typeset(text)] for name, text in told.items()],
+    }  # fmt: skip
+
+
+def _end(shown: Sequence[VerdictRow]) -> float:
+    """Return the end of an axis that has all ratios, and intervals within reason."""
+    ratios = [one.effect.ratio for one in shown if one.effect.ratio]
+    most = max(max(ratio, 1 / ratio) for ratio in ratios)
+    ends = [end for one in shown for end in one.effect.ci95 or () if end > 0]
+    widest = max((max(end, 1 / end) for end in ends), default=1.0)
+    return max(most * 1.1, min(widest * 1.05, most * 3), _NARROWEST)
+
+
 def _axis(effects: Sequence[Effect]) -> Axis:
     """Return an axis wide enough for all ratios, and for intervals within reason."""
     most = max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=1.0)
@@ -173,16 +238,7 @@ def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summar
         for name in named
     ]
     for answer in plainly.answers(comparison, rows):
-        largest = [(e.verdict, _sentence(name, e, unit)) for name, e, unit in answer.largest]
-        yield Summary(_grade(answer.effects), f"{answer.sentence}.", largest)
-
-
-def _sentence(name: str, effect: Effect, unit: str) -> str:
-    pieces = (
-        plainly.verdict_text(effect), name, plainly.statistic(effect), plainly.change(effect, unit),
-        plainly.interval(effect, unit),
-    )  # fmt: skip
-    return " ".join(filter(None, pieces))
+        yield Summary(_grade(answer.effects), f"{answer.sentence}.")
 
 
 def _grade(effects: Sequence[Effect]) -> Grade:

@@ -15,6 +15,7 @@ import zlib
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from rtstone import resources, units
 from rtstone.errors import UsageError
@@ -22,6 +23,8 @@ from rtstone.report.parts import typeset
 
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
+
+_COMMAND = re.compile(r"`([^`]+)`|((?<=grants them: ).+$|(?<=: )(?:rtstone|sudo|for i in) .+$)")
 
 # Names of axes, by unit.
 AXES = {"ns": "time", "instructions": "instructions"}
@@ -55,6 +58,21 @@ def tight(text: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", text)
 
 
+def commands(text: str) -> Markup:
+    """Return a phrase typeset, but for commands in it: in backquotes, or after a colon to its end.
+
+    They stay as they are, so that they can be copied.
+    """
+    parts, end = [], 0
+    for found in _COMMAND.finditer(text):
+        inside, trailing = found.groups()
+        form = "<code>{}</code>" if inside else '<code class="copy">{}</code>'
+        parts += [escape(typeset.typeset(text[end : found.start()]))]
+        parts += [Markup(form).format(inside or trailing)]
+        end = found.end()
+    return Markup("").join([*parts, escape(typeset.typeset(text[end:]))])
+
+
 def environment() -> jinja2.Environment:
     """Return the templates with the filters they use."""
     env = jinja2.Environment(
@@ -73,6 +91,7 @@ def environment() -> jinja2.Environment:
         typeset=typeset.typeset,
         figure=typeset.figure,
         tight=tight,
+        commands=commands,
     )
     return env
 

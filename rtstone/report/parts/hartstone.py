@@ -64,8 +64,8 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
     common = {"over": "utilisation %", "above": above, "log": False, "most": None}
     lateness = [{"name": "all tasks", "points": [[at[test], late[test]] for test in at]}]
     return {
-        "deadlines": {**common, "unit": "%", "series": missed},
-        "lateness": {**common, "unit": "ns", "series": lateness},
+        "deadlines": {**common, "axis": "deadlines", "unit": "%", "series": missed},
+        "lateness": {**common, "axis": "time", "unit": "ns", "series": lateness},
     }
 
 

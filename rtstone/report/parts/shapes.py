@@ -228,9 +228,9 @@ def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
         if corrected := correction(r):
             both.insert(0, ("corrected", samples(corrected)))
         floor = floor_of(v for _, p in both for v, _ in p)
-        found["histogram"] = _histogram(r, both, floor)
+        found["histogram"] = gridded(both, floor) | {"marks": marks_of(r)}
         if r.n > 1:
-            found["percentiles"] = _percentiles(both, floor)
+            found["percentiles"] = percentiles(both, floor)
     if r.trace and len(r.trace.rows) > 1:
         rows = thin(r.trace, trace_rows)
         floor = floor_of(v for row in rows for v in row[1:])
@@ -243,20 +243,25 @@ def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
     return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in found.items()}
 
 
-_Both = list[tuple[str, list[tuple[float, int]]]]
+_Named = list[tuple[str, list[tuple[float, int]]]]
 
 
-def _histogram(r: Result, both: _Both, floor: float) -> dict[str, Any]:
-    values = [v for _, pairs in both for v, _ in pairs]
+def gridded(named: _Named, floor: float, most: int = HISTOGRAM_COLUMNS) -> dict[str, Any]:
+    """Return a logarithmic grid of at most that many columns, and distributions counted in it."""
+    values = [v for _, pairs in named for v, _ in pairs]
     start = exponent(min(values), floor)
-    width = max((exponent(max(values), floor) - start) / HISTOGRAM_COLUMNS, FINEST)
+    width = max((exponent(max(values), floor) - start) / most, FINEST)
     start -= width / 2
-    marks = {name: getattr(r, member) for member, name in COLUMNS.items() if member != "min"}
     return {
         "grid": {"start": round(start, 5), "width": round(width, 6), "floor": short(floor)},
-        "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in both],
-        "marks": [[name, short(value)] for name, value in marks.items() if value is not None],
+        "series": [[name, flat(columns(pairs, start, width, floor))] for name, pairs in named],
     }
+
+
+def marks_of(of: Result | Distribution) -> list[list[Any]]:
+    """Return name and value of the statistics that are marked in a distribution."""
+    values = {name: getattr(of, member) for member, name in COLUMNS.items() if member != "min"}
+    return [[name, short(value)] for name, value in values.items() if value is not None]
 
 
 def _heat(blocks: Blocks) -> dict[str, Any]:
@@ -283,9 +288,10 @@ def _heat(blocks: Blocks) -> dict[str, Any]:
     }
 
 
-def _percentiles(both: _Both, floor: float) -> dict[str, Any]:
+def percentiles(named: _Named, floor: float) -> dict[str, Any]:
+    """Return the percentile curves of distributions."""
     return {
         "floor": short(floor),
         "steps": CURVE_STEPS,
-        "series": [[name, sum(n for _, n in pairs), curve(pairs)] for name, pairs in both],
+        "series": [[name, sum(n for _, n in pairs), curve(pairs)] for name, pairs in named],
     }

@@ -17,7 +17,7 @@ _GLUED = re.compile(
 
 def typeset(text: str) -> str:
     """Return a phrase with no-break spaces inside numbers and before units, and a true minus."""
-    return re.sub(r"(?<!\w)-(?=\d)", MINUS, _GLUED.sub(NARROW, text))
+    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, _GLUED.sub(NARROW, text))
 
 
 def count(n: float) -> str:

@@ -26,7 +26,8 @@ from rtstone.report.parts.words import labels
 from rtstone.report.run.answer import answer
 from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
-from rtstone.report.run.merit import merits
+from rtstone.report.run.merit import hartstone, rhealstone
+from rtstone.report.run.overlays import draw
 from rtstone.report.run.page import Family, Growth, Page, Row
 from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
@@ -220,15 +221,21 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
 
 
 def page_of(
-    evaluated: RunEvaluation, key: str, trace_rows: int = TRACE_MOST, forms: Forms | None = None
+    evaluated: RunEvaluation,
+    key: str,
+    trace_rows: int = TRACE_MOST,
+    forms: Forms | None = None,
+    *,
+    unfolded: bool = False,
 ) -> Page:
     """Return everything that the page shows of a run."""
     page = brief_of(evaluated, key)
-    page.brief = False
+    page.brief, page.unfolded = False, unfolded
     page.by_load = by_load(evaluated)
-    page.merits = merits(page.run)
+    page.hartstone, page.merits = hartstone(page.run), rhealstone(page.run)
     families(page, trace_rows, forms or Forms())
     growths(page)
+    draw(page, evaluated)
     return page
 
 
@@ -249,6 +256,7 @@ def template_values() -> dict[str, Any]:
         "spark": (SPARK_WIDTH, SPARK_HEIGHT),
         "load_rule": RULE,
         "most_figures": 4,
+        "most_overlays": 6,
         "shell": shlex.join,
         "statistics": COLUMNS,
         "tool": tool,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from rtstone.documents.run import Figure, Run
+from rtstone.report.parts.hartstone import curves as hartstone_curves
 from rtstone.report.parts.typeset import figure
 from rtstone.report.parts.words import usual_load
 from rtstone.report.run.findings import Subject, subjects_of
 
 BREAKDOWN = "breakdown utilisation"
+UNREACHED = "no breakdown up to"
 HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
 # Benches of Rhealstone whose first figure combines all components, see assemble/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
@@ -28,44 +30,60 @@ class Cell:
 
 @dataclass(frozen=True)
 class MeritRow:
-    """An experiment, or a form of the components."""
+    """An experiment, or a form of the components; ``charts``: the kinds of its curves."""
 
     name: str
     place: int
     cells: list[Cell]
+    flags: list[str] = field(default_factory=list)
+    charts: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Merit:
-    """One table."""
+    """One table; ``note``: what it does not show."""
 
     title: str
     head: str
     columns: list[str]
     rows: list[MeritRow]
+    note: str = ""
 
 
-def merits(run: Run) -> list[Merit]:
-    """Return the tables for which a run has figures."""
-    found = [s for s in subjects_of(run) if s.result.figures and not s.result.n]
-    return [*_hartstone(run, found), *_rhealstone(found)]
+def _found(run: Run) -> list[Subject]:
+    return [s for s in subjects_of(run) if s.result.figures and not s.result.n]
 
 
-def _hartstone(run: Run, found: Sequence[Subject]) -> Iterator[Merit]:
+def hartstone(run: Run) -> Merit | None:
+    """Return the table of Hartstone's experiments, None if the run has none."""
     told = [
-        s for s in found
+        s for s in _found(run)
         if s.result.bench.startswith("hart.") and {BREAKDOWN, "final test at"} & {*s.result.figures}
     ]  # fmt: skip
-    if told:
-        labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in told}
-        same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
-        names = [s.result.bench if same else _name(s, run) for s in told]
-        rows = [
-            MeritRow(name, s.place, [_cell(s, column) for column in HARTSTONE])
-            for name, s in zip(names, told, strict=True)
-        ]
-        title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
-        yield Merit(title, "experiment", list(HARTSTONE), rows)
+    if not told:
+        return None
+    labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in told}
+    same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
+    names = [s.result.bench if same else _name(s, run) for s in told]
+    rows = [
+        MeritRow(name, s.place, [_cell(s, column) for column in HARTSTONE], s.result.flags,
+                 list(hartstone_curves(s.result)))
+        for name, s in zip(names, told, strict=True)
+    ]  # fmt: skip
+    title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
+    return Merit(title, "experiment", list(HARTSTONE), rows, _unreached(names, told))
+
+
+def _unreached(names: Sequence[str], told: Sequence[Subject]) -> str:
+    """Return which experiments ended before they broke down."""
+    missing = [
+        name for name, s in zip(names, told, strict=True) if BREAKDOWN not in s.result.figures
+    ]
+    if not missing:
+        return ""
+    every = len(missing) == len(names)
+    which = "No experiment broke" if every else f"{len(missing)} of {len(names)} did not break"
+    return f"{which} down within its tests: {', '.join(missing)}."
 
 
 def _name(subject: Subject, run: Run) -> str:
@@ -76,30 +94,33 @@ def _name(subject: Subject, run: Run) -> str:
 
 def _cell(subject: Subject, name: str) -> Cell:
     told = subject.result.figures.get(name)
+    if told is None and name == BREAKDOWN:
+        upto = subject.result.figures.get(UNREACHED)
+        return Cell(f"none up to {figure(upto)}" if upto else "none reached")
     if told is None:
-        return Cell("no breakdown" if name == BREAKDOWN else "")
+        return Cell("")
     bar = name == BREAKDOWN and told.value is not None
     return Cell(figure(told), min(100 * told.value / FULL, 100) if bar else None)  # type: ignore[operator]
 
 
-def _rhealstone(found: Sequence[Subject]) -> Iterator[Merit]:
-    """Yield a row for each form of the components, with a column for each combined number."""
+def rhealstone(run: Run) -> list[Merit]:
+    """Return a table with a row for each form of the components, and a column for each number."""
     forms: dict[tuple[str, ...], dict[str, Subject]] = {}
-    for subject in found:
+    for subject in _found(run):
         family, _, kind = subject.result.bench.partition(".")
         if family == "rheal" and kind in RHEALSTONE:
             forms.setdefault(_form(subject), {})[kind] = subject
     if not forms:
-        return
+        return []
     telling = [len(set(values)) > 1 for values in zip(*forms, strict=True)]
     rows = []
-    for form, told in forms.items():
+    for form, of in forms.items():
         name = " ".join(part for part, tells in zip(form, telling, strict=True) if tells and part)
-        first = next(iter(told.values()))
-        cells = [_number(told.get(kind)) for kind in RHEALSTONE]
+        first = next(iter(of.values()))
+        cells = [_number(of.get(kind)) for kind in RHEALSTONE]
         rows.append(MeritRow(name or "all", first.place, cells))
     columns = [kind.replace("_", " ") for kind in RHEALSTONE]
-    yield Merit("Rhealstone: numbers over its components", "form", columns, rows)
+    return [Merit("Rhealstone: numbers over its components", "form", columns, rows)]
 
 
 def _form(subject: Subject) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.report.parts import words
+from rtstone.report.parts.overlay import Plot
 from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run.answer import Answer
@@ -67,6 +68,10 @@ class Page:
     answer: Answer
     by_load: ByLoad | None = None
     brief: bool = False  # without single results
+    unfolded: bool = False  # with all details open
+    lead: Plot | None = None  # the distribution that is looked at first
+    overlays: list[Plot] = field(default_factory=list)
+    hartstone: Merit | None = None
     merits: list[Merit] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import structs
@@ -53,6 +54,13 @@ def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> 
     Several runs of one system are given as a list.  ``floor``: runs of one system that show how far
     single runs scatter.  Raises UsageError if the runs cannot be compared.
     """
+    return compare_with_results(named, floor)[0]
+
+
+def compare_with_results(
+    named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()
+) -> tuple[Comparison, list[list[list[Result]]]]:
+    """Return the comparison, and the results behind each row by column.  Raises UsageError."""
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
     _check([*runs, *floor])
     found = systems(named)
@@ -67,8 +75,10 @@ def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> 
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
         raise UsageError(f"no bench in common, in {_list(found)}; measure the same suite on each")
     equal, differences = circumstances(found)
-    effects, rules = Judge(found, floor).verdicts(table.contents(floor))
-    return Comparison(
+    contents = table.contents(floor)
+    effects, rules = Judge(found, floor).verdicts(contents)
+    behind = [[list(chain(*runs)) for runs in content.columns] for content in contents]
+    comparison = Comparison(
         columns=[system.column() for system in found],
         units=list(dict.fromkeys(told for run in runs if (told := unit(run)))),
         equal=equal,
@@ -78,6 +88,7 @@ def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> 
         rules=rules,
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
     )
+    return comparison, behind
 
 
 def _check(runs: Sequence[Run]) -> None:

@@ -1,0 +1,91 @@
+"""Systems one over the other: the case that is looked at first, and each of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.comparison import Comparison
+from rtstone.documents.run import Result
+from rtstone.report.comparison.text import Name, loads
+from rtstone.report.parts.overlay import Line, Plot, overlay
+from rtstone.report.parts.typeset import count
+from rtstone.stats.standouts import INTERVALS
+
+PERIODIC = "dk.periodic"  # the wake-up that is looked at first
+POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
+MOST = 60  # cases drawn; those with the largest effects if there are more
+
+_Behind = Sequence[Sequence[Sequence[Result]]]  # results by row and column
+
+
+class Overlays(NamedTuple):
+    """The first overlay, all others, and the data of their charts."""
+
+    lead: Plot | None
+    others: list[Plot]
+    charts: dict[str, Any]
+
+
+def overlays(comparison: Comparison, behind: _Behind, names: Sequence[Name]) -> Overlays:
+    """Return the overlays of the rows that at least two systems have samples of."""
+    drawable = [place for place in range(len(comparison.rows)) if len(_drawn(behind[place])) > 1]
+    first = max(drawable, key=lambda place: _rank(comparison, behind, place), default=None)
+    chosen = sorted(drawable, key=lambda place: -_effect(comparison, place))[:MOST]
+    charts: dict[str, Any] = {}
+    lead = None if first is None else _plot(comparison, behind, first, names, charts)
+    others = [
+        _plot(comparison, behind, place, names, charts)
+        for place in drawable
+        if place in chosen and place != first
+    ]
+    return Overlays(lead, others, charts)
+
+
+def _drawn(columns: Sequence[Sequence[Result]]) -> list[tuple[int, list[Result]]]:
+    """Return the columns with samples to draw, and their results."""
+    found = ((column, [r for r in of if r.histogram]) for column, of in enumerate(columns))
+    return [(column, results) for column, results in found if results]
+
+
+def _rank(comparison: Comparison, behind: _Behind, place: int) -> tuple[float, ...]:
+    """Return how telling a row is: a wake-up from a timer, on many systems, with the largest max.
+
+    Without a wake-up it is the row with the largest effect.
+    """
+    results = [r for _, of in _drawn(behind[place]) for r in of]
+    wakes = all(r.missed is not None and r.bench not in INTERVALS for r in results)
+    top = max((r.max or 0.0) for r in results) if wakes else _effect(comparison, place)
+    periodic = wakes and comparison.rows[place].bench == PERIODIC
+    return wakes, periodic, len(_drawn(behind[place])), top, -place
+
+
+def _effect(comparison: Comparison, place: int) -> float:
+    """Return the largest ratio of a row, of what is not inconclusive."""
+    known = [e for e in comparison.rows[place].effects if e.verdict != "inconclusive" and e.ratio]
+    return max((max(e.ratio, 1 / e.ratio) for e in known if e.ratio), default=0.0)
+
+
+def _plot(
+    comparison: Comparison,
+    behind: _Behind,
+    place: int,
+    names: Sequence[Name],
+    charts: dict[str, Any],
+) -> Plot:
+    row, name, drawn = comparison.rows[place], names[place], _drawn(behind[place])
+    lines = [Line(comparison.columns[column].label, pooled(of)) for column, of in drawn]
+    made = overlay(lines, row.unit)
+    charts |= {f"c-{place}-over-{kind}": chart for kind, chart in made.items()}
+    load = f"load {name.load}" if len(loads(comparison)) > 1 else ""
+    title = " ".join(filter(None, (name.bench, name.case, load)))
+    note = " ".join([POINTS, *_missed(comparison, drawn)])
+    return Plot(title, [f"c-{place}-over-{kind}" for kind in made], f"#c-{place}", note)
+
+
+def _missed(comparison: Comparison, drawn: list[tuple[int, list[Result]]]) -> Iterator[str]:
+    missed = {column: sum(r.missed or 0 for r in of) for column, of in drawn}
+    if any(missed.values()):
+        told = (f"{count(n)} on {comparison.columns[column].label}" for column, n in missed.items())
+        yield f"Missed activations, not in these curves: {', '.join(told)}."
