@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from rtstone.cli.output import print_document
+from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import run_id
 from rtstone.documents.run import LOCAL, Run
@@ -39,6 +40,7 @@ class Request(msgspec.Struct, frozen=True):
     cpus: str | None = None
     out: Path | None = None
     json: bool = False
+    quiet: bool = False
     keep_idle: bool = False
     resume: str | None = None
     icount: str | None = None
@@ -96,9 +98,10 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Measure each case in rounds until the 95% confidence interval of its p50 (ci=2%,p99: its "
     "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
-@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
+@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
 @click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
 @click.option(
     "--resume", metavar="RUN",
@@ -133,7 +136,7 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
     try:
         return start(
             as_asked(request), interrupt=interrupt,
-            listener=listener_for(request.json), out=request.out,
+            listener=listener_for(request.json or request.quiet), out=request.out,
         )  # fmt: skip
     except (TargetError, Interrupted) as early:
         if request.json:
@@ -152,6 +155,8 @@ def _show(request: Request, run: Run, directory: RunDirectory, error: RtstoneErr
     with maybe_unread():
         if request.json:
             print_document(run)
+        elif request.quiet:
+            print_verdict(run)
         else:
             _print_summary(run, directory.path if directory.finished else None)
     return told(error)
@@ -167,7 +172,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
-    path, listener = find_run(str(request.resume)), listener_for(request.json)
+    path, listener = find_run(str(request.resume)), listener_for(request.json or request.quiet)
     return _show(request, *resume(path, interrupt=interrupt, listener=listener))
 
 
@@ -184,9 +189,9 @@ def _nothing(target: str, reason: str) -> Run:
     )
 
 
-def listener_for(json: bool) -> Listener:
-    """Return the listener that shows the progress of a run on stderr."""
-    if json and not sys.stderr.isatty():
+def listener_for(quiet: bool) -> Listener:
+    """Return the listener that shows progress on stderr; ``quiet``: nothing off a terminal."""
+    if quiet and not sys.stderr.isatty():
         return Listener()
     from rtstone.cli.course import Display, Lines
     from rtstone.report.parts.console import console
@@ -195,13 +200,19 @@ def listener_for(json: bool) -> Listener:
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
+    """Print the answer; on a terminal all results too, if they fit, as each had no line so far."""
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import stored, summary
+    from rtstone.report.run.brief import brief
+    from rtstone.report.run.terminal import followed, summary
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    place = stored(path, run_name(path)) if path else ()
-    out.print(*summary(evaluate_run(run), out.width), *place, sep="\n")
+    few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
+    lines = (summary if few else brief)(evaluate_run(run), out.width, out.encoding)
+    out.print(*lines, *([followed(run_name(path))] if path else []), sep="\n")
+
+
+_REST = 24  # lines of a summary beside the results, about
 
 
 def told(error: RtstoneError | None) -> int:
