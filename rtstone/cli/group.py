@@ -42,6 +42,10 @@ EXAMPLES = {
     "list": ("rtstone list benches", "rtstone list dk.periodic"),
     "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
     "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
+    "plot": (
+        "rtstone plot last -o figure.pdf",
+        "rtstone plot last~1 last --kind percentiles --width 174mm -o tail.svg",
+    ),
     "compare": (
         "rtstone compare last~1 last",
         "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
@@ -57,7 +61,10 @@ EXAMPLES = {
         "rtstone reproduce obenland last -o obenland.html",
     ),
     "import": ("rtstone import cyclictest.json",),
-    "export": ("rtstone export last --format csv",),
+    "export": (
+        "rtstone export last --format csv",
+        "rtstone export last --format samples -o samples.csv",
+    ),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",
