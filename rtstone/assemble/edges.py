@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import floor, inf, isfinite
+from math import ceil, floor, inf, isfinite
 from typing import NamedTuple
 
 from rtstone.assemble.histogram import bounds, index_of
@@ -36,15 +36,52 @@ def edged(result: Result, of: Result | Distribution | None = None) -> list[Bucke
 
 def _of_recorder(result: Result, grid: Grid, of: Result | Distribution) -> list[Bucket] | None:
     """Return the buckets that values lie in, by way of the recorder's ticks."""
-    net = Net(grid.overhead, grid.per_tick, result.batch, whole=result.unit == INSTRUCTIONS)
+    whole = result.unit == INSTRUCTIONS
+    net = Net(grid.overhead, grid.per_tick, result.batch, whole=whole)
     made = []
     for value, count in of.histogram:
-        ticks = (value * net.batch + net.gross(grid.overhead)) / grid.per_tick
+        gross = value * net.batch + net.gross(grid.overhead)
+        ticks = gross / grid.per_tick
         if not isfinite(ticks) or ticks < -0.5:
             return None
-        first, width = bounds(index_of(floor(ticks + 0.5), grid.bits), grid.bits)
-        made.append(Bucket(net.exactly(first), net.exactly(first + width), count))
+        first, end = (_rounded if whole else _single)(gross, grid)
+        low, high = (_edge(at, net) if whole else net.exactly(at) for at in (first, end))
+        made.append(Bucket(low, high, count))
     return made
+
+
+def _single(gross: float, grid: Grid) -> tuple[int, int]:
+    """Return the first tick of a value's bucket, and that after its last."""
+    first, width = bounds(index_of(floor(gross / grid.per_tick + 0.5), grid.bits), grid.bits)
+    return first, first + width
+
+
+def _rounded(gross: float, grid: Grid) -> tuple[int, int]:
+    """Return the same for a value that was rounded: of all buckets whose middle rounds to it.
+
+    There is more than one where a tick is less than a unit.
+    """
+    least, most = (max(gross + half, 0) / grid.per_tick for half in (-0.5, 0.5))
+    numbers = range(index_of(floor(least), grid.bits), index_of(ceil(most), grid.bits) + 1)
+    known = (bounds(number, grid.bits) for number in numbers[:_MOST])
+    found = [
+        (first, first + width)
+        for first, width in known
+        if round((first + (width - 1) / 2) * grid.per_tick) == round(gross)
+    ]
+    # None: an extreme, which lies elsewhere in its bucket than in the middle.
+    return (found[0][0], found[-1][1]) if found else _single(gross, grid)
+
+
+_MOST = 4096  # buckets of one value
+
+
+def _edge(ticks: int, net: Net) -> float:
+    """Return the net value of an edge where values are rounded, which edges are not.
+
+    A clock that counts instructions advances by whole ones, whatever its ticks.
+    """
+    return round((ticks * net.per_tick - net.gross(net.overhead)) / net.batch, 4)
 
 
 def _of_tool(result: Result, of: Result | Distribution) -> list[Bucket] | None:

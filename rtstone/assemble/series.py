@@ -39,7 +39,7 @@ def series_result(
         batch=raw.batch,
         raw_min=_raw(raw.min, net),
         raw_max=_raw(raw.max, net),
-        grid=_grid(raw, net),
+        grid=Grid(bits=raw.bits, per_tick=net.per_tick, overhead=net.overhead),
         batches=raw.batches and _batches(raw.batches, net),
         negative=raw.negative,
         overflow=raw.overflow,
@@ -81,13 +81,6 @@ def _points(histogram: Histogram, net: Net) -> list[tuple[float, int]]:
     for value, count in histogram.points():
         counts[net.exactly(value)] += count
     return list(counts.items())
-
-
-def _grid(raw: wire.Result, net: Net) -> Grid | None:
-    """Return the buckets, None where several may stand for one value."""
-    if not raw.n or (net.whole and net.per_tick < 1):
-        return None
-    return Grid(bits=raw.bits, per_tick=net.per_tick, overhead=net.overhead)
 
 
 def _batches(batches: wire.Batches, net: Net) -> Batches:

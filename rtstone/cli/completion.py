@@ -166,6 +166,12 @@ def _kinds() -> Words:
     yield from map(Word, [*KINDS, RUNS_TOO])
 
 
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
+
+
 def _publications() -> Words:
     from rtstone.published.layout import names
 
@@ -188,6 +194,12 @@ def _readers() -> Words:
     from rtstone.formats.table import READERS
 
     yield from map(Word, READERS)
+
+
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
 
 
 def _systems() -> Words:
@@ -237,7 +249,9 @@ OTHERS = {
     ("guarantee", "bench"): Value((_benches,)),
     ("schema", "name"): Value((_documents,)),
     ("export", "form"): Value((_writers,)),
+    ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
+    ("plot", "kind"): Value((_figures,)),
     ("fetch", "names"): Value((_systems,)),
     ("apply", "only"): Value((_settings,), listed=True),
 }

@@ -24,6 +24,8 @@ COMMANDS = {
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
     "import": "Import other tools' data as runs.",
     "export": "Export a run for other tools.",
+    "rm": "Remove stored runs.",
+    "prune": "Remove old runs.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
     "doctor": "Check whether this system is fit to be measured.",
@@ -43,8 +45,8 @@ EXAMPLES = {
     "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
     "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
     "plot": (
-        "rtstone plot last -o wake-up.svg",
-        "rtstone plot last~1 last --kind percentiles -o compared.pdf",
+        "rtstone plot last -o figure.pdf",
+        "rtstone plot last~1 last --kind percentiles --width 174mm -o tail.svg",
     ),
     "compare": (
         "rtstone compare last~1 last",
@@ -61,7 +63,10 @@ EXAMPLES = {
         "rtstone reproduce obenland last -o obenland.html",
     ),
     "import": ("rtstone import cyclictest.json",),
-    "export": ("rtstone export last --format csv",),
+    "export": (
+        "rtstone export last --format csv",
+        "rtstone export last --format samples -o samples.csv",
+    ),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",
