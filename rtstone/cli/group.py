@@ -67,6 +67,8 @@ EXAMPLES = {
         "rtstone export last --format csv",
         "rtstone export last --format samples -o samples.csv",
     ),
+    "rm": ("rtstone rm last",),
+    "prune": ("rtstone prune --keep 20",),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",
