@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from rtstone.errors import UsageError
 
 _CPUS = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
+ALL = "all"  # the CPUs that the agent may use
 LAST_CPU = 1023  # the largest number that the agent knows
 
 

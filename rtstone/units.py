@@ -39,6 +39,11 @@ WRITTEN = {"ns": CLOCK, "instructions": INSTRUCTIONS}
 # Units in which they are shown, largest first; the charts get the same table.
 UNITS = {unit: _steps(units) for unit, units in WRITTEN.items()}
 
+# Blanks inside numbers and between numbers and their units.
+GLUED = re.compile(
+    r"(?<=\d) (?=\d|(?:[nµm]?s|min|h|%|(?:[kMG] )?instr)(?!\w))|(?<=\d [kMG]) (?=instr\b)"
+)
+
 _QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
 
 

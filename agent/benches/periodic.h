@@ -23,10 +23,18 @@ RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick pe
 }
 
 /*
- * Handles a wake-up that was due at *release: records its latency as a sample, and sets *release to
+ * Handles a wake-up at `now` that was `late`: records its latency as a sample, and sets *release to
  * the next release in the future. If the wake-up was late by more than a period, the releases in
  * between are counted as missed.
  */
+RTS_HOT void periodic_woken(rts_rec *rec, rts_hist *omitted, rts_tick *release, rts_tick period,
+                            rts_tick late, rts_tick now)
+{
+    *release += (periodic_missed(rec, omitted, period, late) + 1) * period;
+    rts_rec_add(rec, late, now);
+}
+
+/* One wake-up at *release, its lateness as a sample, and the next release. */
 RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
                                  rts_tick period);
 RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
@@ -34,9 +42,7 @@ RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *rele
 {
     rts_sleep_until(*release);
     rts_tick now = rts_time();
-    rts_tick late = now - *release;
-    *release += (periodic_missed(rec, omitted, period, late) + 1) * period;
-    rts_rec_add(rec, late, now);
+    periodic_woken(rec, omitted, release, period, now - *release, now);
 }
 
 #endif

@@ -11,7 +11,7 @@ set(RTS_PORT freertos)
 set(RTS_BOARD mps2-an385)
 if(NOT DEFINED RTS_IMAGE)
   set(RTS_IMAGE freertos-m3.elf)
-  set(RTS_WITHOUT_BENCHES "hart") # has a separate image, -hart.cmake
+  set(RTS_WITHOUT_BENCHES "hart|hw_latency") # have a separate image, -hart.cmake
 endif()
 set(RTS_FREERTOS_PORT GCC/ARM_CM3)
 set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host takes them from its own agent

@@ -15,7 +15,7 @@ const rts_param rts_common_params[] = {
     {"warmup", RTS_T_INT, offsetof(rts_common, warmup), NULL, 0, 0, 1000000,
      RTS_SAY("number of samples to discard first")},
     {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_PRIO_MIN + RTS_LEVELS,
-     RTS_PRIO_MAX, RTS_SAY("highest priority of the case's tasks")},
+     RTS_PRIO_TOP, RTS_SAY("highest priority of the case's tasks")},
     {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("CPUs to measure on; default: an isolated CPU, or else the last one")},
     {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1,

@@ -58,10 +58,14 @@ bool rts_number(const char **s, int64_t *value)
     return true;
 }
 
-/* "0-2,4" */
+/* "0-2,4", or "all" that the agent may use. */
 static bool parse_cpus(const char *text, rts_cpuset *set)
 {
     memset(set, 0, sizeof *set);
+    if (!strcmp(text, "all")) {
+        rts_port_cpus(set);
+        return true;
+    }
     for (const char *s = text;; s++) {
         int64_t first, last;
         if (!rts_number(&s, &first))
@@ -133,7 +137,9 @@ static int set_param(const rts_args *a, const char *name, const char *value)
         return -1;
     }
     if (p->type == RTS_T_CPUS)
-        return parse_cpus(value, where) ? 0 : reject(a, p, value, "is not a list of CPUs (0-2,4)");
+        return parse_cpus(value, where)
+                   ? 0
+                   : reject(a, p, value, "is not a list of CPUs (0-2,4 or all)");
     if (p->type == RTS_T_TEXT)
         return parse_text(value, where, (size_t)rts_limit_value(p->max) + 1)
                    ? 0

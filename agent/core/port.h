@@ -152,6 +152,11 @@ int rts_port_clock_init(rts_clock *clock);
  */
 typedef enum rts_policy { RTS_FIFO, RTS_RR, RTS_OTHER } rts_policy;
 
+/* The highest priority that a case may be given; by default it has RTS_PRIO_MAX. */
+#ifndef RTS_PRIO_TOP
+#define RTS_PRIO_TOP RTS_PRIO_MAX
+#endif
+
 /* A set of CPU numbers. */
 typedef struct rts_cpuset {
     uint64_t word[RTS_CPUS / 64];
@@ -165,7 +170,7 @@ int rts_cpuset_first(const rts_cpuset *set); /* -1: empty */
 typedef struct rts_task_attr {
     void (*run)(void *arg); /* the task ends when it returns */
     void *arg;
-    int prio;          /* RTS_PRIO_MIN (least urgent) to RTS_PRIO_MAX */
+    int prio;          /* RTS_PRIO_MIN (least urgent) to RTS_PRIO_TOP */
     rts_policy policy; /* among tasks of equal priority */
     int cpu;           /* CPU to run on; -1: any of the case's */
     bool process;      /* needs RTS_CAP_PROCESS; shares memory from rts_port_shared() only */
@@ -202,6 +207,18 @@ static inline void rts_yield(void);
 
 /* Sleeps until rts_time() >= time; returns at once if that has passed. */
 RTS_SHARED void rts_sleep_until(rts_tick time);
+
+/*
+ * A port that defines RTS_WALL has a wall clock as well, which counts RTS_TIME_HZ and may be set:
+ * rts_wall_was_set() tells whether it was since the last call, or rts_wall_open().
+ */
+#ifdef RTS_WALL
+static inline rts_tick rts_wall_time(void);
+static inline void rts_wall_sleep_until(rts_tick time);
+int rts_wall_open(rts_wall *wall);
+bool rts_wall_was_set(rts_wall *wall);
+void rts_wall_close(rts_wall *wall);
+#endif
 
 /*
  * Sleeps for `duration` of rts_time(), counted from the call; not 0 if something ended the sleep

@@ -561,6 +561,11 @@ static void check_limits(rts_rec *r, uint64_t t)
     r->running = false;
 }
 
+void rts_rec_look(rts_rec *r, uint64_t t)
+{
+    check_limits(r, t);
+}
+
 static void rest(rts_rec *r, uint64_t t)
 {
     r->on_rest(r->hook_arg);

@@ -182,6 +182,9 @@ void rts_rec_section(rts_rec *r);
 /* Starts the series at clock value t. */
 void rts_rec_start(rts_rec *r, uint64_t t);
 
+/* Checks the limits at clock value t without a sample: for benches that may wait long for one. */
+void rts_rec_look(rts_rec *r, uint64_t t);
+
 /* Ends the series; from then on hist, worst, window and block contain everything recorded. */
 void rts_rec_finish(rts_rec *r);
 

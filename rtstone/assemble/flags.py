@@ -95,7 +95,8 @@ FLAGS = (
         "no_rt",
         "ran without real-time scheduling",
         "run as root, or give the agent CAP_SYS_NICE or an rtprio limit",
-        lambda s: s.evidence.get("sched") == "other",
+        # A bench that was asked for time sharing has no privileges to miss.
+        lambda s: s.evidence.get("sched") == "other" and s.params.get("policy") != "other",
         spoils="measured without real-time privileges",
     ),
     Flag(
@@ -258,6 +259,13 @@ FLAGS = (
         spoils="measured with a clock that stepped backwards",
     ),
     Flag(
+        "clock_set",
+        "the wall clock was set during the measurement",
+        "stop what sets it (a time service that steps it), or use clock=monotonic",
+        lambda s: s.figure("wake-ups at which the clock was set") > 0,
+        spoils="measured by a wall clock that was set meanwhile",
+    ),
+    Flag(
         "derived",
         "computed from the results of other benches",
         "`rtstone list BENCH` says from which and how",
@@ -315,8 +323,8 @@ FLAGS = (
     Flag(
         "wall_clock",
         "timed by the wall clock, which may be set during the measurement",
-        "check whether a time service stepped the clock, or use a tool with a monotonic clock",
-        lambda s: False,
+        "check whether a time service stepped the clock, or use a monotonic clock",
+        lambda s: s.params.get("clock") == "realtime",
     ),
 )
 

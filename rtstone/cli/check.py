@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.working import working
 from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -72,11 +73,12 @@ def command(
     from rtstone.store.baseline import baselines, note
 
     limits = load_budget(budget)
-    document = load(find(names[0]))
-    before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
+    with working("checking"):
+        document = load(find(names[0]))
+        before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
+        gate = check(document, limits, before)
     for baseline in before if asked else ():
         note(baseline.run_id, budget)
-    gate = check(document, limits, before)
     from rtstone.report.check import text as checked
 
     if junit:
@@ -103,8 +105,9 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
 
     if path.exists():
         raise UsageError(f"file exists, {path}; name a new one")
-    runs = [load(find(name)) for name in names]
-    drafted = draft(runs, share(margin))
+    with working("drafting"):
+        runs = [load(find(name)) for name in names]
+        drafted = draft(runs, share(margin))
     text = budget_text(drafted)
     _write(text, path)
     if warning := from_too_few(drafted):

@@ -10,6 +10,7 @@ import msgspec
 
 from rtstone.cli.run import Request, as_asked, assignments, listener_for, told
 from rtstone.cli.streams import maybe_unread
+from rtstone.cli.working import working
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
@@ -17,6 +18,7 @@ from rtstone.runner.request import build_plan
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.store.session import named, several
+from rtstone.units import counted
 
 if TYPE_CHECKING:
     from rtstone.documents.comparison import Comparison
@@ -46,12 +48,15 @@ if TYPE_CHECKING:
     metavar="RUN,RUN...",
     help="Several runs of one system, from which to estimate the noise between single runs.",
 )
+@click.option("--all", "everything", is_flag=True, help="Show every row, not only the differences.")
 @click.option("--json", is_flag=True, help="Print only the comparison document, as JSON.")
 def command(
     names: tuple[str, ...],
     targets: tuple[str, str] | None,
     pairs: int | None,
     floor: tuple[str, ...],
+    *,
+    everything: bool,
     json: bool,
     **measured: object,
 ) -> int:
@@ -68,7 +73,7 @@ def command(
             )
         options = {"names": list(names), "json": json, **measured}
         asked = [msgspec.convert(options | {"target": one}, Request) for one in targets]
-        return _measured(asked, pairs or PAIRS)
+        return _measured(asked, pairs or PAIRS, everything)
     given = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
     if wrong := [name for name, value in given.items() if value]:
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
@@ -77,12 +82,14 @@ def command(
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.comparison.compare import compare
 
-    beside = [load(find(name)) for text in floor for name in several(text)]
-    _show(compare(named(names), beside), json)
+    with working(f"comparing {counted(len(names), 'run')}"):
+        beside = [load(find(name)) for text in floor for name in several(text)]
+        made = compare(named(names), beside)
+    _show(made, json, everything)
     return 0
 
 
-def _measured(asked: list[Request], pairs: int) -> int:
+def _measured(asked: list[Request], pairs: int, everything: bool) -> int:
     json = asked[0].json
     with Interrupt() as interrupt:
         first, other = (Side(*build_plan(as_asked(request), interrupt)) for request in asked)
@@ -96,7 +103,7 @@ def _measured(asked: list[Request], pairs: int) -> int:
 
         if both := in_pairs(runs):
             with maybe_unread():
-                _show(compare(both), json)
+                _show(compare(both), json, everything)
         status = told(error)
         return Interrupted.exit_code if interrupt.requested else status
 
@@ -115,14 +122,15 @@ def _tell(coming: Next, json: bool) -> None:
     )  # fmt: skip
 
 
-def _show(comparison: Comparison, json: bool) -> None:
+def _show(comparison: Comparison, json: bool, everything: bool) -> None:
     if json:
         from rtstone.cli.output import print_document
 
         print_document(comparison)
         return
+    from rtstone.cli.pager import paged
     from rtstone.report.comparison.text import comparison_lines
-    from rtstone.report.parts.console import console
 
-    out = console(sys.stdout)
-    out.print(*comparison_lines(comparison, out.width), sep="\n")
+    with paged(sys.stdout) as out:
+        lines = comparison_lines(comparison, out.width, everything)
+        out.print(*lines, sep="\n", soft_wrap=True)  # they fit, but for a command to copy

@@ -64,6 +64,7 @@ class Lines(Listener):
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
+        self._reasons: dict[tuple[str, str | None], int] = {}  # the first case with each
 
     def started(self, plan: Plan) -> None:
         """Takes note of the plan."""
@@ -78,7 +79,15 @@ class Lines(Listener):
         for result in results:
             place = f"{case.id}/{len(self._plan.cases)}"
             label = _case_label(self._plan, case)
-            print(f"{place} {label}: {_outcome(result)}", file=self._file, flush=True)
+            outcome = self._outcome(case, result)
+            print(f"{place} {label}: {outcome}", file=self._file, flush=True)
+
+    def _outcome(self, case: Case, result: Result) -> str:
+        """Return the outcome; a reason that was told already is not repeated."""
+        first = self._reasons.setdefault((result.status, result.reason), case.id)
+        if result.reason and first != case.id:
+            return f"{result.status}, like case {first}"
+        return _outcome(result)
 
 
 class Display(Listener):

@@ -9,29 +9,35 @@ import click
 
 @click.command("doctor")
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
+@click.option("--problems", is_flag=True, help="Show only what is bad, a warning or unknown.")
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-def command(cpus: str | None, json: bool) -> int:
+def command(cpus: str | None, problems: bool, json: bool) -> int:
     """Check whether this system is fit to be measured.  Exit code 1: something is bad.
 
-    Verdicts: good (+); warn (!), costs time or certainty; bad (X), makes measuring impossible or
-    misleading; unknown (?), cannot be determined from here; yours (-), only you can tell.
+    Verdicts: good (+); seen (=), the newest measurement, which no rule judges; warn (!), costs time
+    or certainty; bad (X), makes measuring impossible or misleading; unknown (?), cannot be
+    determined from here; yours (-), only you can tell.
     """
-    from rtstone.store.past import last_run
+    from rtstone.store.past import measurements
     from rtstone.system.checks import lines
     from rtstone.system.facts import System
 
-    system = System(cpus=cpus, run=last_run)
+    system = System(cpus=cpus, past=measurements())
     measured = system.measured  # reject a bad list before checking anything
     found = lines(system)
+    fit = not any(line.verdict == "bad" for line in found)
     if json:
         from rtstone.cli.output import print_document
 
-        checks = [line._asdict() for line in found]
-        print_document({"schema": "rtstone.doctor/1", "cpus": sorted(measured), "checks": checks})
+        checks = [line._asdict() | {"tunable": line.tunable} for line in found]
+        cpu_numbers = sorted(measured)
+        print_document(
+            {"schema": "rtstone.doctor/1", "fit": fit, "cpus": cpu_numbers, "checks": checks}
+        )
     else:
+        from rtstone.cli.pager import paged
         from rtstone.cli.system_lines import checklist
-        from rtstone.report.parts.console import console
 
-        out = console(sys.stdout)
-        out.print(*checklist(found, measured, out.width), sep="\n")
-    return int(any(line.verdict == "bad" for line in found))
+        with paged(sys.stdout) as out:
+            out.print(*checklist(found, measured, out.width, problems), sep="\n")
+    return int(not fit)

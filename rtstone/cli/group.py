@@ -34,6 +34,42 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
 }
 
+# The end of each command's help.
+EXAMPLES = {
+    "run": (
+        "rtstone run",
+        "rtstone run dk.periodic -p period=1ms --load none --load heavy --time 60",
+        "rtstone run quick --target ssh:root@board",
+    ),
+    "list": ("rtstone list benches", "rtstone list dk.periodic"),
+    "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
+    "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
+    "compare": (
+        "rtstone compare last~1 last",
+        "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
+        "rtstone compare last~3,last~2 last~1,last --all",
+    ),
+    "check": (
+        "rtstone check last --write-budget budget.toml",
+        "rtstone check last --budget budget.toml --junit gate.xml",
+    ),
+    "guarantee": ("rtstone guarantee last~1 last", "rtstone guarantee last -o guarantee.md"),
+    "reproduce": (
+        "rtstone reproduce gutsalov --target sim:rtai-24.1.8",
+        "rtstone reproduce obenland last -o obenland.html",
+    ),
+    "import": ("rtstone import cyclictest.json",),
+    "export": ("rtstone export last --format csv",),
+    "simulate": (
+        "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
+        "rtstone simulate hartstone PH.1 --costs-from last",
+    ),
+    "schema": ("rtstone schema run",),
+    "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
+    "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
+    "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
+}
+
 
 class Lazy(click.Group):
     """A group that imports a command only when it is used."""
@@ -48,6 +84,7 @@ class Lazy(click.Group):
             raise unknown("command", cmd_name, COMMANDS)
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f"rtstone.cli.{module}").command
+        command.epilog = "\n".join(("\b", "Examples:", *(f"  {e}" for e in EXAMPLES[cmd_name])))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

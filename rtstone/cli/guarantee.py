@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.store.index import find
 from rtstone.store.rundir import load
@@ -27,8 +28,9 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
     from rtstone.report.worstcase.guarantee import guarantee_markdown
     from rtstone.stats.worstcase.guarantee import guarantee
 
-    documents = [load(find(run)) for run in runs]
-    statement = guarantee(documents, bench)
+    with working("estimating"):
+        documents = [load(find(run)) for run in runs]
+        statement = guarantee(documents, bench)
     text = guarantee_markdown(statement, [bench for run in documents for bench in run.benches])
     if output is not None:
         _written(text, output)

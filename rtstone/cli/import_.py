@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rtstone.cli.working import working
 from rtstone.documents.imported import tool
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
@@ -28,7 +29,8 @@ def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
     """
     if json and len(files) > 1:
         raise UsageError(f"--json prints one document, not {len(files)}; name one file")
-    made = [imported(file, form, arguments()) for file in files]
+    with working("reading"):
+        made = [imported(file, form, arguments()) for file in files]
     for plan, run in made:
         directory = RunDirectory(plan)
         directory.finish(run)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtstone.cli.working import working
+
 if TYPE_CHECKING:
     from rtstone.lab.systems import System
 
@@ -78,7 +80,8 @@ def fetch_command(names: tuple[str, ...]) -> None:
             raise UsageError(f"{system.name} is built, not fetched; run `rtstone lab build`")
     for system in chosen:
         if system.kernel:
-            kernel = fetch.fetch(system.kernel, system.board.arch, click.echo)
+            with working(f"fetching {system.name}") as line:
+                kernel = fetch.fetch(system.kernel, system.board.arch, line.echo)
             click.echo(f"{system.name}: {kernel.package}, sha256 {kernel.sha256}")
 
 
@@ -87,4 +90,5 @@ def build_command() -> None:
     """Build the agents and images of the emulated targets, from rtstone's source."""
     from rtstone.lab.ready import build
 
-    build()
+    with working("building"):
+        build()

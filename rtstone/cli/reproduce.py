@@ -12,6 +12,7 @@ from msgspec import structs
 
 from rtstone.cli import run as running
 from rtstone.cli.run import Request, assignments
+from rtstone.cli.working import working
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
@@ -97,7 +98,8 @@ def command(  # noqa: PLR0917
     documents = [load(find(run)) for run in runs]
     request = Request(suites, LOCAL, (), instead, params, time)
     fresh, errors = _measured(request, targets if documents or targets else (LOCAL,))
-    made = reproduce(source, [*documents, *fresh])
+    with working("reproducing"):
+        made = reproduce(source, [*documents, *fresh])
     _print(made, json)
     if output:
         _write(made, output, quiet=json)

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from rtstone.cli.output import print_document
+from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan, run_id
 from rtstone.documents.run import LOCAL, Run
@@ -42,6 +43,7 @@ class Request(msgspec.Struct, frozen=True):
     cpus: str | None = None
     out: Path | None = None
     json: bool = False
+    quiet: bool = False
     keep_idle: bool = False
     resume: str | None = None
     icount: str | None = None
@@ -103,7 +105,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Measure each case in rounds until the 95% confidence interval of its p50 (ci=2%,p99: its "
     "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
-@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4.")
+@click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(
     "--name", metavar="NAME",
     help="Call the run so, in every table and page; it is then a RUN: `rtstone show NAME`.",
@@ -116,6 +118,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
 @click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
 @click.option(
     "--resume", metavar="RUN",
@@ -155,7 +158,8 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
         with ExitStack() as held:
             return start(
                 as_asked(request), interrupt=interrupt,
-                listener=listener_for(request.json), out=request.out, approve=approve,
+                listener=listener_for(request.json or request.quiet), out=request.out,
+                approve=approve,
             )  # fmt: skip
     except (TargetError, Interrupted) as early:
         if request.json:
@@ -165,7 +169,7 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
 
 def _announce(request: Request, plan: Plan) -> None:
     """Say how long it will take.  Raises UsageError if nobody may have meant that long."""
-    if not request.json or sys.stderr.isatty():
+    if not request.quiet and (not request.json or sys.stderr.isatty()):
         for line in (*assumed_units(plan, request.params), announcement(plan)):
             _say(line)
     if not (request.yes or _is_bounded(request, plan)):
@@ -201,6 +205,8 @@ def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
     with maybe_unread():
         if request.json:
             print_document(done.run)
+        elif request.quiet:
+            print_verdict(done.run)
         else:
             _print_summary(done.run, done.directory.path if done.directory.finished else None)
     status = told(done.error)
@@ -221,7 +227,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     }  # fmt: skip
     if given := [name for name, value in asked.items() if value]:
         raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
-    path, listener = _to_resume(str(request.resume)), listener_for(request.json)
+    path, listener = _to_resume(str(request.resume)), listener_for(request.json or request.quiet)
     with ExitStack() as held:
         done = resume(
             path, interrupt=interrupt, listener=listener,
@@ -249,9 +255,9 @@ def _nothing(target: str, reason: str) -> Run:
     )
 
 
-def listener_for(json: bool) -> Listener:
-    """Return the listener that shows the progress of a run on stderr."""
-    if json and not sys.stderr.isatty():
+def listener_for(quiet: bool) -> Listener:
+    """Return the listener that shows progress on stderr; ``quiet``: nothing off a terminal."""
+    if quiet and not sys.stderr.isatty():
         return Listener()
     from rtstone.cli.course import Display, Lines
     from rtstone.report.parts.console import console
@@ -260,13 +266,19 @@ def listener_for(json: bool) -> Listener:
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
+    """Print the answer; on a terminal all results too, if they fit, as each had no line so far."""
     from rtstone.report.parts.console import console
-    from rtstone.report.run.terminal import stored, summary
+    from rtstone.report.run.brief import brief
+    from rtstone.report.run.terminal import followed, summary
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    place = stored(path, run_name(path)) if path else ()
-    out.print(*summary(evaluate_run(run), out.width), *place, sep="\n")
+    few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
+    lines = (summary if few else brief)(evaluate_run(run), out.width, out.encoding)
+    out.print(*lines, *([followed(run_name(path))] if path else []), sep="\n")
+
+
+_REST = 24  # lines of a summary beside the results, about
 
 
 def _say(line: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -14,12 +15,14 @@ from rtstone.store.rundir import load
 
 @click.command("show")
 @click.argument("run", metavar="RUN")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
+@click.option("--conditions", is_flag=True, help="Also show the conditions it was measured under.")
 @click.option(
     "--worst-case", is_flag=True, help="Show the worst-case estimate of each case instead."
 )
 @click.option("--json", is_flag=True, help="Print only the document, as JSON.")
-def command(run: str, worst_case: bool, json: bool) -> None:
-    """Show one run: its summary and conditions.
+def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: bool) -> None:
+    """Show one run: its verdict, findings and results.
 
     RUN is a directory, a run's name, its id or the beginning of one, last, or last~1: the last run
     with results, and the one before it.
@@ -32,15 +35,32 @@ def command(run: str, worst_case: bool, json: bool) -> None:
         from rtstone.cli.output import print_document
 
         print_document(document)
+    elif quiet:
+        print_verdict(document)
     else:
-        from rtstone.report.parts.console import console
-        from rtstone.report.run.terminal import conditions, stored, summary
-        from rtstone.stats.evaluate import evaluate_run
+        _summary(document, path, conditions)
 
-        out = console(sys.stdout)
-        parts = summary(evaluate_run(document), out.width)
-        place = stored(path, run_name(path))
-        out.print(conditions(document), "", *parts, *place, sep="\n")
+
+def print_verdict(run: Run) -> None:
+    """Print the verdict of a run."""
+    from rtstone.report.parts.console import console
+    from rtstone.report.run.answer import answer
+    from rtstone.report.run.brief import verdict
+    from rtstone.stats.evaluate import evaluate_run
+
+    console(sys.stdout).print(*verdict(run, answer(evaluate_run(run))), sep="\n")
+
+
+def _summary(run: Run, path: Path, everything: bool) -> None:
+    from rtstone.cli.pager import paged
+    from rtstone.report.run.terminal import conditions, stored, summary
+    from rtstone.stats.evaluate import evaluate_run
+
+    with paged(sys.stdout) as out:
+        out.print(*summary(evaluate_run(run), out.width, out.encoding), sep="\n")
+        if everything:
+            out.print("", conditions(run), sep="\n")
+        out.print(*stored(path, run_name(path)), sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtstone.cli.working import working
 from rtstone.errors import UsageError
 from rtstone.printable import shown
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
     from rtstone.documents.simulation import Simulation
-    from rtstone.simulate.study import Progress, Study
+    from rtstone.simulate.study import Study
 
 
 def _stored_run(context: click.Context, parameter: click.Parameter, name: str | None) -> Run | None:
@@ -102,7 +103,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     from rtstone.simulate.ask import workers
     from rtstone.simulate.study import run
 
-    points, breakdown = run(study, workers(options["workers"]), _progress())
+    with working("simulating") as line:
+        points, breakdown = run(study, workers(options["workers"]), line.steps)
     from msgspec.structs import replace
 
     simulation = replace(simulation, points=points, breakdown=breakdown)
@@ -152,7 +154,8 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
     from rtstone.simulate.report import hartstone
 
     require()
-    document = hartstone(experiments, **options)
+    with working("simulating"):
+        document = hartstone(experiments, **options)
     if json:
         from rtstone.cli.output import print_document
 
@@ -205,20 +208,3 @@ def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
     except OSError as error:
         raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
     click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB", err=quiet or not regular)
-
-
-def _progress() -> Progress | None:
-    """Return a function that shows progress, if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    import time
-
-    begin = time.monotonic()
-
-    def tell(done: int, total: int) -> None:
-        spent = time.monotonic() - begin
-        left = f"{done / total:4.0%}, about {spent / done * (total - done):.0f} s left"
-        end = "\r" if done < total else f"\r{' ' * 40}\r"
-        print(f"{left:<40}", end=end, file=sys.stderr, flush=True)
-
-    return tell

@@ -8,26 +8,53 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from rtstone.cpus import cpu_list
-from rtstone.report.parts.console import folded
-from rtstone.system.check import GROUPS, VERDICTS, Line
+from rtstone.report.parts.console import folded, sentences
+from rtstone.system.check import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Told
+from rtstone.units import counted
 
 # Told by sign and word, as colours may be missing.
-SIGNS = {"good": "+", "warn": "!", "bad": "X", "unknown": "?", "yours": "-"}
-STYLES = {"good": "green", "warn": "yellow", "bad": "bold red", "unknown": "cyan", "yours": "dim"}
+SIGNS = {"good": "+", "seen": "=", "warn": "!", "bad": "X", "unknown": "?", "yours": "-"}
+STYLES = {
+    "good": "green",
+    "seen": "",
+    "warn": "yellow",
+    "bad": "bold red",
+    "unknown": "cyan",
+    "yours": "dim",
+}
 TITLE = 31  # columns of a title
 
 
-def checklist(lines: Sequence[Line], cpus: frozenset[int], width: int) -> Iterator[Text]:
-    """Yield the counts and what is bad, then every line in its group."""
+def verdict(lines: Sequence[Line]) -> Text:
+    """Return whether the system is fit to be measured, in a sentence."""
+    bad = [line.title for line in lines if line.verdict == "bad"]
+    warned = sum(line.verdict == "warn" for line in lines)
+    mended = sum(line.tunable for line in lines)
+    told = f"Not fit: {', '.join(bad)}" if bad else "Fit"
+    told += f"{';' if bad else ','} {counted(warned, 'warning')}"
+    told += f", {mended} mended by `rtstone tune apply`" if mended else ""
+    return Text(told, style="bold red" if bad else "bold green")
+
+
+def checklist(
+    lines: Sequence[Line], cpus: frozenset[int], width: int, problems: bool = False
+) -> Iterator[Text]:
+    """Yield the verdict, the counts and what is bad, then every line in its group.
+
+    ``problems``: only lines that are bad, a warning or unknown.
+    """
+    yield from sentences(verdict(lines), width)
     count = Counter(line.verdict for line in lines)
     counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
     where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
-    yield Text(f"{where}; {counts}", style="bold")
+    yield Text(f"{where}; {counts}", style="dim")
     bad = [line for line in lines if line.verdict == "bad"]
     yield from _part("bad: mend these first", bad, width, advised=True)
+    kept = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
-        yield from _part(group, [line for line in lines if line.group == group], width)
+        shown = [line for line in lines if line.group == group and line.verdict in kept]
+        yield from _part(group, shown, width)
 
 
 def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) -> Iterator[Text]:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
-from rtstone.cpus import cpu_set
+from rtstone.cpus import ALL, cpu_set
 from rtstone.documents.run import Target, Turn, Value
 from rtstone.wire.records import Bench, Load, TextTable
 
@@ -160,10 +160,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         table = self.loads[call.name]
         return call.beside(self.value(case, "config"), self.value(case, "cpus"), table)
 
-    def cpus(self, chosen: frozenset[int]) -> frozenset[int]:
-        """Return the CPUs that the cases use; ``chosen``: the agent's default."""
+    def cpus(self, chosen: frozenset[int], usable: frozenset[int]) -> frozenset[int]:
+        """Return the CPUs that the cases use.
+
+        ``chosen``: the agent's default; ``usable``: all that it may use.
+        """
         lists = {self.value(case, "cpus") for case in self.cases}
-        return frozenset[int]().union(*(cpu_set(str(text)) if text else chosen for text in lists))
+        named = {None: chosen, "": chosen, ALL: usable}
+        return frozenset[int]().union(
+            *(named[text] if text in named else cpu_set(str(text)) for text in lists)
+        )
 
     def limit_s(self, case: Case) -> float | None:
         """Return the time limit of a case in s, None if its parameters do not give one."""

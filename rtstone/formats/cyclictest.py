@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
@@ -16,6 +17,12 @@ BENCH = Bench(
     "sample. A thread that is late goes on with the next period that lies ahead.",
     params=[Param("interval", "duration", "ns", help="Period of the threads.")],
 )
+
+MOST_THREADS = 4096
+
+# Lines that it prints before its results.
+DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
+POLICY = re.compile(r"policy: (\w+)(?:/\w+)?: loadavg:")
 
 # Short options that take an argument, and the long options that matter here.
 _WITH = "bcDdFhHilop"

@@ -1,16 +1,16 @@
-"""Export of wake-up latencies as the JSON of cyclictest 2.10, but always valid JSON.
+"""Export of wake-up latencies as cyclictest writes them: JSON of 2.10, but always valid, or text.
 
-Each result of a bench that measures what cyclictest does becomes a thread.  Values are in µs if all
-of them are whole, else in ns, as with -N.
+Each result of a bench that measures what cyclictest does becomes a thread.  Values of JSON are in
+µs if all of them are whole, else in ns, as with -N; those of the text of -h (2.4) are whole µs.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from rtstone import __version__
 from rtstone.documents.imported import tool
@@ -25,17 +25,21 @@ WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
 
 
-def write(run: Run) -> Written:
-    """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
+def _known(run: Run) -> list[Result]:
     known = [r for r in run.results if r.bench in WAKE_UPS and r.n and r.unit == "ns"]
     if not known:
         raise refused(run, f"no samples of {' or '.join(WAKE_UPS)} in ns")
+    return known
+
+
+def write(run: Run) -> Written:
+    """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
+    known = _known(run)
     whole = all(_whole_us(result) for result in known)
     threads, lost = {}, _left(run, known)
     for number, result in enumerate(known):
         threads[str(number)], more = _thread(result, US if whole else NS)
-        what = [result.bench, rows.params(result.params), result.load, result.series]
-        lost.append(f"thread {number} is {' '.join(filter(None, what))}")
+        lost.append(_name(number, result))
         lost += [f"thread {number}: {what}" for what in more]
     document = {
         "file_version": 1,
@@ -56,6 +60,11 @@ def write(run: Run) -> Written:
         "thread": threads,
     }
     return Written((json.dumps(document, indent=2) + "\n").encode(), lost)
+
+
+def _name(number: int, result: Result) -> str:
+    what = [result.bench, rows.params(result.params), result.load, result.series]
+    return f"thread {number} is {' '.join(filter(None, what))}"
 
 
 def _whole_us(result: Result) -> bool:
@@ -131,3 +140,81 @@ def _times(run: Run) -> dict[str, str]:
 def _text(conditions: Mapping[str, Value], name: str) -> str:
     value = conditions.get(name)
     return "" if value is None else str(value)
+
+
+# ---- text ---------------------------------------------------------------------------------------
+
+_TOP = 1_000_000  # µs: the longest histogram that cyclictest has
+
+
+class _Column(NamedTuple):
+    """A thread of the text, in whole µs, cut off as cyclictest does."""
+
+    counts: Mapping[int, int]
+    over: int  # samples beyond the histogram
+    min: int
+    mean: int
+    max: int
+
+
+def write_histogram(run: Run) -> Written:
+    """Export the histograms of a run, a column each.
+
+    Raises UsageError if it has no wake-up latencies in ns, or not their distribution.
+    """
+    known = _known(run)
+    if without := next((r for r in known if not r.histogram), None):
+        raise refused(run, f"only statistics of {without.bench} {without.series}".rstrip())
+    columns, lost = [], _left(run, known)
+    for number, result in enumerate(known):
+        column, more = _column(result)
+        columns.append(column)
+        lost.append(_name(number, result))
+        lost += [f"thread {number}: {what}" for what in more]
+    return Written("".join(f"{line}\n" for line in _text_lines(run, columns)).encode(), lost)
+
+
+def _column(result: Result) -> tuple[_Column, list[str]]:
+    counts: Counter[int] = Counter()
+    below, over = 0, result.overflow
+    for value, count in _exact_ends(result):
+        if value < 0:
+            below += count
+        elif value < _TOP * US:
+            counts[int(value // US)] += count
+        else:
+            over += count
+    lost = []
+    if below:
+        lost.append(f"{below} negative samples")
+    if not _whole_us(result):
+        lost.append("fractions of µs, which are cut off as cyclictest does")
+    if over:
+        lost.append(f"at which cycles {over} samples beyond the histogram were")
+    if result.missed:
+        lost.append(f"{result.missed} missed activations")
+    n = sum(counts.values())
+    mean = (result.mean or 0) / US if over or not n else sum(v * c for v, c in counts.items()) / n
+    low = min(counts, default=0) if below else int((result.min or 0) // US)
+    return _Column(counts, over, low, int(mean), int((result.max or 0) // US)), lost
+
+
+def _text_lines(run: Run, columns: list[_Column]) -> Iterator[str]:
+    """Yield a row for each µs up to the largest, and the summary."""
+
+    def each(head: str, width: int, values: Iterable[int]) -> str:
+        return f"# {head}: " + " ".join(f"{value:0{width}}" for value in values)
+
+    yield f"# run {run.run_id}, written by rtstone {__version__}"
+    yield "# Histogram"
+    for value in range(max(max(column.counts, default=-1) for column in columns) + 1):
+        yield f"{value:06} " + "\t".join(f"{column.counts.get(value, 0):06}" for column in columns)
+    yield each("Total", 9, (sum(column.counts.values()) for column in columns))
+    yield each("Min Latencies", 5, (column.min for column in columns))
+    yield each("Avg Latencies", 5, (column.mean for column in columns))
+    yield each("Max Latencies", 5, (column.max for column in columns))
+    yield each("Histogram Overflows", 5, (column.over for column in columns))
+    yield "# Histogram Overflow at cycle number:"
+    for number, column in enumerate(columns):
+        yield f"# Thread {number}:" + (f" # {column.over:05} others" if column.over else "")
+    yield ""

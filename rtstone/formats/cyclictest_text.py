@@ -20,10 +20,7 @@ _SUMMARY = {
     "max": "# Max Latencies:", "over": "# Histogram Overflows:",
 }  # fmt: skip
 _LIVE = re.compile(r"T: *(\d+) \( *\d+\) P: *(\d+) I: *(\d+) C: *(\d+) ")
-_DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
-_POLICY = re.compile(r"policy: (\w+): loadavg:")
 _OTHERS = re.compile(r"# (\d+) others")
-MOST_THREADS = 4096
 
 
 class _Live(NamedTuple):
@@ -64,9 +61,9 @@ class _Text:
                 self.source.number(text, number) for text in found.groups()
             )
             self.live[thread] = _Live(interval, prio)
-        elif found := _DMA.match(line):
+        elif found := cyclictest.DMA.match(line):
             self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
-        elif found := _POLICY.search(line):
+        elif found := cyclictest.POLICY.search(line):
             self.policy = found[1]
 
     def _take(self, number: int, line: str) -> None:
@@ -145,7 +142,7 @@ def _threads(source: Source, text: _Text) -> int:
             source.cut(f"no '{_SUMMARY[name]}'")
     line, lows = text.summary["min"]
     threads = len(lows)
-    if not 0 < threads <= MOST_THREADS:
+    if not 0 < threads <= cyclictest.MOST_THREADS:
         source.refuse(f"{threads} threads", line)
     sums = len(text.rows[0][2]) == threads + 1 if text.rows else False
     width = threads + sums

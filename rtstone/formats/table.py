@@ -79,6 +79,14 @@ READERS: Mapping[str, Reader] = {
     "cyclictest": Reader(
         "cyclictest -h and -H, its text", _mark(rb"^# Histogram\s*$"), "cyclictest_text"
     ),
+    "cyclictest-samples": Reader(
+        "cyclictest -v, every sample",
+        _mark(rb"^ {0,7}\d+: {0,7}\d+: {0,7}-?\d+\s*$"), "cyclictest_lines", "read_samples",
+    ),
+    "cyclictest-statistics": Reader(
+        "cyclictest -q, and what it prints while it runs",
+        _mark(rb"^T: *\d+ \( *\d+\) P: *\d+ I:"), "cyclictest_lines", "read_statistics",
+    ),
     "cyclictest-json": Reader(
         "cyclictest --json", _mark(rb'"rt_test_version:?"'), "cyclictest_json"
     ),
@@ -87,6 +95,9 @@ READERS: Mapping[str, Reader] = {
         "jitterdebugger",
     ),
     "stress-ng": Reader("stress-ng --cyclic", _mark(rb"cyclic: sched SCHED_"), "stress_ng"),
+    "stress-ng-yaml": Reader(
+        "stress-ng --metrics --yaml", _mark(rb"^ +stress-ng-version:"), "stress_ng_yaml"
+    ),
     "lmbench": Reader(
         "lmbench's lat_syscall and lat_ctx",
         _mark(rb'^(Simple [\w /]+: [\d.]+ microseconds|"size=\d+k ovr=)'), "lmbench",
@@ -106,6 +117,11 @@ WRITERS: Mapping[str, Writer] = {
     "hdrhistogram": Writer("HdrHistogram log, version 1.3", "hdr_log"),
     "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics"),
     "cyclictest-json": Writer("wake-up latencies as cyclictest --json", "cyclictest_out"),
+    "cyclictest-histogram": Writer(
+        "the same as text of cyclictest -h, for OSADL's plot script",
+        "cyclictest_out",
+        "write_histogram",
+    ),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rtstone.cpus import cpu_set
+from rtstone.cpus import ALL, cpu_set
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError, unknown
 from rtstone.units import DURATION, SIZE, TIMES, WHOLE
@@ -88,7 +88,8 @@ def _value(table: Table, param: Param, given: object, where: str) -> Value:
     if param.type == "choice" and text in (param.choices or []):
         return text
     if param.type == "cpus":
-        cpu_set(text)
+        if text != ALL:
+            cpu_set(text)
         return text
     if param.type == "text" and 0 < len(text.encode()) <= (param.max or 0):
         return text
@@ -111,7 +112,7 @@ def allowed(param: Param) -> str:
         case "bool":
             return "on or off"
         case "cpus":
-            return "a CPU list such as 0-2,4"
+            return "a CPU list such as 0-2,4, or all"
         case "text":
             return f"a text of up to {param.max} bytes"
     low, high = (

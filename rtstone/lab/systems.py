@@ -103,7 +103,11 @@ SYSTEMS = {
         System("freertos-a64", FREERTOS, VIRT, 128, image="freertos-a64.elf"),
         System(
             "freertos-m3", FREERTOS, MPS2, None,
-            image="freertos-m3.elf", apart=(("hart.", "Hartstone", "freertos-m3-hart"),),
+            image="freertos-m3.elf",
+            apart=(
+                ("hart.", "Hartstone", "freertos-m3-hart"),
+                ("hw.", "hw.latency", "freertos-m3-hart"),
+            ),
         ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
         System("linux-6.1", STOCK, VIRT, 512, kernel="linux-6.1"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from rtstone.documents.run import Result, Run, Slope
@@ -11,16 +12,23 @@ from rtstone.documents.run import Result, Run, Slope
 WORK = {"B", "KiB", "MiB", "byte"}
 GRANULES = 10  # below this many steps of the clock a ratio is about the clock, not the system
 LEAST_RATIO = 3  # of p99.9 to the median that is worth reporting
+FAR = 10  # times the usual excess of a maximum over the median that is worth reporting
+PEERS = 5  # results from which it is known how far maxima usually are above medians here
+LEAST_EXCESS = {"ns": 10e3, "instructions": 1e3}  # never called far, by unit: an interrupt
+USUAL_EXCESS = {"ns": 100e3}  # where there are fewer peers: an interrupt and what it wakes
 # Periodic, but its values are periods, not lateness.
 INTERVALS = {"dk.latencytest"}
+# Families whose values tell of the measuring, or of the speed of the processor.
+INSTRUMENT = {"null", "clk", "hart"}
 MISSING = ("failed", "incomplete", "unsupported")  # statuses, gravest first
 
 
 class Excess(NamedTuple):
-    """The index of a result, and by how much it stands out."""
+    """The index of a result, by how much it stands out, and how many times the usual that is."""
 
     place: int
     value: float
+    times: float
 
 
 class Standouts(NamedTuple):
@@ -29,19 +37,18 @@ class Standouts(NamedTuple):
     periodic: list[int]  # woken by a timer, so that they can miss activations
     wakeups: list[int]  # those of them whose values are the lateness of wake-ups
     missed: int | None  # missed most activations
-    worst_wakeup: int | None
-    delays: list[Excess]  # per unit, the sample furthest above its median
-    spread: Excess | None  # the largest ratio of p99.9 to the median
+    worst_wakeup: int | None  # has the largest maximum of them
+    delays: list[Excess]  # maxima far above medians, by their distance; farthest first
+    spreads: list[Excess]  # large ratios of p99.9 to the median, largest first
     fitted: list[int]  # slopes over a number of tasks, not an amount of work
-    growing: list[int]  # those of them that rise, steepest first
+    growing: list[Excess]  # those of them that rise, by the ratio of their ends; steepest first
     missing: dict[str, list[int]]  # by status
 
     @property
     def places(self) -> set[int]:
-        """The indices of all results that are evidence of a finding."""
-        late = self.missed if self.missed is not None else next(iter(self.periodic), None)
-        found = [late, self.worst_wakeup, *(delay.place for delay in self.delays)]
-        found += [self.spread and self.spread.place, *(part[0] for part in self.missing.values())]
+        """The indices of the results that are evidence of the foremost findings of each kind."""
+        found = [self.missed, self.worst_wakeup]
+        found += [one[0].place for one in (self.delays, self.spreads) if one]
         return {place for place in found if place is not None}
 
 
@@ -50,63 +57,92 @@ def standouts(run: Run) -> Standouts:
     results = list(enumerate(run.results))
     periodic = [place for place, r in results if r.missed is not None and r.n]
     wakeups = [place for place in periodic if run.results[place].bench not in INTERVALS]
-    missed = largest(run, periodic, lambda r: r.missed)
-    late = missed.place if missed and missed.value else None
-    worst = largest(run, wakeups, lambda r: r.max)
+    late = largest(run, periodic, lambda r: r.missed)
     fitted, growing = _growth(run.slopes)
     there = [(place, r) for place, r in results if not r.not_begun]
     missing = {status: [place for place, r in there if r.status == status] for status in MISSING}
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,
-        missed=late,
-        worst_wakeup=worst.place if worst and worst.place != late else None,
+        missed=late if late is not None and run.results[late].missed else None,
+        worst_wakeup=largest(run, wakeups, lambda r: r.max),
         delays=_delays(run),
-        spread=_spread(run),
+        spreads=_spreads(run),
         fitted=fitted,
         growing=growing,
         missing={status: found for status, found in missing.items() if found},
     )
 
 
-def largest(
-    run: Run, places: Iterable[int], value: Callable[[Result], float | None]
-) -> Excess | None:
+def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | None]) -> int | None:
     """Return the first result with the largest value, None if none has a value."""
     known = [(v, -place) for place in places if (v := value(run.results[place])) is not None]
-    return Excess(-max(known)[1], max(known)[0]) if known else None
+    return -max(known)[1] if known else None
+
+
+def _judged(run: Run, value: Callable[[Result], float | None]) -> Iterator[tuple[int, float]]:
+    """Yield the results that tell of the system, with their values."""
+    for place, r in enumerate(run.results):
+        known = value(r)
+        tells = r.bench not in INTERVALS and r.bench.partition(".")[0] not in INSTRUMENT
+        if known is not None and tells:
+            yield place, known
+
+
+def _foremost(found: list[Excess]) -> list[Excess]:
+    return sorted(found, key=lambda one: -one.times)
 
 
 def _delays(run: Run) -> list[Excess]:
+    """Return the maxima that are further above the median than is usual in this run.
+
+    What interrupts one operation interrupts any other, so the distance counts, not the ratio.
+    """
+
     def delay(r: Result) -> float | None:
         known = r.missed is None and r.max is not None and r.p50 is not None
         return r.max - r.p50 if known else None  # type: ignore[operator]
 
+    delays = list(_judged(run, delay))
     found = []
-    for unit in dict.fromkeys(r.unit for r in run.results):
-        places = [place for place, r in enumerate(run.results) if r.unit == unit]
-        most = largest(run, places, delay)
-        found += [most] if most and most.value else []
-    return found
+    for unit in dict.fromkeys(run.results[place].unit for place, _ in delays):
+        mine = [(place, value) for place, value in delays if run.results[place].unit == unit]
+        usual = usual_excess(unit, [value for _, value in mine])
+        for place, value in mine:
+            most, middle = run.results[place].max or 0.0, run.results[place].p50 or 0.0
+            if usual and value >= FAR * usual and most >= LEAST_RATIO * middle:
+                found.append(Excess(place, value, value / usual))
+    return _foremost(found)
 
 
-def _spread(run: Run) -> Excess | None:
-    """Return the largest ratio of p99.9 to the median, among medians that the clock resolves."""
+def usual_excess(unit: str, excesses: Sequence[float]) -> float | None:
+    """Return how far maxima usually are above medians, None if that is not known."""
+    if len(excesses) < PEERS:
+        return USUAL_EXCESS.get(unit)
+    return max(median(excesses), LEAST_EXCESS.get(unit, 0.0))
+
+
+def _spreads(run: Run) -> list[Excess]:
+    """Return the large ratios of p99.9 to the median, among medians that the clock resolves."""
     granule = run.clock.resolution_ns if run.clock else 0.0
 
     def ratio(r: Result) -> float | None:
         resolved = r.p50 is not None and r.p50 > 0 and r.p50 * r.batch >= GRANULES * granule
         return r.p999 / r.p50 if resolved and r.p999 is not None else None  # type: ignore[operator]
 
-    found = largest(run, range(len(run.results)), ratio)
-    return found if found and found.value >= LEAST_RATIO else None
+    ratios = list(_judged(run, ratio))
+    usual = max(LEAST_RATIO, median([value for _, value in ratios] or [0.0]))
+    if len(ratios) < PEERS:
+        usual = LEAST_RATIO
+    return _foremost([Excess(p, value, value / usual) for p, value in ratios if value >= usual])
 
 
-def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[int]]:
+def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[Excess]]:
     """Return the slopes over a number of tasks, and those that rise, steepest first."""
     fitted = [place for place, s in enumerate(slopes) if s.points and _per(s) not in WORK]
     growing = [p for p in fitted if not slopes[p].constant and slopes[p].slope > 0]
-    return fitted, sorted(growing, key=lambda place: -_relative(slopes[place]))
+    grown = [Excess(p, slopes[p].slope, 1 + _relative(slopes[p])) for p in growing]
+    return fitted, _foremost(grown)
 
 
 def _per(slope: Slope) -> str:

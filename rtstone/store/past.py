@@ -1,8 +1,10 @@
-"""Find the last run on this machine."""
+"""Find what was measured on this machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 
 from rtstone.documents.run import LOCAL, Run
 from rtstone.errors import UsageError
@@ -11,10 +13,22 @@ from rtstone.store.places import runs
 from rtstone.store.rundir import load
 
 
-def last_run() -> Run | None:
-    """Return the last stored run on this machine with a valid result, None if there is none."""
-    for entry in reversed(entries()):
-        if entry.target == LOCAL and entry.ok:
-            with suppress(UsageError):  # it may be from another version, or just deleted
-                return load(runs() / entry.run_id)
-    return None
+def measurements() -> Callable[[str], Iterator[Run]]:
+    """Return a function that yields the runs of this machine with a bench, newest first.
+
+    A name with a dot at its end is that of a family.
+    """
+    stored = [entry for entry in reversed(entries()) if entry.target == LOCAL and entry.ok]
+    loaded = cache(load)
+
+    def past(bench: str) -> Iterator[Run]:
+        for entry in stored:
+            if any(_is(bench, name) for name in entry.benches.split()):
+                with suppress(UsageError):  # it may be from another version, or just deleted
+                    yield loaded(runs() / entry.run_id)
+
+    return past
+
+
+def _is(bench: str, name: str) -> bool:
+    return name.startswith(bench) if bench.endswith(".") else name == bench

@@ -10,12 +10,15 @@ from rtstone.system import activity
 from rtstone.system.facts import System
 
 # good     as it should be
+# seen     a value that was measured, which no rule judges
 # warn     costs time or certainty; the figures are still what they say
 # bad      makes measuring impossible or its figures misleading
 # unknown  cannot be seen from here
 # yours    a matter of the user's application or choice, which nothing here can see
-Verdict = Literal["good", "warn", "bad", "unknown", "yours"]
+Verdict = Literal["good", "seen", "warn", "bad", "unknown", "yours"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+PROBLEMS: tuple[Verdict, ...] = ("bad", "warn")
+TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"  # an advice
 Group = Literal[
     "OS features", "known quantities", "application", "environment", "multiprocessor", "today"
 ]
@@ -66,6 +69,11 @@ class Line(NamedTuple):
     value: str
     advice: str
 
+    @property
+    def tunable(self) -> bool:
+        """Whether `rtstone tune apply` mends it."""
+        return self.verdict in PROBLEMS and TUNE in self.advice
+
 
 def unreadable(name: str) -> Finding:
     """Return the finding for an unreadable file."""
@@ -75,5 +83,5 @@ def unreadable(name: str) -> Finding:
 def carried_out(check: Check, seen: Seen) -> Line:
     """Return the line of a check, with advice where useful."""
     verdict, value = check.probe(seen)
-    advice = "" if verdict == "good" else check.advice
+    advice = "" if verdict in {"good", "seen"} else check.advice
     return Line(check.id, check.group, check.title, verdict, value, advice)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rtstone.system import features, machine, quiet, rights
-from rtstone.system.check import Check, Finding, Group, Line, Seen, carried_out
+from rtstone.system.check import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
 from rtstone.wire.records import TextTable
 
-TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"
 REMAINS_YOURS = "cannot be checked from here"
 
 

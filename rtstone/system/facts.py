@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class System:
     """A system; unreadable facts are None, never guessed.
 
     ``probes`` are the functional ones by name, for a tree that is not this machine none.
-    ``run`` gives the last run that was kept of it, if there is one.
+    ``past`` yields the runs that were kept of it with a bench, newest first.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class System:
         *,
         cpus: str | None = None,
         probes: Mapping[str, Callable[[], Probe]] = probes.LIVE,
-        run: Callable[[], Run | None] = lambda: None,
+        past: Callable[[str], Iterable[Run]] = lambda _: (),
         pause: Callable[[], None] = lambda: time.sleep(SAMPLE_S),
     ) -> None:
         """Raises UsageError if ``cpus``, a list such as 2-3, names one that is not there."""
         self.root = root
         self.pause = pause
         self._probes = probes
-        self._run = run
+        self.past = past
         self._named = cpus
 
     # ---- files -----------------------------------------------------------------------------
@@ -231,11 +231,6 @@ class System:
             return gzip.decompress(self.path("proc/config.gz").read_bytes()).decode()
         except (OSError, EOFError, UnicodeDecodeError):
             return self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
-
-    @cached_property
-    def run(self) -> Run | None:
-        """The last run that was kept of this system."""
-        return self._run()
 
 
 def _inside(path: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rtstone.documents.run import Result, Slope
 from rtstone.system.check import Finding, Seen, Verdict
 from rtstone.system.facts import chosen
-from rtstone.units import quantity
+from rtstone.units import count, quantity, seconds
 
 NICE_LEVELS = 40
 MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}
@@ -93,12 +93,12 @@ def user_interrupts(seen: Seen) -> Finding:
 
 def scaling(seen: Seen) -> Finding:
     """Return whether the cost of a context switch grows with the number of tasks."""
-    run = seen.system.run
-    slopes = [slope for slope in run.slopes if slope.bench == "ctx.ballast"] if run else []
-    if not slopes:
-        return Finding("unknown", "not measured")
-    grows = any(slope.slope > 0 and not slope.constant for slope in slopes)
-    return Finding("warn" if grows else "good", "; ".join(dict.fromkeys(map(_growth, slopes))))
+    for run in seen.system.past("ctx.ballast"):
+        if slopes := [slope for slope in run.slopes if slope.bench == "ctx.ballast"]:
+            grows = any(slope.slope > 0 and not slope.constant for slope in slopes)
+            told = "; ".join(dict.fromkeys(map(_growth, slopes)))
+            return Finding("warn" if grows else "good", told)
+    return Finding("unknown", "not measured")
 
 
 def _growth(slope: Slope) -> str:
@@ -109,18 +109,17 @@ def _growth(slope: Slope) -> str:
 
 
 def measured(*benches: str) -> Callable[[Seen], Finding]:
-    """Return the maximum in the last run of the first of these benches that it contains.
+    """Return the maximum in the newest measurement of the first of these benches that has one.
 
-    A name with a dot at its end is that of a family.  What was measured is known, not judged.
+    A name with a dot at its end is that of a family.  What was seen is known, not judged.
     """
 
     def probe(seen: Seen) -> Finding:
-        run = seen.system.run
-        for bench in benches if run else ():
-            results = [r for r in run.results if _is(bench, r)] if run else []
-            if results:
-                worst = max(results, key=lambda r: r.max or 0)
-                return Finding("good", _told(worst, run.run_id if run else ""))
+        for bench in benches:
+            for run in seen.system.past(bench):
+                if results := [r for r in run.results if _is(bench, r)]:
+                    worst = max(results, key=lambda r: r.max or 0)
+                    return Finding("seen", _told(worst, run.run_id))
         return Finding("unknown", "not measured")
 
     return probe
@@ -132,8 +131,8 @@ def _is(bench: str, result: Result) -> bool:
 
 
 def _told(worst: Result, run_id: str) -> str:
-    middle = quantity(worst.p50, worst.unit)
+    over = "" if worst.section_s is None else f" in {seconds(worst.section_s)}"
     return (
-        f"{worst.bench}: p50 {middle}, max {quantity(worst.max, worst.unit)}, n {worst.n}, "
-        f"load {worst.load} ({run_id})"
+        f"max {quantity(worst.max, worst.unit)}{over}, p50 {quantity(worst.p50, worst.unit)}, "
+        f"n {count(worst.n)}, {worst.bench}, load {worst.load}, run {run_id}"
     )

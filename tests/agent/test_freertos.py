@@ -91,7 +91,10 @@ FOOTPRINT = [
     "sys.footprint", "sync.irqthread samples=4 block=4000000", "sync.rwlock",
     "sem.try.free cache=cold",
 ]  # fmt: skip
-CASES = ["null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME, *FOOTPRINT]
+GAPS = ["hw.latency threshold=1000 window=5000000 width=3500000 time=20000000"]
+CASES = [
+    "null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME, *FOOTPRINT, *GAPS,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -157,6 +160,21 @@ def test_counts_are_those_of_the_lab(told: Told, board: str) -> None:
     results = pick(told(COUNTED), "result")
     counted = [instructions(r, board) for r in results]
     assert counted == pytest.approx(list(COUNTS[board].values()), rel=0.05)
+
+
+def test_gaps_are_the_ticks_of_the_system(told: Told, board: str, listed: list[Json]) -> None:
+    """One every ms while the task looks, each as long as any other, and nothing else."""
+    if board == "freertos-m3":
+        assert "hw.latency" not in {r["id"] for r in listed}  # it is in the image of Hartstone
+        return
+    found, end = told(GAPS)
+    assert (end["status"], found["min"]) == ("ok", found["max"])
+    began = [float(row[0]) * 1000 for row in found["tables"][0]["rows"]]  # ms
+    first = began[0] % 1
+    # The first 3.5 ms begin anywhere, and the others at a tick, which ends the sleep before them.
+    ticks = [tick for tick in range(4) if tick + first < 3.5]
+    ticks += [5 * window + tick for window in (1, 2, 3) for tick in (1, 2, 3)]
+    assert began == pytest.approx([tick + first for tick in ticks], abs=0.001)
 
 
 def test_two_runs_are_the_same(emulate: Run) -> None:
@@ -325,7 +343,7 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
         set(catalogue(find(f"qemu:{name}"), Interrupt()).benches)
         for name in ("freertos-a64", "freertos-m3", "freertos-m3-hart")
     )
-    assert most == {bench for bench in every if not bench.startswith("hart.")}
+    assert most == {bench for bench in every if not bench.startswith(("hart.", "hw."))}
     assert every - most <= rest
 
 

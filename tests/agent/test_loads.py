@@ -144,7 +144,7 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
         ("min speed=9", "load min has no parameter 'speed'"),
         ("bg50 tasks=0", "parameter tasks: '0' is below the minimum"),
         ("bg50 place=here", "parameter place: 'here' is none of its choices"),
-        ("heavy away=1-", "parameter away: '1-' is not a list of CPUs (0-2,4)"),
+        ("heavy away=1-", "parameter away: '1-' is not a list of CPUs (0-2,4 or all)"),
         ("heavy disk", "'disk' is not of the form NAME=VALUE"),
         ("heavy tree=/nowhere", "parameter tree: '/nowhere' is no directory"),
         ("heavy dir=/nowhere", "parameter dir: '/nowhere': No such file or directory"),

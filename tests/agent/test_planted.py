@@ -11,12 +11,25 @@ from tests.agent.truth import CHECKS, PLANTED, Agent, Check
 
 # The planted errors, and benches whose checks have to detect them.
 PLANTS = {
-    "stamp late": ["null", "sem.wait.free", "sem.post.lower", "mem.memset", "det.response"],
+    "stamp late": [
+        "hw.latency",
+        "null",
+        "sem.wait.free",
+        "sem.post.lower",
+        "mem.memset",
+        "det.response",
+    ],
     "stamp early": ["null", "sem.wait.free", "sem.post.lower", "mem.memset", "det.response"],
     "a call too many": ["sem.post.nowait", "sem.post.lower", "sem.post.higher", "sync.test2"],
     "no inheritance": ["sync.test3"],
-    "sample dropped": ["dk.periodic", "mem.malloc.small", "sem.post.nowait"],
-    "long sample dropped": ["det.bintime", "dk.irqsoff", "sem.post.nowait", "dk.periodic"],
+    "sample dropped": ["hw.latency", "dk.periodic", "mem.malloc.small", "sem.post.nowait"],
+    "long sample dropped": [
+        "det.bintime",
+        "hw.latency",
+        "dk.irqsoff",
+        "sem.post.nowait",
+        "dk.periodic",
+    ],
     "missed not counted": ["dk.periodic"],
     "no priorities": ["sem.post.higher", "sync.test3", "mq.latency", "ipc.srsr", "sync.test2"],
     "half the work": ["dk.nanosleep", "mem.memcpy.fwd", "det.response"],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import random
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -148,6 +150,84 @@ def test_one_series_per_cpu() -> None:
     if len(cpus) > 1:
         assert [r["series"] for r in results] == [f"cpu{c}" for c in cpus]
     assert all(r["n"] == 50 for r in results)
+
+
+def test_all_cpus_and_several_tasks_on_each() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    results, end = case("dk.periodic period=10000000 samples=5 time=0 tasks=2 cpus=all")
+    assert end["status"] == "ok", end["reason"]
+    assert end["evidence"]["cpus"] == cpus
+    if len(cpus) > 1:
+        names = [f"cpu{cpu} task{i}" for cpu in cpus for i in range(2)]
+        assert [r["series"] for r in results] == names
+    assert [r["n"] for r in results] == [5] * 2 * len(cpus)
+
+
+@realtime
+@pytest.mark.parametrize(("policy", "prio"), [("fifo", 98), ("rr", 98), ("other", None)])
+def test_the_policy_that_is_asked_for(policy: str, prio: int | None) -> None:
+    _, end = case(f"dk.periodic samples=5 tasks=2 policy={policy}")
+    assert end["status"] == "ok", end["reason"]
+    assert (end["evidence"]["sched"], end["evidence"]["prio"]) == (policy, prio)
+
+
+DEADLINE = 6  # its policy, as sched_getscheduler() has it
+
+
+@realtime
+@pytest.mark.parametrize("cpus", ["", " cpus=all"])
+def test_the_watchdog_of_a_case_of_the_highest_priority(cpus: str) -> None:
+    """It is on another CPU, or scheduled by deadline: or the case is not begun."""
+    seen: set[int] = set()
+    with subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin
+        agent.stdin.write(f"case 1 dk.periodic samples=0 time=400000000 prio=99{cpus}\n".encode())
+        agent.stdin.flush()
+        for _ in range(60):  # calibration of the clock comes first
+            time.sleep(0.01)
+            for task in Path(f"/proc/{agent.pid}/task").glob("*"):
+                with contextlib.suppress(ProcessLookupError):
+                    seen.add(os.sched_getscheduler(int(task.name)))
+        out, _ = agent.communicate(b"bye\n", timeout=30)
+    end = next(r for r in records(out) if r["t"] == "end")
+    if end["status"] == "ok":
+        crowded = bool(cpus) or len(os.sched_getaffinity(0)) == 1
+        assert (DEADLINE in seen) == crowded  # at first it has the highest priority
+        assert end["evidence"]["prio"] == 99
+    else:
+        assert "use prio=98" in end["reason"]
+
+
+def step_wall_clock(ms: int) -> bool:
+    """Sets the wall clock of this machine forward or back; False: it may not be set."""
+    timex = bytearray(208)
+    struct.pack_into("=I", timex, 0, 0x2100)  # ADJ_SETOFFSET | ADJ_NANO
+    struct.pack_into("=qq", timex, 72, *divmod(ms * 1_000_000, 1_000_000_000))
+    buffer = (ctypes.c_char * len(timex)).from_buffer(timex)
+    return bool(ctypes.CDLL(None).adjtimex(buffer) >= 0)
+
+
+def test_a_wall_clock_that_is_set_is_told() -> None:
+    """Forward by more than a period the wake-up is no sample; and so it is, set back, by less."""
+    told = "wake-ups at which the clock was set"
+    words = "dk.periodic clock=realtime period=2000000"
+    assert figures(result(f"{words} samples=20")) == {told: 0}
+    if not step_wall_clock(0):
+        pytest.skip("needs the right to set the clock")
+    with subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin
+        agent.stdin.write(f"progress 50\ncase 1 {words} time=500000000 samples=0\n".encode())
+        agent.stdin.flush()
+        assert agent.stdout
+        out = b""
+        while b'"t":"progress"' not in out:  # it measures
+            out += os.read(agent.stdout.fileno(), 1 << 16)
+        step_wall_clock(5)
+        step_wall_clock(-5)
+        more, _ = agent.communicate(b"bye\n", timeout=30)
+    found = next(r for r in records(out + more) if r["t"] == "result")
+    assert 1 <= figures(found)[told] <= 2
+    assert found["max"] < 1 << 62  # nothing is late by what it would be early
 
 
 @as_root

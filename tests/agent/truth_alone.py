@@ -57,6 +57,54 @@ def bintime(agent: Agent) -> None:
         assert figures(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
 
 
+@truth("hw.latency")
+def gaps(agent: Agent) -> None:
+    begins = C.task_create + C.switch + 1000 * C.read + C.time  # behind what primes the loop
+    window, width, over = 1_000_000, 400_000, 5_000
+    seen = [(begins + 100_003, 20_011), (begins + 300_007, over + 1), (begins + 2_150_009, 70_001)]
+    unseen = [
+        (begins + 200_003, over),  # not above the threshold
+        (begins + 700_001, 90_001),  # while the task sleeps
+        (begins + 1_500_007, 90_001),
+    ]
+    words = f"hw.latency threshold={over} window={window} width={width} time=3000000"
+    found = result(agent, words, *(f"stall={at}:{length}:0" for at, length in seen + unseen))
+    lengths = [length for _, length in seen]
+    holds(found, [C.read + length for length in lengths])
+    assert (found["overhead"], found["ended"]) == (C.read, "time")
+    (table,) = found["tables"]
+    assert table["columns"] == ["began (s)", "length (us)"]
+    assert [length for _, length in table["rows"]] == [f"{n / 1000:.3f}" for n in lengths]
+    for (at, _), (began, _) in zip(seen, table["rows"], strict=True):
+        assert 0 <= at - begins - round(float(began) * 1e9) < 2 * C.read
+    told = figures(found)
+    assert (told["gaps"], told["longest time between two readings"]) == (3, 70_001)
+    assert width * 3 <= told["looked at"] <= (width + 2 * C.read) * 3
+    assert told["taken away"] == about(100 * sum(lengths) / told["looked at"])
+
+
+@truth("hw.latency")
+def no_gap(agent: Agent) -> None:
+    """Nothing but what is at most as long as the threshold: no sample, and the longest is told."""
+    found = result(
+        agent, "hw.latency window=1000000 width=1000000 time=3000000", "stall=1100003:9999:0"
+    )
+    assert (found["n"], found["tables"]) == (0, [])
+    told = figures(found)
+    assert (told["gaps"], told["longest time between two readings"]) == (0, 9999)
+
+
+@truth("hw.latency")
+def more_gaps_than_are_listed(agent: Agent) -> None:
+    """They are counted, and so many samples end it."""
+    words = "hw.latency threshold=100 samples=5000 time=0 window=1000000 width=900000"
+    found = result(agent, words, "stall=20000:500:1000")
+    assert (found["n"], found["ended"]) == (5000, "samples")
+    told = figures(found)
+    assert told["gaps"] == 5000
+    assert len(found["tables"][0]["rows"]) == 5000 - told["gaps that are not listed"] == 4096
+
+
 SINGLE = {
     "sem.post.nowait": C.sem_give,
     "sem.wait.free": C.sem_take,

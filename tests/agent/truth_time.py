@@ -27,12 +27,27 @@ STARTED = C.task_create + C.switch  # when the measuring task starts
 
 @truth("dk.periodic")
 def periodic(agent: Agent) -> None:
-    for policy in ("fifo", "deadline"):
+    for policy in ("fifo", "deadline", "rr", "other"):
         found = result(agent, f"dk.periodic policy={policy} samples=500")
         always(found, WAKE_UP, overhead=0)
         assert (found["missed"], found["omitted"]["n"]) == (0, 0)
         if policy == "deadline":
             assert figures(found) == {"runtime used up": 0}
+
+
+@truth("dk.periodic")
+def periodic_tasks(agent: Agent) -> None:
+    """Several on a CPU: apart they do not know of each other, together they wait for each other."""
+    for policy in ("fifo", "rr", "other"):
+        found = series(agent, f"dk.periodic tasks=3 samples=50 policy={policy}")
+        assert list(found) == ["task0", "task1", "task2"]
+        for one in found.values():
+            always(one, WAKE_UP, overhead=0)
+    told = answers(agent, "case 1 dk.periodic tasks=3 distance=100 samples=50 raw=1")
+    beside = C.time + C.sleep + C.switch  # of each that the same interrupt has woken before
+    for place in range(3):
+        (values,) = (r["v"] for r in told if r["t"] == "raw" and r["series"] == f"task{place}")
+        assert values[:-1] == [WAKE_UP + place * (beside - 100)] * 49  # then the others end
 
 
 @truth("dk.periodic")

@@ -41,10 +41,10 @@ def test_a_failed_test_shows_what_was_measured(pytester: pytest.Pytester) -> Non
             "E *assert 1.* µs < 950 ns",
             "E *where 1.* µs = <dk.periodic, load rt200 on sim: n 1 000 in 1.00 s, p50 *>.max",
             "*- rtstone <dk.periodic, load rt200 on sim: *-*",
-            "Small RTOS, simulated (rtstone's own: no real system) *",
-            f"stored in *{failed}",
+            "sim: Small RTOS, simulated (rtstone's own: no real system); *",
+            f"stored in *{failed}; a page of it: *",
             "dk.periodic, load rt200: distribution of 1 000 samples",
-            "*90? ns to * #*# *",
+            "*1 |█*",
             "worst samples:",
             "* µs  sample *, * after the start",
         ]

@@ -62,6 +62,7 @@ def test_nothing_known_raises_no_flag() -> None:
         ("clock_backwards", {"max": 2**63}, {}),
         ("cut_short", {"figures": [["tests that the time did not allow", 3.0, ""]]}, {}),
         ("scaled", {"figures": [["time scale", 0.5, ""]]}, {}),
+        ("clock_set", {"figures": [["wake-ups at which the clock was set", 1.0, ""]]}, {}),
     ],
 )
 def test_each_flag_has_its_cause(
@@ -78,6 +79,13 @@ def test_who_has_but_one_cpu_cannot_share_it_otherwise() -> None:
 
 def test_the_clock_of_the_system_is_told() -> None:
     assert flags(seen({}, {}, clock="vdso")) == ["vdso_clock"]
+    assert flags(seen({}, {})._replace(params={"clock": "realtime"})) == ["wall_clock"]
+
+
+def test_who_asks_for_time_sharing_has_no_rights_to_miss() -> None:
+    shared = seen({}, {"sched": "other"})
+    assert flags(shared._replace(params={"policy": "other"})) == []
+    assert flags(shared._replace(params={"policy": "rr"})) == ["no_rt"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +96,7 @@ def test_the_clock_of_the_system_is_told() -> None:
         ({"max": 50_000_000}, {}),
         ({"figures": [["tests that the time did not allow", 0.0, ""]]}, {}),
         ({"figures": [["time scale", 1.0, ""]]}, {}),
+        ({"figures": [["wake-ups at which the clock was set", 0.0, ""]]}, {}),
     ],
 )
 def test_no_flag_without_its_whole_cause(result: dict[str, Any], evidence: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ def test_an_imported_run_is_a_run(cli: Cli, tmp_path: Path) -> None:
     shown = cli("show", "last~1")
     assert shown.status == 0
     for part in (
-        "import:cyclictest · cyclictest 2.40 · Linux 6.18.44-fc-v669",
+        "import:cyclictest: cyclictest 2.40, Linux 6.18.44-fc-v669",
         "Times are as reported by cyclictest",
         "Load: unknown", "interval=250us thread 0", "beyond: ", "omission: ",
         "note: the command line in the file was not valid JSON; it was escaped",

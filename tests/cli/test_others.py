@@ -17,7 +17,9 @@ def test_show(fake: Fake, cli: Cli) -> None:
     cli("run", "ctx.ballast", "-p", "ballast=0,1,33")
     done = cli("show", "last")
     assert done.status == 0
-    for part in ("cpu.model", "Imaginary", "ballast=33", "+2 ns per task", "grows", "over"):
+    assert "cpu.model" not in done.out
+    assert "cpu.model" in cli("show", "last", "--conditions").out
+    for part in ("Imaginary", "ballast=33", "+2 ns per task", "grows", "over"):
         assert part in done.out
     document = cli("show", "last", "--json")
     assert document.out == cli("show", find("last"), "--json").out

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from rtstone.assemble.flags import BY_NAME
 from rtstone.assemble.received import WARNINGS
 from rtstone.cli.course import Lines
 from rtstone.documents.plan import run_id
@@ -42,9 +43,11 @@ def statuses(document: dict[str, Any]) -> list[str]:
 def test_a_run_is_measured_shown_and_kept(fake: Fake, cli: Cli) -> None:
     done = cli("run", "null", "ctx.ballast", "-p", "ballast=0,33")
     assert done.status == 0
-    assert "80.0 ns" in done.out
-    assert "1 000" in done.out
-    assert "ballast=33" in done.out
+    assert "3 results in " in done.out
+    shown = cli("show", "last").out
+    assert "80.0 ns" in shown
+    assert "1 000" in shown
+    assert "ballast=33" in shown
     assert "1/3 null: n 1 000" in done.err
     run = load(find("last"))
     assert run.status == "complete"
@@ -79,6 +82,7 @@ def test_time_takes_the_place_of_samples(fake: Fake, cli: Cli) -> None:
     assert (params("--time", "2")["time"], params("--time", "2")["samples"]) == (2 * 10**9, 0)
     assert params("--time", "5ms", "-p", "samples=7")["samples"] == 7
     assert params("--cpus", "0-1")["cpus"] == "0-1"
+    assert params("--cpus", "all")["cpus"] == "all"
 
 
 def test_out_and_keep_idle(fake: Fake, cli: Cli, tmp_path: Path) -> None:
@@ -94,21 +98,21 @@ def test_without_rights_the_run_goes_on_and_says_so(fake: Fake, cli: Cli) -> Non
     assert done.status == 0
     assert "WITHOUT real-time scheduling and locked memory" in done.out.splitlines()[0]
     assert all({"no_rt", "no_mlock"} <= set(result.flags) for result in load(find("last")).results)
-    assert "rtprio limit" in done.out
+    assert "This grants them: " in done.out.splitlines()[0]
+    assert "rtprio limit" in cli("show", "last").out
 
 
 def test_missed_activations_are_in_the_table(fake: Fake, cli: Cli) -> None:
     fake(missed=7)
-    out = cli("run", "dk.periodic").out
-    assert "missed" in out
-    assert "use the corrected percentiles" in out
+    assert "missed 7" in cli("run", "dk.periodic").out
+    assert "use the corrected percentiles" in cli("show", "last").out
 
 
 def test_a_run_beside_another_is_flagged(fake: Fake, cli: Cli) -> None:
     fake(others=1)
-    done = cli(*GRID)
+    assert BY_NAME["other_run"].cause.lower() in cli(*GRID).out.lower()
     assert all("other_run" in result.flags for result in load(find("last")).results)
-    assert "repeat when no other one is running" in done.out
+    assert "repeat when no other one is running" in cli("show", "last").out
 
 
 def test_run_ids_sort_by_time_and_tell_what_ran() -> None:
@@ -132,7 +136,8 @@ def test_the_host_keeps_off_every_cpu_that_a_case_names(
     set_to: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
-    for more, left in [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), ([], {0, 1})]:
+    named = [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), (["--cpus", "all"], {0, 1, 2})]
+    for more, left in [*named, ([], {0, 1})]:
         assert cli("run", "null", *more).status == 0
         assert set_to[-2] == left
 
@@ -650,7 +655,7 @@ def test_a_slow_load_makes_its_results_incomplete(fake: Fake, cli: Cli) -> None:
     assert "null: load heavy:disk=on: disk missed its rate" in done.says
     run = load(find("last"))
     assert [r.status for r in run.results] == ["ok", "incomplete"]
-    assert "load heavy:disk=on: disk 50 of 100 ms/s" in done.out
+    assert "load heavy:disk=on: disk 50 of 100 ms/s" in cli("show", "last").out
 
 
 def test_a_suite_of_a_publication_says_its_time_scale(fake: Fake, cli: Cli, tmp_path: Path) -> None:

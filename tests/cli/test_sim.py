@@ -67,6 +67,21 @@ def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:
     assert quiet["missed"]
 
 
+def test_gaps_are_found_and_gated(cli: Cli, model: str, tmp_path: Path) -> None:
+    """The stalls of the model, where it looks for them; finding none is a result like any other."""
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[case]]\nbench = "hw.latency"\nfigures = { "gaps" = "<= 0" }\n')
+    asked = ["run", "hw.latency", "--target", model, "--time", "60ms", "-p", "window=20ms"]
+    for width, gaps, verdict in (("20ms", 1, 1), ("4ms", 0, 0)):
+        (found,) = cli(*asked, "-p", f"width={width}", "--json").document["results"]
+        assert (found["status"], found["n"]) == ("ok", gaps)
+        assert found["figures"]["gaps"]["value"] == gaps
+        assert found["max"] == (8e6 if gaps else None)
+        listed = [row for table in found["tables"] for row in table["rows"]]
+        assert [length for _, length in listed] == ["8000.000"] * gaps
+        assert cli("check", "last", "--budget", budget).status == verdict
+
+
 def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
     document = cli("run", "null", "--target", model, "--json").document
     assert document["conditions"] == {
@@ -215,9 +230,9 @@ def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:
 
 def test_wherever_it_shows_it_is_labelled(cli: Cli, model: str, tmp_path: Path) -> None:
     label = "Stalled, simulated (a test's own)"
-    first = cli("run", "null", "--target", model).out.splitlines()[0]
-    assert first.startswith(f"{label} · {model} · clock simulated")
-    assert cli("show", "last").out.count(label) == 2
+    second = cli("run", "null", "--target", model).out.splitlines()[1]
+    assert second.startswith(f"{model}: {label}; ")
+    assert cli("show", "last", "--conditions").out.count(label) == 2
     page = tmp_path / "page.html"
     assert cli("report", "last", "-o", page).status == 0
     text = unescape(page.read_text())
@@ -234,4 +249,4 @@ def test_it_is_labelled_even_if_it_never_answers(
     monkeypatch.setattr(sim, "BUILT", tmp_path)
     done = cli("run", "null", "--target", model)
     assert done.status == 4
-    assert done.out.startswith("Stalled, simulated (a test's own)")
+    assert f"{model}: Stalled, simulated (a test's own)" in done.out

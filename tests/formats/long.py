@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.formats.reading import document
 from rtstone.formats.source import Source
@@ -31,6 +32,18 @@ def commands(lines: int) -> bytes:
     return b'{"file_version":1,"x":[' + b'"cmdline": "",\n' * 10 * lines + b"]}"
 
 
+def samples(lines: int) -> bytes:
+    return "".join(f"{0:8}:{n:8}:{n % 90:8}\n" for n in range(lines)).encode()
+
+
+def statuses(lines: int) -> bytes:
+    """As it prints them while it runs, ten times a second."""
+    return "".join(
+        f"T: 0 (  1) P:80 I:1000 C:{n:7} Min:{1:7} Act:{1:5} Avg:{1:5} Max:{1:8}\n"
+        for n in range(lines)
+    ).encode()
+
+
 def threads(number: int) -> bytes:
     return b"".join(struct.pack("<IqqQ", n, 1, 1, 5) for n in range(number))
 
@@ -46,8 +59,16 @@ def rteval(buckets: int) -> bytes:
 # Each with its format.
 LONG: list[tuple[Callable[[int], bytes], str]] = [
     (lmbench, "lmbench"), (twice, "cyclictest-json"), (commands, "cyclictest-json"),
+    (samples, "cyclictest-samples"), (statuses, "cyclictest-statistics"),
     (threads, "jitterdebugger-raw"), (rteval, "rteval"),
 ]  # fmt: skip
+
+
+def run_of(data: bytes, form: str | None = None) -> Run:
+    """The run that a file makes."""
+    source = Source("the file", data)
+    name, found = reader(form, source)
+    return document(found.read(source), source, name, ["rtstone", "import"])[1]
 
 
 def read(data: bytes, form: str) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import struct
+import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -25,8 +26,8 @@ from rtstone.formats import rows as rows_module
 from rtstone.formats import table_files
 from rtstone.formats.table import WRITERS, writer
 from rtstone.wire.records import Bench, Param
-from tests.formats.long import DATA
-from tests.formats.test_import import FILES, held, run_of
+from tests.formats.long import DATA, run_of
+from tests.formats.test_import import FILES, held
 
 
 def own(**members: object) -> Run:
@@ -391,6 +392,77 @@ def test_cyclictest_ends_after_it_began() -> None:
     assert times(own(duration_s=1e60))[1] is None
     odd = own(duration_s=5.0, conditions={"tool.measured": "at noon"})
     assert times(odd) == ("at noon", None)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.name.startswith(("cyclictest", "rteval"))], ids=lambda p: p.name
+)
+def test_text_of_cyclictest_there_and_back(path: Path) -> None:
+    """In whole µs nothing is lost but at which cycles samples were too late."""
+    first = run_of(path.read_bytes())
+    if not all(r.histogram for r in first.results):
+        with pytest.raises(UsageError, match="only statistics of cyclictest thread"):
+            writer("cyclictest-histogram").write(first)
+        return
+    data = writer("cyclictest-histogram").write(first).data
+    second = run_of(data)
+    assert second.target.detail["format"] == "cyclictest"
+    for one, other in zip(first.results, second.results, strict=True):
+        assert (one.n, one.overflow) == (other.n, other.overflow)
+        cut = [(value // 1000 * 1000, count) for value, count in one.histogram]
+        if all(value % 1000 == 0 for value, _ in one.histogram):
+            assert (cut, one.min, one.max) == (other.histogram, other.min, other.max)
+        assert sum(count for _, count in other.histogram) == sum(count for _, count in cut)
+    assert (
+        writer("cyclictest-histogram").write(second).data.split(b"\n", 1)[1]
+        == (data.split(b"\n", 1)[1])
+    )
+
+
+def test_text_of_cyclictest_to_the_letter() -> None:
+    """As the tool wrote it, but for empty buckets at its end, and cycles that are not known."""
+
+    def lines(text: str) -> list[str]:
+        told = [line for line in text.splitlines() if not line.startswith("# Thread")]
+        return told[told.index("# Histogram") :]
+
+    for name in ("cyclictest-2.4-one.txt", "cyclictest-2.4-h.txt"):
+        data = (DATA / name).read_bytes()
+        ours = lines(writer("cyclictest-histogram").write(run_of(data)).data.decode())
+        last = max(int(line[:6]) for line in ours if line[:1].isdigit())
+        theirs = lines(data.decode())
+        assert ours == [line for line in theirs if line[:1] in {"", "#"} or int(line[:6]) <= last]
+
+
+def test_own_samples_as_text_of_cyclictest() -> None:
+    written = writer("cyclictest-histogram").write(own())
+    (result,) = run_of(written.data).results
+    assert result.histogram == [(0, 3), (5000, 90), (123_000, 6), (9_876_000, 1)]
+    assert (result.n, result.overflow, result.min, result.max) == (102, 2, 0, 1e12)
+    told = "\n".join(written.lost)
+    for part in (
+        "1 negative samples", "fractions of µs", "2 samples beyond", "1 missed activations",
+        "thread 0 is dk.periodic",
+    ):  # fmt: skip
+        assert part in told
+
+
+def test_text_that_a_script_plots(tmp_path: Path) -> None:
+    """What OSADL's script takes out of the file: the maximum, and two columns for each CPU."""
+    file = tmp_path / "output"
+    run = run_of((DATA / "cyclictest-2.4-H.txt").read_bytes())
+    file.write_bytes(writer("cyclictest-histogram").write(run).data)
+    for cpu, result in enumerate(run.results):
+        words = (
+            "grep 'Max Latencies' \"$0\" | tr ' ' '\\n' | sort -n | tail -1;"
+            f"grep -v -e '^#' -e '^$' \"$0\" | tr ' ' '\\t' | cut -f1,{cpu + 2}"
+        )
+        done = subprocess.run(["sh", "-c", words, file], capture_output=True, text=True, check=True)
+        most, *rows = done.stdout.splitlines()
+        assert int(most) * 1000 == max(r.max or 0 for r in run.results)
+        points = [tuple(map(int, row.split("\t"))) for row in rows]
+        assert [value for value, _ in points] == list(range(len(points)))
+        assert [(v * 1000, n) for v, n in points if n] == result.histogram
 
 
 def test_every_format_says_what_it_lost(run: Run) -> None:

@@ -18,23 +18,22 @@ from types import FrameType
 import pytest
 
 from rtstone.assemble.flags import BY_NAME
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Result
 from rtstone.errors import UsageError
 from rtstone.formats import source as bounds
 from rtstone.formats.cyclictest import options
-from rtstone.formats.reading import document
 from rtstone.formats.source import Source
 from rtstone.formats.table import READERS, reader
-from tests.formats.long import DATA, LONG, read, rteval
+from tests.formats.long import DATA, LONG, read, rteval, run_of
 
+# Their lines have no total: what is cut off in whole lines cannot be told.
+LINES = {
+    "cyclictest-2.4-q.txt", "cyclictest-2.4-q-ns.txt", "cyclictest-2.4-q-v-ns.txt",
+    "cyclictest-2.4-v.txt", "cyclictest-2.4-running.txt",
+    "cyclictest-2.4-live.txt",  # before its histogram
+}  # fmt: skip
 FILES = sorted(path for path in DATA.iterdir() if path.name != "README")
 TEXTS = [path for path in FILES if path.suffix != ".raw"]
-
-
-def run_of(data: bytes, form: str | None = None) -> Run:
-    source = Source("the file", data)
-    name, found = reader(form, source)
-    return document(found.read(source), source, name, ["rtstone", "import"])[1]
 
 
 def results(name: str) -> list[Result]:
@@ -225,6 +224,85 @@ def test_stress_ng() -> None:
     assert "samples_lost" in run.results[0].flags and "14274" in run.notes[0]
 
 
+def test_statistics_of_cyclictest() -> None:
+    """With -q it prints no more than a line a thread; the places of its numbers tell the unit."""
+    first, second = results("cyclictest-2.4-q.txt")
+    assert (first.n, first.min, first.mean, first.max) == (300, 21_000, 38_000, 119_000)
+    assert (second.n, second.min, second.max, second.series) == (4, 22_000, 32_000, "thread 1")
+    assert (first.histogram, first.p50, first.missed) == ([], None, None)
+    assert first.flags == ["imported", "statistics_only", "omission"]
+    assert (first.params, second.params) == ({"interval": 1_000_000}, {"interval": 1_500_000})
+    assert first.evidence["prio"] == 80
+    (ns,) = results("cyclictest-2.4-q-ns.txt")
+    assert (ns.n, ns.min, ns.max) == (200, 23_540, 14_978_800)
+    assert ns.evidence["sched"] == "other"
+
+
+def test_what_cyclictest_prints_while_it_runs() -> None:
+    """Each status takes the place of the one before; one without a cycle has no statistics."""
+    text = (DATA / "cyclictest-2.4-running.txt").read_text()
+    last = re.findall(r"T: (\d) .* C: +(\d+) Min: +(\d+) .* Max: +(\d+)", text)[-2:]
+    told = [
+        (r.series[-1], str(r.n), f"{r.min:.0f}", f"{r.max:.0f}")
+        for r in run_of(text.encode()).results
+    ]
+    assert told == [(thread, n, low + "000", high + "000") for thread, n, low, high in last]
+    begun = text.split("\n\n")[1].split("\x1b")[0]
+    assert [(r.n, r.min, r.max) for r in run_of(begun.encode()).results] == [(0, None, None)] * 2
+
+
+def test_samples_of_cyclictest() -> None:
+    """All that -v printed, in µs unless the status of a thread tells that they are ns."""
+    for name, unit in (("cyclictest-2.4-v.txt", 1000), ("cyclictest-2.4-q-v-ns.txt", 1)):
+        lines = re.findall(r"(?m)^ +(\d+): +\d+: +(\d+)$", (DATA / name).read_text())
+        for thread, result in enumerate(results(name)):
+            own = [int(value) * unit for number, value in lines if int(number) == thread]
+            assert (result.n, result.min, result.max) == (len(own), min(own), max(own))
+            assert result.mean == pytest.approx(sum(own) / len(own))
+            assert result.histogram == sorted(Counter(own).items())
+            assert ("unit_assumed" in result.flags) == (unit == 1000)
+            whole = unit == 1000 or len(own) == 20  # it did not print the last ones of a thread
+            assert ("samples_lost" in result.flags) == (not whole)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_that_are_not_in_the_file(seed: int) -> None:
+    """Cycles that were not printed are counted, those at the end if the status tells how many."""
+    random = Random(seed)
+    values = [int(random.lognormvariate(3, 1)) for _ in range(500)]
+    kept = [i for i in range(500) if random.random() < 0.9]
+    lines = [f"{0:8}:{i:8}:{values[i]:8}" for i in kept]
+    lost = kept[-1] + 1 - len(kept)
+    plain = run_of("\n".join([*lines, ""]).encode())
+    assert plain.results[0].n == len(kept)
+    assert plain.notes == [f"thread 0: {lost} of {kept[-1] + 1} samples are not in the file"]
+    assert "samples_lost" in plain.results[0].flags
+    status = (
+        f"T: 0 (  123) P:80 I:1000 C:    600 Min:{min(values):7} Act:    5 Avg:    7 "
+        f"Max:{max(values):8}"
+    )
+    whole = run_of("\n".join([*lines, status, ""]).encode())
+    assert whole.notes == [f"thread 0: {600 - len(kept)} of 600 samples are not in the file"]
+    assert whole.results[0].params == {"interval": 1_000_000}
+
+
+def test_stress_ng_yaml() -> None:
+    run = run_of((DATA / "stress-ng-0.15.yaml").read_bytes())
+    (found,) = run.results
+    assert (found.bench, found.params, found.n) == ("stress-ng.metrics", {"stressor": "cyclic"}, 0)
+    told = {name: (figure.value, figure.unit) for name, figure in found.figures.items()}
+    assert told == {
+        "bogo ops": (15295, "ops"),
+        "bogo ops per second usr sys time": (44360.206618, "/s"),
+        "bogo ops per second real time": (7641.924751, "/s"),
+        "wall clock time": (2.001459, "s"), "user time": (0.102582, "s"),
+        "system time": (0.242209, "s"), "cpu usage per instance": (17.226982, "%"),
+        "max rss": (2760, "KiB"),
+    }  # fmt: skip
+    assert run.conditions["tool.measured"] == "2026:11:22 20:21:59"
+    assert run.conditions["kernel.name"] == "Linux"
+
+
 def test_lmbench() -> None:
     found = results("lmbench.txt")
     times = {str(r.params.get("call") or (r.params["size"], r.params["procs"])): r for r in found}
@@ -327,6 +405,9 @@ def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
             continue
         if path.suffix == ".raw":  # it has no totals, so only incomplete records are detected
             assert sum(row[2] for row in found) == len(part) / 28  # type: ignore[misc]
+        elif path.name in LINES:
+            assert part.endswith(b"\n") and len(found) <= len(whole)
+            assert all(row[2] <= most[2] for row, most in zip(found, whole, strict=False))  # type: ignore[operator]
         elif path.name == "lmbench.txt":  # nor has this one: only incomplete lines
             assert part.endswith(b"\n") and found == whole[: len(found)]
         else:
@@ -415,6 +496,20 @@ CONTRADICTIONS = [
     ("stress-ng-0.15.txt", r"99.99%: +\d+", "99.99%: 400000", "a percentile is not between"),
     ("stress-ng-0.15.txt", r"50.00%", "51.00%", "percentiles in place of 9"),
     ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\g<1>9", "does not add up to 913"),
+    ("cyclictest-2.4-q.txt", r"Min: +21", "Min:    121", "the minimum 121 is larger"),
+    ("cyclictest-2.4-q.txt", r"Avg: +38", "Avg:  138", "the mean 138 is not between"),
+    ("cyclictest-2.4-q.txt", r"T: 0", "T: 7", "the status of threads 1, 7 only"),
+    ("cyclictest-2.4-q.txt", r"Max: +119", "Max:    x19", "is no whole line of cyclictest"),
+    ("cyclictest-2.4-q.txt", r"Act: +27 Avg: +26", "Act:      27 Avg:      26", "in µs and some"),
+    ("cyclictest-2.4-running.txt", r"(?s)\A.*(T: 0 .*)\Z", r"\g<0>T: 0 (1) P: 0 I:1000 C:      1 "
+     "Min:      1 Act:    1 Avg:    1 Max:       1\n", "fewer cycles than before"),
+    ("cyclictest-2.4-v.txt", r"0:       5:", "0:       3:", "cycle 3 is not after the one before"),
+    ("cyclictest-2.4-v.txt", r"0:( +)5:( +)\d", r"0:\g<1>5:\g<2>-", "is not a whole number from 0"),
+    ("cyclictest-2.4-q-v-ns.txt", r"(T: 0.*)Max: \d", r"\g<1>Max: 9", "but it says"),
+    ("cyclictest-2.4-q-v-ns.txt", r"(T: 0.*)C: +20", r"\g<1>C:      9", "cycle 19 of 9"),
+    ("stress-ng-0.15.yaml", r"(?s)    - stressor.*max-rss: \d+", "", "no metrics of a stressor"),
+    ("stress-ng-0.15.yaml", r"(?s)    - stressor.*max-rss: \d+\n", r"\g<0>\g<0>", "begins no"),
+    ("stress-ng-0.15.yaml", r"(?s)\A.*\Z", r"\g<0>\g<0>", "a second document"),
     ("lmbench.txt", r"0.1668", "fast", "is no line of lat_syscall"),
     ("lmbench.txt", r"Simple read", "Simple syscall", "is there twice"),
     ("lmbench.txt", r"0.1668", "-0.1668", "is no line of lat_syscall"),

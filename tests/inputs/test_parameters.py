@@ -33,6 +33,7 @@ from rtstone.wire.records import Bench
         ("policy", ["fifo", "rr"], ["fifo", "rr"]),
         ("cpus", "0-2,4", ["0-2,4"]),
         ("cpus", 3, ["3"]),
+        ("cpus", "all", ["all"]),
     ],
 )
 def test_what_people_write(ballast: Bench, name: str, given: object, base: list[object]) -> None:

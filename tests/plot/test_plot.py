@@ -27,9 +27,8 @@ from rtstone.statistics import PERCENTILES
 from rtstone.wire.records import Bench
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
-from tests.formats.long import DATA
+from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
-from tests.formats.test_import import run_of
 
 GRID = Grid(bits=7, per_tick=1.0, overhead=0)
 

@@ -28,7 +28,7 @@ def runs() -> list[Run]:
 def shown(runs: Sequence[Run], width: int) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(*comparison_lines(compare(runs), width), sep="\n")
+        console.print(*comparison_lines(compare(runs), width, everything=True), sep="\n")
     return captured.get()
 
 

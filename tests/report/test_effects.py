@@ -41,13 +41,13 @@ def test_the_worst_come_first_and_the_largest_of_them() -> None:
         "- worse", "- worse", "+ better", "? inconclusive", "= no difference",
     ]  # fmt: skip
     assert made.counts == {"worse": 2, "better": 1, "inconclusive": 1, "no difference": 1}
-    assert made.rows[0].change == "x3"
+    assert made.rows[0].change == "3 times longer"
     assert made.rows[3].reason == "too few: 120 more samples"
     assert made.picture(made.rows[3]) is None
     assert made.reasons
     assert not made.floors
     (summary,) = made.summaries
-    assert summary.head.startswith("b against a: of 5 effects 2 worse, 1 better")
+    assert summary.head.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
     assert summary.grade == "info"  # they point in different directions
 
 

@@ -98,12 +98,17 @@ def test_one_load_makes_no_matrix() -> None:
     assert list(load_effects(alone)) == []
 
 
+def test_cases_that_no_load_changes_are_counted() -> None:
+    same = of(result("none"), result("heavy", 1.005, seed=2))
+    (line,) = load_effects(evaluate_run(same))
+    assert line.startswith("no difference shown between loads in 1 cases: ")
+
+
 @pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_page_and_terminal_say_the_same() -> None:
     made = of(result("none"), result("heavy", 5.3, seed=2), result("none", bench="x.y"))
     evaluated = evaluate_run(made)
-    head, line = load_effects(evaluated)
-    assert head.startswith("against load none; the verdict is that of rtstone compare")
+    (line,) = load_effects(evaluated)
     verdict = by_load(evaluated).cases[0].cells[1].verdict  # type: ignore[union-attr]
     assert verdict.startswith("- worse, p50 5.")
     assert f"({verdict}), max " in line

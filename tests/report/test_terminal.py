@@ -1,22 +1,26 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from pathlib import Path
 
 import msgspec
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from rtstone.assemble.flags import BY_NAME
 from rtstone.cli.course import Display, Lines
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
-from rtstone.report.parts.console import console, figure
+from rtstone.report.parts.console import console, figure, sentences
+from rtstone.report.run.brief import brief
 from rtstone.report.run.terminal import stored, summary
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.store.places import run_name, runs
 from rtstone.wire.records import Progress, Rate, TextTable
+from tests.report import synthetic
 
 
 def test_the_unknown_is_a_dash() -> None:
@@ -50,27 +54,126 @@ CORRECTED = ("corrected", "110 544 915", "124 ns", "250 ns", "777 µs", "999 µs
 
 @pytest.mark.parametrize("width", [30, 40, 59, 60, 70, 80, 100, 119, 120, 124, 150, 200])
 @pytest.mark.parametrize("unit", ["ns", "instructions"])
-def test_no_number_is_cut_short_in_a_narrow_terminal(width: int, unit: str) -> None:
+def test_no_number_is_cut_and_no_word_broken_in_a_narrow_terminal(width: int, unit: str) -> None:
     other = msgspec.structs.replace(PERIODIC, unit=unit, params={"order": "fifo"})
     text = shown(run_of(msgspec.structs.replace(PERIODIC, unit=unit), other), width)
-    for part in FIGURES + CORRECTED:
-        told = part if unit == "ns" else part.replace("ns", "instr").replace("µs", "k instr")
-        assert told in text
+    lines = text.splitlines()
+    assert all(len(line) <= width for line in lines)
+    left_out = next((line for line in lines if line.startswith("no room for")), "")
+    for name, part in zip(("n", "min", "p50", "p99", "p99.9", "max"), FIGURES, strict=True):
+        told = part if unit == "ns" else part.replace("ns", "instr")
+        assert told in text or name in left_out
     assert "mem.malloc.large" in text
-    if width >= 60:
-        assert "order=some-long-word" in text
+    assert {"order=some-long-word", "order=fifo"} <= set(text.split())
+    if "flags" not in left_out:
+        assert {"page_faults", "preempted", "steal"} <= set(text.split())
+    for kept in ("p50", "max", "n") if width >= 60 else ():
+        assert kept not in left_out.replace(",", "").split()[:-5]
+
+
+@pytest.mark.parametrize("width", range(70, 150, 7))
+def test_long_parameters_leave_room_for_flags(width: int) -> None:
+    params = {"variant": "priority-inheritance", "lock": "mutex", "samples_of_each": 123456}
+    long = msgspec.structs.replace(PERIODIC, params=params, flags=["cut_short", "coarse"])
+    other = msgspec.structs.replace(PERIODIC, params=dict.fromkeys(params, "other"))
+    text = shown(run_of(long, other), width)
     assert all(len(line) <= width for line in text.splitlines())
+    assert "no room" in text or {"cut_short", "coarse", "page_faults"} <= set(text.split())
+    assert {f"{name}={value}" for name, value in params.items()} <= set(text.split())
+
+
+def test_columns_are_dropped_in_a_fixed_order() -> None:
+    def dropped(width: int) -> list[str]:
+        text = shown(run_of(PERIODIC), width)
+        told = re.search(r"no room for (.*);", text)
+        return told[1].split(", ") if told else []
+
+    found = [dropped(width) for width in range(140, 60, -1)]
+    assert found[0] == []
+    for fewer, more in itertools.pairwise(found):
+        assert more[: len(fewer)] == fewer
+    assert found[-1][:2] == ["min", "p99"]
+
+
+def test_many_results_of_a_bench_that_say_the_same_are_one_row() -> None:
+    results = [
+        Result(case=k, bench="b.c", params={"depth": k, "kind": "x"}, load="none", status="ok",
+               n=1000, p50=450.0, max=450.0 + (k == 4))
+        for k in range(6)
+    ]  # fmt: skip
+    rows = [line for line in shown(run_of(*results), 100).splitlines() if "450 ns" in line]
+    assert len(rows) == 3  # the answer, five alike, and the one that differs
+    assert "5 alike, by depth" in rows[1]
+    assert "depth=4" in rows[2]
+
+
+def test_equal_reasons_are_told_once_with_the_names() -> None:
+    results = [
+        Result(case=k, bench=f"x.b{k}", params={}, load="none", status="unsupported",
+               reason=f"this target has no bench x.b{k}")
+        for k in range(9)
+    ]  # fmt: skip
+    text = " ".join(shown(run_of(*results), 100).split())
+    assert (
+        "9 results unsupported: this target has no bench: x.b0, x.b1, x.b2, x.b3, x.b4, x.b5 and 3 "
+        "more" in text
+    )
+    assert text.count("has no bench") == 1
+
+
+def test_numbers_and_units_stay_on_one_line() -> None:
+    text = Text("takes 110 544 903 samples in 12.5 ms, or 1.20 M instr")
+    for width in range(12, 60):
+        lines = [line.plain for line in sentences(text, width)]
+        assert " ".join(lines) == text.plain
+        for whole in ("110 544 903", "12.5 ms", "1.20 M instr"):
+            assert any(whole in line for line in lines)
+
+
+def test_the_answer_takes_ten_lines_at_most() -> None:
+    stream = io.StringIO()
+    out = console(stream)
+    out.print(*brief(evaluate_run(synthetic.run()), out.width), sep="\n")
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("Not fit for")
+    assert len(lines) <= 9  # and one where to go on
+    assert [line[:2] for line in lines[-3:]] == ["1.", "2.", "3."]
+    assert any("p99.9" in line and "missed" in line for line in lines)
+
+
+def test_hartstone_is_a_table_that_tells_what_never_broke_down() -> None:
+    broke = told(3).results[0]
+    held = Result(
+        case=2, bench="hart.SA.1", params={}, load="none", status="ok", flags=["cut_short"],
+        figures={"no breakdown up to": Figure(value=14.6, unit="%")},
+    )  # fmt: skip
+    lines = shown(run_of(broke, held), 100).splitlines()
+    assert lines[0].startswith("Deadlines held up to 94 % of raw speed: the least of 1 breakdown")
+    assert "hart.SA.1 (up to 14.6 %)" in " ".join(lines[:2])
+    rows = {line.split()[0]: line for line in lines if line.startswith("hart.")}
+    assert "94.0 %" in rows["hart.PH.1"]
+    assert "96.0 %" in rows["hart.PH.1"]
+    assert "> 14.6 %" in rows["hart.SA.1"]
+    assert "cut_short" in rows["hart.SA.1"]
+    assert max(map(len, lines)) <= 100
+
+
+def test_without_a_bound_one_line_says_how_long_to_measure() -> None:
+    text = " ".join(shown(synthetic.run(), 100).split())
+    assert "inconclusive" not in text
+    assert text.count("no bound of a worst case: it takes at least ") == 1
+    assert re.search(r"rtstone run dk.periodic --time \d+\)", text)
 
 
 def test_the_corrected_distribution_has_a_row_of_its_own() -> None:
     lines = shown(run_of(PERIODIC), 150).splitlines()
-    row = next(i for i, line in enumerate(lines) if line.startswith("mem.malloc.large"))
+    row = next(i for i, line in enumerate(lines) if line.startswith("mem.malloc.large  "))
     assert all(part in lines[row + 1] for part in CORRECTED)
     on_time = msgspec.structs.replace(PERIODIC, missed=0, corrected=None)
     assert "corrected" not in shown(run_of(on_time), 150)
 
 
-@pytest.mark.parametrize("width", [60, 150])
+@pytest.mark.parametrize("width", [40, 150])
 def test_the_column_of_the_time_has_one_name(width: int) -> None:
     text = shown(run_of(PERIODIC), width)
     assert re.search(r"max +time|time 1.00 s", text)
@@ -114,9 +217,9 @@ def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
         console(stream).print(*stored(place, run_name(place)), sep="\n")
         return stream.getvalue()
 
-    assert "rtstone report r -o" in told(runs() / "r")
-    assert f"rtstone report '{tmp_path}/a b' -o" in told(tmp_path / "a b")
-    assert f"rtstone report {tmp_path}/r -o" in told(tmp_path / "r")
+    assert "rtstone report r\n" in told(runs() / "r")
+    assert f"rtstone report '{tmp_path}/a b'\n" in told(tmp_path / "a b")
+    assert f"rtstone report {tmp_path}/r\n" in told(tmp_path / "r")
 
 
 def test_zero_counts_are_left_to_the_document() -> None:
@@ -167,7 +270,9 @@ def test_tables_and_what_the_load_did_are_told() -> None:
     text = shown(run_of(*results), 100)
     assert "load heavy: disk 90 to 110 of 100 ms/s" in text
     assert "posix.options: options" in text
-    assert [line.split() for line in text.splitlines()[-2:]] == [["[bold]A", "1"], ["B", "-"]]
+    lines = [line.split() for line in text.splitlines()]
+    at = lines.index(["[bold]A", "1"])
+    assert lines[at + 1] == ["B", "-"]
 
 
 def told(rows: int) -> Run:
@@ -182,10 +287,22 @@ def told(rows: int) -> Run:
 
 
 def test_a_table_too_long_for_a_terminal_is_left_to_the_report() -> None:
-    assert "rows, in the report" not in shown(told(100), 160)
-    long = shown(told(101), 160)
-    assert "tests: 101 rows, in the report and --json" in long
-    assert "breakdown utilisation 94.0 %, first miss at 96.0 %, tests 9\n" in long
+    assert "tables in the report" not in shown(told(100), 160)
+    assert "tables in the report and --json: hart.PH.1 (101 rows)" in shown(told(101), 160)
+
+
+def test_a_reason_is_told_once(plan: Plan) -> None:
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.started(plan)
+    reason = "needs smp: one CPU"
+    for case in plan.cases[:2]:
+        result = Result(case=case.id, bench=case.bench, params={}, load="none",
+                        status="unsupported", reason=reason)  # fmt: skip
+        lines.case_ended(case, [result])
+    first, second = out.getvalue().splitlines()
+    assert first.endswith(f": unsupported: {reason}")
+    assert second.endswith(": unsupported, like case 1")
 
 
 def test_what_a_case_without_samples_says_of_itself_is_shown(plan: Plan) -> None:

@@ -1,22 +1,29 @@
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
 
 from rtstone.documents.comparison import Comparison, Effect
 from rtstone.report.comparison.text import comparison_lines
-from rtstone.report.comparison.text_verdicts import change, interval, reason, verdict_text
+from rtstone.report.comparison.text_verdicts import (
+    change,
+    interval,
+    reason,
+    repeating,
+    verdict_text,
+)
 from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import lab, result
 from tests.stats.runs import session
 from tests.stats.test_verdicts import latencies, shifted
 
 
-def shown(comparison: Comparison, width: int) -> str:
+def shown(comparison: Comparison, width: int, everything: bool = True) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(*comparison_lines(comparison, width), sep="\n")
+        console.print(*comparison_lines(comparison, width, everything), sep="\n")
     return captured.get()
 
 
@@ -32,8 +39,11 @@ def effect(**members: object) -> Effect:
     [
         ({"ratio": 1.123, "ci95": (1.08, 1.164)}, "- worse +12% [+8.0%, +16%]"),
         ({"ratio": 0.97, "ci95": (0.9, 1.2), "verdict": "better"}, "+ better -3.0% [-10%, +20%]"),
-        ({"ratio": 6.1, "ci95": (5.0, 7.0)}, "- worse x6.1 [x5, x7]"),
-        ({"ratio": 0.0572, "ci95": (0.05, 1.5)}, "- worse x0.0572 [x0.05, x1.5]"),
+        ({"ratio": 6.1, "ci95": (5.0, 7.0)}, "- worse 6.1 times longer [5, 7]"),
+        ({"ratio": 0.0572, "ci95": (0.05, 1.5)}, "- worse 17.5 times shorter [0.667, 20]"),
+        ({"ratio": 0.0802, "ci95": (1e-9, 0.1)}, "- worse 12.5 times shorter [10, -]"),
+        ({"ratio": 1.09, "ci95": (1e-12, 4.24e12)}, "- worse +9.0% [-, -]"),
+        ({"ratio": 1.4, "ci95": (0.2, 20.0)}, "- worse +40% [1/5, 20 times]"),
         (
             {"difference": 3.0, "difference_ci95": (-1.0, 7.0)},
             "- worse +3.00 ns [-1.00 ns, +7.00 ns]",
@@ -61,10 +71,11 @@ def slower() -> Comparison:
 
 
 def test_the_answer_stands_first_with_the_largest_effects(slower: Comparison) -> None:
-    text = shown(slower, 100)
-    first, second, third, *_ = text.splitlines()
-    assert first.startswith("local (B) against local (A): of 6 effects 2 worse, 0 better, ")
-    assert all(line.startswith("  - worse case.0 p") for line in (second, third))
+    text = shown(slower, 160)
+    first, second, third, *_ = text.splitlines()  # both effects are of one row
+    assert first.startswith("local (B) is slower than local (A) in 2 of 6 effects (case); 4 ")
+    assert second.startswith("  - worse  case.0  p")
+    assert third.startswith("local (A): ")
     assert "[+" in second
     assert "hold together with 95% (Bonferroni, 6 effects)" in text.replace("\n", " ")
     assert "Noise floor from 10 pairs of runs taken in turn." in text.replace("\n", " ")
@@ -86,8 +97,8 @@ def test_three_columns_are_told_apart() -> None:
         lab(name, [result("null", [v] * 50)]) for name, v in (("a", 9.0), ("b", 8.0), ("c", 10.0))
     ]
     text = shown(compare(runs), 100)
-    assert "b against a: of 3 effects 0 worse, 2 better" in text
-    assert "c against a: of 3 effects 2 worse, 0 better" in text
+    assert "b is faster than a in 2 of 3 effects (null); " in text
+    assert "c is slower than a in 2 of 3 effects (null); " in text
     table = text.partition("\nVerdicts\n")[2]
     assert any(line.split()[:4] == ["null", "b", "p50", "+"] for line in table.splitlines())
 
@@ -96,7 +107,8 @@ def test_without_a_floor_it_says_what_to_do() -> None:
     sides = {"a": [9.0, 10.0] * 50, "b": [11.0, 12.0] * 50}
     timed = [lab(n, [result("null", v, unit="ns")], unit="ns") for n, v in sides.items()]
     text = shown(compare(timed), 100).replace("\n", " ")
-    assert "The noise floor is unknown" in text
+    assert "unknown how far runs of one system differ" in text
+    assert "rtstone compare --run" in text
     assert "? inconclusive" in text
 
 
@@ -109,10 +121,50 @@ def test_in_the_lab_the_advice_is_more_seeds() -> None:
     text = shown(compare(runs), 100).replace("\n", " ")
     assert "? inconclusive" in text
     assert "Seeds are repetitions here" in text
-    assert "noise floor is unknown" not in text
+    assert "unknown how far" not in text
 
 
 def test_columns_that_are_not_compared_with_the_first_say_with_which() -> None:
     one, more = result("null", [5.0] * 30), result("proc.create", [9.0] * 30)
     text = shown(compare([lab("a", [one]), lab("b", [one, more]), lab("c", [one, more])]), 160)
-    assert "c against b, in what a lacks: of 3 effects 0 worse, 0 better, 2 no difference" in text
+    assert "c differs from b (in what a lacks) beyond doubt in none of 3 effects: 2 no diff" in text
+
+
+def test_only_the_largest_differences_are_shown_unasked() -> None:
+    rows = {f"x.b{k:02}": 100.0 * (1 + k) for k in range(20)}
+    runs = [
+        lab(name, [result(bench, [value if name == "b" else 50.0] * 30)
+                   for bench, value in rows.items()])
+        for name in "ab"
+    ]  # fmt: skip
+    compared = compare(runs)
+    lines = shown(compared, 120, everything=False).splitlines()
+    differences = [line for line in lines if line.startswith("  - worse")]
+    assert len(differences) == 10
+    assert differences[0].split()[2:] == [
+        "x.b19", "p50", "40", "times", "more", "50.0", "instr", "->", "2.00", "k", "instr",
+    ]  # fmt: skip
+    assert "20 rows in all, shown by --all" in " ".join(lines[-4:])
+    assert len(lines) < 20
+    every = shown(compared, 120).splitlines()
+    assert sum(line.startswith("x.b") for line in every) == 40  # values, and verdicts
+
+
+def test_the_command_that_tells_the_noise_can_be_copied() -> None:
+    def compared(targets: str) -> Comparison:
+        return compare([
+            lab(name, [result("null", [9.0 + k, 10.0 + k] * 50, unit="ns")], unit="ns")
+            for k, name in enumerate(targets)
+        ])  # fmt: skip
+
+    columns = compared("ab").columns
+    assert repeating(compared("ab")) == (
+        f"rtstone compare --run {columns[0].target} {columns[1].target} null"
+    )
+    same = msgspec.structs.replace(
+        compared("ab"), columns=[msgspec.structs.replace(c, target="local") for c in columns]
+    )
+    assert repeating(same) == (
+        "for i in 1 2 3; do rtstone run null; done; rtstone compare "
+        f"{columns[0].runs[0]} {columns[1].runs[0]} --floor last~2,last~1,last"
+    )

@@ -11,16 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from rtstone.cli.system_lines import checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
+from rtstone.store.past import measurements
 from rtstone.system import checks, probes, rights
 from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
 from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
+from tests.cli.test_compare import kept
 from tests.system.trees import KERNEL, LIMITS, NO, interrupts, plant, system, task, usual
 
 Found = dict[str, tuple[str, str]]
@@ -405,28 +408,31 @@ def test_lists_and_masks() -> None:
 # ---- what was measured --------------------------------------------------------------------------
 
 
-def run(*results: Result, slopes: list[Slope] | None = None) -> Callable[[], Run]:
+def past(*results: Result, slopes: list[Slope] | None = None) -> Callable[[str], list[Run]]:
     document = Run(run_id="20261121-x", created="", status="complete", target=Target(name="local"),
                    results=list(results), slopes=slopes or [])  # fmt: skip
-    return lambda: document
+    return lambda bench: [document]
 
 
 def result(bench: str, worst: float, status: Any = "ok") -> Result:
     return Result(case=1, bench=bench, status=status, load="none", params={}, unit="ns", n=1000,
-                  p50=100.0, max=worst)  # fmt: skip
+                  p50=100.0, max=worst, evidence={"section_ns": 7 * 10**9})  # fmt: skip
 
 
-def test_known_quantities_are_those_of_the_last_run(tmp_path: Path) -> None:
+def test_known_quantities_are_seen_and_not_judged(tmp_path: Path) -> None:
     results = (result("dk.periodic", 5000.0), result("dk.periodic", 9000.0),
                result("det.bintime", 10.0, "failed"), result("sched.yield", 700.0))  # fmt: skip
-    found = look(system(tmp_path, run=run(*results)))
+    found = look(system(tmp_path, past=past(*results)))
     assert found["known.wakeup"] == (
-        "good", "dk.periodic: p50 100 ns, max 9.00 µs, n 1000, load none (20261121-x)",
+        "seen",
+        "max 9.00 µs in 7.00 s, p50 100 ns, n 1 000, dk.periodic, load none, run 20261121-x",
     )  # fmt: skip
-    assert found["known.syscalls"][1].startswith("sched.yield: p50 100 ns, max 700 ns")
+    assert found["known.syscalls"][1].startswith(
+        "max 700 ns in 7.00 s, p50 100 ns, n 1 000, sched.yield"
+    )
     calls = (result("sched.yield", 700.0), result("sys.read", 300.0), result("sys.read", 900.0))
-    seen = look(system(tmp_path, run=run(*calls)))["known.syscalls"]
-    assert seen[1].startswith("sys.read: p50 100 ns, max 900 ns")
+    seen = look(system(tmp_path, past=past(*calls)))["known.syscalls"]
+    assert seen[1].startswith("max 900 ns in 7.00 s, p50 100 ns, n 1 000, sys.read")
     assert found["known.masking"] == ("unknown", "not measured")
     assert found["known.interrupt"] == ("unknown", "not measured")
 
@@ -445,8 +451,23 @@ def test_constant_time_scheduling_is_a_slope(
     slope = Slope(bench="ctx.ballast", load="none", over="ballast", params={}, points=[],
                   slope=rate, ci95=(rate - width, rate + width), unit="ns per task",
                   constant=width > abs(rate))  # fmt: skip
-    found = look(system(tmp_path, run=run(slopes=[slope])))
+    found = look(system(tmp_path, past=past(slopes=[slope])))
     assert found["os.scaling"] == (verdict, told)
+
+
+def test_each_quantity_is_of_the_newest_run_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTSTONE_HOME", str(tmp_path))
+    for day, names in ((1, ["dk.periodic", "sys.read"]), (2, ["sys.read"]), (3, ["null"])):
+        results = [result(name, 1000.0 * day) for name in names]
+        document = msgspec.structs.replace(past(*results)("")[0], run_id=f"2026112{day}-x",
+                                           created=f"2026-11-2{day}T00:00:00+00:00")  # fmt: skip
+        kept(document)
+    found = look(system(tmp_path / "root", past=measurements()))
+    assert found["known.wakeup"][1].startswith("max 1.00 µs")
+    assert found["known.syscalls"][1].startswith("max 2.00 µs")
+    assert found["known.syscalls"][1].endswith("run 20261122-x")
 
 
 # ---- the list itself ----------------------------------------------------------------------------
@@ -479,6 +500,36 @@ def test_a_narrow_terminal(tmp_path: Path) -> None:
     told = "\n".join(rows)
     assert all(line.title in told for line in lines)
     assert "bad: mend these first" in told
+
+
+def test_the_verdict_stands_first_and_counts_what_tune_mends(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = checks.lines(tree)
+    first = next(iter(checklist(lines, tree.measured, 200))).plain
+    bad = [line for line in lines if line.verdict == "bad"]
+    warned = [line for line in lines if line.verdict == "warn"]
+    mended = [line for line in lines if "tune apply` does it" in line.advice]
+    mended = [line for line in mended if line.verdict in ("bad", "warn")]
+    assert first == (
+        f"Not fit: {', '.join(line.title for line in bad)}; {len(warned)} warnings, "
+        f"{len(mended)} mended by `rtstone tune apply`"
+    )
+    well = [line._replace(verdict="good", advice="") for line in bad]
+    rest = [line for line in lines if line not in bad] + well
+    assert next(iter(checklist(rest, tree.measured, 200))).plain.startswith(
+        f"Fit, {len(warned)} warnings, "
+    )
+
+
+def test_problems_are_what_is_not_good(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = checks.lines(tree)
+    rows = [str(row) for row in checklist(lines, tree.measured, 400, problems=True)]
+    shown = {row.split()[1] for row in rows[2:] if row.startswith(tuple("+=!X?-"))}
+    assert shown == {"bad", "warn", "unknown"}
+    for line in lines:
+        told = any(row[10:].startswith(f"{line.title:<31} {line.value}".strip()) for row in rows)
+        assert told == (line.verdict in shown)
 
 
 # ---- trials -------------------------------------------------------------------------------------

@@ -15,6 +15,22 @@ static inline rts_tick rts_time_syscall(void)
     return posix_ns(now);
 }
 
+/* ---- the wall clock (wall.c) ---------------------------------------------------------------- */
+
+static inline rts_tick rts_wall_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return posix_ns(now);
+}
+
+static inline void rts_wall_sleep_until(rts_tick time)
+{
+    const struct timespec until = posix_timespec(time);
+    while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+}
+
 /* ---- children (child.c) ------------------------------------------------------------------- */
 
 /* Shares everything but the thread group: a member of the parent's group cannot be killed alone. */

@@ -5,7 +5,13 @@
 #include "posix_types.h"
 
 #define RTS_PRIO_MIN 1
-#define RTS_PRIO_MAX 98 /* 99 is for the watchdog */
+#define RTS_PRIO_MAX 98 /* 99 is for the watchdog... */
+#define RTS_PRIO_TOP 99 /* ...unless that can be above 99 as well (isolate.c) */
+#define RTS_WALL 1      /* CLOCK_REALTIME */
+typedef struct rts_wall {
+    int fd;
+} rts_wall;
+
 #define RTS_FOOTPRINT 1
 #define RTS_GUARDED 1 /* the agent's file may have capabilities */
 #define RTS_TIME_SYSCALL 1

@@ -88,13 +88,30 @@ static void run_child(rts_job *job)
 typedef struct watch {
     const rts_job *job;
     pid_t child;
-    sem_t over;
+    sem_t over, ready;
+    int err; /* it is not above the case's tasks */
     bool hung;
 } watch;
+
+/*
+ * A case of the highest priority there is needs a watchdog that is scheduled by deadline if it may
+ * have to share a CPU with it; elsewhere that priority is enough.
+ */
+static int rise_above(const rts_job *job)
+{
+    bool apart = !job->evidence.shared && job->cpu >= 0;
+    if (job->prio <= RTS_PRIO_MAX || apart || !posix_may_realtime())
+        return 0;
+    return rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
+}
 
 static void *watchdog(void *arg)
 {
     watch *w = arg;
+    w->err = rise_above(w->job);
+    sem_post(&w->ready);
+    if (w->err)
+        return NULL;
     uint64_t last = rts_job_heartbeat(w->job);
     rts_tick since = rts_time();
     for (;;) {
@@ -124,9 +141,16 @@ static bool start_watchdog(watch *w, pthread_t *thread)
         pthread_attr_setschedparam(&attr, &param);
     }
     sem_init(&w->over, 0, 0);
+    sem_init(&w->ready, 0, 0);
     int err = pthread_create(thread, &attr, watchdog, w);
     pthread_attr_destroy(&attr);
-    return err == 0;
+    if (err)
+        return false;
+    while (sem_wait(&w->ready))
+        ;
+    if (w->err)
+        pthread_join(*thread, NULL);
+    return !w->err;
 }
 
 /* ---- the parent: waits, watches, and can be asked to stop ---------------------------------- */
@@ -229,7 +253,8 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     close(go);
     if (!watched) {
         waitpid(w.child, NULL, 0);
-        snprintf(why, size, "no watchdog can be started above it");
+        snprintf(why, size, "no watchdog can be above it%s",
+                 w.err ? ", with the CPU and priority that it is given; use prio=98" : "");
         return -1;
     }
     int status = await(job, w.child);

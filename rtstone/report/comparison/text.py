@@ -11,7 +11,7 @@ from rtstone.documents.comparison import Cell, Column, Comparison, Difference, R
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
-from rtstone.report.parts.console import packed
+from rtstone.report.parts.console import packed, sentences
 from rtstone.report.parts.words import Named, telling, usual
 from rtstone.units import count, counted, plain, quantity, seconds
 
@@ -20,6 +20,7 @@ COUNTED = "Counted in instructions of an emulated machine, not in time"
 MEANING = "the numbers compare with each other, never with a clock"
 NUMBERS = ("min", "p50", "max")
 NOT_RUN = "not run"
+FEW = 5  # rows that are shown unasked
 _NAMED = 3  # benches named in a difference, and runs named in a column
 _EXACT = 1e5  # fewer instructions are shown exactly
 _GAPS = (2, 1)  # blanks between numbers, depending on room
@@ -133,19 +134,28 @@ def shared(values: Iterable[str | None]) -> str:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def comparison_lines(comparison: Comparison, width: int) -> Iterator[Text]:
-    """Yield the comparison on a terminal: circumstances, table, remarks."""
+def comparison_lines(comparison: Comparison, width: int, everything: bool) -> Iterator[Text]:
+    """Yield the comparison on a terminal: the answer, and if asked for or few, all rows."""
     rows = _labels(comparison)
-    yield from _units(comparison)
-    yield from verdicts.answer_lines(comparison, rows)
-    yield from _head(comparison)
+    for text in (*_units(comparison), *verdicts.answer_lines(comparison, rows, width)):
+        yield from [text] if text.no_wrap else sentences(text, width, "    ")
+    everything = everything or len(rows) <= FEW
+    for text in _head(comparison, everything):
+        yield from sentences(text, width)
+    if not everything:
+        concluded = {e.verdict for row in comparison.rows for e in row.effects} - {"inconclusive"}
+        rules = verdicts.rules(comparison) if concluded else None
+        for told in filter(None, (verdicts.folded_line(comparison), rules)):
+            yield from sentences(Text(told, style="dim"), width)
+        return
     yield Text()
     remarks = Remarks(comparison)
     yield from _table(comparison, remarks, width)
     yield Text()
     yield from verdicts.verdict_lines(comparison, rows, width)
     yield Text()
-    yield from _foot(comparison, remarks)
+    for text in _foot(comparison, remarks):
+        yield from sentences(text, width)
 
 
 def _units(comparison: Comparison) -> Iterator[Text]:
@@ -161,7 +171,8 @@ def of_runs(column: Column) -> str:
     return f"{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
 
 
-def _head(comparison: Comparison) -> Iterator[Text]:
+def _head(comparison: Comparison, everything: bool) -> Iterator[Text]:
+    """Yield what was compared and what differs; only ``everything``: what should not matter."""
     for column in comparison.columns:
         yield Text.assemble((column.label, "bold cyan"), (f": {of_runs(column)}", "dim"))
     for remark in comparison.remarks:
@@ -171,6 +182,8 @@ def _head(comparison: Comparison) -> Iterator[Text]:
             yield Text(
                 f"compare only with care: {difference_text(difference)}", style="bold yellow"
             )
+    if not everything:
+        return
     for difference in comparison.differences:
         if difference.grade == "note":
             yield Text(f"also different: {difference_text(difference)}", style="dim")

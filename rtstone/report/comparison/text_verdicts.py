@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log
@@ -10,16 +12,26 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
+from rtstone.documents.run import LOCAL
 from rtstone.report.parts.console import packed
 from rtstone.statistics import COLUMNS
-from rtstone.units import count, counted, quantity
+from rtstone.units import count, counted, quantity, rounded
 
 STYLES: dict[Verdict, str] = {
     "better": "green", "worse": "red", "no difference": "", "inconclusive": "dim",
 }  # fmt: skip
-LARGEST = 5  # effects that the answer names
+LARGEST = 10  # effects that the answers name together, but LEAST for each column
+LEAST = 3
+_FAMILIES = 6  # families of benches that the answer names
 _ORDER: tuple[Verdict, ...] = ("worse", "better", "no difference", "inconclusive")
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
+_UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
+_TIMES = {"ns": ("longer", "shorter"), "instructions": ("more", "fewer")}
+_SUITE = re.compile(r"\d{8}-\d{6}\.\d{3}-([a-z_]+)-[0-9a-f]{4}$")  # the id of a run
+_UNKNOWN = "It is unknown how far runs of one system differ. To know it:"
+_WHY = 2  # reasons told together
+_BENCHES = 3  # named in a command
+_OTHERS = ("larger", "smaller")
 
 # ---- words --------------------------------------------------------------------------------------
 
@@ -40,21 +52,37 @@ def statistic(effect: Effect) -> str:
 
 
 def change(effect: Effect, unit: str) -> str:
-    """Return the change: ``+12%``, ``x6.1`` or, without a ratio, ``+1.20 ns``; or nothing."""
-    if effect.ratio is not None:
-        return _times(effect.ratio, _twofold(effect))
-    return "" if effect.difference is None else _more(effect.difference, unit)
+    """Return the change: ``+12%``, ``6.1 times longer`` or, without a ratio, ``+1.20 ns``."""
+    if effect.ratio is None:
+        return "" if effect.difference is None else _more(effect.difference, unit)
+    if not _twofold(effect):
+        return _percent(effect.ratio)
+    longer, shorter = _TIMES.get(unit, _OTHERS)
+    way = longer if effect.ratio > 1 else shorter
+    return f"{rounded(max(effect.ratio, 1 / effect.ratio))} times {way}"
 
 
 def interval(effect: Effect, unit: str) -> str:
-    """Return the interval of the change: ``[+8%, +16%]``."""
-    if effect.ci95:
-        ends = [_times(end, _twofold(effect)) for end in effect.ci95]
+    """Return the interval of the change, in its terms: ``[+8%, +16%]``; ``-``: unbounded."""
+    if effect.ci95 and effect.ratio:
+        ends = [_end(end, effect) for end in effect.ci95]
+        if _twofold(effect) and effect.ratio < 1:  # of the inverse
+            ends.reverse()
     elif effect.difference_ci95:
         ends = [_more(end, unit) for end in effect.difference_ci95]
     else:
         return ""
     return f"[{', '.join(ends)}]"
+
+
+def _end(end: float, effect: Effect) -> str:
+    """Return an end of the interval of a ratio."""
+    ratio = effect.ratio or 1.0
+    if not ratio / _UNBOUNDED < end < ratio * _UNBOUNDED:
+        return "-"
+    if not _twofold(effect):
+        return _percent(end)
+    return rounded(end if ratio > 1 else 1 / end)
 
 
 def reason(effect: Effect) -> str:
@@ -72,11 +100,11 @@ def _twofold(effect: Effect) -> bool:
     return not 1 / _TWICE < ratio < _TWICE
 
 
-def _times(ratio: float, whole: bool) -> str:
-    if whole or ratio >= 10:
-        return f"x{ratio:.3g}" if ratio < 1000 else f"x{count(float(f'{ratio:.3g}'))}"
-    percent = round(100 * (ratio - 1), 1)
-    return f"{percent:+.0f}%" if abs(percent) >= 10 else f"{percent:+.1f}%"
+def _percent(ratio: float) -> str:
+    if ratio >= 1 / _TWICE and ratio < 10:
+        percent = round(100 * (ratio - 1), 1)
+        return f"{percent:+.0f}%" if abs(percent) >= 10 else f"{percent:+.1f}%"
+    return f"{rounded(ratio)} times" if ratio > 1 else f"1/{rounded(1 / ratio)}"
 
 
 def _more(value: float, unit: str) -> str:
@@ -86,40 +114,74 @@ def _more(value: float, unit: str) -> str:
 # ---- the answer ---------------------------------------------------------------------------------
 
 
+class Told(NamedTuple):
+    """An effect with the name of its row, and the row."""
+
+    name: str
+    effect: Effect
+    row: Row
+
+
 class Answer(NamedTuple):
-    """The verdicts of one column: a sentence, and its largest effects."""
+    """The verdicts of one column: a sentence, and its largest effects, one of each row."""
 
     sentence: str
-    largest: list[tuple[str, Effect, str]]  # name of the row, effect, unit
+    largest: list[Told]
     effects: list[Effect]
 
 
 def answers(comparison: Comparison, names: Sequence[str]) -> list[Answer]:
     """Return an answer per column but the first, then for what the first lacks."""
-    first = comparison.columns[0].label
     pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
     pairs += [(e.column, e.against) for row in comparison.rows for e in row.effects]
-    return [_answer(comparison, *pair, first, names) for pair in dict.fromkeys(pairs)]
+    several = dict.fromkeys(pairs)
+    most = max(LEAST, LARGEST // max(len(several), 1))
+    return [_answer(comparison, *pair, most, names) for pair in several]
 
 
 def _answer(
-    comparison: Comparison, label: str, against: str | None, first: str, names: Sequence[str]
+    comparison: Comparison, label: str, against: str | None, most: int, names: Sequence[str]
 ) -> Answer:
+    first = comparison.columns[0].label
     found = [
-        (name, effect, row.unit)
+        Told(name, effect, row)
         for row, name in zip(comparison.rows, names, strict=True)
         for effect in row.effects
         if (effect.column, effect.against) == (label, against)
     ]
-    number = Counter(effect.verdict for _, effect, _ in found)
-    said = ", ".join(f"{number[verdict]} {verdict}" for verdict in _ORDER)
-    differ = [one for one in found if one[1].verdict in ("better", "worse")]
-    largest = sorted(differ, key=lambda one: -_size(one[1]))[:LARGEST]
-    to = f"{label} against {first}" if against is None else (
-        f"{label} against {against}, in what {first} lacks"
-    )  # fmt: skip
-    sentence = f"{to}: of {counted(len(found), 'effect')} {said}"
-    return Answer(sentence, largest, [effect for _, effect, _ in found])
+    differ = [one for one in found if one.effect.verdict in ("better", "worse")]
+    foremost: dict[str, Told] = {}  # of each row
+    for one in sorted(differ, key=lambda one: -_size(one.effect)):
+        foremost.setdefault(one.name, one)
+    largest = list(foremost.values())[:most]
+    other = first if against is None else f"{against} (in what {first} lacks)"
+    sentence = f"{label} {_said(found, other)}" if found else f"{label} has no case like {other}"
+    return Answer(sentence, largest, [one.effect for one in found])
+
+
+def _said(found: Sequence[Told], other: str) -> str:
+    """Return how a column compares with another: ``is slower than A in 25 of 27 effects``."""
+    of = counted(len(found), "effect")
+    timed = all(one.row.unit in _TIMES for one in found)
+    words = {"worse": "slower" if timed else "worse", "better": "faster" if timed else "better"}
+    sides = {verdict: [one for one in found if one.effect.verdict == verdict] for verdict in words}
+    number = Counter(one.effect.verdict for one in found)
+    rest = ", ".join(f"{number[v]} {v}" for v in _ORDER[2:] if number[v])
+    told = ""
+    for verdict, side in sides.items():
+        if side and not told:
+            told = f"is {words[verdict]} than {other} in {len(side)} of {of} ({_families(side)})"
+        elif side:
+            told += f" and {words[verdict]} in {len(side)} ({_families(side)})"
+    if not told:
+        return f"differs from {other} beyond doubt in none of {of}: {rest}"
+    return f"{told}; {rest}" if rest else told
+
+
+def _families(found: Sequence[Told]) -> str:
+    names = list(dict.fromkeys(one.row.bench.partition(".")[0] for one in found))
+    more = f" and {len(names) - _FAMILIES} more" if len(names) > _FAMILIES else ""
+    return ", ".join(names[:_FAMILIES]) + more
 
 
 def _size(effect: Effect) -> float:
@@ -130,18 +192,43 @@ def advice(comparison: Comparison) -> str | None:
     """Return what to do if the scatter of runs is unknown; None if it is known."""
     effects = [effect for row in comparison.rows for effect in row.effects]
     seeded = "instructions" in comparison.units and any(c.seeds for c in comparison.columns)
-    if seeded and any(e.verdict == "inconclusive" and e.basis for e in effects):
-        return (
-            "Seeds are repetitions here: to settle what is inconclusive, run each system with more "
-            "of them (`+seed=N` behind the target)."
-        )
-    if any(e.reason == "noise floor unknown" for e in effects):
-        return (
-            "The noise floor is unknown, as no run was repeated. Measure both in turn, with "
-            "`rtstone compare --run A B`; or join several runs of a system by commas; or name "
-            "several runs of one system with --floor."
-        )
+    if seeded:
+        if any(e.verdict == "inconclusive" and e.basis for e in effects):
+            return (
+                "Seeds are repetitions here: to settle what is inconclusive, run each system with "
+                "more of them (`+seed=N` behind the target)."
+            )
+        return None
+    if command := repeating(comparison):
+        return f"{_UNKNOWN} {command}"
     return None
+
+
+def repeating(comparison: Comparison) -> str | None:
+    """Return the command that measures how far runs of one system differ, None if it is known."""
+    reasons = {effect.reason for row in comparison.rows for effect in row.effects}
+    if "noise floor unknown" not in reasons:
+        return None
+    targets = [shlex.quote(column.target) for column in comparison.columns]
+    what = _measured(comparison)
+    if len(targets) == 2 and targets[0] != targets[1]:
+        return f"rtstone compare --run {' '.join(targets)} {what}"
+    target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
+    runs = " ".join(",".join(column.runs) for column in comparison.columns)
+    return (
+        f"for i in 1 2 3; do rtstone run {what}{target}; done; "
+        f"rtstone compare {runs} --floor last~2,last~1,last"
+    )
+
+
+def _measured(comparison: Comparison) -> str:
+    """Return the suite of the runs, which their ids name, or the benches."""
+    named = {match[1] for column in comparison.columns for run in column.runs
+             if (match := _SUITE.match(run))}  # fmt: skip
+    benches = list(dict.fromkeys(row.bench for row in comparison.rows))
+    if len(named) == 1 and not (named & set(benches)):
+        return named.pop()
+    return " ".join(benches[:_BENCHES])
 
 
 def rules(comparison: Comparison) -> str | None:
@@ -159,22 +246,72 @@ def rules(comparison: Comparison) -> str | None:
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-def answer_lines(comparison: Comparison, names: Sequence[str]) -> Iterator[Text]:
+def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
     """Yield the answers, which are shown first."""
     if not any(row.effects for row in comparison.rows):
         return
     for answer in answers(comparison, names):
-        yield Text(answer.sentence, style="bold")
-        for name, effect, unit in answer.largest:
-            pieces = (verdict_text(effect), name, statistic(effect), change(effect, unit),
-                      interval(effect, unit))  # fmt: skip
-            yield Text("  " + " ".join(filter(None, pieces)), style=STYLES[effect.verdict])
+        yield Text(f"{answer.sentence}.", style="bold")
+        yield from _differences(comparison, answer.largest, width)
+    command = repeating(comparison)
     if told := advice(comparison):
-        yield Text(told, style="bold yellow")
+        yield Text(told.removesuffix(command or "").rstrip(), style="bold yellow")
+    if told and command:  # in one piece, to be copied
+        yield Text(command, no_wrap=True)
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
     if any(difference.grade == "care" for difference in comparison.differences):
         yield Text("Conditions differ: verdicts say that numbers differ, not why.", "bold yellow")
+
+
+def _differences(comparison: Comparison, largest: Sequence[Told], width: int) -> Iterator[Text]:
+    """Yield the largest differences with both values, each in a line if there is room."""
+    lines = [
+        (verdict_text(e), name, statistic(e), change(e, row.unit), _interval(e, row.unit),
+         _values(comparison, row, e))
+        for name, e, row in largest
+    ]  # fmt: skip
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    beside = sum(widths) + 2 * sum(map(bool, widths)) <= width
+    for cells, one in zip(lines, largest, strict=True):
+        style = STYLES[one.effect.verdict]
+        if beside:
+            pairs = zip(cells, widths, strict=True)
+            text = "  ".join(f"{cell:<{w}}" for cell, w in pairs if w).rstrip()
+            yield Text(f"  {text}", style=style)
+            continue
+        yield Text(f"  {cells[0]}  {cells[1]}", style=style)
+        yield from (
+            Text(f"      {row.strip()}", style)
+            for row in packed([cell for cell in cells[2:] if cell], width - 6)
+        )
+
+
+def _interval(effect: Effect, unit: str) -> str:
+    return "" if effect.basis == "exact" else interval(effect, unit)
+
+
+def _values(comparison: Comparison, row: Row, effect: Effect) -> str:
+    """Return the two values that an effect compares: ``32.9 µs -> 40.8 µs``."""
+    places = {column.label: place for place, column in enumerate(comparison.columns)}
+    cells = [row.cells[places[effect.against] if effect.against else 0],
+             row.cells[places[effect.column]]]  # fmt: skip
+    name = "min" if effect.statistic == "value" else effect.statistic
+    values = [getattr(cell, name) if cell else None for cell in cells]
+    if None in values:
+        return ""
+    return " -> ".join(quantity(value, row.unit) for value in values)
+
+
+def folded_line(comparison: Comparison) -> str | None:
+    """Return what is not shown without --all, None if nothing was judged."""
+    effects = [effect for row in comparison.rows for effect in row.effects]
+    if not effects:
+        return None
+    why = Counter(e.reason for e in effects if e.verdict == "inconclusive" and e.reason)
+    told = ", ".join(f"{reason} ({count(n)})" for reason, n in why.most_common(_WHY))
+    reasons = f"; inconclusive mostly by: {told}" if told else ""
+    return f"{counted(len(comparison.rows), 'row')} in all, shown by --all{reasons}"
 
 
 class _Line(NamedTuple):
@@ -226,5 +363,5 @@ def _lines(comparison: Comparison, names: Sequence[str]) -> Iterator[_Line]:
 def _cells(row: Row, effect: Effect, several: bool) -> tuple[str, ...]:
     return (
         column(effect) if several else "", statistic(effect), verdict_text(effect),
-        change(effect, row.unit), interval(effect, row.unit), reason(effect),
+        change(effect, row.unit), _interval(effect, row.unit), reason(effect),
     )  # fmt: skip

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import textwrap
 from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from rtstone.units import plain, quantity
+from rtstone.units import GLUED, plain, quantity
 
+_GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
 _ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
 
 
@@ -66,6 +69,24 @@ def folded(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
         break_long_words=break_words,
     )  # fmt: skip
+
+
+def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
+    """Return the lines of a text, split at blanks but not inside numbers or before their units.
+
+    ``rest``: the indent of all lines but the first.
+    """
+    if len(text.plain) <= width:
+        return [text]
+    lines, start = [], 0
+    begin = text.plain[: len(text.plain) - len(text.plain.lstrip())]
+    for row in folded(_GLUED.sub("\0", text.plain), width, begin, rest, break_words=False):
+        words = row.strip(" ").replace("\0", " ")
+        start = text.plain.index(words, start)
+        indent = row[: len(row) - len(row.lstrip(" "))]
+        lines.append(Text(indent).append_text(text[start : start + len(words)]))
+        start += len(words)
+    return lines
 
 
 def packed(pieces: list[str], width: int) -> list[str]:

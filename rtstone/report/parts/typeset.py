@@ -10,14 +10,11 @@ from rtstone.report.parts import words as plainly
 
 NARROW = "\u202f"
 MINUS = "\N{MINUS SIGN}"
-_GLUED = re.compile(
-    r"(?<=\d) (?=\d|(?:[nµm]?s|min|h|(?:[kMG] )?instr)\b)|(?<=\d [kMG]) (?=instr\b)"
-)
 
 
 def typeset(text: str) -> str:
     """Return a phrase with no-break spaces inside numbers and before units, and a true minus."""
-    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, _GLUED.sub(NARROW, text))
+    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, units.GLUED.sub(NARROW, text))
 
 
 def count(n: float) -> str:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from rtstone import resources, units
 from rtstone.assemble import flags
+from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import LOCAL, Result, Run
+from rtstone.documents.run import LOCAL, Result, Run, as_text
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
@@ -21,21 +22,11 @@ from rtstone.report.run.findings import Finding, Subject, findings, split, subje
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest
 from rtstone.system.rights import granting
-from rtstone.units import count, counted, quantity
+from rtstone.units import count, counted, quantity, seconds
 
-# Classes of latencies, by the value in ns at which they end.
-MAGNITUDES = (
-    (1e3, "below a microsecond"),
-    (1e4, "microseconds"),
-    (1e5, "tens of microseconds"),
-    (1e6, "hundreds of microseconds"),
-    (1e7, "milliseconds"),
-    (1e8, "tens of milliseconds"),
-    (1e9, "hundreds of milliseconds"),
-)
-LONGEST = "seconds"
-
-_BREAKDOWN = "breakdown utilisation"
+# Figures of a Hartstone experiment.
+BREAKDOWN = "breakdown utilisation"
+UNREACHED = "no breakdown up to"
 
 # Flags whose cause is a lack of rights, which one command grants.
 _RIGHTS = ("no_rt", "page_faults")
@@ -62,36 +53,75 @@ class Estimated(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The verdict with its grade and basis, findings, and estimates of worst cases."""
+    """The verdict with its grade and basis, findings, and estimates of worst cases.
+
+    ``rests``: what was measured and what disturbed it, in one sentence.  ``basis``: the same in
+    several, with the observed worst case.  ``foremost``: the result that the verdict is about, or
+    the worst of a run of one bench.
+    """
 
     grade: Grade
     verdict: str
+    rests: str
     basis: list[str]
     worst: list[Finding]
     others: list[Finding]
     estimates: list[Estimated]
+    foremost: Subject | None
 
 
 def answer(evaluated: RunEvaluation) -> Answer:
     """Return the answer of a run."""
     run, subjects = evaluated.run, subjects_of(evaluated.run)
-    wakeups = [subjects[place] for place in evaluated.standouts.wakeups]
+    found = evaluated.standouts
+    wakeups = [subjects[place] for place in found.wakeups]
     worst, others = split(findings(evaluated))
     estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
     grade, verdict = _verdict(evaluated, wakeups)
-    longest = largest(run, evaluated.standouts.wakeups, lambda r: r.max)
+    told = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
+    place = largest(run, found.wakeups or told, lambda r: r.max)
+    longest = None if place is None else subjects[place]
     basis = [
         *_left_out(wakeups),
-        *(_worst_case(subjects[longest.place], estimated) if longest else []),
+        *(_worst_case(longest, estimated) if longest else []),
         *_loads(run),
         *_disturbed(run),
     ]
-    return Answer(grade, verdict, basis, worst, others, estimated)
+    alone = len({r.bench for r in words.measured(run)}) == 1
+    judged = wakeups or [s for s in subjects if s.result.n and alone]
+    return Answer(
+        grade=grade, verdict=verdict, rests=_rests(run, wakeups), basis=basis, worst=worst,
+        others=others, estimates=estimated, foremost=_foremost(judged),
+    )  # fmt: skip
 
 
-def magnitude(ns: float) -> str:
-    """Return the class of a latency: ``tens of microseconds``."""
-    return next((name for end, name in MAGNITUDES if ns < end), LONGEST)
+def _foremost(subjects: list[Subject]) -> Subject | None:
+    """Return the result that missed most activations or has the largest maximum."""
+    judged = [s for s in subjects if not flags.spoilt(s.result.flags)] or subjects
+    known = [s for s in judged if s.result.max is not None] or judged
+    return max(
+        known, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None
+    )
+
+
+def _rests(run: Run, wakeups: list[Subject]) -> str:
+    """Return what the verdict rests on, in one line."""
+    ran = words.measured(run)
+    parts = (tool(run), words.system(run), as_text(run.conditions.get("cpu.model")))
+    where = ", ".join(part for part in parts if part)
+    loads = [load for load in dict.fromkeys(r.load for r in ran) if load != NONE]
+    under = "without load" if len(loads) < len({r.load for r in ran}) or not loads else ""
+    if loads:
+        named = f"under {counted(len(loads), 'load')} ({', '.join(loads)})"
+        under = f"{under} and {named}" if under else named
+    took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
+    results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
+    named = f"{run.name} ({run.target.name})" if run.name else run.target.name
+    head = f"{named}: {where}" if where else named
+    if meaning := words.emulated(run):
+        head = f"{head}; {meaning}"
+    rest = [text.rstrip(".") for text in (*_left_out(wakeups), *_disturbed(run))]
+    return "; ".join([head, results, *(text[0].lower() + text[1:] for text in rest)]) + "."
 
 
 def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, str]:
@@ -102,12 +132,21 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "info", "No verdict in time: these numbers are counts of an emulated machine."
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
-    judged = [s.result for s in wakeups] or [r for r in run.results if _BREAKDOWN in r.figures]
+    experiments = [r for r in run.results if r.figures.keys() & {BREAKDOWN, UNREACHED}]
+    judged = [s.result for s in wakeups] or experiments
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
-        return "info", _breakdown(run) or "No verdict on deadlines: no task was woken by a timer."
+        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def _no_deadline(run: Run) -> str:
+    """Return why a run with no periodic results has no verdict on deadlines."""
+    name = (tool(run) or "").partition(" ")[0]
+    if any(r.bench in WAKE_UPS for r in run.results if name):
+        return f"{name} does not count the activations that were missed"
+    return f"none was measured by {name}" if name else "no task was woken by a timer"
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
@@ -118,9 +157,15 @@ def spoilt(results: Sequence[Result]) -> flags.Flag | None:
 
 def _remedy(run: Run, flag: flags.Flag) -> str:
     """Return what to do, as a command where there is one."""
-    if flag.name in _RIGHTS and run.target.name == LOCAL:
-        return f"This grants them: {granting(resources.local_agent())}"
+    if flag.name in _RIGHTS and (remedy := grants(run)):
+        return remedy
     return f"{flag.advice[0].upper()}{flag.advice[1:]}."
+
+
+def grants(run: Run) -> str:
+    """Return the command that grants the rights to measure, empty for other targets."""
+    here = run.target.name == LOCAL
+    return f"This grants them: {granting(resources.local_agent())}" if here else ""
 
 
 def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
@@ -130,7 +175,7 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
         missed, due = late.result.missed, late.result.n + late.result.missed
         return "bad", (
             f"Not fit for {_period(late)}: {where}{count(missed)} of {count(due)} "
-            f"activations missed, under load {late.result.load}."
+            f"activations missed, {_under(late.result.load)}."
         )
     shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
     n = sum(s.result.n for s in wakeups)
@@ -139,21 +184,33 @@ def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
 
 
 def _breakdown(run: Run) -> str | None:
-    """Return what Hartstone experiments say about deadlines, None if none broke down."""
-    known = [
-        (figure.value, r.bench)
-        for r in run.results
-        if (figure := r.figures.get(_BREAKDOWN))
-        and figure.value is not None
-        and not flags.spoilt(r.flags)
-    ]
-    if not known:
+    """Return what Hartstone experiments say about deadlines, None if there are none.
+
+    Experiments that the time limit ended before they broke down are named, as they hide nothing.
+    """
+    known = [r for r in run.results if not flags.spoilt(r.flags)]
+    broke = [(at, r.bench) for r in known if (at := _figure(r, BREAKDOWN)) is not None]
+    held = [(at, r.bench) for r in known if (at := _figure(r, UNREACHED)) is not None]
+    if not broke and not held:
         return None
-    least, bench = min(known)
-    return (
+    unbroken = ", ".join(f"{bench} (up to {units.plain(at)} %)" for at, bench in held)
+    if not broke:
+        return f"No deadline was missed, as far as the time allowed: {unbroken}."
+    least, bench = min(broke)
+    told = (
         f"Deadlines held up to {units.plain(least)} % of raw speed: "
-        f"the least of {counted(len(known), 'breakdown')}, {bench}."
+        f"the least of {counted(len(broke), 'breakdown')}, {bench}."
     )
+    return f"{told} Not broken down in the time: {unbroken}." if held else told
+
+
+def _figure(result: Result, name: str) -> float | None:
+    found = result.figures.get(name)
+    return found.value if found else None
+
+
+def _under(load: str) -> str:
+    return "without load" if load == NONE else f"under load {load}"
 
 
 def _period_ns(subject: Subject) -> float | None:
@@ -169,11 +226,10 @@ def _period(subject: Subject) -> str:
 def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
     """Yield the observed worst case with its load, time and n, and the estimated one."""
     r = found.result
-    like = f", {magnitude(r.max)}" if r.unit == "ns" and r.max is not None else ""
     over = f" over {span}" if (span := words.observed(r)) else ""
     yield (
-        f"Worst wake-up observed: {quantity(r.max, r.unit)}{like}; {found.title}, "
-        f"under load {r.load}{over}, n = {count(r.n)}. Longer observation can only raise it."
+        f"Worst wake-up observed: {quantity(r.max, r.unit)}; {found.title}, "
+        f"{_under(r.load)}{over}, n = {count(r.n)}. Longer observation can only raise it."
     )
     yield from (one.sentence for one in estimated if one.subject == found)
 

@@ -5,30 +5,49 @@ Words are plain, for the terminal; the page sets them (``typeset``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rtstone.documents.run import Result, Run
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
 from rtstone.report.parts.words import Grade
+from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.stats.standouts import Standouts
+from rtstone.stats.standouts import Excess, Standouts
 from rtstone.units import count, counted, quantity, rounded
 
 GRADES: tuple[Grade, ...] = ("bad", "note", "good", "info")  # gravest first
 ADVERSE = ("bad", "note")  # grades of findings worth a look
 MOST = 3  # findings shown at the top
 GROWTH = "growth"  # evidence of findings about slopes
+LEAST_GROWTH = 1.1  # ratio of the ends of a slope that is worth reporting
+LEAST_SLOWER = 1.5  # ratio of a case under a load to the first load that is worth reporting
 _MISSING: dict[str, Grade] = {"failed": "bad", "incomplete": "bad", "unsupported": "info"}
+
+# What to do about delays, by the beginning of a bench's id.
+ADVICE = {
+    "mem.malloc": "allocate before the real-time part begins",
+    "mem.free": "free memory after the real-time part has ended",
+    "proc.": "create tasks before the real-time part begins",
+    "posix.thread": "create threads before the real-time part begins",
+}
+TAKEN = "det."  # benches that look for times at which the CPU does something else
+DOCTOR = "`rtstone doctor --problems` names suspects"
 
 
 class Finding(NamedTuple):
-    """A finding: grade, head, details, and its evidence: the index of a result, or GROWTH."""
+    """A finding: grade, head, details, and its evidence: the index of a result, or GROWTH.
+
+    ``family``: of the benches it is about.  ``times``: how many times beyond what is usual.
+    """
 
     grade: Grade
     head: str
     text: str
     evidence: int | str
+    family: str = ""
+    times: float = 0.0
 
 
 class Subject(NamedTuple):
@@ -45,6 +64,22 @@ class Subject(NamedTuple):
         return f"{self.result.bench} {label}".strip()
 
     @property
+    def case(self) -> str:
+        """The title, with the load if there is one."""
+        load = self.result.load
+        return self.title if load == NONE else f"{self.title} load={load}"
+
+    @property
+    def told(self) -> str:
+        """The title with the load."""
+        return f"{self.title}, load {self.result.load}"
+
+    @property
+    def family(self) -> str:
+        """The family of the bench."""
+        return self.result.bench.partition(".")[0]
+
+    @property
     def circumstances(self) -> str:
         """n, time, load and flags, without which no worst case is reported."""
         r, observed = self.result, words.observed(self.result)
@@ -53,7 +88,7 @@ class Subject(NamedTuple):
         )
         span = f"over {observed}" if observed else unknown
         flags = f", flags: {', '.join(r.flags)}" if r.flags else ""
-        return f"{self.title}; n = {count(r.n)}, {span}, load {r.load}{flags}"
+        return f"n = {count(r.n)}, {span}, load {r.load}{flags}"
 
 
 def subjects_of(run: Run) -> list[Subject]:
@@ -62,77 +97,100 @@ def subjects_of(run: Run) -> list[Subject]:
     return [Subject(place, *pair) for place, pair in enumerate(pairs)]
 
 
+class Loaded(NamedTuple):
+    """A case that is worse under a load than under the first: index of the result, and ratio."""
+
+    load: str
+    place: int
+    statistic: str
+    ratio: float
+
+
 class Evidence(NamedTuple):
     """What findings are derived from."""
 
     run: Run
     subjects: list[Subject]
     found: Standouts
+    loaded: list[Loaded]
 
 
-def worst_wakeup(seen: Evidence) -> Iterable[Finding]:
-    """Yield the largest maximum of wake-ups, if no other finding has it."""
-    if seen.found.worst_wakeup is not None:
-        found = seen.subjects[seen.found.worst_wakeup]
-        worst = quantity(found.result.max, found.result.unit)
-        yield Finding("note", f"Worst wake-up {worst}", found.circumstances, found.place)
-
-
-def longest_delay(seen: Evidence) -> Iterable[Finding]:
-    """Yield, per unit, the other result whose maximum is furthest above its median."""
-    for place, excess in seen.found.delays:
-        found = seen.subjects[place]
-        unit = found.result.unit
-        head = f"Longest delay of one sample {quantity(excess, unit)}"
-        text = f"above the median of {quantity(found.result.p50, unit)}; "
-        yield Finding("note", head, text + found.circumstances, place)
+def longest_delays(seen: Evidence) -> Iterable[Finding]:
+    """Yield the results whose maximum is further above the median than is usual in the run."""
+    for found, (_, excess, times) in _by_family(seen, seen.found.delays):
+        r = found.result
+        usual = quantity(excess / times, r.unit)
+        head = f"{found.title}: {quantity(r.max, r.unit)} at worst"
+        if r.bench == "det.bintime":
+            head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({found.title})"
+        text = f"median {quantity(r.p50, r.unit)}; usual here are {usual} above it"
+        yield _delay(seen, found, head, text, times)
 
 
 def least_predictable(seen: Evidence) -> Iterable[Finding]:
-    """Yield the result with the largest ratio of p99.9 to a median that the clock resolves."""
-    if seen.found.spread:
-        place, ratio = seen.found.spread
+    """Yield the results with a large ratio of p99.9 to a median that the clock resolves."""
+    for found, (_, ratio, times) in _by_family(seen, seen.found.spreads):
+        r = found.result
+        head = f"{found.title}: p99.9 is {rounded(ratio)} times the median"
+        text = f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}"
+        yield _delay(seen, found, head, text, times)
+
+
+def _by_family(seen: Evidence, found: Sequence[Excess]) -> Iterator[tuple[Subject, Excess]]:
+    """Yield the foremost of each family of benches."""
+    families: dict[str, Excess] = {}
+    for one in found:
+        families.setdefault(seen.subjects[one.place].family, one)
+    for one in families.values():
+        yield seen.subjects[one.place], one
+
+
+def _delay(seen: Evidence, found: Subject, head: str, text: str, times: float) -> Finding:
+    """Return a finding about delays, with what to do where that is known."""
+    bench = found.result.bench
+    here = bench.startswith(TAKEN) and seen.run.target.name == LOCAL
+    mine = (told for start, told in ADVICE.items() if bench.startswith(start))
+    parts = (text, found.circumstances, next(mine, DOCTOR if here else ""))
+    return Finding(
+        "note", head, "; ".join(filter(None, parts)), found.place, found.family, times
+    )  # fmt: skip
+
+
+def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
+    """Yield how many activations never happened beside those that the verdict tells."""
+    missing = {p: n for p in seen.found.periodic if (n := seen.run.results[p].missed)}
+    if len(missing) > 1:
+        others = [place for place in missing if place != seen.found.missed]
+        found = seen.subjects[others[0]]
+        head = f"Activations were missed in {counted(len(others), 'more result')}"
+        each = [f"{count(missing[p])} in {seen.subjects[p].told}" for p in others]
+        more = f" and {len(each) - 3} more" if len(each) > 3 else ""
+        yield Finding("bad", head, ", ".join(each[:3]) + more, found.place, found.family)
+
+
+def under_load(seen: Evidence) -> Iterable[Finding]:
+    """Yield for each load the case that it makes worse most."""
+    for load, place, statistic, ratio in seen.loaded:
         found = seen.subjects[place]
-        r = found.result
-        yield Finding(
-            "note",
-            f"Least predictable: p99.9 is {rounded(ratio)} times the median",
-            f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}; {found.circumstances}",
-            place,
-        )
-
-
-def missed_activations(seen: Evidence) -> Iterable[Finding]:
-    """Yield how many activations never happened."""
-    periodic = [seen.subjects[place] for place in seen.found.periodic]
-    total = sum(s.result.missed or 0 for s in periodic)
-    if seen.found.missed is not None:
-        found = seen.subjects[seen.found.missed]
-        r = found.result
-        share = "all" if r.missed == total else count(r.missed or 0)
-        worst = "" if r.max is None else f"; maximum {quantity(r.max, r.unit)}"
-        text = f"{share} of them in {found.circumstances}{worst}"
-        yield Finding("bad", counted(total, "missed activation"), text, found.place)
-    elif periodic:
-        n = sum(s.result.n for s in periodic)
-        text = f"{counted(len(periodic), 'periodic result')}, n = {count(n)} activations in all"
-        yield Finding("good", "No activation missed", text, periodic[0].place)
+        head = f"Load {load} makes {found.title} {rounded(ratio)} times slower ({statistic})"
+        yield Finding("note", head, found.circumstances, place, f"load {load}", ratio)
 
 
 def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
     """Yield the steepest growth of a time with a number of tasks."""
     slopes, found = seen.run.slopes, seen.found
-    if found.growing:
-        steepest = found.growing[0]
+    growing = [one for one in found.growing if one.times >= LEAST_GROWTH]
+    if growing:
+        steepest, _, times = growing[0]
         told = words.growths(seen.run)[steepest]
         head = f"{told.name} {told.verdict} by {told.rate.removeprefix('+')}"
         text = f"{told.interval}, load {slopes[steepest].load}"
-        if len(found.growing) > 1:
-            text += f"; {len(found.growing)} of {len(found.fitted)} such slopes rise"
-        yield Finding("note", head, text, GROWTH)
+        if len(growing) > 1:
+            text += f"; {len(growing)} of {len(found.fitted)} such slopes rise"
+        yield Finding("note", head, text, GROWTH, slopes[steepest].bench.partition(".")[0], times)
     elif found.fitted:
         over = ", ".join(dict.fromkeys(slopes[place].over for place in found.fitted))
-        text = f"{counted(len(found.fitted), 'slope')} over {over}, no 95% interval above 0"
+        text = f"{counted(len(found.fitted), 'slope')} over {over}, none rises by 10% or more"
         yield Finding("good", "No growth found", text, GROWTH)
 
 
@@ -146,23 +204,47 @@ def not_ok(seen: Evidence) -> Iterable[Finding]:
 
 
 RULES: list[Callable[[Evidence], Iterable[Finding]]] = [
-    missed_activations,
-    worst_wakeup,
-    longest_delay,
+    missed_elsewhere,
+    longest_delays,
     least_predictable,
+    under_load,
     growth_with_tasks,
     not_ok,
 ]
 
 
 def findings(evaluated: RunEvaluation) -> list[Finding]:
-    """Return all that stands out, the gravest first."""
-    what = Evidence(evaluated.run, subjects_of(evaluated.run), evaluated.standouts)
+    """Return all that stands out, the gravest first, then what is furthest beyond the usual."""
+    what = Evidence(
+        evaluated.run, subjects_of(evaluated.run), evaluated.standouts, list(_loaded(evaluated))
+    )
     found = [finding for rule in RULES for finding in rule(what)]
-    return sorted(found, key=lambda finding: GRADES.index(finding.grade))
+    return sorted(found, key=lambda finding: (GRADES.index(finding.grade), -finding.times))
 
 
 def split(found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return the MOST worst findings, and the rest."""
-    worst = [finding for finding in found if finding.grade in ADVERSE][:MOST]
-    return worst, [finding for finding in found if finding not in worst]
+    """Return the MOST worst findings, each about another family, and the rest."""
+    worst: dict[str, Finding] = {}
+    for finding in found:
+        if finding.grade in ADVERSE:
+            worst.setdefault(finding.family or finding.head, finding)
+    foremost = list(worst.values())[:MOST]
+    adverse = {finding.evidence for finding in foremost}
+    rest = [f for f in found if f not in foremost and f.evidence not in adverse]
+    return foremost, rest
+
+
+def _loaded(evaluated: RunEvaluation) -> Iterator[Loaded]:
+    """Yield for each load the case that it slows most, beyond doubt."""
+    worst: dict[str, Loaded] = {}
+    for case in evaluated.by_load.cases if evaluated.by_load else []:
+        for cell in case.cells:
+            effect = cell.effect if cell else None
+            if cell is None or effect is None or effect.verdict != "worse":
+                continue
+            if effect.ratio is None or effect.ratio < LEAST_SLOWER:
+                continue
+            found = Loaded(cell.load, cell.places[0], COLUMNS[effect.statistic], effect.ratio)
+            if found.load not in worst or worst[found.load].ratio < found.ratio:
+                worst[found.load] = found
+    yield from worst.values()

@@ -20,6 +20,7 @@ from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import count, quantity, rounded
 
 STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour
+SLIGHT = 0.1  # smaller differences are not told on the terminal
 RULE = (
     "that of rtstone compare for single runs: + better, - worse, = no difference, ? inconclusive, "
     "of the tail, or of the median if the tail is inconclusive; with one measurement per load the "
@@ -69,6 +70,12 @@ class LoadEffect(NamedTuple):
         return f"{told}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
+    def changed(self) -> bool:
+        """Whether it differs from that under the first load beyond doubt, by enough to tell."""
+        ratio = self.effect.ratio if self.effect else None
+        return self.word in ("better", "worse") and bool(ratio) and abs(log(ratio or 1)) > SLIGHT
+
+    @property
     def strength(self) -> float:
         """The strength of the colour, from 0 to 1 at ``STRONG`` times the first load."""
         ratio = self.effect.ratio if self.effect else None
@@ -112,13 +119,20 @@ def by_load(evaluated: RunEvaluation) -> ByLoad | None:
 
 
 def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
-    """Yield what loads do to cases for the terminal, one line per case."""
+    """Yield what loads do to cases for the terminal: one line per case that a load changes."""
     matrix = by_load(evaluated)
     if matrix is None:
         return
-    yield f"against load {matrix.loads[0]}; the verdict is {RULE}:"
-    for case in matrix.cases:
+    changed = [case for case in matrix.cases if any(cell and cell.changed for cell in case.cells)]
+    for case in changed:
         yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
+    rest = len(matrix.cases) - len(changed)
+    if rest:
+        others = "other cases" if changed else "cases"
+        yield (
+            f"no difference shown between loads in {rest} {others}: of single measurements only "
+            f"medians beyond a ratio of {1 + UNKNOWN:g} are called different"
+        )
 
 
 def _cell(cell: LoadEffect, case: CaseByLoad) -> str:

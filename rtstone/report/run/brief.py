@@ -1,0 +1,107 @@
+"""The answer of a run on the terminal: verdict, basis, the foremost result, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from rtstone.documents.run import NO_REASON, Run
+from rtstone.report.parts.bars import WIDTH, bars
+from rtstone.report.parts.console import figure, packed, sentences
+from rtstone.report.parts.shapes import correction
+from rtstone.report.parts.words import lacking_rights, measured, observed, reached
+from rtstone.report.run.answer import Answer, answer, grants
+from rtstone.report.run.findings import Subject, subjects_of
+from rtstone.statistics import COLUMNS
+from rtstone.stats.evaluate import RunEvaluation
+from rtstone.units import count
+
+GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
+_LEAST = {"min", "p50"}  # columns without a corrected value: correction only adds large ones
+_HEIGHT = 2  # lines of bars
+_NAMED = 6  # benches named with a reason
+
+
+def verdict(run: Run, told: Answer) -> Iterator[Text]:
+    """Yield the verdict; first of all what the run lacked, and that it is incomplete."""
+    line = Text(told.verdict, style=GRADES[told.grade])
+    if without := lacking_rights(run):
+        line.append(f" WITHOUT {' and '.join(without)}.", style="bold red")
+        remedy = grants(run)
+        line.append(f" {remedy}" if remedy and remedy not in told.verdict else "")
+    yield line
+    if run.interrupted:
+        yield Text(str(run.reason).capitalize(), style="bold yellow")
+    elif run.status != "complete":
+        yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
+
+
+def brief(evaluated: RunEvaluation, width: int, encoding: str | None = None) -> Iterator[Text]:
+    """Yield the answer of a run: at most ten lines where lines are not folded."""
+    told = answer(evaluated)
+    for text in (*verdict(evaluated.run, told), Text(told.rests, style="dim")):
+        yield from sentences(text, width)
+    if not measured(evaluated.run):
+        for text in reasons(evaluated.run):
+            yield from sentences(text, width)
+    if told.foremost:
+        yield from (Text(line) for line in _row(told.foremost, width))
+        yield from picture(told.foremost, width, encoding)
+    for place, finding in enumerate(told.worst, 1):
+        head = (f"{place}. {finding.head}: ", GRADES[finding.grade])
+        yield from sentences(Text.assemble(head, (finding.text, "dim")), width)
+
+
+def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text]:
+    """Yield the distribution of a result, if there is room."""
+    margin = len(count(subject.result.n)) + 4
+    if width >= 40:
+        lines = bars(subject.result, _HEIGHT, encoding, min(WIDTH, width - margin))
+        yield from (Text(f"  {line}", style="cyan") for line in lines)
+
+
+def _row(subject: Subject, width: int) -> list[str]:
+    """Return a result in a line, or several if they are narrow."""
+    r, over = subject.result, observed(subject.result)
+    pieces = [f"{subject.told}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
+    named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
+    pieces += [f"{name} {figure(getattr(r, member), r.unit)}" for name, member in named]
+    pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
+    pieces += [known] if (known := reached(r)) else []
+    if more := correction(r):
+        late = [
+            f"{name} {figure(getattr(more, member), r.unit)}"
+            for name, member in named
+            if member not in _LEAST and getattr(more, member) != getattr(r, member)
+        ]
+        pieces += [f"with the missed ones {', '.join(late)}"] if late else []
+    rows = packed(pieces, width)
+    return [rows[0].strip(), *rows[1:]]
+
+
+def reasons(run: Run) -> Iterator[Text]:
+    """Yield each reason why results are missing once, with their names."""
+    found: dict[tuple[str, str], list[Subject]] = {}
+    for subject in subjects_of(run):
+        r = subject.result
+        if r.status != "ok":
+            reason = (r.reason or NO_REASON).removesuffix(f" {r.bench}")
+            status = "not begun" if r.not_begun else r.status
+            found.setdefault((status, reason), []).append(subject)
+    for (status, reason), subjects in found.items():
+        style = "" if status in {"unsupported", "not begun"} else "red"
+        if len(subjects) > 1:
+            head = f"{len(subjects)} results {status}: "
+            yield Text.assemble((head, style), f"{reason}: {_names(subjects)}")
+        else:
+            (subject,) = subjects
+            why = subject.result.reason or NO_REASON
+            yield Text.assemble((f"{status} ", style), f"{subject.case}: {why}")
+
+
+def _names(subjects: Sequence[Subject]) -> str:
+    """Return the benches of results."""
+    names = list(dict.fromkeys(s.result.bench for s in subjects))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
