@@ -60,6 +60,8 @@ EXAMPLES = {
     ),
     "import": ("rtstone import cyclictest.json",),
     "export": ("rtstone export last --format csv",),
+    "rm": ("rtstone rm tuned", "rtstone rm last~1 last --yes"),
+    "prune": ("rtstone prune --keep 20 --dry-run", "rtstone prune --keep 100 --older-than 30d"),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",
