@@ -67,8 +67,8 @@ EXAMPLES = {
         "rtstone export last --format csv",
         "rtstone export last --format samples -o samples.csv",
     ),
-    "rm": ("rtstone rm last",),
-    "prune": ("rtstone prune --keep 20",),
+    "rm": ("rtstone rm tuned", "rtstone rm last~1 last --yes"),
+    "prune": ("rtstone prune --keep 20 --dry-run", "rtstone prune --keep 100 --older-than 30d"),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",

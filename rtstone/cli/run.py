@@ -171,7 +171,7 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
 
 def _announce(request: Request, plan: Plan) -> None:
     """Say how long it will take.  Raises UsageError if nobody may have meant that long."""
-    if not request.json or sys.stderr.isatty():
+    if not request.quiet and (not request.json or sys.stderr.isatty()):
         for line in (*assumed_units(plan, request.params), announcement(plan)):
             _say(line)
     if not (request.yes or _is_bounded(request, plan)):

@@ -19,8 +19,7 @@ def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path
     path = find("tuned")
     assert load(path).name == "tuned"
     assert [entry.name for entry in entries()] == ["tuned", "as it came"]
-    assert cli("show", "tuned").out.splitlines()[0].split() == ["run", path.name]
-    assert "tuned · local" in cli("show", "tuned").out
+    assert "tuned (local)" in cli("show", "tuned").out
     assert cli("list", "runs", "--json").document["runs"][0]["name"] == "tuned"
     assert "as it came" in cli("list", "runs").out
     columns = cli("compare", "tuned", "as it came", "--json").document["columns"]

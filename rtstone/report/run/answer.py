@@ -116,8 +116,8 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
         under = f"{under} and {named}" if under else named
     took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
     results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
-    place = f"{run.name}, on {run.target.name}" if run.name else run.target.name
-    head = f"{place}: {where}" if where else place
+    named = f"{run.name} ({run.target.name})" if run.name else run.target.name
+    head = f"{named}: {where}" if where else named
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
     rest = [text.rstrip(".") for text in (*_left_out(wakeups), *_disturbed(run))]

@@ -85,11 +85,12 @@ def reasons(run: Run) -> Iterator[Text]:
     found: dict[tuple[str, str], list[Subject]] = {}
     for subject in subjects_of(run):
         r = subject.result
-        if r.status != "ok" and not r.not_begun:
+        if r.status != "ok":
             reason = (r.reason or NO_REASON).removesuffix(f" {r.bench}")
-            found.setdefault((r.status, reason), []).append(subject)
+            status = "not begun" if r.not_begun else r.status
+            found.setdefault((status, reason), []).append(subject)
     for (status, reason), subjects in found.items():
-        style = "" if status == "unsupported" else "red"
+        style = "" if status in {"unsupported", "not begun"} else "red"
         if len(subjects) > 1:
             head = f"{len(subjects)} results {status}: "
             yield Text.assemble((head, style), f"{reason}: {_names(subjects)}")

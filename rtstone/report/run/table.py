@@ -72,7 +72,7 @@ def _benches(run: Run) -> Iterator[list[_Line]]:
 
 
 def _lines(result: Result, label: str) -> Iterator[_Line]:
-    state = [result.status] if result.status != "ok" else []
+    state = ["not begun" if result.not_begun else result.status] if result.status != "ok" else []
     figures = _figures(result, result.unit) | {OBSERVED: observed(result) or "-"}
     if result.missed is not None:
         figures["missed"] = count(result.missed)
