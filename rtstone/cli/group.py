@@ -73,6 +73,7 @@ EXAMPLES = {
     "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
+    "completion": ("rtstone completion bash",),
 }
 
 
