@@ -361,6 +361,7 @@ def run(
     target: str = LOCAL,
     time: str | float | Quantity | None = None,
     until: str | None = None,
+    name: str | None = None,
     **params: Given,
 ) -> Measured:
     """Measure a bench or a suite, and store the run where `rtstone list runs` finds it.
@@ -371,6 +372,7 @@ def run(
     ``until="ci=2%"``; bare times are seconds), or are quantities (``period=rtstone.ms(1)``).
     Several values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is
     given.
+    ``name``: what to call the run, which is then found by it: ``rtstone.load("tuned")``.
 
     Raises UsageError for an invalid request (a quantity of the wrong kind, a fraction of a ns),
     TargetError, StoreError and KeyboardInterrupt.  A single case also raises Unfit if the target
@@ -387,12 +389,12 @@ def run(
         try:
             stack.enter_context(alone(interrupt))
             document, directory, error = start(
-                RunRequest([bench], target, asked, command, until=until),
+                RunRequest([bench], target, asked, command, until=until, name=name),
                 interrupt=interrupt, listener=Listener(),
             )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
-    if interrupt.requested:
+    if interrupt.requested and not (error is None and document.until_stopped):
         raise KeyboardInterrupt
     results = _asked_for(document, bench)
     several = len({result.case for result in results}) > 1
@@ -412,7 +414,7 @@ def _asked_for(document: Run, name: str) -> list[Result]:
 
 
 def load(run: str | Path = "last") -> Measured:
-    """Return what a stored run measured, given by directory, run id, its start, `last` or `last~N`.
+    """Return what a stored run measured, given by directory, name, run id or its start, or `last`.
 
     ``.run`` is its document.  Raises UsageError unless exactly one run matches.
     """

@@ -1,17 +1,27 @@
-"""Turn SIGINT, SIGTERM and SIGHUP into a flag that the program checks where it can stop cleanly."""
+"""Turn SIGINT, SIGTERM and SIGHUP into a flag that the program checks where it can stop cleanly.
+
+A second Ctrl-C does not wait for what takes its time to stop.
+"""
 
 from __future__ import annotations
 
 import signal
+import time
 from types import FrameType
 from typing import Any
 
+APART_S = 0.3  # between two Ctrl-C of a person; what passes a signal on sends its own at once
+
 
 class Interrupt:
-    """Within its ``with`` block, the signals only set ``requested``."""
+    """Within its ``with`` block, the signals only set ``requested``.
+
+    ``insisted``: Ctrl-C was pressed again.
+    """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested = self.insisted = False
+        self._since = 0.0
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupt:
@@ -27,4 +37,8 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _request(self, number: int, frame: FrameType | None) -> None:
-        self.requested = True
+        now = time.monotonic()
+        if not self.requested:
+            self.requested, self._since = True, now
+        elif number == signal.SIGINT and now - self._since > APART_S:
+            self.insisted = True

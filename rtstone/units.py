@@ -125,6 +125,12 @@ def split(value: float, unit: str) -> tuple[str, str]:
     return ("-" if value < 0 else "") + text, name
 
 
+def size(number: int) -> str:
+    """Return a number of bytes in the unit that suits it: ``1.2 MiB``."""
+    unit = next(name for name in reversed(SIZES) if number >= SIZES[name] or name == "B")
+    return f"{rounded(number / SIZES[unit])} {unit}"
+
+
 def quantity(value: float | None, unit: str) -> str:
     """Return a value with its unit: ``1.20 µs``."""
     return "unknown" if value is None else " ".join(split(value, unit))

@@ -13,6 +13,7 @@ The environment variable FAKE_AGENT contains the scenario, a JSON object:
     rates     members of the rates of a load's one part
     conditions  more of them, or others
     refuses   why it refuses all cases, before it measures anything
+    exact, had  how many samples there are, as ``FakeAgent.result`` says
     sched, locked, missed, others, wire_version, source, listed_source,
     extra (members of every result)
 """
@@ -132,20 +133,29 @@ class FakeAgent:
                 t="loaded", load=words[0], status="ok", reason=None, params={}, components=parts
             )
 
-    def result(self, number: int, bench: str, params: dict[str, Any]) -> None:
-        """Return 1000 samples: 100, 101, … 199 ten times, with an overhead of 20 ticks of 1 ns."""
+    def result(self, number: int, bench: str, params: dict[str, Any], ended: str) -> None:
+        """Return 1000 samples: 100, 101, … 199 ten times, with an overhead of 20 ticks of 1 ns.
+
+        With ``exact``: as many hundreds of them as the case asks for or, if it is stopped, ``had``.
+        """
+        times = 10
+        if "exact" in self.scenario:
+            n = self.scenario["had"] if ended == "stopped" else params["samples"]
+            times = n // 100
         base = 100 + 2 * int(params.get("ballast", 0))
         periodic = bench == "dk.periodic"
         values = range(base, base + 100)
         body = {
-            "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 1000,
-            "warmup": 2, "sum": 10 * sum(values), "min": base, "max": base + 99, "negative": 0,
-            "overflow": 0, "bits": 7, "hist": [[v, 10] for v in values],
+            "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 100 * times,
+            "warmup": 2, "sum": times * sum(values), "min": base, "max": base + 99, "negative": 0,
+            "overflow": 0, "bits": 7, "hist": [[v, times] for v in values if times],
             "worst": [[base + 99, 7, 55]],
-            "trace": {"ticks": 10**9, "rows": [[0, 1000, base, 10 * sum(values), base + 99]]},
+            "trace": {
+                "ticks": 10**9, "rows": [[0, 100 * times, base, times * sum(values), base + 99]]
+            },
             "blocks": {"samples": 500, "max": [base + 99, base + 99]},
             "missed": self.scenario.get("missed", 0) if periodic else None, "omitted": None,
-            "figures": [["granule", 1.0, "ns"]] if bench == "null" else [], "ended": "samples",
+            "figures": [["granule", 1.0, "ns"]] if bench == "null" else [], "ended": ended,
         }  # fmt: skip
         self.put(t="result", **body | self.scenario.get("extra", {}))
 
@@ -205,7 +215,7 @@ class FakeAgent:
         )
         if self.scenario.get("at") == number:
             self.pause(number, self.scenario.get("pause", 0))
-        self.result(number, bench, params)
+        self.result(number, bench, params, "stopped" if reason else "samples")
         evidence = {
             "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0,
             "tasks": 1, "sched": self.scenario.get("sched", "fifo"),

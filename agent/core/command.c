@@ -75,9 +75,7 @@ static rts_args args_of(rts_case *c)
 static int check(rts_case *c)
 {
     const char *wrong = NULL;
-    if (!c->common.samples && !c->common.time_ns)
-        wrong = "samples and time are both 0: the case would never end";
-    else if (c->common.raw && (!c->common.samples || c->common.samples > RAW_MAX))
+    if (c->common.raw && (!c->common.samples || c->common.samples > RAW_MAX))
         wrong = "raw=1 needs a number of samples, 10000000 at most";
     else if (c->common.cache && c->common.batch > 1)
         wrong = "after its first operation a batch is no longer cold: cache=cold needs batch=1";

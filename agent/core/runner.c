@@ -170,6 +170,8 @@ static void run_measured(rts_case *c)
     if (c->job.stop_asked) { /* even if it had to be killed: its samples are valid */
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "stopped");
+        for (unsigned i = 0; lost && i < c->n_series; i++)
+            rts_rec_finish(c->series[i].rec); /* it slept for longer than there was time */
     } else if (lost) {
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);

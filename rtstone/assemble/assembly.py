@@ -15,11 +15,9 @@ from rtstone.assemble.series import series_result
 from rtstone.assemble.slope import slopes
 from rtstone.assemble.ticks import Scale
 from rtstone.documents.plan import NONE, Case, Plan
-from rtstone.documents.run import Agent, Result, Run, Status, as_text
+from rtstone.documents.run import INTERRUPTED, STOPPED, Agent, Result, Run, Status, as_text
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect
-
-STOPPED = "stopped"  # the agent's reason for a case that it was told to end
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
 
@@ -34,13 +32,20 @@ class Assembly:
         self._plan = plan
         self.earlier = earlier
         self.kept = earlier.valid() if earlier else {}
-        self._before = earlier.rounds() if earlier else {}
+        before = earlier.rounds() if earlier else {}
+        self._before = {case: found for case, found in before.items() if case not in self.kept}
+        self._in_rounds = plan.until is not None or bool(self._before)  # the cases on this wire
         self.received: Received = Received(plan, earlier.received if earlier else None)
         self._made: dict[tuple[int, str], tuple[tuple[Any, ...], Result]] = {}
         self.remarks: list[str] = []  # the host's own, for the document's notes
         if earlier:
             kept = f"{len(self.kept)} of {len(plan.cases)} cases are from before"
             self.remarks = [*earlier.remarks, f"resumed after an interruption: {kept}"]
+        if self._before and plan.until is None:
+            which = ", ".join(map(str, self._before))
+            self.remarks.append(
+                f"case {which} was interrupted and goes on: its samples so far are kept"
+            )
 
     @property
     def complete(self) -> int:
@@ -82,38 +87,41 @@ class Assembly:
         return standing(until, rounds).ended is not None
 
     def _next_round(self, case: Case, rounds: list[list[Result]]) -> Case:
-        if self._plan.until is None or not rounds:
-            return self._plan.first(case)
-        from rtstone.assemble.rounds import following
+        if not rounds:
+            return self._plan.first(case) if self._in_rounds else case
+        from rtstone.assemble.rounds import following, remaining
 
-        table = self._plan.benches[case.bench]
-        more = following(self._plan.until, rounds, lambda name: table.param(name) is not None)
+        def known(name: str) -> bool:
+            return self._plan.benches[case.bench].param(name) is not None
+
+        until = self._plan.until
+        more = remaining(rounds, known) if until is None else following(until, rounds, known)
         return self._plan.round(case, len(rounds) + 1, more)
 
+    def _due_id(self, case: Case) -> int:
+        """Return the id on the wire of what the agent has to run first of a case."""
+        number = len(self._before.get(case.id, [])) + 1
+        return self._plan.round(case, number).id if self._in_rounds else case.id
+
     def rounds(self) -> dict[int, list[list[Result]]]:
-        """Return the valid rounds of the cases to continue."""
-        if self._plan.until is None:
-            return {}
+        """Return the valid rounds of the cases to continue, which have samples."""
+        from rtstone.assemble.rounds import sampled, valid
+
         costs = self._costs()
-        found = {case.id: self._rounds(case, costs) for case in self.left}
-        good = {
-            case: [results for results in rounds if all(r.status == "ok" for r in results)]
-            for case, rounds in found.items()
-        }
-        return {case: rounds for case, rounds in good.items() if rounds}
+        found = {case.id: valid(self._rounds(case, costs)) for case in self.left}
+        return {case: rounds for case, rounds in found.items() if sampled(rounds)}
 
     def valid(self) -> dict[int, list[Result]]:
         """Return the cases that need not be run again, with their results."""
         found = {case.id: self.case_results(case) for case in self._plan.cases}
-        good = {"ok", "unsupported"}
-        return {case: rs for case, rs in found.items() if {r.status for r in rs} <= good}
+        return {case: rs for case, rs in found.items() if all(map(_is_final, rs))}
 
     def _costs(self) -> dict[int, Defect]:
         """Return the cases that may have lost records to a defect; of rounds, only those begun."""
         costs = self.received.costs()
-        if self._plan.until is None:
+        if not self._in_rounds:
             return costs
-        there = {self._plan.first(case).id for case in self.left} | self.received.placed
+        there = {self._due_id(case) for case in self.left} | self.received.placed
         return {case: defect for case, defect in costs.items() if case in there}
 
     def case_results(self, case: Case) -> list[Result]:
@@ -125,7 +133,7 @@ class Assembly:
     ) -> list[Result]:
         if case.id in self.kept:
             return self.kept[case.id]
-        if self._plan.until is None:
+        if not self._in_rounds:
             return self._measured(case, costs.get(case.id), unstarted)
         from rtstone.assemble.rounds import merged
 
@@ -139,8 +147,8 @@ class Assembly:
         ran = sorted(one for one in self.received.cases if self._plan.case_of(one) == case.id)
         before = self._before.get(case.id, [])
         if not ran and not before:
-            first = self._plan.first(case)
-            return [self._measured(first, costs.get(first.id), unstarted)]
+            one = self._due_id(case)
+            ran = [one]
         return before + [
             self._measured(structs.replace(case, id=one), costs.get(one), unstarted) for one in ran
         ]
@@ -160,8 +168,14 @@ class Assembly:
             return [blank]
         return [self._series(blank, result) for result in seen.results] or [blank]
 
+    def _interrupted(self, wire_id: int) -> bool:
+        end = self.received.cases[wire_id].end
+        return end is not None and (end.status, end.reason) == ("failed", STOPPED)
+
     def _series(self, blank: Result, raw: wire.Result) -> Result:
         """Return the result of a series, which is made once: each round asks for all before it."""
+        if not raw.n and blank.status == "ok" and self._interrupted(blank.case):
+            blank = structs.replace(blank, status="incomplete", reason=INTERRUPTED)
         given = (blank, raw, self._scale, self._conditions())
         known = self._made.get((blank.case, raw.series))
         if known is None or known[0] != given:
@@ -177,6 +191,8 @@ class Assembly:
         if why := self._incomplete(case, damage, unstarted):
             return "incomplete", why
         assert end is not None
+        if self._interrupted(case.id):
+            return "ok", None  # with fewer samples, if it was not done anyway
         return _STATUS.get(end.status, "failed"), end.reason
 
     def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
@@ -187,18 +203,25 @@ class Assembly:
         if seen.end is None:
             started = seen.params is not None or seen.results
             return "did not end" if started else f"not run: {unstarted}"
-        if seen.end.status == "failed" and seen.end.reason == STOPPED:
-            return STOPPED
+        if self._interrupted(case.id) and not any(result.n for result in seen.results):
+            return INTERRUPTED
         if self.received.clock is None:
             return "wire: the clock record was lost, so the unit is not known"
-        if seen.end.status == "ok" and case.load != NONE and (lack := lacking(seen.end.load)):
+        ran = seen.end.status == "ok" or self._interrupted(case.id)
+        if ran and case.load != NONE and (lack := lacking(seen.end.load)):
             return f"load {case.load}: {lack}"
         return None
 
-    def run(self, reason: str | None = None, duration_s: float | None = None) -> Run:
-        """Return the run document.  ``reason``: why the run ended early, None if it did not."""
+    def run(
+        self, reason: str | None = None, duration_s: float | None = None, unstarted: str = ""
+    ) -> Run:
+        """Return the run document.
+
+        ``reason``: why the run ended early, None if it did not; ``unstarted``: the same, of a case
+        that was not begun.
+        """
         costs = self._costs()
-        unstarted = reason or "the agent never answered"
+        unstarted = unstarted or reason or "the agent never answered"
         results = [
             result
             for case in self._plan.cases
@@ -245,6 +268,7 @@ class Assembly:
             ],
             duration_s=duration_s,
             turn=self._plan.turn,
+            name=self._plan.name,
         )
 
     def lost(self) -> list[str]:
@@ -278,6 +302,11 @@ class Assembly:
             arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
             binary=as_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
         )  # fmt: skip
+
+
+def _is_final(result: Result) -> bool:
+    """Return whether there is nothing more to measure: it is valid, and was not interrupted."""
+    return result.status == "unsupported" or (result.status == "ok" and not result.goes_on)
 
 
 def gather(plan: Plan, log: bytes, *later: bytes) -> Assembly:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rtstone.documents.run import INTERRUPTED, STOPPED
 from rtstone.wire.records import Result
 
 
@@ -192,6 +193,14 @@ FLAGS = (
         lambda s: (
             (s.result.ended == "time" and bool(s.params.get("samples")))
             or s.figure("tests that the time did not allow") > 0
+        ),
+    ),
+    Flag(
+        INTERRUPTED,
+        "it was interrupted, and has the samples it had taken until then",
+        "`rtstone run --resume RUN` takes the others",
+        lambda s: (
+            s.result.ended == STOPPED and bool(s.params.get("samples") or s.params.get("time"))
         ),
     ),
     Flag(

@@ -1,9 +1,12 @@
-"""Rounds of one case: decide whether another one is needed, and merge them into one result."""
+"""Rounds of one case: decide whether another one is needed, and merge them into one result.
+
+A case has rounds if `--until` asks for them, or if it was interrupted and goes on with `--resume`.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import ceil, inf, nextafter
 from typing import Any, Literal, NamedTuple, cast
@@ -16,6 +19,8 @@ from rtstone.assemble.interval import Ordered
 from rtstone.assemble.pool import pooled
 from rtstone.documents.plan import Until
 from rtstone.documents.run import (
+    INTERRUPTED,
+    STOPPED,
     Batches,
     Blocks,
     Distribution,
@@ -33,6 +38,7 @@ from rtstone.wire.records import Rate, TextTable
 MOST = 100  # rounds: a bench that gives too few samples each time will not get there
 MARGIN = 1.1  # samples beyond what the width so far says are needed
 LEAST = 0.25  # of the samples so far: a round that adds less decides nothing
+SHORTEST_NS = 10**6  # of a round that has reached its time limit already, or nearly so
 REST = 0.01  # of the time limit, which is not worth a round
 WORST, WINDOWS, BLOCKS = 16, 4096, 2048  # what the agent's recorder keeps, and a result here
 
@@ -98,23 +104,61 @@ def following(until: Until, rounds: Rounds, known: Callable[[str], bool]) -> dic
     return {name: value for name, value in params.items() if known(name)}
 
 
-def merged(until: Until, rounds: Rounds) -> list[Result]:
+def remaining(rounds: Rounds, known: Callable[[str], bool]) -> dict[str, Value]:
+    """Return the parameters of the round that goes on with an interrupted case.
+
+    Those that differ from the case's: the samples and the time that are left of what was requested,
+    and as many operations in a sample as before.  ``known``: as in ``following``.
+    """
+    first = rounds[0][0]
+    n = min(_n(parts) for parts in _series(rounds))
+    params: dict[str, Value] = {"batch": first.batch}
+    samples, time = first.params.get("samples"), first.params.get("time")
+    if isinstance(samples, int) and samples > 0:
+        params["samples"] = max(samples - n, 1)
+    if isinstance(time, int) and time > 0:
+        params["time"] = max(time - round(_measured_s(rounds) * 1e9), SHORTEST_NS)
+    return {name: value for name, value in params.items() if known(name)}
+
+
+def counting(results: Sequence[Result]) -> list[Result]:
+    """Return what counts of a round: not a series that was interrupted before its first sample."""
+    return [r for r in results if (r.status, r.reason) != ("incomplete", INTERRUPTED)]
+
+
+def valid(rounds: Rounds) -> list[list[Result]]:
+    """Return what counts of the valid rounds; one that was interrupted is valid."""
+    counted = [counting(results) for results in rounds]
+    return [results for results in counted if results and _is_valid(results)]
+
+
+def _is_valid(results: Sequence[Result]) -> bool:
+    return all(result.status == "ok" for result in results)
+
+
+def merged(until: Until | None, rounds: Rounds) -> list[Result]:
     """Return the rounds of a case as one result for each of its series.
 
     All samples of the valid rounds are in it.  One that is not valid ends the case, and only if it
-    is the only one its own samples stand.
+    is the only one its own samples stand.  ``until``: None if the case only went on after an
+    interruption.
     """
-    good = [results for results in rounds if all(result.status == "ok" for result in results)]
-    if not good or not sampled(good):
+    good = valid(rounds)
+    if not good or not sampled(good) or (until is None and len(rounds) == 1):
         return list(rounds[-1])
-    stands = standing(until, good)
-    lacking = rounds[-1][0] if len(good) < len(rounds) else None
+    lacking = None if _is_valid(counting(rounds[-1])) else counting(rounds[-1])[0]
+    stands = Standing(None, None) if until is None else standing(until, good)
     return [_merged(until, good, parts, stands, lacking) for parts in _series(good)]
 
 
 def _merged(
-    until: Until, rounds: Rounds, parts: list[Result], stands: Standing, lacking: Result | None
+    until: Until | None,
+    rounds: Rounds,
+    parts: list[Result],
+    stands: Standing,
+    lacking: Result | None,
 ) -> Result:
+    ended = parts[-1].ended if until is None else stands.ended or STOPPED
     first = parts[0]
     whole = pooled(parts)
     members: dict[str, Any] = {n: getattr(whole, n) for n in Distribution.__struct_fields__}
@@ -145,17 +189,15 @@ def _merged(
         figures=_figures(parts),
         tables=[*_tables(parts), *_differing(parts)],
         evidence=_evidence([part.evidence for part in parts]),
-        ended=stands.ended,
-        until=_reached(until, parts),
-        flags=_flags(parts, stands.ended),
+        ended=ended,
+        until=None if until is None else _reached(until, parts),
+        flags=_flags(parts) if until is None else _flags_until(parts, ended),
     )
-    if lacking is not None:
-        reason = f"round {len(rounds) + 1}: {lacking.reason or lacking.status}"
-        return structs.replace(result, status=lacking.status, reason=reason, ended="stopped")
-    if stands.ended is None:
-        reason = f"round {len(rounds) + 1}: not run"
-        return structs.replace(result, status="incomplete", reason=reason, ended="stopped")
-    return result
+    if lacking is None:
+        return result
+    reason = f"round {len(rounds) + 1}: {lacking.reason or lacking.status}"
+    names = [name for name in result.flags if name != INTERRUPTED]
+    return structs.replace(result, status=lacking.status, reason=reason, ended=STOPPED, flags=names)
 
 
 def _series(rounds: Rounds) -> list[list[Result]]:
@@ -180,7 +222,11 @@ def _section_s(result: Result) -> float:
 
 
 def _left_s(until: Until, rounds: Rounds) -> float:
-    return until.time_s - sum(max(map(_section_s, results)) for results in rounds)
+    return until.time_s - _measured_s(rounds)
+
+
+def _measured_s(rounds: Rounds) -> float:
+    return sum(max(map(_section_s, results)) for results in rounds)
 
 
 def _reached(until: Until, parts: list[Result]) -> StopCriterion:
@@ -458,9 +504,24 @@ def _tables(parts: Sequence[Result]) -> list[TextTable]:
     return found
 
 
-def _flags(parts: Sequence[Result], ended: Ended | None) -> list[str]:
-    """Return the flags of any round, except that a round's own time limit was reached."""
-    names: set[str] = {name for part in parts for name in part.flags} - {"cut_short"}
+_OF_THE_END = {"cut_short", INTERRUPTED}  # flags that say how a round ended
+
+
+def _flags(parts: Sequence[Result]) -> list[str]:
+    """Return the flags of any round, and how the last one ended."""
+    names = {name for part in parts for name in part.flags} - _OF_THE_END
+    return _in_order(names | (_OF_THE_END & set(parts[-1].flags)))
+
+
+def _flags_until(parts: Sequence[Result], ended: str | None) -> list[str]:
+    """Return the flags of any round, and how the case ended: not what ended a round of it."""
+    names: set[str] = {name for part in parts for name in part.flags} - _OF_THE_END
     if ended in {"time", "rounds"}:
         names.add("wide")
+    if ended == STOPPED:
+        names.add(INTERRUPTED)
+    return _in_order(names)
+
+
+def _in_order(names: Collection[str]) -> list[str]:
     return [flag.name for flag in flags.FLAGS if flag.name in names]

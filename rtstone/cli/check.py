@@ -70,12 +70,14 @@ def command(
         raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
     from rtstone.inputs.budget import load as load_budget
     from rtstone.stats.gate import check
-    from rtstone.store.baseline import baselines
+    from rtstone.store.baseline import baselines, note
 
     limits = load_budget(budget)
     with working("checking"):
         document = load(find(names[0]))
         before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
+        for baseline in before if asked else ():
+            note(baseline.run_id, budget)
         gate = check(document, limits, before)
     from rtstone.report.check import text as checked
 

@@ -196,6 +196,12 @@ def _readers() -> Words:
     yield from map(Word, READERS)
 
 
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
+
+
 def _systems() -> Words:
     from rtstone.lab.systems import SYSTEMS
 
@@ -245,6 +251,7 @@ OTHERS = {
     ("export", "form"): Value((_writers,)),
     ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
+    ("plot", "kind"): Value((_figures,)),
     ("fetch", "names"): Value((_systems,)),
     ("apply", "only"): Value((_settings,), listed=True),
 }

@@ -154,6 +154,8 @@ class Display(Listener):
         )
         bar = Table.grid(padding=(0, 1))
         left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
+        if self._plan.endless:
+            left = "until Ctrl-C"
         if self._plan.until:  # nobody knows how many rounds there will be
             left = f"{done / whole:.0%}"
         bar.add_row(ProgressBar(total=whole, completed=done, width=40), left)

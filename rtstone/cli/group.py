@@ -24,6 +24,8 @@ COMMANDS = {
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
     "import": "Import other tools' data as runs.",
     "export": "Export a run for other tools.",
+    "rm": "Remove stored runs.",
+    "prune": "Remove old runs.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
     "doctor": "Check whether this system is fit to be measured.",

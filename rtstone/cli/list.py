@@ -68,7 +68,7 @@ def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 RUNS = "runs"
-_RUN_COLUMNS = ("run_id", "created", "target", "suite", "status", "ok", "results")
+_RUN_COLUMNS = ("run_id", "name", "created", "target", "suite", "status", "ok", "results")
 
 # what to list: its rows for --json, and the members that the terminal shows
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {

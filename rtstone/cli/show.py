@@ -24,7 +24,8 @@ from rtstone.store.rundir import load
 def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: bool) -> None:
     """Show one run: its verdict, findings and results.
 
-    RUN is a directory, a run id or the beginning of one, last, or last~1.
+    RUN is a directory, a run's name, its id or the beginning of one, last, or last~1: the last run
+    with results, and the one before it.
     """
     path = find(run)
     document = load(path)

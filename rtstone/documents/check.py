@@ -73,6 +73,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     ``verdict``: of the whole: "passed", "failed", "inconclusive" or "not measured".
     ``remarks``: what to know before reading any verdict.
     ``checks``: one for each limit on each case that it concerns.
+    ``name``: what a person calls the run.
     """
 
     schema: str = SCHEMA
@@ -82,6 +83,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     budget: str
     title: str
     baselines: list[str] = []
+    name: str | None = None
     policy: Policy
     verdict: Verdict
     remarks: list[str] = []

@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     interleaved comparison.  ``until``: each case is run in rounds, which are separate cases on the
     wire.  ``arrival``: sequence number of the run in the store, as clocks may go back; 0 for runs
     older than these numbers.  ``listed_by``: source hash of the agent that listed the benches,
-    which need not be the one that runs them.
+    which need not be the one that runs them.  ``name``: what a person calls the run.
     """
 
     schema: str = SCHEMA
@@ -110,6 +110,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     until: Until | None = None
     arrival: int = 0
     listed_by: str | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}
@@ -119,9 +120,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"no table of load {min(lost)}")
 
     def round(self, case: Case, number: int, params: dict[str, Value] | None = None) -> Case:
-        """Return a round (from 1) as sent over the wire; without rounds, the case itself."""
-        if self.until is None:
-            return case
+        """Return a round (from 1) as sent over the wire."""
         return structs.replace(
             case, id=case.id * ROUNDS + number, params={**case.params, **(params or {})}
         )
@@ -134,8 +133,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return self.round(case, 1, {"time": self.until.time_ns})
 
     def case_of(self, wire_id: int) -> int:
-        """Return the id of the case that a wire id belongs to."""
-        return wire_id if self.until is None else wire_id // ROUNDS
+        """Return the id of the case that a wire id belongs to: that of a round, or its own."""
+        return wire_id // ROUNDS if wire_id >= ROUNDS else wire_id
+
+    @property
+    def endless(self) -> bool:
+        """Return whether it measures until it is stopped."""
+        return any(self._is_endless(case) for case in self.cases)
+
+    def _is_endless(self, case: Case) -> bool:
+        limits = [self.value(case, name) for name in ("samples", "time")]
+        return limits == [0, 0] and self.until is None
 
     def value(self, case: Case, name: str) -> Value:
         """Return the value a parameter has in a case, None if the bench has no such parameter."""

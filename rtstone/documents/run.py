@@ -37,6 +37,9 @@ Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
 GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # ascending
 NO_REASON = "no reason was recorded"
+STOPPED = "stopped"  # what ended a series that the host told to end
+INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
+NOT_BEGUN = f"not run: {INTERRUPTED}"
 
 
 def as_text(value: object) -> str | None:
@@ -237,6 +240,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str] = []
 
     @property
+    def not_begun(self) -> bool:
+        """Return whether its case was not begun when the run was interrupted: no fault of it."""
+        return self.reason == NOT_BEGUN
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether it was stopped while it took samples, so that it can be continued."""
+        return self.status == "ok" and self.n > 0 and self.ended == STOPPED
+
+    @property
     def section_s(self) -> float | None:
         """The measured time in s; None if unknown, or if the unit is instructions."""
         told = self.evidence.get("section_ns")
@@ -346,6 +359,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ``notes``: remarks of host and agent, for the reader.
     ``duration_s``: duration of the whole run in s.
     ``turn``: the place in an interleaved comparison, None if the run stands alone.
+    ``name``: what a person calls the run.
     """
 
     schema: str = SCHEMA
@@ -366,6 +380,17 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     duration_s: Number | None = None
     turn: Turn | None = None
+    name: str | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Return whether it is incomplete only because it was interrupted."""
+        return self.status != "complete" and (self.reason or "").startswith(INTERRUPTED)
+
+    @property
+    def until_stopped(self) -> bool:
+        """Return whether it measured until it was stopped, as requested."""
+        return any(r.ended == STOPPED and INTERRUPTED not in r.flags for r in self.results)
 
     def to_frame(self) -> Any:
         """Return a pandas.DataFrame with a row for each result: its case and its statistics.

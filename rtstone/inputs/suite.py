@@ -15,7 +15,7 @@ time limit for every case, which ``--time`` overrides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ from rtstone.inputs import capabilities as elsewhere
 from rtstone.inputs import toml
 from rtstone.inputs.loads import name_of, parse
 from rtstone.inputs.parameters import Benches, Catalogue, find, values
+from rtstone.units import DURATION
 from rtstone.wire.records import Bench
 
 RAW = 10_000_000  # the most samples that an agent stores with raw=1
@@ -174,7 +175,7 @@ def expand(
             call = parse(spec, known.loads, want.where)
             place = rounds.setdefault(turn, len(rounds))
             for params in _grid(want, table, own, asked, limit):
-                _check_end(table, params, want.where)
+                _check_end(table, params, want, asked)
                 if lack := elsewhere.lack(want.bench, params, call, catalogue):
                     case = UnsupportedCase(
                         len(absent), want.bench, dict(lack.params), spec, lack.reason
@@ -186,6 +187,7 @@ def expand(
                 whole = {param.name: param.default for param in table.params} | params
                 key = (place, rank, want.bench, str(sorted(whole.items())))
                 found.setdefault(key, Case(len(found), want.bench, params, spec))
+    _check_endless(asked, found.values())
     ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
     cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
     lacking = [
@@ -289,18 +291,43 @@ def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
     return limit > 0 and (not isinstance(own, int) or own <= 0 or own > limit)
 
 
-def _check_end(table: Bench, params: Mapping[str, Value], where: str) -> None:
+def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, asked: Asked) -> None:
     """Raise UsageError for a case that would never end, or whose raw samples do not fit."""
-    place = f"in bench '{table.id}'{f', {where}' if where else ''}"
+    place = f"in bench '{table.id}'{f', {want.where}' if want.where else ''}"
     limits = [param for param in table.params if param.name in {"samples", "time"}]
     given = {limit.name: params.get(limit.name, limit.default) for limit in limits}
-    if limits and not any(given.values()):
-        raise UsageError(
-            f"both samples and time are 0, so the case would never end, {place}; set one above 0"
-        )
     raw, samples = params.get("raw"), given.get("samples")
     if raw and isinstance(samples, int) and not 0 < samples <= RAW:
         raise UsageError(
             f"raw=1 keeps every sample and needs their number, up to {RAW}, {place}; "
             "give -p samples=N, with time as a limit"
+        )
+    batch = params.get("batch")
+    if params.get("cache") == "cold" and isinstance(batch, int) and batch > 1:
+        raise UsageError(
+            f"cache=cold needs batch=1, {place}: after its first operation a batch is not cold"
+        )
+    if limits and not any(given.values()) and not _is_endless(asked, want):
+        raise UsageError(
+            f"both samples and time are 0, so the case would never end, {place}; set one above 0, "
+            "or measure one case until you stop it, with --time 0"
+        )
+
+
+def _is_endless(asked: Asked, want: Wanted) -> bool:
+    """Return whether a case is to be measured until it is stopped.
+
+    Where a publication's suite has a time limit, ``--time 0`` lifts that instead.
+    """
+    return want.time is None and asked.time is not None and DURATION.parse(asked.time) == 0
+
+
+def _check_endless(asked: Asked, cases: Collection[Case]) -> None:
+    """Raise UsageError if there is more beside a case without an end."""
+    zero = asked.time is not None and DURATION.parse(asked.time) == 0
+    endless = [c for c in cases if (c.params.get("samples"), c.params.get("time")) == (0, 0)]
+    if zero and endless and len(cases) > 1:
+        raise UsageError(
+            f"--time 0 measures one case until it is stopped, and this run has {len(cases)} cases; "
+            "name one bench, or give a time"
         )

@@ -10,27 +10,54 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.targets.base import Target
 
 POLL_S = 0.05  # interval between attempts to take the lock
+LOOK_S = 0.5  # interval of looking for the agents of others
 _NAME = "rtstone-measuring.lock"
 
 
 @contextmanager
-def alone(interrupt: Interrupt) -> Iterator[None]:
-    """Hold the user's measurement lock, waiting until it is free.
+def undisturbed(
+    target: Target, interrupt: Interrupt, tell: Callable[[str], None]
+) -> Iterator[None]:
+    """Wait until no other measurement disturbs one on a target, and keep the user's own from it.
+
+    ``tell`` is called with what is waited for, whenever that changes.  Raises as ``alone``.
+    """
+    if target.others() is None:
+        yield
+        return
+    with alone(interrupt, tell):
+        told: list[str] = []
+        while there := target.others():
+            if there != told:
+                tell(f"waiting for {', '.join(there)}")
+                told = there
+            if interrupt.requested:
+                raise Interrupted("interrupted before the run began")
+            time.sleep(LOOK_S)
+        yield
+
+
+@contextmanager
+def alone(interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None) -> Iterator[None]:
+    """Hold the user's measurement lock, waiting until it is free; ``tell`` is called if it is not.
 
     The kernel releases the lock however its holder ends.  Raises Interrupted, and UsageError if
     there is no directory for the lock that belongs to the user alone.
     """
     handle = _opened()
     try:
-        while not _locked(handle):
+        if not (free := _locked(handle)):
+            tell("waiting for another measurement of this user")
+        while not (free or _locked(handle)):
             if interrupt.requested:
                 raise Interrupted("interrupted before the run began")
             time.sleep(POLL_S)

@@ -72,20 +72,28 @@ def measure(
             directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
         raise
     if interrupt.requested and not isinstance(error, StoreError):
-        error = Interrupted("interrupted")
+        error = _interrupted(plan, assembly)
     tell(lambda to: to.ended())
     if error and not directory.begun:
         directory.close()
         raise error
     whole = error is None or assembly.complete == len(plan.cases)
-    if error and whole:
+    if error and whole and not plan.endless:
         assembly.remarks.append(str(error))
-    run = assembly.run(None if whole else str(error), time.monotonic() - begin)
+    unstarted = "interrupted" if isinstance(error, Interrupted) else ""
+    run = assembly.run(None if whole else str(error), time.monotonic() - begin, unstarted)
+    if plan.endless and whole and isinstance(error, Interrupted):
+        error = None  # that is how it ends
     try:
         directory.finish(run)
     except StoreError as lost:
         error = error or _kept(lost, plan, assembly)
     return Outcome(run, error or _inconclusive(run))
+
+
+def _interrupted(plan: Plan, assembly: Assembly) -> Interrupted:
+    """Return how far the run came."""
+    return Interrupted(f"interrupted; {assembly.complete} of {len(plan.cases)} cases measured")
 
 
 def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
 from rtstone.runner.catalogue import catalogue
+from rtstone.store import names
+from rtstone.store.index import entries
 from rtstone.targets import find
 from rtstone.targets.base import Target
 
@@ -26,6 +29,7 @@ class RunRequest(NamedTuple):
     """What to measure, as given by a user or a program.
 
     ``names``: suites, suite files and benches.  ``command`` is stored in the run document.
+    ``name``: what the run is to be called.
     """
 
     names: Sequence[str]
@@ -34,11 +38,14 @@ class RunRequest(NamedTuple):
     command: list[str]
     keep_idle: bool = False
     until: str | None = None
+    name: str | None = None
 
 
 def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
     """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
+    name = None if wish.name is None else _free(wish.name)
     target = find(wish.target)
+    target.check_ready()
     place = Place(name=wish.target, detail=dict(target.detail()))
     offered = catalogue(target, interrupt)
     known = _known(target, offered, interrupt)
@@ -66,8 +73,24 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
         surroundings=target.host_conditions(),
         until=limit,
         listed_by=offered.source,
+        name=name,
     )
+    if plan.endless and target.scripted:
+        raise UsageError(
+            f"target '{target.name}' cannot be stopped while it measures; give a time above 0"
+        )
     return target, printable.document(plan)
+
+
+def _free(name: str) -> str:
+    """Return the name of a run.  Raises UsageError if it is not one, or is taken."""
+    names.check(name)
+    if taken := next((entry.run_id for entry in entries() if entry.name == name), None):
+        raise UsageError(
+            f"name '{name}' is taken, by run {taken}; choose another one, or remove that run: "
+            f"rtstone rm {shlex.quote(name)}"
+        )
+    return name
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:

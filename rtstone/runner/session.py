@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rtstone.assemble.assembly import Assembly
 from rtstone.assemble.identity import difference
 from rtstone.documents.plan import Case, LoadSpec, Plan
-from rtstone.errors import TargetError, UsageError
+from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.listener import GuardedListener
 from rtstone.store.rundir import RunDirectory
@@ -87,6 +87,9 @@ class AgentSession:
             self.link.send(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
         self._send_upto(1)
         while (line := self.link.read(POLL_S)) != b"":
+            if self.interrupt.insisted:
+                self.link.abandon()
+                raise Interrupted("interrupted")
             if self.interrupt.requested:
                 self.link.stop()
             if line:

@@ -67,18 +67,26 @@ def execute(
     return Finished(run, directory, error)
 
 
-def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
+def resume(
+    path: Path,
+    *,
+    interrupt: Interrupt,
+    listener: Listener,
+    approve: Callable[[Plan], None] = lambda plan: None,
+) -> Finished:
     """Continue the run in a directory with the cases that have no valid result yet.
 
+    A case that was interrupted goes on as a further round, so that none of its samples is lost.
     Raises UsageError if it is complete, or if its target has changed.
     """
-    if (path / RUN).exists() and load(path).status == "complete":
+    if (path / RUN).exists() and _is_done(load(path)):
         raise UsageError(f"the run is complete, {path}; there is nothing to resume")
     directory, plan, logs = RunDirectory.resume(path)
     try:
         earlier = gather(plan, *logs)
         target = _same_target(plan, earlier)
         cpus = measured_cpus(plan, target)
+        approve(plan)
     except BaseException:
         directory.close()
         raise
@@ -87,6 +95,10 @@ def resume(path: Path, *, interrupt: Interrupt, listener: Listener) -> Finished:
         listener=listener, interrupt=interrupt, earlier=earlier,
     )  # fmt: skip
     return Finished(run, directory, error)
+
+
+def _is_done(run: Run) -> bool:
+    return run.status == "complete" and not any(result.goes_on for result in run.results)
 
 
 def _same_target(plan: Plan, earlier: Assembly) -> Target:

@@ -52,6 +52,7 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
         verdict=overall(checks, budget.inconclusive),
         remarks=_remarks([run, *baselines], against, checks),
         checks=checks,
+        name=run.name,
     )
 
 

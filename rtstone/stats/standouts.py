@@ -59,7 +59,8 @@ def standouts(run: Run) -> Standouts:
     wakeups = [place for place in periodic if run.results[place].bench not in INTERVALS]
     late = largest(run, periodic, lambda r: r.missed)
     fitted, growing = _growth(run.slopes)
-    missing = {status: [place for place, r in results if r.status == status] for status in MISSING}
+    there = [(place, r) for place, r in results if not r.not_begun]
+    missing = {status: [place for place, r in there if r.status == status] for status in MISSING}
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,

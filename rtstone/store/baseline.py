@@ -1,14 +1,19 @@
-"""The baseline runs of a budget."""
+"""The baseline runs of budgets."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
-from rtstone.store.places import holds_run
+from rtstone.store.places import holds_run, home, regular, runs
 from rtstone.store.rundir import load
+
+_KNOWN = "baselines"  # a line for each: run id, tab, budget
+_LARGEST = 1 << 20  # bytes
 
 
 def baselines(named: Sequence[str], budget: Path) -> list[Run]:
@@ -16,8 +21,60 @@ def baselines(named: Sequence[str], budget: Path) -> list[Run]:
 
     A name is a directory beside the budget's file, or any name of a run.  Raises UsageError.
     """
-    return [_baseline(name, budget.parent / name) for name in named]
+    return [_baseline(name, budget) for name in named]
 
 
-def _baseline(name: str, beside: Path) -> Run:
-    return load(beside if name and holds_run(beside) else find(name))
+def _baseline(name: str, budget: Path) -> Run:
+    beside = budget.parent / name
+    if name and holds_run(beside):
+        return load(beside)
+    path = find(name)
+    run = load(path)
+    if path.parent == runs():
+        note(run.run_id, budget)
+    return run
+
+
+def note(run_id: str, budget: Path) -> None:
+    """Remember that a stored run is the baseline of a budget, so that it is not pruned.
+
+    Failure is ignored: the store need not be writable for a check.
+    """
+    line = f"{run_id}\t{budget.absolute()}"
+    if "\n" in line:
+        return
+    with suppress(OSError):
+        if line in _lines():
+            return
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(home() / _KNOWN, flags, 0o666)
+        with os.fdopen(handle, "ab", buffering=0) as file:
+            file.write(f"{line}\n".encode(errors="surrogateescape"))
+
+
+def known_baselines() -> set[str]:
+    """Return the ids of the runs that are baselines of budgets that are still there."""
+    found = set()
+    for line in _lines():
+        run_id, _, budget = line.partition("\t")
+        if run_id and _may_be_there(Path(budget)):
+            found.add(run_id)
+    return found
+
+
+def _lines() -> list[str]:
+    with suppress(OSError):
+        text = regular(home() / _KNOWN, _LARGEST).decode(errors="surrogateescape")
+        return text.split("\n")
+    return []
+
+
+def _may_be_there(budget: Path) -> bool:
+    """Return whether it is there, or cannot be seen."""
+    try:
+        budget.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +14,19 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
+from rtstone.store.names import LAST
 from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
 
 # Errors of access, after which the index is kept; after any other it is made anew.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_VERSION = 3  # of the table; one of another version is made anew from the directories
+_VERSION = 4  # of the table; one of another version is made anew from the directories
+UNFINISHED = "unfinished"  # the status of a run without a document
+_OK = re.compile(rb'"t": ?"end"[^\n]*"status": ?"ok"')
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
-    results INTEGER, benches TEXT, arrival INTEGER
+    results INTEGER, benches TEXT, arrival INTEGER, name TEXT,
+    measured INTEGER
 ) WITHOUT ROWID"""
 
 
@@ -29,7 +35,7 @@ class Entry(NamedTuple):
 
     ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
     the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
-    ``arrival``: as in the plan.
+    ``arrival`` and ``name``: as in the plan.  ``measured``: the number of results with samples.
     """
 
     run_id: str
@@ -41,6 +47,8 @@ class Entry(NamedTuple):
     results: int
     benches: str
     arrival: int = 0
+    name: str | None = None
+    measured: int = 0
 
 
 def entries() -> list[Entry]:
@@ -70,9 +78,10 @@ def forget(run_id: str) -> None:
 
 
 def find(name: str) -> Path:
-    """Return the directory of a run, given by directory, id, start of an id, `last` or `last~N`.
+    """Return the directory of a run: given by directory, name, id, start of an id, or `last`.
 
-    Raises UsageError unless exactly one matches.
+    `last` is the last run that has a result, `last~N` the Nth before it.  Raises UsageError unless
+    exactly one matches.
     """
     path = Path(name).parent if Path(name).name == RUN else Path(name)
     try:
@@ -80,21 +89,58 @@ def find(name: str) -> Path:
             return path
     except PermissionError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
-    known = [entry.run_id for entry in entries()]
-    if back := re.fullmatch(r"last(?:~(\d{1,9}))?", name):
-        age = int(back[1] or 0)
-        if age >= len(known):
-            raise UsageError(
-                f"no run '{name}', {len(known)} runs in {runs()}; measure with `rtstone run`"
-            )
-        return runs() / known[-1 - age]
-    found = [run_id for run_id in known if run_id == name or run_id.startswith(name)]
-    if name in found:
-        found = [name]
-    if len(found) != 1 or not name:
-        what = f"{len(found)} runs start with" if found and name else "no run"
+    known = entries()
+    if back := LAST.fullmatch(name):
+        return runs() / _last(known, name, int(back[1] or 0))
+    found = _named(known, name)
+    if len(found) != 1:
+        called = any(entry.name == name for entry in known)
+        several = f"{len(found)} runs {'are called' if called else 'start with'}"
+        what = several if found else "no run"
         raise UsageError(f"{what} '{name}', in {runs()}; see `rtstone list runs`")
     return runs() / found[0]
+
+
+def latest() -> Path | None:
+    """Return the directory of the run that arrived last, whatever it has; None if there is none."""
+    known = entries()
+    return runs() / known[-1].run_id if known else None
+
+
+def _named(known: Sequence[Entry], name: str) -> list[str]:
+    """Return the runs with that name or id, else those whose ids start so."""
+    exact = [entry.run_id for entry in known if name in {entry.name, entry.run_id}]
+    return exact or [entry.run_id for entry in known if name and entry.run_id.startswith(name)]
+
+
+def _last(known: Sequence[Entry], name: str, age: int) -> str:
+    """Return the id of the last run with a result, or of one so many before it."""
+    there = (entry.run_id for entry in reversed(known) if _has_any(entry))
+    found = next(islice(there, age, None), None)
+    if found is None:
+        measured = sum(map(_has_any, known))
+        raise UsageError(
+            f"no run '{name}', {measured} of {len(known)} runs in {runs()} have results; "
+            "see `rtstone list runs`, or measure with `rtstone run`"
+        )
+    return found
+
+
+def _has_any(entry: Entry) -> bool:
+    """Return whether a run has a result."""
+    return bool(entry.ok or entry.measured) or _has_ended_one(entry)
+
+
+def _has_ended_one(entry: Entry) -> bool:
+    """Return whether a run without a document, whose host was killed, has a case that ended well.
+
+    Only one that still goes on, or was left, has none; so there is hardly any to be read.
+    """
+    if entry.status != UNFINISHED:
+        return False
+    with suppress(OSError):
+        return any(_OK.search(regular(log)) for log in (runs() / entry.run_id).glob("wire*.log"))
+    return False
 
 
 def _indexed(path: Path | str) -> list[Entry]:
@@ -126,7 +172,7 @@ def _refresh(database: sqlite3.Connection) -> None:
     """Add new directories, remove deleted ones, and reread unfinished ones."""
     there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
-    fresh = [name for name in there if known.get(name, "unfinished") == "unfinished"]
+    fresh = [name for name in there if known.get(name, UNFINISHED) == UNFINISHED]
     read = [entry for entry in map(_read, fresh) if entry]
     gone = [(name,) for name in known.keys() - there]
     if not read and not gone:
@@ -161,6 +207,7 @@ class _Case(msgspec.Struct):
 class _Result(msgspec.Struct):
     bench: str
     status: str
+    n: int = 0
 
 
 class _Head(msgspec.Struct):
@@ -169,10 +216,11 @@ class _Head(msgspec.Struct):
     created: str
     target: _Target
     suite: str | None = None
-    status: str = "unfinished"
+    status: str = UNFINISHED
     results: list[_Result] = []
     cases: list[_Case] = []
     arrival: int = 0
+    name: str | None = None
 
 
 def _read(name: str) -> Entry | None:
@@ -182,10 +230,13 @@ def _read(name: str) -> Entry | None:
     if head is None:
         return None
     ok = sum(result.status == "ok" for result in head.results)
+    measured = sum(result.n > 0 for result in head.results)
     what = (head.created, head.suite, head.target.name, head.status)
     benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
     arrival = plan.arrival if plan else 0
-    return Entry(name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival)
+    return Entry(
+        name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival, head.name, measured
+    )
 
 
 def _head(path: Path) -> _Head | None:

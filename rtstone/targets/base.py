@@ -56,6 +56,9 @@ class Link(ABC):
     def close(self) -> None:
         """End the agent if it is still running, and remove what it left on the target."""
 
+    def abandon(self) -> None:  # noqa: B027  most have nothing to wait for
+        """Do not wait any longer: ``close`` ends it at once, and what it has not sent is lost."""
+
     def last_words(self) -> str:
         """Return what the agent printed besides its records, to append to an error; else ""."""
         return ""
@@ -88,6 +91,13 @@ class Target(ABC):
     @abstractmethod
     def start(self, options: Options) -> Link:
         """Start an agent.  Raises TargetError if it cannot be started."""
+
+    def check_ready(self) -> None:  # noqa: B027  most need nothing but their agent
+        """Raise TargetError, with what brings it, if something is missing that a run needs."""
+
+    def others(self) -> list[str] | None:
+        """Return who else measures there now, in words; None if nobody can disturb it."""
+        return None
 
     def cpus(self) -> frozenset[int]:
         """Return the CPUs that can be measured on, empty if not known before the start."""

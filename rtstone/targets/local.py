@@ -37,6 +37,12 @@ class Local(Target):
         """Return the usable CPUs, including isolated ones outside the initial affinity."""
         return frozenset(usable_cpus())
 
+    def others(self) -> list[str]:
+        """Return the other agents on this machine, of any user."""
+        from rtstone.system.agents import agents
+
+        return [str(agent) for agent in agents()]
+
     def host_conditions(self) -> dict[str, str | None]:
         """Return what `rtstone tune` has set on this machine, and the drivers in use."""
         from rtstone.system.drivers import drivers

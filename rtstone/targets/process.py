@@ -90,6 +90,10 @@ class Process(Link):
             assert self._process.stdin is not None
             self._process.stdin.close()  # end of file for an agent that waits for a command
 
+    def abandon(self) -> None:
+        """Kill it at once; a child of it that is left is then waited for."""
+        self._kill_at = time.monotonic()
+
     def close(self) -> None:
         """End it and its children."""
         if self._closed:

@@ -103,6 +103,18 @@ class Qemu(Target):
         lines = ("list", commands.BYE) if options.catalogue else options.script
         return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
 
+    def check_ready(self) -> None:
+        """Raise TargetError if the emulator, the agent or the kernel is missing."""
+        assert self._version
+        if not self._image.exists():
+            raise TargetError(f"no agent for this board, {self._image}; run `rtstone lab build`")
+        if self.system.kernel:
+            assert self._kernel
+            if not images.mke2fs():
+                raise TargetError(
+                    "mke2fs is not installed; install it with: apt-get install e2fsprogs"
+                )
+
     def cpus(self) -> frozenset[int]:
         """Return the only CPU."""
         return frozenset({0})
@@ -188,9 +200,7 @@ class Qemu(Target):
 
     def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
         """Return the emulator's command line; its input and console are among ``files``."""
-        assert self._version
-        if not self._image.exists():
-            raise TargetError(f"no agent for this board, {self._image}; run `rtstone lab build`")
+        self.check_ready()
         text = "".join(f"{line}\n" for line in lines).encode("ascii")
         image, initramfs, script = self._image, None, None
         if self.system.kernel:

@@ -25,7 +25,7 @@ from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
 from rtstone.statistics import NAMES, PERCENTILES
-from rtstone.store.index import find
+from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire.reader import Noise, Reader, Record
 from tests.conftest import Fake
@@ -139,7 +139,9 @@ def test_an_agent_that_dies_or_loses_a_case(fake: Fake) -> None:
     fake(at=1, fate="kill")
     with pytest.raises(RtstoneError, match="was killed by SIGKILL"):
         rtstone.run("null")
-    assert load(find("last")).status == "incomplete"
+    path = latest()
+    assert path
+    assert load(path).status == "incomplete"
     fake(wire={"5": "damage"})
     with pytest.raises(Inconclusive):
         rtstone.run("null")

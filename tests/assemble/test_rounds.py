@@ -187,7 +187,7 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
         "section_ns": 2 * S, "cpu_ns": 12, "minflt": 6, "smi": None, "tasks": 2, "sched": "fifo",
         "heap_bytes": 7,
     }  # fmt: skip
-    assert result.flags == ["no_rt", "smi", "missed"]
+    assert result.flags == ["no_rt", "smi", "interrupted", "missed"]
     assert result.figures == {"same": Figure(value=1, unit="ns")}
     assert [table.title for table in result.tables][:2] == ["t", "t, round 2"]
     assert result.tables[2].rows == [["lost", "2 calls", "4 calls"]]
@@ -296,7 +296,8 @@ def test_what_came_before_an_invalid_round_stays() -> None:
     assert (result.n, result.ended) == (200, "stopped")
     assert one(bad, until=TIGHT) == bad
     result = one(good, until=TIGHT)
-    assert (result.status, result.reason, result.n) == ("incomplete", "round 2: not run", 100)
+    assert (result.status, result.n, result.ended) == ("ok", 100, "stopped")
+    assert result.flags == ["interrupted"]
 
 
 def test_without_samples_there_is_one_round() -> None:

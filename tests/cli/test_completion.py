@@ -23,7 +23,7 @@ BREAKS = " \t\n\"'><=;|&(:"  # of bash
 # Parameters with values that nobody can foretell: numbers, texts, and names of CPUs.
 FREE = {
     "KEY=VALUE", "S", "T", "N", "N,...", "U", "LIST", "SHARE", "WHEN", "P", "KWIPS", "ci=2%", "ID",
-    "[PH.1 ...]", "SHELL", "NAME", "AGE", "K", "W", "H",
+    "[PH.1 ...]", "SHELL", "NAME", "AGE", "W", "H",
 }  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def test_commands_options_and_names() -> None:
     assert "governor,idle" in words("rtstone tune apply --only governor,i")
     assert "gutsalov" in words("rtstone reproduce ")
     assert "run" in words("rtstone schema ")
+    assert "percentiles" in words("rtstone plot last --kind ")
     assert "cyclictest" in words("rtstone import --format ")
     assert answer("rtstone check --budget ") == answer("rtstone import ") == ["file"]
 

@@ -27,13 +27,13 @@ def test_a_target_is_measured_and_becomes_a_column(cli: Cli) -> None:
 
 
 def test_targets_and_stored_runs_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
-    cli("run", "rheal.il", "--target", "sim:sorix")
+    cli("run", "rheal.il", "--target", "sim:sorix", "--name", "stored")
     page = tmp_path / "page.md"
-    done = cli("reproduce", "golatowski", "last", "--target", "sim:rmos3-pc1", "--target",
+    done = cli("reproduce", "golatowski", "stored", "--target", "sim:rmos3-pc1", "--target",
                "sim:lynx-486", "--time", "0.2", "-o", page)  # fmt: skip
     assert done.status == 0, done.err
     for text in (done.out, page.read_text()):
-        for label in ("sim:sorix", "sim:rmos3-pc1", "sim:lynx-486"):
+        for label in ("stored", "sim:rmos3-pc1", "sim:lynx-486"):
             assert f"{label}, sampled" in text
     assert f"{page}: 0.0 MB" in done.out
 

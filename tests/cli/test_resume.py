@@ -14,7 +14,7 @@ import pytest
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run, Target
 from rtstone.errors import TargetError
-from rtstone.store.index import entries, find, forget
+from rtstone.store.index import entries, find, forget, latest
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.system import tune
 from rtstone.targets import find as find_target
@@ -53,7 +53,9 @@ def cases_in(log: Path) -> list[int]:
 def test_the_cases_that_are_missing_are_run(fake: Fake, cli: Cli, fate: str, case: int) -> None:
     fake(at=case, fate=fate)
     assert cli(*GRID).status == 4
-    before = load(find("last"))
+    path = latest()
+    assert path
+    before = load(path)
     fake()
     done = cli("run", "--resume", "last", "--json")
     assert done.status == 0

@@ -24,9 +24,9 @@ from rtstone.interrupt import Interrupt
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
 from rtstone.store import rundir
-from rtstone.store.index import find
+from rtstone.store.index import find, latest
 from rtstone.store.rundir import RunDirectory, load
-from rtstone.targets import process
+from rtstone.targets import process, qemu
 from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
@@ -175,7 +175,6 @@ def test_two_runs_at_once(fake: Fake) -> None:
         (["null", "--cpus", "1000-1023"], "CPU 1000-1023 are not available"),
         (["null", "-p", "cpus=1023"], "CPU 1023 is not available"),
         (["null", "--cpus", "0-99999"], "the largest CPU number is 1023"),
-        (["null", "--time", "0"], "both samples and time are 0"),
         (["null", "-p", "samples=0"], "both samples and time are 0"),
         (["null", "--out", ""], "empty directory name"),
         (["ctx.ballast", "-p", "ballast=1025"], "0 to 1024"),
@@ -252,7 +251,7 @@ def test_an_agent_that_dies_in_mid_run(
     assert told in done.document["reason"]
     assert done.document["status"] == "incomplete"
     assert statuses(done.document) == ["ok"] * (case - 1) + ["incomplete"] * (4 - case)
-    assert load(find("last")).results[0].case == 1
+    assert load(newest()).results[0].case == 1
     if fate != "exit":
         assert trace.read_text().splitlines() == ["--list", "", "--sweep"]
 
@@ -517,6 +516,13 @@ def test_a_disk_that_is_full_when_the_document_is_written(
 # ---- Ctrl-C ------------------------------------------------------------------------------------
 
 
+def newest() -> Path:
+    """The last run, whatever it has."""
+    path = latest()
+    assert path
+    return path
+
+
 def strike(number: signal.Signals = signal.SIGINT) -> None:
     os.kill(os.getpid(), number)
 
@@ -568,7 +574,7 @@ def test_an_interrupt_at_any_moment(  # noqa: PLR0917
     # The running case may still end well; those after it must not begin.
     assert found[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
     assert done.document["status"] == ("complete" if complete == 3 else "incomplete")
-    assert statuses(done.document) == [result.status for result in load(find("last")).results]
+    assert statuses(done.document) == [result.status for result in load(newest()).results]
 
 
 def test_a_case_that_is_stopped_keeps_what_it_has(
@@ -579,7 +585,8 @@ def test_a_case_that_is_stopped_keeps_what_it_has(
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # long enough for a slow machine
     monkeypatch.setattr(session, "POLL_S", 0.02)
     first = cli(*GRID, "--json").document["results"][0]
-    assert (first["status"], first["reason"], first["n"]) == ("incomplete", "stopped", 1000)
+    assert (first["status"], first["reason"], first["n"]) == ("ok", None, 1000)
+    assert (first["ended"], first["flags"]) == ("stopped", ["interrupted"])
 
 
 def test_a_hangup_that_is_ignored_stays_ignored(fake: Fake, cli: Cli) -> None:
@@ -607,7 +614,10 @@ def test_an_interrupt_while_the_agent_hangs(
     monkeypatch.setattr(RunDirectory, "append", append)
     done = cli(*GRID, "--json")
     assert done.status == 130
-    assert statuses(done.document) == ["ok", "incomplete", "incomplete"]
+    assert statuses(done.document) == ["ok", "ok" if fate == "hang" else "incomplete", "incomplete"]
+    assert (
+        done.document["reason"] == f"interrupted; {2 if fate == 'hang' else 1} of 3 cases measured"
+    )
     assert done.document["results"][2]["reason"] == "not run: interrupted"
     swept = trace.read_text().splitlines()[2:] == ["--sweep"]
     assert swept == (fate == "deaf")
@@ -623,8 +633,8 @@ def test_ctrl_c_from_outside(fake_process: Fake, home: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert process.returncode == 130
-    assert b"INCOMPLETE: interrupted" in out
-    assert b"rtstone: interrupted" in err
+    assert b"INCOMPLETE" not in out
+    assert b"rtstone: interrupted; 1 of 1 cases measured" in err
 
 
 def test_loads_come_in_turn_and_their_rates_are_kept(fake: Fake, cli: Cli) -> None:
@@ -698,6 +708,25 @@ def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, asked: list[str
     assert "raw=1 keeps every sample and needs their number" in done.says
     assert trace.read_text() == "--list\n"  # nothing was started
     assert cli("run", "null", "-p", "raw=1", "-p", "samples=10", "--time", "3").status == 0
+
+
+def test_a_target_that_is_not_ready_is_refused_before_anything_is_stored(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target, status in (("nowhere", 2), ("qemu:nothing", 2), ("sim:none.toml", 2)):
+        assert cli("run", "null", "--target", target).status == status
+    monkeypatch.setattr(qemu.Qemu, "_version", "9.0")
+    monkeypatch.setattr(qemu, "BUILT", tmp_path)
+    done = cli("run", "null", "--target", "qemu:freertos-a64")
+    assert (done.status, "run `rtstone lab build`" in done.says) == (4, True)
+    monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
+    assert cli("run", "null").status == 4
+    assert not home.exists() or not list(home.glob("runs/*"))
+
+
+def test_a_batch_is_not_cold(fake: Fake, cli: Cli) -> None:
+    done = cli("run", "sem.try.free", "-p", "cache=cold", "-p", "batch=8", "--target", "sim")
+    assert (done.status, "cache=cold needs batch=1" in done.says) == (2, True)
 
 
 def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> None:

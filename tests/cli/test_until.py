@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import gather
+from rtstone.assemble.assembly import Assembly, gather
 from rtstone.assemble.estimates import estimate
 from rtstone.assemble.rounds import width
 from rtstone.documents.plan import Plan
@@ -208,7 +208,10 @@ def test_an_interrupt_keeps_the_rounds_had(cli: Cli, fake_process: Fake) -> None
     assert cli(*GRID).status == 130
     thread.join()
     first, second = load(find("last")).results
-    assert (first.n, first.status, first.reason) == (2000, "incomplete", "round 3: stopped")
+    assert (first.n, first.status, first.reason) == (3000, "ok", None)
+    assert (first.ended, first.flags) == ("stopped", ["interrupted"])
+    assert first.until
+    assert [part.n for part in first.until.rounds] == [1000] * 3
     assert (second.n, second.status) == (0, "incomplete")
 
 
@@ -250,4 +253,4 @@ def test_what_cannot_be_is_refused(cli: Cli, fake: Fake, more: list[str], told: 
 
 
 def test_plans_without_it_stay_as_they_were(plan: Plan) -> None:
-    assert [plan.first(case) for case in plan.cases] == plan.cases
+    assert Assembly(plan).due == plan.cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,10 @@ import pytest
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.exclusive import alone
+from rtstone.runner.listener import Listener
+from rtstone.store.index import entries
+from rtstone.system import agents as agents_of
+from tests.conftest import Cli, Fake
 
 NAME = "rtstone-measuring.lock"
 
@@ -100,3 +105,80 @@ def test_nothing_planted_is_followed_or_believed(place: Path, tmp_path: Path) ->
     os.mkfifo(place / NAME)  # opening one must not wait for a writer
     with alone(Interrupt()):
         pass
+
+
+# ---- run --wait ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A /dev/shm of the test's own."""
+    path = tmp_path / "shm"
+    path.mkdir()
+    monkeypatch.setattr(agents_of, "SHM", path)
+    return path
+
+
+def test_an_agent_is_seen_while_its_process_lives(shm: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        lock = shm / f"rtstone-{process.pid}.lock"
+        lock.touch()
+        other = shm / f"rtstone-{process.pid + (1 << 22)}.lock"
+        other.touch()
+        assert [agent.pid for agent in agents_of.agents()] == [process.pid] * 2
+        other.unlink()
+        assert str(agents_of.agents()[0]).endswith(f"(process {process.pid})")
+        process.kill()
+        process.wait()
+    assert agents_of.agents() == []
+
+
+def test_a_file_that_anybody_can_make_is_no_agent(shm: Path) -> None:
+    (shm / "rtstone-1.lock").symlink_to(shm)
+    (shm / "rtstone-999999999999.lock").touch()
+    (shm / "rtstone-x.lock").touch()
+    (shm / f"rtstone-{os.getpid()}.lock").mkdir()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        lock = shm / f"rtstone-{process.pid}.lock"
+        lock.touch()
+        if os.geteuid() == 0:
+            os.chown(lock, 12345, 12345)  # the process is not that user's
+            assert agents_of.agents() == []
+        process.kill()
+
+
+def test_who_waits_says_for_whom(place: Path, fake: Fake, cli: Cli, shm: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        (shm / f"rtstone-{process.pid}.lock").touch()
+        ending = threading.Timer(0.3, process.kill)
+        reaping = threading.Timer(0.35, process.wait)
+        ending.start()
+        reaping.start()
+        done = cli("run", "null", "--wait")
+        ending.join()
+        reaping.join()
+    assert done.status == 0
+    assert f"(process {process.pid})" in done.err.splitlines()[1]
+    assert done.err.splitlines()[1].startswith("waiting for the agent of ")
+
+
+def test_who_waits_for_the_users_own_says_so(place: Path, fake: Fake, cli: Cli, shm: Path) -> None:
+    with alone(Interrupt()):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        done = cli("run", "null", "--wait")
+    assert done.status == 130
+    assert "waiting for another measurement of this user" in done.err
+    assert "interrupted before the run began" in done.says
+    assert not entries()
+
+
+def test_the_lock_is_held_while_it_measures(
+    place: Path, fake: Fake, cli: Cli, shm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(Listener, "case_started", lambda *_: seen.append(held(place)))
+    assert cli("run", "null", "--wait", "--json").status == 0
+    assert cli("run", "null", "--json").status == 0
+    assert cli("run", "null", "--wait", "--json", "--target", "sim").status == 0
+    assert seen == [True, False, False]  # a simulated system is disturbed by nobody
+    assert not held(place)

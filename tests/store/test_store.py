@@ -25,7 +25,9 @@ def stored(plan: Plan, run_id: str, finish: bool = True) -> Path:
     plan = msgspec.structs.replace(plan, run_id=run_id)
     directory = RunDirectory(plan)
     if finish:
-        directory.finish(replay(plan, b""))
+        run = replay(plan, b"")
+        first = msgspec.structs.replace(run.results[0], status="ok", reason=None)
+        directory.finish(msgspec.structs.replace(run, results=[first, *run.results[1:]]))
     else:
         directory._log.close()
     return directory.path
@@ -72,7 +74,7 @@ def test_out_must_be_new_or_empty(plan: Plan, tmp_path: Path) -> None:
 
 def test_a_run_elsewhere_is_found(plan: Plan, tmp_path: Path) -> None:
     RunDirectory(plan, tmp_path / "out")._log.close()
-    assert index.find("last").resolve() == (tmp_path / "out").resolve()
+    assert index.find(plan.run_id).resolve() == (tmp_path / "out").resolve()
     (tmp_path / "out" / "plan.json").unlink()
     assert ids() == []
 
@@ -144,7 +146,12 @@ def test_runs_are_named_by_id_prefix_age_and_directory(plan: Plan) -> None:
     assert index.find("20260101").name == "20260101-a"
     assert index.find("20260102-b").name == "20260102-b"
     assert index.find(str(path)) == path
-    bad = {"20260102": "2 runs start with", "x": "no run 'x'", "last~3": "3 runs", "": "no run"}
+    bad = {
+        "20260102": "2 runs start with",
+        "x": "no run 'x'",
+        "last~3": "3 of 3 runs",
+        "": "no run",
+    }
     for name, told in bad.items():
         with pytest.raises(UsageError, match=told):
             index.find(name)
@@ -182,7 +189,9 @@ def test_the_index_follows_the_directories(plan: Plan) -> None:
     assert [(e.run_id, e.status) for e in index.entries()] == [("a", "unfinished")]
     (first / "run.json").write_bytes(msgspec.json.encode(replay(plan, b"")))
     stored(plan, "b")
-    assert [(e.status, e.ok, e.results) for e in index.entries()] == [("incomplete", 0, 3)] * 2
+    assert [(e.status, e.ok, e.results) for e in index.entries()] == [
+        ("incomplete", 0, 3), ("incomplete", 1, 3),
+    ]  # fmt: skip
     (first / "plan.json").unlink()
     assert ids() == ["b"]
 

@@ -94,7 +94,8 @@ function fillWhatOpens() {
  * the findings, drawn before and closed again after. */
 function fillPaper() {
   let undo = [];
-  const named = [...document.querySelectorAll(".answer a")].map((link) => link.hash.slice(1));
+  const named = [...document.querySelectorAll(".opening a, .findings a, .also a")]
+    .map((link) => link.hash.slice(1));
   addEventListener("beforeprint", () => {
     const closed = [...results.filter((r) => !r.open && named.includes(r.id)),
       ...document.querySelectorAll("details.on-paper:not([open])")];

@@ -84,8 +84,12 @@ def gate_summary(gate: Gate) -> str:
     against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
     return (
         f"{gate.verdict}: {counted(len(gate.checks), 'check')}, {', '.join(told)}; "
-        f"run {gate.run_id} on {gate.target}, budget {gate.budget}{against}"
+        f"run {_named(gate)} on {gate.target}, budget {gate.budget}{against}"
     )
+
+
+def _named(gate: Gate) -> str:
+    return f"{gate.name} ({gate.run_id})" if gate.name else gate.run_id
 
 
 def _remarks(gate: Gate) -> list[str]:

@@ -116,7 +116,8 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
         under = f"{under} and {named}" if under else named
     took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
     results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
-    head = f"{run.target.name}: {where}" if where else run.target.name
+    place = f"{run.name}, on {run.target.name}" if run.name else run.target.name
+    head = f"{place}: {where}" if where else place
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
     rest = [text.rstrip(".") for text in (*_left_out(wakeups), *_disturbed(run))]

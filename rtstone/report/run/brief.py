@@ -31,7 +31,9 @@ def verdict(run: Run, told: Answer) -> Iterator[Text]:
         remedy = grants(run)
         line.append(f" {remedy}" if remedy and remedy not in told.verdict else "")
     yield line
-    if run.status != "complete":
+    if run.interrupted:
+        yield Text(str(run.reason).capitalize(), style="bold yellow")
+    elif run.status != "complete":
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
 
 
@@ -83,7 +85,7 @@ def reasons(run: Run) -> Iterator[Text]:
     found: dict[tuple[str, str], list[Subject]] = {}
     for subject in subjects_of(run):
         r = subject.result
-        if r.status != "ok":
+        if r.status != "ok" and not r.not_begun:
             reason = (r.reason or NO_REASON).removesuffix(f" {r.bench}")
             found.setdefault((r.status, reason), []).append(subject)
     for (status, reason), subjects in found.items():

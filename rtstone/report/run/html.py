@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rtstone.documents.imported import tool
-from rtstone.documents.run import NO_REASON, Result, Run, Value
+from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.report.parts import typeset, words
 from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
@@ -171,9 +171,10 @@ def _parted(line: str) -> tuple[str, str, str]:
 
 
 def title(run: Run) -> str:
-    """Return what was measured, in a line."""
+    """Return what was measured, in a line, after the name of the run."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
-    return " on ".join(parts) or run.target.name
+    what = " on ".join(parts) or run.target.name
+    return f"{run.name}: {what}" if run.name else what
 
 
 def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, Value]]]]:
@@ -207,7 +208,10 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             "A simulation.",
             f"{title} was not measured: every number follows from a model ({label}).",
         )
-    if run.status != "complete":
+    if run.interrupted:
+        told = (run.reason or "").removeprefix(f"{INTERRUPTED}; ")
+        yield "This run was interrupted.", f"{told}; what was measured is valid."
+    elif run.status != "complete":
         reason = run.reason or NO_REASON
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."
     if units := words.counted_units(run):

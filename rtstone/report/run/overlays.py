@@ -93,7 +93,9 @@ def _cpus(found: Sequence[Subject]) -> list[str]:
 
 
 def _by(found: Sequence[Subject]) -> str:
-    kinds = {"CPU": set(_cpus(found)), "load": set(_loads(found))}
+    cpus = set(_cpus(found))
+    place = "thread" if all(cpu.startswith("thread") for cpu in cpus) else "CPU"
+    kinds = {place: cpus, "load": set(_loads(found))}
     return " and ".join(name for name, values in kinds.items() if len(values) > 1)
 
 

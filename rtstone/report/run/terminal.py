@@ -60,6 +60,7 @@ def conditions(run: Run) -> Table:
     table.add_column(overflow="fold")
     facts: dict[str, Value] = {
         "run": run.run_id,
+        **({"name": run.name} if run.name else {}),
         "created": run.created,
         "command": " ".join(run.command),
         "target": run.target.name,

@@ -124,7 +124,7 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     sides = [run.turn.side if run.turn else None for run in firsts]
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
-    labels = [called(run) for run in firsts]
+    labels = [_called(group) for group in groups]
     for more in (boards, kernels, sides, tails, numbers):
         told: dict[str, set[object]] = defaultdict(set)
         for label, word in zip(labels, more, strict=True):
@@ -134,6 +134,12 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
             for label, word in zip(labels, more, strict=True)
         ]
     return labels
+
+
+def _called(group: Sequence[Run]) -> str:
+    """Return the name that a person gave the run, if it is one, else that of what it measured."""
+    first = group[0]
+    return first.name if len(group) == 1 and first.name else called(first)
 
 
 def called(run: Run) -> str:

@@ -1,0 +1,163 @@
+"""Remove stored runs: the files that rtstone has made, and nothing else.
+
+Every file is reached through its directory's descriptor and never through a link, so that nothing
+else can be put in its place meanwhile.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rtstone.errors import UsageError
+from rtstone.printable import parsed
+from rtstone.store.index import forget
+from rtstone.store.places import LARGEST, NEW, PLAN, RUN, UNREADABLE, runs
+
+_FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
+_LOGS = re.compile(r"wire(?:-(\d{1,9}))?\.log")
+
+
+class Removed(NamedTuple):
+    """What was removed: so many bytes; ``left``: files in its directory that are not of the run."""
+
+    run_id: str
+    path: Path
+    size: int
+    left: list[str]
+
+
+class GoesOn(UsageError):  # noqa: N818  it is no fault
+    """The run still goes on."""
+
+
+class _Plan(msgspec.Struct):
+    run_id: str
+
+
+def size(path: Path) -> int:
+    """Return how many bytes the files of a run have, 0 if they cannot be seen."""
+    with suppress(OSError, UsageError), ExitStack() as stack:
+        place = _opened(stack, path)
+        return sum(os.stat(name, dir_fd=place).st_size for name in _files(place))
+    return 0
+
+
+def remove(path: Path) -> Removed:
+    """Remove the run in a directory.
+
+    Raises UsageError for one that still goes on, that is another user's, that rtstone has not made,
+    or that cannot be removed.
+    """
+    try:
+        with ExitStack() as stack:
+            return _removed(stack, path)
+    except OSError as error:
+        raise UsageError(f"cannot remove run, {path}: {error.strerror}") from error
+
+
+def _removed(stack: ExitStack, path: Path) -> Removed:
+    place = _opened(stack, path)
+    run_id = _run_id(place, path)
+    names = _locked(stack, place, path)
+    freed = 0
+    for name in names:
+        freed += os.stat(name, dir_fd=place, follow_symlinks=False).st_size
+        os.unlink(name, dir_fd=place)
+    os.fsync(place)
+    left = sorted(_there(place))
+    forget(run_id)
+    _drop_entry(run_id, path, empty=not left)
+    return Removed(run_id, path, freed, left)
+
+
+def _opened(stack: ExitStack, path: Path) -> int:
+    """Open the directory of a run, or the one that its entry in the store links to."""
+    linked = path.parent.absolute() == runs().absolute() and path.is_symlink()
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    place = os.open(path.parent / path.readlink() if linked else path, flags)
+    stack.callback(os.close, place)
+    if os.fstat(place).st_uid != os.geteuid():
+        raise UsageError(f"the run is another user's, {path}; that user can remove it")
+    return place
+
+
+def _run_id(place: int, path: Path) -> str:
+    """Return the id of the run; in the store its directory has that name."""
+    inside = path.parent.absolute() == runs().absolute()
+    try:
+        handle = os.open(PLAN, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        with os.fdopen(handle, "rb") as file:
+            told = parsed(file.read(LARGEST), _Plan).run_id if _is_file(handle) else None
+    except (OSError, *UNREADABLE):
+        told = None
+    if told is None and inside and not path.is_symlink():
+        return path.name  # its plan is damaged
+    if told is None or (inside and told != path.name):
+        raise UsageError(f"not a run that rtstone has made, {path}: it has no {PLAN} of its own")
+    return told
+
+
+def _is_file(handle: int) -> bool:
+    return stat.S_ISREG(os.fstat(handle).st_mode)
+
+
+def _files(place: int) -> list[str]:
+    """Return the run's own files, in the order in which they are removed."""
+    there = _there(place)
+    logs = sorted((name for name in there if _LOGS.fullmatch(name)), key=_number, reverse=True)
+    wanted = [*(name for name in _FIRST if name in there), *logs, *({PLAN} & set(there))]
+    return [name for name in wanted if stat.S_ISREG(_mode(place, name))]
+
+
+def _there(place: int) -> list[str]:
+    return os.listdir(place)
+
+
+def _number(log: str) -> int:
+    found = _LOGS.fullmatch(log)
+    return int(found[1] or 1) if found else 0
+
+
+def _mode(place: int, name: str) -> int:
+    return os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
+
+
+def _locked(stack: ExitStack, place: int, path: Path) -> list[str]:
+    """Lock the latest log, as who measures does, and return the files.  Raises UsageError."""
+    while True:
+        names = _files(place)
+        latest = next((name for name in names if _LOGS.fullmatch(name)), PLAN)
+        if latest not in names:
+            return names
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(latest, flags, dir_fd=place)
+        stack.callback(os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise GoesOn(f"the run still goes on, {path}; end it first") from None
+        except OSError:  # there are file systems without locks
+            pass
+        if _files(place) == names:  # else it was resumed meanwhile
+            return names
+
+
+def _drop_entry(run_id: str, path: Path, empty: bool) -> None:
+    """Remove the directory from the store if it is empty, or the link to one elsewhere."""
+    with suppress(OSError), ExitStack() as stack:
+        store = os.open(runs(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        stack.callback(os.close, store)
+        if stat.S_ISLNK(_mode(store, run_id)):
+            link = Path(os.readlink(run_id, dir_fd=store))
+            if path.is_symlink() or link == path.resolve():
+                os.unlink(run_id, dir_fd=store)
+        elif empty and path.absolute() == runs().absolute() / run_id:
+            os.rmdir(run_id, dir_fd=store)

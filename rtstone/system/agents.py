@@ -1,0 +1,65 @@
+"""Find the agents of rtstone that run on this machine, whoever started them.
+
+Each has a lock file in /dev/shm (docs/wire.md).  Anyone can make such a file: it counts only if
+there is a process of that id that belongs to the file's owner and is not younger than the file.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+SHM, PROC = Path("/dev/shm"), Path("/proc")
+_LOCK = re.compile(r"rtstone-(\d{1,18})\.lock")
+_PIDS = 1 << 22  # the file's number is the id plus a multiple of it, if that name was taken
+
+
+class AgentProcess(NamedTuple):
+    """A running agent: its process, and the name of its user."""
+
+    pid: int
+    user: str
+
+    def __str__(self) -> str:
+        return f"the agent of {self.user} (process {self.pid})"
+
+
+def agents() -> list[AgentProcess]:
+    """Return the agents that run now, in the order of their ids."""
+    found = []
+    with suppress(OSError):
+        for name in os.listdir(SHM):  # noqa: PTH208  names are all that is wanted
+            lock = _LOCK.fullmatch(name)
+            agent = _agent(SHM / name, int(lock[1]) % _PIDS) if lock else None
+            found += [agent] if agent else []
+    return sorted(found)
+
+
+def _agent(file: Path, pid: int) -> AgentProcess | None:
+    with suppress(OSError, ValueError, IndexError):
+        made = file.lstat()
+        if stat.S_ISREG(made.st_mode) and (PROC / str(pid)).stat().st_uid == made.st_uid:
+            started = _started(pid)
+            return AgentProcess(pid, _user(made.st_uid)) if started <= made.st_ctime else None
+    return None
+
+
+def _started(pid: int) -> float:
+    """Return when a process began, in s since the epoch.  Raises OSError if it is gone."""
+    fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    boot = next(
+        line for line in (PROC / "stat").read_text().splitlines() if line.startswith("btime ")
+    )
+    return int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"

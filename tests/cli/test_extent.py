@@ -1,0 +1,93 @@
+"""How long a run takes is said beforehand, and one of hours has to be asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rtstone.runner.extent import roughly
+from rtstone.store.index import entries
+from tests.conftest import Cli, Fake
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "1 s"), (37.2, "38 s"), (60, "1 min"), (78, "1 min 20 s"), (599, "10 min"),
+        (3600, "60 min"), (7100, "118 min"), (100_003, "28 h"), (300_000, "3 days"),
+    ],
+)  # fmt: skip
+def test_a_duration_as_one_would_say_it(seconds: float, told: str) -> None:
+    assert roughly(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["null"], "1 case, about 1 s"),
+        (["null", "--time", "30"], "1 case, about 31 s"),
+        (["ctx.ballast", "-p", "ballast=0,1,33", "--time", "20"], "3 cases, about 1 min"),
+        (["null", "--time", "30", "--load", "none", "--load", "heavy"], "2 cases, about 1 min"),
+        (["dk.periodic", "-p", "period=10ms"], "1 case, about 11 s"),  # 1000 of them
+        (["null", "--until", "ci=5%,time=10min"], "1 case, at most 10 min"),
+    ],
+)
+def test_the_first_line_says_how_long(fake: Fake, cli: Cli, asked: list[str], told: str) -> None:
+    done = cli("run", *asked)
+    assert done.err.splitlines()[0].startswith(told)
+    assert cli("run", *asked, "--json").err == ""
+
+
+def test_what_has_a_time_of_its_own_is_not_timed(cli: Cli) -> None:
+    done = cli("run", "null", "-p", "samples=10", "--target", "sim")
+    assert done.err.splitlines()[0] == "1 case"
+
+
+HOURS = ["dk.periodic", "-p", "period=10"]  # 1000 samples, of 10 s each
+
+
+def test_hours_are_refused(fake: Fake, cli: Cli) -> None:
+    trace = fake()
+    done = cli("run", *HOURS)
+    assert done.status == 2
+    assert done.says == (
+        "rtstone: would take about 3 h (1 case of 1 000 samples at 10 s): give --time, "
+        "-p samples=N, or --yes"
+    )
+    assert "period=10 is 10 s, as a time without a unit is in seconds; the default is 1ms" in (
+        done.err.splitlines()
+    )
+    assert trace.read_text() == "--list\n"  # nothing was started, or stored
+    assert not entries()
+
+
+@pytest.mark.parametrize(
+    "more", [["--yes"], ["--time", "1h"], ["-p", "samples=400"], ["-p", "time=59min"]]
+)
+def test_hours_that_were_asked_for(fake: Fake, cli: Cli, more: list[str]) -> None:
+    assert cli("run", *HOURS, *more).status == 0
+
+
+def test_a_suite_knows_how_long_it_takes(fake: Fake, cli: Cli, tmp_path: Path) -> None:
+    suite = tmp_path / "long.toml"
+    suite.write_text('[[case]]\nbench = "dk.periodic"\nparams = { period = "10s" }\n')
+    assert cli("run", suite).status == 0
+    done = cli("run", suite, "-p", "period=9s")  # which is not how the suite was written
+    assert (done.status, "--yes" in done.says) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("param", "told"),
+    [
+        ("period=1", "period=1 is 1 s,"), ("period=1,2ms", "period=1 is 1 s,"),
+        ("period=0.001", ""), ("period=1s", ""), ("period=10ms", ""),
+    ],
+)  # fmt: skip
+def test_the_unit_that_is_assumed_is_said_where_it_matters(
+    fake: Fake, cli: Cli, param: str, told: str
+) -> None:
+    done = cli("run", "dk.periodic", "-p", param, "--yes")
+    assert done.status == 0
+    assert done.err.startswith(told)
+    assert ("without a unit" in done.err) == bool(told)
