@@ -166,12 +166,6 @@ def _kinds() -> Words:
     yield from map(Word, [*KINDS, RUNS_TOO])
 
 
-def _figures() -> Words:
-    from rtstone.plot.draw import KINDS
-
-    yield from map(Word, KINDS)
-
-
 def _publications() -> Words:
     from rtstone.published.layout import names
 
@@ -251,7 +245,6 @@ OTHERS = {
     ("export", "form"): Value((_writers,)),
     ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
-    ("plot", "kind"): Value((_figures,)),
     ("fetch", "names"): Value((_systems,)),
     ("apply", "only"): Value((_settings,), listed=True),
 }
