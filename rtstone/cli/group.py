@@ -77,7 +77,7 @@ EXAMPLES = {
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
     "completion": ("rtstone completion bash",),
     "rm": ("rtstone rm last",),
-    "prune": ("rtstone prune --older-than 30d --dry-run",),
+    "prune": ("rtstone prune --keep 20 --dry-run",),
 }
 
 
