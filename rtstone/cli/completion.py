@@ -166,12 +166,6 @@ def _kinds() -> Words:
     yield from map(Word, [*KINDS, RUNS_TOO])
 
 
-def _figures() -> Words:
-    from rtstone.plot.draw import KINDS
-
-    yield from map(Word, KINDS)
-
-
 def _publications() -> Words:
     from rtstone.published.layout import names
 

@@ -153,7 +153,7 @@ def systems(runs: Sequence[Run]) -> list[str]:
 
 def _name(run: Run) -> str:
     """Return the name that its user gave it, else that of its target."""
-    return getattr(run, "name", None) or tool(run) or run.target.name.removeprefix(PLACE)
+    return run.name or tool(run) or run.target.name.removeprefix(PLACE)
 
 
 def _kernel(run: Run) -> str:

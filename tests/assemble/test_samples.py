@@ -82,7 +82,7 @@ def test_samples_that_were_lost_are_not_passed_over(plan: Plan) -> None:
 
 
 def test_of_a_case_that_was_started_anew_the_second_start_counts(plan: Plan) -> None:
-    stopped = of_case(1, *told(1, "", OTHERS), status="failed", reason="stopped")
+    stopped = of_case(1, *told(1, "", OTHERS), status="failed", reason="it broke")
     first = b"".join(whole(stopped, hz=HZ))
     second = b"".join(whole(of_case(1, *told(1, "", DRAWN)), case(2), case(3), hz=HZ))
     run = replay(plan, first, second)
