@@ -190,6 +190,12 @@ def _readers() -> Words:
     yield from map(Word, READERS)
 
 
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
+
+
 def _systems() -> Words:
     from rtstone.lab.systems import SYSTEMS
 

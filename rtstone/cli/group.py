@@ -78,8 +78,6 @@ EXAMPLES = {
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
     "completion": ("rtstone completion bash",),
-    "rm": ("rtstone rm last",),
-    "prune": ("rtstone prune --keep 20 --dry-run",),
 }
 
 

@@ -87,7 +87,7 @@ def reasons(run: Run) -> Iterator[Text]:
         r = subject.result
         if r.status != "ok":
             reason = (r.reason or NO_REASON).removesuffix(f" {r.bench}")
-            status = "not begun" if r.not_begun else r.status
+            status: str = "not begun" if r.not_begun else r.status
             found.setdefault((status, reason), []).append(subject)
     for (status, reason), subjects in found.items():
         style = "" if status in {"unsupported", "not begun"} else "red"
