@@ -55,10 +55,10 @@ static void test_what_is_wrong_is_named(void)
     refused("1 null samples=99999999999999999999",
             "parameter samples: '99999999999999999999' is not a whole number");
     refused("1 null samples=-1", "parameter samples: '-1' is below the minimum");
-    refused("1 null prio=99", "parameter prio: '99' is above the maximum");
-    refused("1 null cpus=2-1", "parameter cpus: '2-1' is not a list of CPUs (0-2,4)");
-    refused("1 null cpus=1,", "parameter cpus: '1,' is not a list of CPUs (0-2,4)");
-    refused("1 null cpus=1024", "parameter cpus: '1024' is not a list of CPUs (0-2,4)");
+    refused("1 null prio=100", "parameter prio: '100' is above the maximum");
+    refused("1 null cpus=2-1", "parameter cpus: '2-1' is not a list of CPUs (0-2,4 or all)");
+    refused("1 null cpus=1,", "parameter cpus: '1,' is not a list of CPUs (0-2,4 or all)");
+    refused("1 null cpus=1024", "parameter cpus: '1024' is not a list of CPUs (0-2,4 or all)");
     refused("1 sem.wait.free type=name", "parameter type: 'name' is none of its choices");
     refused("1 null raw=1 samples=0", "raw=1 needs a number of samples, 10000000 at most");
 }

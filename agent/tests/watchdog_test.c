@@ -71,7 +71,7 @@ static void test_it_does_not_begin_without_one(void)
     char why[RTS_REASON] = "";
     refuse = true;
     CHECK_EQ(isolate(why, sizeof why), -1);
-    CHECK_STR(why, "no watchdog can be started above it");
+    CHECK_STR(why, "no watchdog can be above it");
     CHECK(!shared->ran);
 }
 

@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import NamedTuple, NoReturn
 
 import click
@@ -297,16 +298,20 @@ class _Completing(Lazy):
 
 
 def completing(command: click.Command) -> click.Command:
-    """Give parameters of a command, and of those in it, types that complete their values."""
-    for inner in getattr(command, "commands", {}).values():
-        completing(inner)
-    for param in command.params:
-        value = OTHERS.get((command.name or "", param.name or "")) or VALUES.get(
-            param.metavar or ""
-        )
-        if value and not isinstance(param.type, click.Choice):
-            param.type = Names(value)
+    """Return a copy of a command whose parameters, and those of commands in it, are completed."""
+    command = copy(command)
+    if isinstance(command, click.Group):
+        command.commands = {name: completing(one) for name, one in command.commands.items()}
+    command.params = [_completing(param, command.name or "") for param in command.params]
     return command
+
+
+def _completing(param: click.Parameter, command: str) -> click.Parameter:
+    value = OTHERS.get((command, param.name or "")) or VALUES.get(param.metavar or "")
+    if value and not isinstance(param.type, click.Choice):
+        param = copy(param)
+        param.type = Names(value)
+    return param
 
 
 # ---- the answer ---------------------------------------------------------------------------------

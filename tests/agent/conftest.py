@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def _end_before_who_looks_for_others(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def reachable() -> Iterator[Path]:
+    """Yield a directory that any user can reach; pytest's own is for one user alone."""
+    with tempfile.TemporaryDirectory(prefix="rtstone-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def copy(reachable: Path) -> Path:
     """Return a copy of the agent that any user may run."""
-    return rights.copied(speak.AGENT, tmp_path)
+    return rights.copied(speak.AGENT, reachable)

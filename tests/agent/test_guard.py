@@ -39,8 +39,8 @@ def granted(agent: Path, directory: Path) -> Path:
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Path:
-    return granted(HASTY, tmp_path)
+def agent(reachable: Path) -> Path:
+    return granted(HASTY, reachable)
 
 
 def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
@@ -83,33 +83,33 @@ def test_it_refuses_programs_files_and_addresses_of_its_users_choice(agent: Path
     assert null["status"] == "ok"
 
 
-def test_who_has_the_rights_otherwise_may_choose(agent: Path, tmp_path: Path) -> None:
+def test_who_has_the_rights_otherwise_may_choose(agent: Path, reachable: Path) -> None:
     """Root, and a user with capabilities of their own, gain nothing by the file."""
-    tmp_path.chmod(0o777)
-    plain = shutil.copy(HASTY, tmp_path / "plain")
+    reachable.chmod(0o777)
+    plain = shutil.copy(HASTY, reachable / "plain")
     for command in ([str(agent)], [*nobody(*RIGHTS), str(plain)]):
         answers = told(
-            command, f"load write dir={text(tmp_path)} ram=1 size=65536", "case 1 null samples=10"
+            command, f"load write dir={text(reachable)} ram=1 size=65536", "case 1 null samples=10"
         )
         (loaded,) = pick(answers, "loaded")
         assert loaded["status"] == "ok", loaded["reason"]
         assert pick(answers, "conditions")[0]["values"]["rights.by_file"] is False
 
 
-def test_no_variable_chooses_a_program_or_a_directory(agent: Path, tmp_path: Path) -> None:
-    directory, started = tmp_path / "planted", tmp_path / "started"
+def test_no_variable_chooses_a_program_or_a_directory(agent: Path, reachable: Path) -> None:
+    directory, started = reachable / "planted", reachable / "started"
     directory.mkdir()
     for name in ("sh", "gzip", "printf", "sort", "sed", "test"):
         program = directory / name
         program.write_text(f"#!/bin/sh\n/bin/echo {name} >> {started}\n")
         program.chmod(0o755)
-    tmp_path.chmod(0o777)
+    reachable.chmod(0o777)
     environment = {
         "PATH": str(directory), "TMPDIR": "/nonexistent", "ENV": str(directory / "sh"),
         "BASH_FUNC_sort%%": f"() {{ echo sort >> {started}; }}",
     }  # fmt: skip
     user = [f"/usr/bin/{USER[0]}", *USER[1:]]
-    plain = shutil.copy(HASTY, tmp_path / "plain")
+    plain = shutil.copy(HASTY, reachable / "plain")
     told([*user, str(plain)], "case 1 posix.options", env=environment)
     assert "sort" in started.read_text()  # as the variable says
     started.unlink()
@@ -130,9 +130,9 @@ def sets(pid: int) -> dict[str, int]:
     return {line[:6]: int(line[8:], 16) for line in lines if line.startswith("Cap")}
 
 
-def test_what_it_starts_inherits_nothing_and_nobody_looks_into_it(tmp_path: Path) -> None:
+def test_what_it_starts_inherits_nothing_and_nobody_looks_into_it(reachable: Path) -> None:
     """Not even what its user may pass on."""
-    path = granted(HASTY, tmp_path)
+    path = granted(HASTY, reachable)
     before = [*USER[:-1], "--inh-caps=-all,+net_raw"]
     started = LoadAgent(*before, agent=path)
     try:

@@ -740,9 +740,9 @@ def test_told_to_stop_in_the_lead_it_ends() -> None:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(reachable: Path) -> Path:
     """Return a copy of HASTY that any user may run."""
-    return copied(HASTY, tmp_path)
+    return copied(HASTY, reachable)
 
 
 @as_root

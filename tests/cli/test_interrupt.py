@@ -319,13 +319,13 @@ def test_time_0_lifts_the_limit_of_a_publications_suite(cli: Cli) -> None:
 
 
 def test_single_samples_go_on_where_they_ended(cli: Cli, late: str, strikes: Strikes) -> None:
-    asked = ("run", *ASKED, "-p", "raw=1", "-p", "samples=200000", "--target", late)
+    asked = ("run", *ASKED, "-p", "raw=1", "-p", "samples=1000000", "--target", late)
     assert cli(*asked).status == 130
     path = find("last")
     before = rtstone.load(path).samples()
     assert cli("run", "--resume", path).status == 0
     after = rtstone.load(path).samples()
-    assert len(after) == 200_000
+    assert len(after) == 1_000_000
     assert (after[: len(before)] == before).all()
     assert cli(*asked).status == 0
     assert (rtstone.load("last").samples()[: len(before)] == before).all()

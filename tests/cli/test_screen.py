@@ -74,4 +74,6 @@ def test_after_a_run_off_a_terminal_ten_lines_follow_those_of_the_cases(
     done = cli("run", "dk.periodic", "null", "ctx.ballast")
     assert len(done.out.splitlines()) <= 10
     assert "rtstone show" in done.out.splitlines()[-1]
-    assert all("/" in line.split()[0] for line in done.err.splitlines())
+    first, *cases = done.err.splitlines()
+    assert first.startswith("3 cases")
+    assert all("/" in line.split()[0] for line in cases)

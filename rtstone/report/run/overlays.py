@@ -128,13 +128,16 @@ def _missed(found: Sequence[Subject]) -> Iterator[str]:
         )
 
 
-def _single(page: Page, subject: Subject) -> Plot:
+def _single(page: Page, subject: Subject) -> Plot | None:
+    """Return the plot of a result; None if its distribution cannot be drawn."""
     r, key = subject.result, f"{page.key}-{subject.place}"
     kinds = [kind for kind in ("histogram", "percentiles") if f"{key}-{kind}" in page.charts]
     marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
     note = (
         f"{', '.join(marks)}. {typeset(subject.circumstances.removeprefix(f'{subject.title}; '))}."
     )
+    if not kinds:
+        return None
     return Plot(subject.title, [f"{key}-{kind}" for kind in kinds], page.link(subject.place), note,
                 corrected=_corrected(r))  # fmt: skip
 
