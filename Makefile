@@ -14,7 +14,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run step-packages step-agent step-engine step-charts agent-only test bench lint lint-host lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agent-aarch64 agent-x86_64 freertos freertos-memory engine \
+.PHONY: run step-packages step-programs agent-only test bench lint lint-host lint-agent lint-engine \
+	lint-all format docs wheel dist deb deb-check man agent agent-aarch64 agent-x86_64 freertos \
+	freertos-memory engine \
 	sanitized charts check-tools check-cross check-deb clean lock
 .DEFAULT_GOAL := help
 
@@ -32,20 +34,16 @@ help:
 
 # Only what it runs, side by side, a line and its seconds each; what they print is shown if one fails.
 run:
-	@$(MAKE) --silent --jobs 4 $(addprefix step-,packages agent engine charts)
+	@$(MAKE) --silent --jobs 4 step-packages step-programs
 	@$(BIN)/rtstone run quick
 	@$(BIN)/rtstone report last -o report.html
 
 step-packages: WHAT := the Python packages are installed
 step-packages: NEEDS = $(VENV)/run.stamp
-step-agent: WHAT := the agent is built
-step-agent: NEEDS = agent-only
-step-engine: WHAT := the simulator is built
-step-engine: NEEDS = engine
-step-charts: WHAT := the charts are built
-step-charts: NEEDS = charts
+step-programs: WHAT := the agent and the charts are built
+step-programs: NEEDS = agent-only charts
 
-step-packages step-agent step-engine step-charts: | check-tools
+step-packages step-programs: | check-tools
 	@mkdir -p build && begin=$$(date +%s) && \
 	if ! $(MAKE) $(NEEDS) >build/$@.log 2>&1; then cat build/$@.log >&2; exit 1; fi; \
 	echo "$(WHAT), after $$(($$(date +%s) - begin)) s"
