@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "stats": "assemble documents inputs published wire",
     "formats": "assemble documents wire",
     "simulate": "documents inputs",
-    "plot": "assemble documents",
+    "plot": "assemble documents inputs",
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",

@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import click
@@ -116,32 +117,17 @@ class Word(NamedTuple):
 Words = Iterator[Word]
 
 
-def _benches() -> Words:
-    from rtstone.cli.list import _bench_rows
+def _rows(kind: str) -> Words:
+    from rtstone.cli.list import KINDS
 
-    for row in _bench_rows():
-        yield Word(row["id"], row["title"])
-
-
-def _loads() -> Words:
-    from rtstone.cli.list import _load_rows
-
-    for row in _load_rows():
-        yield Word(row["id"], row["title"])
+    rows, (name, *_) = KINDS[kind]
+    for row in rows():
+        yield Word(row[name], row["title"])
 
 
-def _suites() -> Words:
-    from rtstone.cli.list import _suite_rows
-
-    for row in _suite_rows():
-        yield Word(row["name"], row["title"])
-
-
-def _targets() -> Words:
-    from rtstone.cli.list import _target_rows
-
-    for row in _target_rows():
-        yield Word(row["name"], row["title"])
+_benches, _loads, _suites, _targets = (
+    partial(_rows, kind) for kind in ("benches", "loads", "suites", "targets")
+)
 
 
 def _runs() -> Words:
@@ -156,8 +142,8 @@ def _runs() -> Words:
     for entry in newest:
         what = f"{entry.suite or entry.benches} on {entry.target}, {entry.status}"
         yield Word(entry.run_id, what)
-        if name := getattr(entry, "name", None):
-            yield Word(name, what)
+        if entry.name:
+            yield Word(entry.name, what)
 
 
 def _kinds() -> Words:

@@ -292,6 +292,5 @@ def told(error: RtstoneError | None) -> int:
     """Print the error, if any, on stderr and return the exit code."""
     if error is None:
         return 0
-    with suppress(OSError):  # the exit code says it too
-        print(f"rtstone: {error}", file=sys.stderr)
+    _say(f"rtstone: {error}")  # the exit code says it too
     return error.exit_code

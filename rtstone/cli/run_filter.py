@@ -50,7 +50,7 @@ def pick(entries: list[Entry], wish: RunFilter, now: datetime | None = None) -> 
         tests.append(lambda entry: entry.status == wish.status)
     if wish.since is not None:
         moment = _moment(wish.since, now or datetime.now(UTC))
-        tests.append(lambda entry: _begun(entry) >= moment)
+        tests.append(lambda entry: entry.begun is not None and entry.begun >= moment)
     found = [entry for entry in entries if all(test(entry) for test in tests)]
     return found if wish.last is None else found[max(len(found) - wish.last, 0) :]
 
@@ -88,14 +88,6 @@ def _targets(entry: Entry) -> set[str]:
 def _benches(entry: Entry) -> set[str]:
     ids = entry.benches.split()
     return {*ids, *(bench.partition(".")[0] for bench in ids)}
-
-
-def _begun(entry: Entry) -> datetime:
-    """Return when a run began; one without a valid time counts as older than all others."""
-    try:
-        return datetime.fromisoformat(entry.created).astimezone()
-    except (ValueError, OverflowError):
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def _moment(text: str, now: datetime) -> datetime:

@@ -41,6 +41,10 @@ STOPPED = "stopped"  # what ended a series that the host told to end
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 NOT_BEGUN = f"not run: {INTERRUPTED}"
 
+HARTSTONE = "hart."  # what its benches begin with
+BREAKDOWN = "breakdown utilisation"  # figure of an experiment, in percent of raw speed
+UNREACHED = "no breakdown up to"  # instead of it, where no step missed a deadline
+
 
 def as_text(value: object) -> str | None:
     """Return a value if it is text, else None."""

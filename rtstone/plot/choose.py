@@ -8,9 +8,9 @@ from typing import NamedTuple
 from rtstone.documents.case_key import SELDOM_TOLD, differing
 from rtstone.documents.imported import PLACE, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import HARTSTONE, Result, Run, Value
 from rtstone.errors import UsageError, unknown
-from rtstone.units import DURATION, SIZE
+from rtstone.inputs.parameters import quantity
 
 MOST = 8  # curves that can be told apart in one figure, in grey too
 
@@ -18,7 +18,6 @@ MOST = 8  # curves that can be told apart in one figure, in grey too
 WAKE_UPS = (
     "dk.periodic", "cyclictest", "timerlat.thread", "jitterdebugger", "stress-ng.cyclic",
 )  # fmt: skip
-HARTSTONE = "hart."
 
 
 class Curve(NamedTuple):
@@ -133,9 +132,8 @@ def _load(result: Result) -> str:
 def _value(run: Run, bench: str, name: str, value: Value) -> str:
     table = next((table for table in run.benches if table.id == bench), None)
     param = table.param(name) if table else None
-    scale = {"duration": DURATION, "size": SIZE}.get(param.type if param else "")
-    if scale is not None and isinstance(value, int):
-        return scale.format(value)
+    if param is not None:
+        return quantity(param, value)
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 

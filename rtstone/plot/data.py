@@ -12,16 +12,13 @@ from typing import NamedTuple
 
 from rtstone.assemble.edges import Bucket, edged
 from rtstone.assemble.omitted import whole
-from rtstone.documents.run import Result
+from rtstone.documents.run import BREAKDOWN, UNREACHED, Result
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.statistics import ENOUGH, SINGLE, WHOLE
 from rtstone.units import counted
 
 COLUMNS = 60  # of a millimetre each in a paper's column
 FINEST = 60  # columns of a decade: of fewer than 5 buckets one more or less would show
-
-BREAKDOWN = "breakdown utilisation"
-UNREACHED = "no breakdown up to"
 
 
 class Steps(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from rtstone import units
 from rtstone.assemble.omitted import whole
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError
 from rtstone.plot import data
 from rtstone.plot.choose import WAKE_UPS, Chosen, Curve, choose, experiments
@@ -237,7 +237,7 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
         axes.barh(
             [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=_text(name)
         )
-    axes.set_yticks(range(len(benches)), [bench.removeprefix("hart.") for bench in benches])
+    axes.set_yticks(range(len(benches)), [bench.removeprefix(HARTSTONE) for bench in benches])
     axes.set_ylim(len(benches) - 0.4, -0.6)
     axes.set_xlim(0, max(100.0, *(one.value or 0 for _, ones in reached for one in ones)) * 1.12)
     axes.grid(visible=False, axis="y")

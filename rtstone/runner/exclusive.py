@@ -5,7 +5,6 @@ Measurements of other users are detected by the agent (flag ``other_run``).
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.store.places import lock
 from rtstone.targets.base import Target
 
 POLL_S = 0.05  # interval between attempts to take the lock
@@ -55,25 +55,15 @@ def alone(interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None)
     """
     handle = _opened()
     try:
-        if not (free := _locked(handle)):
+        if not (free := lock(handle)):
             tell("waiting for another measurement of this user")
-        while not (free or _locked(handle)):
+        while not (free or lock(handle)):
             if interrupt.requested:
                 raise Interrupted("interrupted before the run began")
             time.sleep(POLL_S)
         yield
     finally:
         os.close(handle)
-
-
-def _locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # some file systems have no locks
-        pass
-    return True
 
 
 def _opened() -> int:

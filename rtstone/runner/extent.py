@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
-from rtstone.documents.plan import Case, Plan
+from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.errors import UsageError
 from rtstone.inputs.parameters import quantity
 from rtstone.units import TIMES, counted, plain
@@ -35,7 +35,7 @@ def extent(plan: Plan) -> Extent | None:
         return None
     times = {case.id: _measuring_s(plan, case) for case in plan.cases}
     loads = [case.load for case in plan.cases]
-    changes = sum(one != other for one, other in zip(["none", *loads], loads, strict=False))
+    changes = sum(one != other for one, other in zip([NONE, *loads], loads, strict=False))
     longest = max(plan.cases, key=lambda case: times[case.id])
     return Extent(sum(times.values()) + CASE_S * len(times) + LOAD_S * changes, longest)
 

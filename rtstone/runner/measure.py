@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rtstone.assemble.assembly import Assembly
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import Run
+from rtstone.documents.run import INTERRUPTED, Run
 from rtstone.errors import Inconclusive, Interrupted, RtstoneError, StoreError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.listener import GuardedListener, Listener
@@ -80,7 +80,7 @@ def measure(
     whole = error is None or assembly.complete == len(plan.cases)
     if error and whole and not plan.endless:
         assembly.remarks.append(str(error))
-    unstarted = "interrupted" if isinstance(error, Interrupted) else ""
+    unstarted = INTERRUPTED if isinstance(error, Interrupted) else ""
     run = assembly.run(None if whole else str(error), time.monotonic() - begin, unstarted)
     if plan.endless and whole and isinstance(error, Interrupted):
         error = None  # that is how it ends
@@ -93,7 +93,7 @@ def measure(
 
 def _interrupted(plan: Plan, assembly: Assembly) -> Interrupted:
     """Return how far the run came."""
-    return Interrupted(f"interrupted; {assembly.complete} of {len(plan.cases)} cases measured")
+    return Interrupted(f"{INTERRUPTED}; {assembly.complete} of {len(plan.cases)} cases measured")
 
 
 def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:

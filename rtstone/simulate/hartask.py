@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import BREAKDOWN, HARTSTONE, UNREACHED, Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.simulate import hartsets
 from rtstone.simulate.hartengine import FORMS, POLICIES
 from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask
 
-FAMILY = "hart."
 # Figures in the results of a measured run.
-FIGURE = "breakdown utilisation"  # in percent
-UNBROKEN = "no breakdown up to"  # in percent, instead of FIGURE
 FIRST_MISS = "first miss at"  # in percent
 RAW_SPEED = "raw speed"  # in KWIPS
 FACTOR = "factor of all loads"  # of the set auto
@@ -58,12 +55,12 @@ class Beside(NamedTuple):
 
 def measured(run: Run) -> Beside:
     """Return the experiments that a run measured without a load."""
-    results = [r for r in run.results if r.bench.removeprefix(FAMILY) in hartsets.EXPERIMENTS]
+    results = [r for r in run.results if r.bench.removeprefix(HARTSTONE) in hartsets.EXPERIMENTS]
     lacking = {id(result): _why_not(result) for result in results}
     speeds = [
         speed
         for r in sorted(run.results, key=lambda r: (r.bench != "hart.raw", r.load != "none"))
-        if r.bench.startswith(FAMILY) and r.status == "ok" and (speed := _whole(r, RAW_SPEED))
+        if r.bench.startswith(HARTSTONE) and r.status == "ok" and (speed := _whole(r, RAW_SPEED))
     ]
     return Beside(
         tuple(_as_measured(result) for result in results if not lacking[id(result)]),
@@ -83,7 +80,7 @@ def _why_not(result: Result) -> str | None:
         return f"not simulated, its result is {result.status}"
     if result.load != "none":
         return f"not simulated, measured under load {result.load}"
-    if FIGURE not in result.figures and UNBROKEN not in result.figures:
+    if BREAKDOWN not in result.figures and UNREACHED not in result.figures:
         return "not simulated, it tells no breakdown"
     ask = _as_measured(result).ask
     if ask.policy == "edf" and ask.form == "server":
@@ -95,7 +92,7 @@ def _as_measured(result: Result) -> Measured:
     params = result.params
     first, duration = result.figures.get(FIRST_MISS), result.figures.get(DURATION)
     ask = Ask(
-        result.bench.removeprefix(FAMILY),
+        result.bench.removeprefix(HARTSTONE),
         set=_one_of(hartsets.SETS, params.get("set")),
         policy=_one_of(POLICIES, params.get("policy")),
         form=_one_of(FORMS, params.get("form")),
@@ -104,8 +101,8 @@ def _as_measured(result: Result) -> Measured:
         duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
         stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
     )
-    broke = result.figures.get(FIGURE)
-    breakdown = broke or result.figures.get(UNBROKEN)
+    broke = result.figures.get(BREAKDOWN)
+    breakdown = broke or result.figures.get(UNREACHED)
     return Measured(
         ask,
         float(breakdown.value or 0) if breakdown else 0.0,

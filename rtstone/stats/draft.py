@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rtstone.assemble.omitted import FEWEST, interval, missed
-from rtstone.documents.run import Run, Slope
+from rtstone.documents.run import BREAKDOWN, Run, Slope
 from rtstone.errors import UsageError
 from rtstone.statistics import DRAFTED, least_n
 from rtstone.stats.cases import Case, cases, figure
@@ -206,7 +206,7 @@ class _Drafter:
             return None
         factor = self._factor(Observed("breakdown", [1 / r for r in reached if r > 0]), "p50")
         lowest = _middle(reached) / factor / (1 + self._margin)
-        return DraftedLimit("breakdown utilisation", reached, lowest)
+        return DraftedLimit(BREAKDOWN, reached, lowest)
 
     def slope(self, slopes: Sequence[Slope], there: Sequence[Case]) -> DraftedSlope:
         """Limit a slope by the upper ends of its intervals."""

@@ -17,7 +17,7 @@ from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
-from rtstone.documents.run import Result, Run, Slope
+from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs.budget import Budget, Entry, Limit, fits
 from rtstone.statistics import ESTIMATED, PERCENTILES, least_n
@@ -28,7 +28,7 @@ from rtstone.stats.within import Span, exactly, prediction_interval, samples_mis
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
-CENSORED = {"breakdown utilisation": "no breakdown up to"}
+CENSORED = {BREAKDOWN: UNREACHED}
 _SEEDS = "seeds"  # a different seed is just another sample of the same system
 
 

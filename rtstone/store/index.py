@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -49,6 +50,14 @@ class Entry(NamedTuple):
     arrival: int = 0
     name: str | None = None
     measured: int = 0
+
+    @property
+    def begun(self) -> datetime | None:
+        """When the run began, None if its document does not say so."""
+        try:
+            return datetime.fromisoformat(self.created).astimezone()
+        except (ValueError, OverflowError):
+            return None
 
 
 def entries() -> list[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shlex
 import stat
@@ -68,3 +69,17 @@ def opened(path: Path) -> IO[bytes]:
         os.close(handle)
         raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
     return os.fdopen(handle, "rb")
+
+
+def lock(handle: int) -> bool:
+    """Lock an open file for as long as it is open; return whether no other process has locked it.
+
+    A file system without locks counts as free.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

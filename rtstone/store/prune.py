@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from rtstone.store.baseline import known_baselines
@@ -52,15 +52,9 @@ def _why_it_stays(entry: Entry, baselines: set[str], before: datetime | None) ->
         return "baselines"
     if (runs() / entry.run_id).is_symlink():
         return "stored elsewhere"
-    return "newer" if before and _begun(entry) >= before else None
-
-
-def _begun(entry: Entry) -> datetime:
-    """Return when a run began; one without a valid time counts as new."""
-    try:
-        return datetime.fromisoformat(entry.created).astimezone()
-    except (ValueError, OverflowError):
-        return datetime.max.replace(tzinfo=UTC)
+    if before is not None and (entry.begun is None or entry.begun >= before):
+        return "newer"  # also one that does not say when it began
+    return None
 
 
 def of_session(name: str) -> Sequence[Entry]:

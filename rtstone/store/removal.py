@@ -6,7 +6,6 @@ else can be put in its place meanwhile.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -19,7 +18,7 @@ import msgspec
 from rtstone.errors import UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import forget
-from rtstone.store.places import LARGEST, NEW, PLAN, RUN, UNREADABLE, runs
+from rtstone.store.places import LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
 _FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
 _LOGS = re.compile(r"wire(?:-(\d{1,9}))?\.log")
@@ -140,12 +139,8 @@ def _locked(stack: ExitStack, place: int, path: Path) -> list[str]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(latest, flags, dir_fd=place)
         stack.callback(os.close, handle)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise GoesOn(f"the run still goes on, {path}; end it first") from None
-        except OSError:  # there are file systems without locks
-            pass
+        if not lock(handle):
+            raise GoesOn(f"the run still goes on, {path}; end it first")
         if _files(place) == names:  # else it was resumed meanwhile
             return names
 

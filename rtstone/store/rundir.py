@@ -10,7 +10,6 @@ Files are always created anew, never through a link, as the directory may belong
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 from collections.abc import Iterator
@@ -27,7 +26,18 @@ from rtstone.documents.run import SCHEMA, Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import arrivals, forget
-from rtstone.store.places import LARGEST, LOG, NEW, PLAN, RUN, UNREADABLE, opened, regular, runs
+from rtstone.store.places import (
+    LARGEST,
+    LOG,
+    NEW,
+    PLAN,
+    RUN,
+    UNREADABLE,
+    lock,
+    opened,
+    regular,
+    runs,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -227,12 +237,8 @@ def _new_log(place: int, name: str, path: Path) -> IO[bytes]:
 
 def _lock(file: IO[bytes], path: Path) -> None:
     """Lock the log while it is open, so that no other process resumes the run."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"the run still goes on, {path}") from None
-    except OSError:  # the file system has no locks
-        pass
+    if not lock(file.fileno()):
+        raise UsageError(f"the run still goes on, {path}")
 
 
 def _logs(path: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rtstone.documents.run import Figure, Result, Run, Target, Value
+from rtstone.documents.run import BREAKDOWN, Figure, Result, Run, Target, Value
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
 from rtstone.simulate import hartask as a
@@ -176,7 +176,7 @@ def test_the_gap_is_what_the_measurement_lacks() -> None:
 
 
 def figures(**given: float) -> dict[str, Figure]:
-    names = {"breakdown": a.FIGURE, "first": a.FIRST_MISS, "raw": a.RAW_SPEED, "factor": a.FACTOR,
+    names = {"breakdown": BREAKDOWN, "first": a.FIRST_MISS, "raw": a.RAW_SPEED, "factor": a.FACTOR,
              "duration": a.DURATION}  # fmt: skip
     return {names[name]: Figure(value=value, unit="") for name, value in given.items()}
 

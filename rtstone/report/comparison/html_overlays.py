@@ -9,12 +9,10 @@ from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result
 from rtstone.report.comparison.text import Name, loads
-from rtstone.report.parts.overlay import Line, Plot, overlay
+from rtstone.report.parts.overlay import PERIODIC, POINTS, Line, Plot, overlay
 from rtstone.report.parts.typeset import count
 from rtstone.stats.standouts import INTERVALS
 
-PERIODIC = "dk.periodic"  # the wake-up that is looked at first
-POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
 MOST = 60  # cases drawn; those with the largest effects if there are more
 
 _Behind = Sequence[Sequence[Sequence[Result]]]  # results by row and column

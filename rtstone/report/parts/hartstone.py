@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rtstone.documents.run import Result
+from rtstone.documents.run import HARTSTONE, Result
 
 TASKS = 7  # as many as can be distinguished; further ones are like one of these
 CLEAN = 2  # tests shown before the first miss
@@ -72,7 +72,7 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
 def _read(r: Result) -> list[_Told]:
     """Return the rows of the table of tests, empty if they are not in the bench's form."""
     tests = next((t for t in r.tables if t.title == "tests"), None)
-    if not r.bench.startswith("hart.") or tests is None:
+    if not r.bench.startswith(HARTSTONE) or tests is None:
         return []
     try:
         return [_Told.read(dict(zip(tests.columns, row, strict=True))) for row in tests.rows]

@@ -11,6 +11,8 @@ from rtstone.report.parts import shapes
 from rtstone.report.parts.typeset import quantity
 
 COLUMNS = 120  # of a histogram
+PERIODIC = "dk.periodic"  # the wake-up that is looked at first
+POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
 
 
 class Line(NamedTuple):

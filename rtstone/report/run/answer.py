@@ -13,7 +13,7 @@ from rtstone import resources, units
 from rtstone.assemble import flags
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import LOCAL, Result, Run, as_text
+from rtstone.documents.run import BREAKDOWN, LOCAL, UNREACHED, Result, Run, as_text
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
@@ -25,8 +25,6 @@ from rtstone.system.rights import granting
 from rtstone.units import count, counted, quantity, seconds
 
 # Figures of a Hartstone experiment.
-BREAKDOWN = "breakdown utilisation"
-UNREACHED = "no breakdown up to"
 
 # Flags whose cause is a lack of rights, which one command grants.
 _RIGHTS = ("no_rt", "page_faults")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rtstone.documents.run import Figure, Run
+from rtstone.documents.run import BREAKDOWN, HARTSTONE, UNREACHED, Figure, Run
 from rtstone.report.parts.hartstone import curves as hartstone_curves
 from rtstone.report.parts.typeset import figure
 from rtstone.report.parts.words import usual_load
 from rtstone.report.run.findings import Subject, subjects_of
 
-BREAKDOWN = "breakdown utilisation"
-UNREACHED = "no breakdown up to"
-HARTSTONE = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
+_EXPERIMENT = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
 # Benches of Rhealstone whose first figure combines all components, see assemble/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
 FORM = ("form", "variant", "lock", "config")  # parameters of the components
@@ -58,7 +56,8 @@ def hartstone(run: Run) -> Merit | None:
     """Return the table of Hartstone's experiments, None if the run has none."""
     told = [
         s for s in _found(run)
-        if s.result.bench.startswith("hart.") and {BREAKDOWN, "final test at"} & {*s.result.figures}
+        if s.result.bench.startswith(HARTSTONE)
+        and {BREAKDOWN, "final test at"} & {*s.result.figures}
     ]  # fmt: skip
     if not told:
         return None
@@ -66,12 +65,12 @@ def hartstone(run: Run) -> Merit | None:
     same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
     names = [s.result.bench if same else _name(s, run) for s in told]
     rows = [
-        MeritRow(name, s.place, [_cell(s, column) for column in HARTSTONE], s.result.flags,
+        MeritRow(name, s.place, [_cell(s, column) for column in _EXPERIMENT], s.result.flags,
                  list(hartstone_curves(s.result)))
         for name, s in zip(names, told, strict=True)
     ]  # fmt: skip
     title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
-    return Merit(title, "experiment", list(HARTSTONE), rows, _unreached(names, told))
+    return Merit(title, "experiment", list(_EXPERIMENT), rows, _unreached(names, told))
 
 
 def _unreached(names: Sequence[str], told: Sequence[Subject]) -> str:

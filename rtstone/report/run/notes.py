@@ -9,10 +9,10 @@ from rich.text import Text
 
 from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.imported import tool
-from rtstone.documents.run import Figure, Result, Run
+from rtstone.documents.run import BREAKDOWN, UNREACHED, Figure, Result, Run
 from rtstone.report.parts.console import figure, plain_table
 from rtstone.report.parts.words import counted_units, growths, load_lines, measured, reached
-from rtstone.report.run.answer import BREAKDOWN, UNREACHED, Answer
+from rtstone.report.run.answer import Answer
 from rtstone.report.run.brief import picture, reasons
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.loads import load_effects

@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
-from rtstone.report.parts.overlay import Line, Plot, overlay
+from rtstone.report.parts.overlay import PERIODIC, POINTS, Line, Plot, overlay
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import RunEvaluation
 
-PERIODIC = "dk.periodic"  # the wake-up that is looked at first
-POINTS = "Points of a histogram: p50, p99, p99.9, maximum."
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself
 _TOLD = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rtstone.documents.run import BREAKDOWN
+
 SMALLER, LARGER = -1, 1
 
 # By unit.
@@ -10,7 +12,7 @@ _UNITS = {
     "1/s": LARGER, "1/instructions": LARGER, "KWIPS": LARGER, "MB/s": LARGER, "MiB/s": LARGER,
 }  # fmt: skip
 # By name, where the unit does not decide.
-_FIGURES = {"breakdown utilisation": LARGER}
+_FIGURES = {BREAKDOWN: LARGER}
 
 
 def direction(figure: str | None, unit: str) -> int | None:
