@@ -162,7 +162,7 @@ def pytest_runtest_makereport(
             from rtstone.store.places import run_name
 
             path, evaluated = measured.path, evaluate_run(measured.run)
-            told_of = excerpt(evaluated, measured.results, path, run_name(path))
+            told_of = excerpt(evaluated, measured.results, path, run_name(path, measured.run.name))
             report.sections.append((f"rtstone {measured!r}", told_of))
     return report
 

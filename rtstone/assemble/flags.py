@@ -248,7 +248,7 @@ FLAGS = (
     Flag(
         "vdso_clock",
         "timed by the system's clock, because no invariant cycle counter was found",
-        "check whether the kernel marked the TSC unstable",
+        "check whether the kernel marked the TSC unstable, or on ARMv7 keeps CNTVCT from programs",
         lambda s: s.clock == "vdso",
     ),
     Flag(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
+from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -268,9 +269,8 @@ class Ordered:
     def __init__(
         self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
     ) -> None:
-        values, counts = zip(*points, strict=True) if points else ((), ())
-        self.values: list[float] = list(values)
-        self.upto: list[int] = list(accumulate(counts))
+        self._points = points
+        self.upto: list[int] = list(accumulate(map(itemgetter(1), points)))
         self._top = top
         self.n = (self.upto[-1] if self.upto else 0) + overflow
 
@@ -279,11 +279,11 @@ class Ordered:
         if not 1 <= rank <= self.n:
             return None
         place = bisect_left(self.upto, rank)
-        return self.values[place] if place < len(self.values) else self._top
+        return self._points[place][0] if place < len(self._points) else self._top
 
     def share(self, value: float) -> float:
         """Return the share of the samples that are not above a value."""
-        place = bisect_right(self.values, value)
+        place = bisect_right(self._points, value, key=itemgetter(0))
         return (self.upto[place - 1] if place else 0) / self.n
 
 

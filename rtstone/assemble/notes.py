@@ -18,8 +18,9 @@ def limits(plan: Plan) -> list[str]:
         )
     if until := plan.until:
         notes.append(
-            f"until: each case was measured in rounds until the 95% interval of its "
-            f"{until.statistic} was within {until.share * 100:g}% of it, or for {until.time_s:g} s"
+            "until: each case was measured in rounds until the 95% interval of its "
+            f"{until.statistic} was within {until.share * 100:g}% of it, for at most "
+            f"{until.time_s:g} s"
         )
     return notes
 

@@ -12,6 +12,7 @@ from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.index import find
 from rtstone.store.rundir import load
+from rtstone.units import counted
 
 _FILE = click.Path(path_type=Path)
 
@@ -112,7 +113,7 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     _write(text, path)
     if warning := from_too_few(drafted):
         click.echo(f"warning: {warning}", err=True)
-    click.echo(f"{shown(str(path))}: {text.count('[[case]]')} cases")
+    click.echo(f"{shown(str(path))}: {counted(text.count('[[case]]'), 'case')}")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rtstone.cli.run import Request, as_asked, assignments, listener_for, told
+from rtstone.cli.measuring import Request, as_asked, assignments, listener_for, told
 from rtstone.cli.streams import maybe_unread
 from rtstone.cli.working import working
 from rtstone.errors import Interrupted, UsageError

@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import NamedTuple, NoReturn
@@ -20,6 +21,7 @@ from typing import NamedTuple, NoReturn
 import click
 
 from rtstone.cli.group import COMMANDS, Lazy, group
+from rtstone.errors import UsageError
 
 ASKED = "_RTSTONE_COMPLETE"
 LIMIT_S = 3  # then a shell gets no answer
@@ -125,9 +127,15 @@ def _rows(kind: str) -> Words:
         yield Word(row[name], row["title"])
 
 
-_benches, _loads, _suites, _targets = (
-    partial(_rows, kind) for kind in ("benches", "loads", "suites", "targets")
-)
+_benches, _loads, _suites = (partial(_rows, kind) for kind in ("benches", "loads", "suites"))
+
+
+def _targets() -> Words:
+    from rtstone.cli.list import kind_rows, named_rows
+
+    with suppress(UsageError):  # a targets file has a mistake
+        yield from [Word(row["name"], row["title"]) for row in named_rows()]
+    yield from [Word(row["name"], row["title"]) for row in kind_rows()]
 
 
 def _runs() -> Words:
@@ -138,7 +146,7 @@ def _runs() -> Words:
         return
     newest = entries()[::-1][:RUNS]
     if newest:
-        yield Word("last", "the newest run")
+        yield Word("last", "the last run with results")
     for entry in newest:
         what = f"{entry.suite or entry.benches} on {entry.target}, {entry.status}"
         yield Word(entry.run_id, what)
@@ -189,6 +197,13 @@ def _systems() -> Words:
     yield from map(Word, SYSTEMS)
 
 
+def _architectures() -> Words:
+    from rtstone.resources import architectures
+
+    for one in architectures():
+        yield Word(one.name, f"`uname -m` says {' or '.join(one.machines)}")
+
+
 def _settings() -> Words:
     from rtstone.system.settings import SETTINGS
 
@@ -218,6 +233,7 @@ VALUES = {
     "B": Value((_benches,)),
     "L": Value((_loads,)),
     "T": Value((_targets,)),
+    "A": Value((_architectures,)),
     "A B": Value((_targets,)),
     "FILE": _FILE, "FILE...": _FILE, "FILE.html": _FILE, "FILE.md": _FILE, "DIR": _FILE,
     "[benches|suites|loads|targets|runs|NAME]": Value((_kinds, _benches, _loads)),

@@ -30,6 +30,7 @@ COMMANDS = {
     "schema": "Print the JSON schema of a document.",
     "doctor": "Check whether this system is fit to be measured.",
     "lab": "List, fetch and build emulated targets.",
+    "agent": "Write the agent for another machine to a file.",
     "tune": "Prepare this system for measuring, and restore it.",
     "completion": "Print the completion script of a shell.",
 }
@@ -76,6 +77,7 @@ EXAMPLES = {
     "schema": ("rtstone schema run",),
     "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
+    "agent": ("rtstone agent", "rtstone agent --arch armv7 -o rtstone-agent"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),
     "completion": ("rtstone completion bash",),
 }

@@ -11,7 +11,7 @@ import click
 from msgspec import structs
 
 from rtstone.cli import run as running
-from rtstone.cli.run import Request, assignments
+from rtstone.cli.measuring import Request, assignments
 from rtstone.cli.working import working
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL

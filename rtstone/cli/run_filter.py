@@ -82,7 +82,8 @@ def _suites(entry: Entry) -> set[str]:
 
 
 def _targets(entry: Entry) -> set[str]:
-    return {entry.target, entry.target.partition(":")[0]}
+    words = {entry.target, entry.target.partition(":")[0]}
+    return words | {entry.called} if entry.called else words
 
 
 def _benches(entry: Entry) -> set[str]:

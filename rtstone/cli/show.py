@@ -60,7 +60,7 @@ def _summary(run: Run, path: Path, everything: bool) -> None:
         out.print(*summary(evaluate_run(run), out.width, out.encoding), sep="\n")
         if everything:
             out.print("", conditions(run), sep="\n")
-        out.print(*stored(path, run_name(path)), sep="\n")
+        out.print(*stored(path, run_name(path, run.name), out.width), sep="\n")
 
 
 def _worst_cases(run: Run, json: bool) -> None:

@@ -73,5 +73,5 @@ def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
     return all(params.get(name, value) == value for name, value in wanted.items())
 
 
-def _hashable(value: Value) -> object:
-    return tuple(value) if isinstance(value, list) else value
+def _hashable(value: object) -> object:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value

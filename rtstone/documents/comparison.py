@@ -31,14 +31,18 @@ SIGNS: dict[Verdict, str] = {
 class Column(msgspec.Struct, frozen=True, kw_only=True):
     """A system: one or several runs.
 
-    ``runs``: their ids, in the order in which they were named.  ``seeds``: their seeds, if the
-    system has any.  ``reasons``: why runs are incomplete.
+    ``called``: what a person calls the target.  ``runs``: their ids, in the order in which they
+    were named.  ``seeds``: their seeds, if the system has any.  ``names``: by id, what the user
+    called them.  ``reasons``: why runs are
+    incomplete.
     """
 
     label: str
     target: str
+    called: str | None = None
     runs: list[str]
     seeds: list[int] = []
+    names: dict[str, str] = {}
     status: Literal["complete", "incomplete"] = "complete"
     reasons: list[str] = []
 

@@ -30,11 +30,19 @@ def read(path: Path, noun: str) -> dict[str, Any]:
     ``noun``: what the file is, for errors.  Raises UsageError.
     """
     try:
-        table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
-        return {key: _sound(key, value, path) for key, value in table.items()}
+        return parse(path.read_bytes(), path, noun)
     except OSError as error:
         raise UsageError(f"cannot read {noun} {path}: {error.strerror}") from error
-    except ValueError as error:  # also a number of thousands of digits, or a NUL in the name
+    except ValueError as error:  # a NUL in the name
+        raise UsageError(f"not a TOML file, {path}: {error}") from error
+
+
+def parse(text: bytes, path: Path, noun: str) -> dict[str, Any]:
+    """Return the table of a file with this text, as ``read`` does."""
+    try:
+        table = tomllib.loads(text.decode("utf-8"), parse_float=Decimal)
+        return {key: _sound(key, value, path) for key, value in table.items()}
+    except ValueError as error:  # also a number of thousands of digits
         raise UsageError(f"not a TOML file, {path}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"not a {noun}, {path}: nested too deeply") from error

@@ -11,8 +11,8 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
+from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtstone import units
@@ -28,6 +28,8 @@ from rtstone.units import count, counted, quantity
 MM = 25.4  # in an inch
 LINE_MM, _HANDLE_MM, _LETTER_MM = 3.4, 11.0, 1.4  # of the legend
 FORMATS = ("svg", "pdf", "png")
+OLDEST = 3, 9  # version of matplotlib that draws with numpy 2
+PACKAGED = Path("/usr/lib/rtstone")  # where the Debian package has everything
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates
 # between dark and light; dashes tell them apart in grey.
@@ -72,13 +74,28 @@ class Asked(NamedTuple):
 
 def plot(runs: Sequence[Run], asked: Asked) -> Plot:
     """Draw runs.  Raises UsageError without matplotlib or anything to draw, Inconclusive."""
-    if find_spec("matplotlib") is None:
-        raise UsageError(
-            "a plot needs matplotlib, which is not installed; install it with: "
-            "pip install 'rtstone[plot]'"
-        )
+    _require()
     with _styled():
         return KINDS[asked.kind](runs, asked)
+
+
+def _require() -> None:
+    """Raise UsageError without a matplotlib that works with the numpy that comes with rtstone."""
+    try:
+        there = metadata.version("matplotlib")
+    except metadata.PackageNotFoundError:
+        there = ""
+    if there and tuple(map(int, there.split(".")[:2])) >= OLDEST:
+        return
+    needed = f"matplotlib {'.'.join(map(str, OLDEST))} or newer"
+    told = f"here is {there}" if there else "which is not installed"
+    how = "install it with: pip install 'rtstone[plot]'"
+    if PACKAGED in Path(__file__).parents:  # pip may not change what Debian's Python uses
+        how = (
+            "the Debian package cannot use another; install it beside a wheel of rtstone: "
+            "python3 -m venv plot && plot/bin/pip install rtstone-*.whl matplotlib"
+        )
+    raise UsageError(f"a plot needs {needed}, {told}; {how}")
 
 
 @contextmanager

@@ -114,6 +114,18 @@ def test_two_targets_measured_in_turn(cli: Cli) -> None:
         assert again.document == done.document
 
 
+def test_how_long_pairs_take_is_told_before_the_first(fake: Fake, cli: Cli) -> None:
+    """By what one run takes: 0.1 s of a period of 1 ms, and what starts and ends it."""
+    words = ("dk.periodic", "-p", "samples=100", "--pairs", 2)
+    first, second, *_ = [
+        line
+        for line in cli("compare", "--run", "local", "local", *words).err.splitlines()
+        if line.startswith("run ")
+    ]
+    assert first == "run 1 of 4: pair 1, A, local, about 2.00 s left"
+    assert second.startswith("run 2 of 4: pair 1, B, local, about ")
+
+
 def test_the_same_target_twice_is_told_apart_by_side(cli: Cli, tmp_path: Path) -> None:
     done = cli("compare", "--run", "local", "local", "clk.overhead", "-p", "samples=1000",
                "--pairs", 2, "--json")  # fmt: skip

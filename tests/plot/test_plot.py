@@ -6,8 +6,10 @@ import math
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -375,9 +377,32 @@ def test_matplotlib_is_imported_only_to_draw(monkeypatch: pytest.MonkeyPatch) ->
     code = "import rtstone.cli.plot, rtstone.api, sys; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-    monkeypatch.setattr(draw, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"needs matplotlib.*pip install 'rtstone\[plot\]'"):
+
+
+@pytest.mark.parametrize("version", [None, "3.6.3"])  # not installed; Debian 12's
+def test_without_a_matplotlib_that_works_it_is_said_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, version: str | None
+) -> None:
+    def there(name: str) -> str:
+        assert name == "matplotlib"
+        if version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(metadata, "version", there)
+    told = f"here is {version}" if version else "which is not installed"
+    wheel = r"install it with: pip install 'rtstone\[plot\]'$"
+    with pytest.raises(UsageError, match=rf"needs matplotlib 3.9 or newer, {told}; {wheel}"):
         plot([loads()], Asked())
+    monkeypatch.setattr(draw, "PACKAGED", Path(draw.__file__).parent)  # as the package is installed
+    with pytest.raises(UsageError, match=rf"{told}; .*plot/bin/pip install rtstone-\*\.whl m"):
+        plot([loads()], Asked())
+
+
+def test_the_extra_asks_for_the_matplotlib_that_a_plot_needs() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    assert extras["plot"] == [f"matplotlib>={'.'.join(map(str, draw.OLDEST))}"]
 
 
 # ---- the command --------------------------------------------------------------------------------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from rtstone.documents.run import (
     Agent,
@@ -30,6 +32,7 @@ from rtstone.wire.records import Rate, TextTable
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
 TRACE_ROWS = 4096
 BLOCK = 64
+Floats = npt.NDArray[np.float64]
 
 
 def answer(of: Run) -> Answer:
@@ -42,17 +45,18 @@ def compose(runs: Sequence[Run | Sequence[Run]]) -> str:
     return page.compose(evaluate_runs(runs))
 
 
-def bucket(value: float) -> float:
-    """Return the value with the recorder's precision of 1/128."""
-    if abs(value) < 128:
-        return float(round(value))
-    step = 2.0 ** (math.floor(math.log2(value)) - 7)
-    return float(math.floor(value / step) * step)
+def histogram(values: Floats) -> list[tuple[float, int]]:
+    """Count values by their bucket, with the recorder's precision of 1/128."""
+    steps = np.where(values < 128, 1.0, 2.0 ** (np.frexp(values)[1] - 8))
+    buckets = np.where(values < 128, values.round(), np.floor(values / steps) * steps) + 0.0
+    found, counts = np.unique(buckets, return_counts=True)
+    return list(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
     """Return the members of a distribution as in a document."""
-    ordered = sorted(values)
+    array = np.sort(np.array(values, float))
+    ordered = array.tolist()
     n = len(ordered)
     mean = sum(ordered) / n
 
@@ -63,14 +67,14 @@ def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
         "n": n,
         "min": ordered[0],
         "mean": mean,
-        "sd": math.sqrt(sum((v - mean) ** 2 for v in ordered) / n),
+        "sd": float(array.std()),
         "p50": percentile(0.5),
         "p90": percentile(0.9),
         "p99": percentile(0.99),
         "p999": percentile(0.999),
         "p9999": percentile(0.9999),
         "max": None if batched else ordered[-1],
-        "histogram": sorted(Counter(bucket(v) for v in ordered).items()),
+        "histogram": histogram(array),
     }
 
 
@@ -324,7 +328,13 @@ def unprivileged(samples: int = 500) -> Run:
     """Return the same run under SCHED_OTHER, cut short."""
     base = run(samples)
     results = [
-        Result(**{**_members(r), "evidence": evidence(0.5, sched="other", locked=False)})
+        Result(
+            **{
+                **_members(r),
+                "evidence": evidence(0.5, sched="other", locked=False),
+                "flags": [*r.flags, "no_rt", "no_mlock"],
+            }
+        )
         for r in base.results
     ]
     return run(samples, results=results, status="incomplete", reason=HOSTILE)

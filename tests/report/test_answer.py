@@ -158,13 +158,19 @@ def test_lengths_of_periods_are_no_wake_ups() -> None:
 
 
 def test_experiments_of_hartstone_tell_the_least_breakdown() -> None:
-    def broke(bench: str, at: float) -> Result:
+    def broke(bench: str, at: float, *flags: str) -> Result:
         figures = {"breakdown utilisation": Figure(value=at, unit="%")}
-        return Result(case=0, bench=bench, params={}, load="none", status="ok", figures=figures)
+        return Result(case=0, bench=bench, params={}, load="none", status="ok", figures=figures,
+                      flags=list(flags))  # fmt: skip
 
     told = answer(of(broke("hart.PH.1", 92.5), broke("hart.AH.3", 61.25)))
     assert told.verdict == (
         "Deadlines held up to 61.25 % of raw speed: the least of 2 breakdowns, hart.AH.3."
+    )
+    told = answer(of(broke("hart.PH.1", 92.5), broke("hart.AH.3", 0, "other_run")))
+    assert told.verdict == (
+        "Deadlines held up to 92.5 % of raw speed: the least of 1 breakdown, hart.PH.1. "
+        "1 experiment not counted: measured beside another run of rtstone."
     )
 
 

@@ -330,8 +330,38 @@ def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page
     assert [[name for name, _ in marks] for marks in chart["points"]] == [
         ["p50", "p99", "p99.9", "max"]
     ] * 2
+    corrected = {
+        place: r.corrected.n
+        for place, r in enumerate(full.results[late : late + 2])
+        if r.missed and r.corrected
+    }
+    assert {i: sum(flat[1::2]) for i, flat in chart["corrected"]} == corrected
+    curve = page.data["charts"][ids[0].replace("histogram", "percentiles")]
+    assert {i: n for i, n, _ in curve["corrected"]} == corrected
     told = " ".join(page.words)
-    assert "8 activations were missed and are not in these curves" in told
+    assert "Pale: with what 8 missed activations (cpu 2) add." in told
+
+
+def test_what_repetitions_missed_is_drawn_behind_what_they_observed() -> None:
+    """Of repetitions only some of which missed something, nothing is left out of either."""
+    base = run(200)
+    late = next(r for r in base.results if r.missed)
+    assert late.corrected
+    lines = [("none", late), ("heavy", late)]
+    none = {"missed": 0, "corrected": None}
+    lines += [("heavy", msgspec.structs.replace(late, **none))]
+    lines += [("light", msgspec.structs.replace(late, missed=3, corrected=None))]
+    results = [msgspec.structs.replace(r, case=i, load=load) for i, (load, r) in enumerate(lines)]
+    reader = Reader(compose([run(20, results=results, slopes=[])]))
+    chart = reader.data["charts"][reader.attributes("data-chart")[0]]
+    more = late.corrected.n
+    assert [(i, sum(flat[1::2])) for i, flat in chart["corrected"]] == [
+        (0, more), (1, more + late.n),
+    ]  # fmt: skip
+    told = " ".join(reader.words)
+    missed = f"(cpu 2, load none: {late.missed}; cpu 2, load heavy: {late.missed})"
+    assert f"with what 16 missed activations {missed} add." in told
+    assert "Not in these curves: 3 missed activations (cpu 2, load light)." in told
 
 
 def test_one_wakeup_is_drawn_with_what_its_misses_add() -> None:
@@ -389,12 +419,15 @@ def test_a_page_of_hartstone_begins_with_its_table() -> None:
 def test_a_command_can_be_copied_from_a_phrase() -> None:
     told = "No verdict, n = 1 000: no rights. This grants them: start --ulimit memlock=-1 <x>"
     assert frame.commands(told) == (
-        "No verdict, n = 1\u202f000: no rights. This grants them: "
-        '<code class="copy">start --ulimit memlock=-1 &lt;x&gt;</code>'
+        "No verdict, n\u00a0=\u00a01\u202f000: no rights. This grants them: "
+        '<code class="copy">start <span class="word">--ulimit</span> memlock=-1 &lt;x&gt;</code>'
     )
-    assert frame.commands("as `a --b=-1`, -2") == "as <code>a --b=-1</code>, \u22122"
+    assert frame.commands("as `a --b=-1`, -2") == (
+        'as <code>a <span class="word">--b=-1</span></code>, \u22122'
+    )
     assert frame.commands("It is unknown: rtstone compare --run A B") == (
-        'It is unknown: <code class="copy">rtstone compare --run A B</code>'
+        'It is unknown: <code class="copy">rtstone compare <span class="word">--run</span> A B'
+        "</code>"
     )
     assert frame.commands("<b>: done") == "&lt;b&gt;: done"
 

@@ -101,7 +101,7 @@ def test_one_load_makes_no_matrix() -> None:
 def test_cases_that_no_load_changes_are_counted() -> None:
     same = of(result("none"), result("heavy", 1.005, seed=2))
     (line,) = load_effects(evaluate_run(same))
-    assert line.startswith("no difference shown between loads in 1 cases: ")
+    assert line.startswith("no difference shown between loads in 1 case: ")
 
 
 @pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")

@@ -15,8 +15,9 @@ from rtstone.cli.course import Display, Lines
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.parts.console import console, figure, sentences
-from rtstone.report.run.brief import brief
-from rtstone.report.run.terminal import stored, summary
+from rtstone.report.run.answer import answer, grants
+from rtstone.report.run.brief import brief, verdict
+from rtstone.report.run.terminal import followed, stored, summary
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.store.places import run_name, runs
 from rtstone.wire.records import Progress, Rate, TextTable
@@ -188,6 +189,31 @@ def test_a_lack_of_rights_is_told_where_nothing_could_run() -> None:
     assert "WITHOUT real-time scheduling" in shown(refused, 100).splitlines()[0]
 
 
+def test_no_line_ends_within_a_command() -> None:
+    told = "no bound of a worst case: it takes at least 60.0 s (rtstone run dk.periodic --time 60)"
+    told += "; `rtstone doctor --problems` names suspects"
+    rows = [line.plain for line in sentences(Text(told), 80)]
+    assert [" ".join(rows)] == [told]
+    assert sum("(rtstone run dk.periodic --time 60)" in row for row in rows) == 1
+    assert sum("`rtstone doctor --problems`" in row for row in rows) == 1
+    run_id = "20261122-222718.272-quick-8514"
+    narrow, wide = ([line.plain for line in followed(run_id, width)] for width in (80, 150))
+    assert narrow == [f"all results: rtstone show {run_id}", f"a page: rtstone report {run_id}"]
+    assert wide == ["; ".join(narrow)]
+
+
+def test_nothing_follows_a_command_that_grants_rights() -> None:
+    """It is at the end of the verdict, to be copied; what was lacking is told before."""
+    refused = {"rights.realtime": False, "rights.memlock": False}
+    late = msgspec.structs.replace(PERIODIC, flags=["no_rt"])
+    run = msgspec.structs.replace(run_of(late), conditions=refused, target=Target(name="local"))
+    (line,) = verdict(run, answer(evaluate_run(run)))
+    assert grants(run)
+    assert re.search(r"WITHOUT real-time scheduling( and locked memory)?\. This", line.plain)
+    assert line.plain.endswith(grants(run))
+    assert line.plain.count("This grants them") == 1
+
+
 def test_what_is_no_terminal_gets_whole_lines_without_padding() -> None:
     stream = io.StringIO()
     out = console(stream)
@@ -214,7 +240,7 @@ def test_a_closed_pipe_is_the_callers_business() -> None:
 def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
     def told(place: Path) -> str:
         stream = io.StringIO()
-        console(stream).print(*stored(place, run_name(place)), sep="\n")
+        console(stream).print(*stored(place, run_name(place, None), 1000), sep="\n")
         return stream.getvalue()
 
     assert "rtstone report r\n" in told(runs() / "r")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shlex
+import subprocess
+
 import msgspec
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from rtstone.report.comparison.text_verdicts import (
     repeating,
     verdict_text,
 )
+from rtstone.report.parts.console import copied
 from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import lab, result
 from tests.stats.runs import session
@@ -168,3 +172,35 @@ def test_the_command_that_tells_the_noise_can_be_copied() -> None:
         "for i in 1 2 3; do rtstone run null; done; rtstone compare "
         f"{columns[0].runs[0]} {columns[1].runs[0]} --floor last~2,last~1,last"
     )
+    ids = ["20261122-222718.272-quick-8514", "20261122-223100.001-quick-0a0b"]
+    assert _compared_again(same, [ids[0]], [ids[1]]) == "20261122-222718.272 20261122-223100.001"
+    twins = ids[0], f"{ids[0][:-1]}5"  # the start says which no more
+    assert _compared_again(same, [twins[0]], [twins[1]]) == " ".join(twins)
+    names = {ids[0]: "it's before"}
+    told = _compared_again(same, ids, [], names=names)
+    assert shlex.split(told) == ["it's before,20261122-223100.001"]
+
+
+def _compared_again(of: Comparison, *runs: list[str], names: dict[str, str] | None = None) -> str:
+    """Return the runs that the command for the noise floor names."""
+    columns = [
+        msgspec.structs.replace(column, runs=ids, names=names or {})
+        for column, ids in zip(of.columns, runs, strict=True)
+        if ids
+    ]
+    told = repeating(msgspec.structs.replace(of, columns=columns))
+    assert told
+    return told.partition("rtstone compare ")[2].removesuffix(" --floor last~2,last~1,last")
+
+
+@pytest.mark.parametrize("width", [30, 80, 1000])
+def test_a_command_in_several_lines_is_one_to_a_shell(width: int) -> None:
+    runs = shlex.quote("it's \\ before"), shlex.quote("my run"), "20261122-222718.272"
+    command = f"for i in 1 2; do :; done; printf '%s|' {' '.join(runs)} --floor last~2,last~1"
+    lines = copied(command, width)
+    assert all(len(line) <= width for line in lines)
+    assert (len(lines) > 1) == (width < 100)
+    said = subprocess.run(
+        ["sh", "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "it's \\ before|my run|20261122-222718.272|--floor|last~2,last~1|"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from rtstone import units
 from rtstone.documents.run import Result, Run, Slope, Target, Value
@@ -139,3 +140,13 @@ def test_phrases_are_set_with_care() -> None:
     assert typeset.typeset("95%: -1.50 ns to 12 000 ns, 5 points") == (
         "95%: \N{MINUS SIGN}1.50\u202fns to 12\u202f000\u202fns, 5 points"
     )
+
+
+def test_only_rights_that_were_wanted_are_lacking() -> None:
+    def timesharing(policy: str, *flags: str) -> Result:
+        evidence: dict[str, Value] = {"sched": "other", "locked": True}
+        return structs.replace(result(policy=policy), evidence=evidence, flags=list(flags))
+
+    asked, refused = timesharing("other"), timesharing("fifo", "no_rt")
+    assert not words.lacking_rights(run_of(asked))
+    assert words.lacking_rights(run_of(asked, refused)) == {"real-time scheduling": 1}

@@ -35,3 +35,10 @@ def test_how_a_case_was_measured_makes_no_other_case_of_another_run() -> None:
 def test_of_an_unsupported_case_not_all_parameters_are_known() -> None:
     assert may_be({"period": 1000}, PARAMS)
     assert not may_be({"period": 999}, PARAMS)
+
+
+def test_a_list_of_lists_is_a_parameter_like_any_other() -> None:
+    """No bench has one, but a document from elsewhere may."""
+    nested = PARAMS | {"x": [[1.0, "a"], None]}
+    assert {case_key("b", nested), case_key("b", dict(nested))} == {case_key("b", nested)}
+    assert case_key("b", nested) != case_key("b", PARAMS | {"x": [[1.0, "b"], None]})

@@ -9,6 +9,7 @@ from rtstone.documents.comparison import SCHEMA, Cell, Comparison, Difference, R
 from rtstone.documents.run import Figure, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
+from rtstone.wire.records import Bench, Param
 from tests.stats.lab import agent, lab, loaded, result, study
 
 THREE = [1.0, 2.0, 30.0]
@@ -125,6 +126,19 @@ def test_a_parameter_that_one_system_lacks_has_its_default() -> None:
     b = one("b", result("sem.wait.busy", [2.0], params={}))
     (found,) = compare([a, b]).rows
     assert [cell.min for cell in cells(found)] == [1, 2]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_it_has_its_default_in_whatever_order_they_are_named(order: int) -> None:
+    def system(name: str, value: float, **params: Value) -> Run:
+        table = Bench("sem.wait.busy", "", params=[Param(p, "int", None, 0) for p in params])
+        return one(
+            name, result("sem.wait.busy", [value], params=params), changes={"benches": [table]}
+        )
+
+    runs = system("linux", 1, waiters=0, clock=0), system("rtos", 2, waiters=0)
+    (found,) = compare(runs[::order]).rows
+    assert [cell.min for cell in cells(found)] == [1, 2][::order]
 
 
 def test_circumstances_make_no_row_but_where_a_run_varies_them() -> None:
@@ -349,6 +363,11 @@ def test_seeds_of_one_system_are_no_comparison() -> None:
 def test_runs_without_a_common_bench_are_refused() -> None:
     other = one("b", result("dk.nanosleep", THREE))
     assert refused(one("a"), other).startswith("no bench in common, in a, b;")
+    other = one("b", result("null", THREE, load="heavy"))
+    assert refused(one("a"), other) == (
+        "no case in common, in a, b: parameters, series or loads of null differ; "
+        "measure the same on each"
+    )
 
 
 def test_instructions_are_not_compared_with_time() -> None:

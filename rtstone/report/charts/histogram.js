@@ -2,7 +2,7 @@
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, count, quantity } from "./format.js";
 import { rows } from "./rows.js";
-import { point, style } from "./series.js";
+import { pale, point, style, withCorrected } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
@@ -41,9 +41,13 @@ function outline(drawn) {
   return [...points, [end, BASE]];
 }
 
-/** Distributions over each other: outlines, with a point at p50, p99, p99.9 and the maximum. */
-function outlines({ unit, grid, series, points, off }, drawn) {
-  return series.flatMap(([name], i) => {
+/** Distributions over each other: outlines, with a point at p50, p99, p99.9 and the maximum; pale
+ * behind them what they are with what was missed. */
+function outlines({ unit, grid, series, points, corrected = [], off }, drawn) {
+  const behind = corrected.filter(([i]) => !off?.has(i)).map(([i, pairs]) =>
+    ({ type: "line", data: outline(columns(grid, pairs)), showSymbol: false, silent: true, z: 2,
+      lineStyle: pale(i) }));
+  return [...behind, ...series.flatMap(([name], i) => {
     if (off?.has(i)) return [];
     const { ink, dash } = style(i);
     const height = (x) => drawn[i].find(([, high]) => x <= high)?.[2] ?? drawn[i].at(-1)[2];
@@ -57,13 +61,13 @@ function outlines({ unit, grid, series, points, off }, drawn) {
       { ...point(i), name, data: at,
         tooltip: { formatter: ({ data }) => tip(name, [[data.name, quantity(data.told, unit)]]) } },
     ];
-  });
+  })];
 }
 
 export function histogram(chart) {
-  const { unit, grid, series, marks = [], points } = chart;
+  const { unit, grid, series, marks = [], points, corrected = [] } = chart;
   const drawn = series.map(([, pairs]) => columns(grid, pairs));
-  const all = drawn.flat();
+  const all = [...drawn, ...corrected.map(([, pairs]) => columns(grid, pairs))].flat();
   const ends = [Math.min(...all.map((c) => c[0])), Math.max(...all.map((c) => c[1]))];
   const pad = Math.max(grid.width * 2, (NARROWEST - (ends[1] - ends[0])) / 2);
   const [low, high] = [ends[0] - pad, ends[1] + pad];
@@ -124,17 +128,18 @@ function spread(marks, gap) {
   });
 }
 
-export function histogramTable({ unit, grid, series }) {
+export function histogramTable({ unit, grid, series, corrected }) {
   const found = new Map();
-  series.forEach(([, pairs], k) => {
+  const all = withCorrected(series, corrected);
+  all.forEach(([, pairs], k) => {
     for (const [i, n] of rows(pairs, 2)) {
-      if (!found.has(i)) found.set(i, series.map(() => 0));
+      if (!found.has(i)) found.set(i, all.map(() => 0));
       found.get(i)[k] = n;
     }
   });
   const edge = (i) => quantity(10 ** (grid.start + i * grid.width), unit);
   return {
-    head: ["from", "to", ...series.map(([name]) => name)],
+    head: ["from", "to", ...all.map(([name]) => name)],
     rows: [...found].sort((a, b) => a[0] - b[0])
       .map(([i, counts]) => [edge(i), edge(i + 1), ...counts.map(count)]),
   };

@@ -1,27 +1,36 @@
 // The value below which a share of the samples lies; each decade to the right is ten times rarer.
 import { gridLines, log, logAxis, ticks } from "./axis.js";
 import { axisName, percentile, quantity } from "./format.js";
-import { point, style } from "./series.js";
+import { pale, point, style, withCorrected } from "./series.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 const ENOUGH = 10; // samples that must lie beyond a percentile for it to count as known
 
 /** Series of points (1 / (1 - q), percentile q), evenly spaced on a logarithmic axis, to the max. */
-function curves({ steps, series }) {
+function curves(steps, series) {
   return series.map(([name, n, values]) => ({ name, n, points: values.map((v, i) =>
     [i === values.length - 1 ? n : 10 ** (i / steps), v]) }));
 }
 
+/** Curves of what was observed and missed, behind the lines. */
+function behind({ steps, corrected = [], floor, off }) {
+  const made = curves(steps, corrected);
+  return made.map(({ name: i, points }) => ({ i, off: off?.has(i),
+    data: points.map(([x, v]) => [Math.log10(x), log(v, floor)]) }));
+}
+
 export function percentiles(chart) {
   const { unit, floor } = chart;
-  const series = curves(chart);
+  const series = curves(chart.steps, chart.series);
   const points = series.map((s) => s.points.map(([x, v]) => [Math.log10(x), log(v, floor)]));
-  const values = points.flat().map((p) => p[1]);
+  const more = behind(chart);
+  const every = [...points, ...more.map((one) => one.data)].flat();
+  const values = every.map((p) => p[1]);
   const span = Math.max(...values) - Math.min(...values) || 0.2;
   const low = Math.min(...values) - span * 0.08;
   const high = Math.max(...values) + span * 0.08;
-  const right = Math.max(...points.flat().map((p) => p[0]), 1);
+  const right = Math.max(...every.map((p) => p[0]), 1);
   const at = [Math.log10(2)];
   for (let e = 1; e <= right + 1e-9; e += 1) at.push(e);
   const yTicks = ticks(low, high);
@@ -58,6 +67,9 @@ export function percentiles(chart) {
     series: [
       gridLines(yTicks, "yAxis"),
       gridLines(at, "xAxis"),
+      ...more.filter((one) => !one.off).map(({ i, data }) => ({ type: "line", data,
+        name: `${series[i].name} corrected`, showSymbol: false, symbolSize: 5, z: 1,
+        itemStyle: { color: inks[i].ink, opacity: 0.5 }, lineStyle: pale(i) })),
       ...series.flatMap((s, i) => (chart.off?.has(i) ? [] :
         [line(s, i, true), line(s, i, false), ...(chart.overlay ? [last(s, i)] : [])])),
     ],
@@ -67,7 +79,7 @@ export function percentiles(chart) {
 export function percentilesTable(chart) {
   return {
     head: ["distribution", "percentile", "one in", "value"],
-    rows: curves(chart).flatMap((s) =>
+    rows: curves(chart.steps, withCorrected(chart.series, chart.corrected)).flatMap((s) =>
       s.points.map(([x, v]) => [s.name, percentile(x), String(Number(x.toPrecision(3))),
         quantity(v, chart.unit)])),
   };

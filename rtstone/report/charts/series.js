@@ -28,6 +28,17 @@ export function point(i) {
     itemStyle: { color: empty ? color("paper") : ink, borderColor: ink, borderWidth: 1.5, opacity: 1 } };
 }
 
+/** The stroke of line `i` with what was missed, behind the line itself. */
+export function pale(i) {
+  return { width: 2.5, color: style(i).ink, opacity: 0.5, type: "solid" };
+}
+
+/** The series of a chart, each followed by itself with what was missed, if that adds anything. */
+export function withCorrected(series, corrected = []) {
+  return series.flatMap((one, i) => [one, ...corrected.filter(([of]) => of === i)
+    .map(([, ...rest]) => [`${one[0]} corrected`, ...rest])]);
+}
+
 /** The outline of a shape, and whether it is hollow. */
 function solid(shape) {
   return [shape.replace("empty", "").toLowerCase(), shape.startsWith("empty")];

@@ -54,7 +54,9 @@ function keys(chart, charts) {
   const spec = charts.spec(chart);
   const all = lines(spec).map(({ name, more }, i) => [i, `${name} ${more}`.trim()]);
   if (charts.switchable(chart)) {
-    return all.filter(([i]) => !charts.off(chart).has(i)).map(([i, text]) => [piece(i, color), text]);
+    const shown = ([i]) => !charts.off(chart).has(i);
+    const behind = spec.corrected?.some(shown) ? [["", "pale: with what was missed"]] : [];
+    return [...all.filter(shown).map(([i, text]) => [piece(i, color), text]), ...behind];
   }
   return all.map(([i, text]) =>
     [`<rect x="8" width="10" height="10" fill="${color(spec.series[i][0])}"/>`, text]);

@@ -47,7 +47,7 @@ def _head(draft: Draft) -> str:
     runs, margin = draft.runs, draft.margin
     run, names = runs[0], ", ".join(run.run_id for run in runs)
     told = [
-        f"Drafted from {'run' if len(runs) == 1 else 'runs'} {names} on target {run.target.name}, "
+        f"Drafted from {'run' if len(runs) == 1 else 'runs'} {names} on target {run.target.title}, "
         f"{run.created}.",
     ]
     if draft.counted and len(runs) == 1:

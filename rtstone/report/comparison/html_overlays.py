@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result
 from rtstone.report.comparison.text import Name, loads
-from rtstone.report.parts.overlay import PERIODIC, POINTS, Line, Plot, overlay
-from rtstone.report.parts.typeset import count
+from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, told_below
 from rtstone.stats.standouts import INTERVALS
 
 MOST = 60  # cases drawn; those with the largest effects if there are more
@@ -73,17 +71,10 @@ def _plot(
     charts: dict[str, Any],
 ) -> Plot:
     row, name, drawn = comparison.rows[place], names[place], _drawn(behind[place])
-    lines = [Line(comparison.columns[column].label, pooled(of)) for column, of in drawn]
+    lines = [Line(comparison.columns[column].label, of) for column, of in drawn]
     made = overlay(lines, row.unit)
     charts |= {f"c-{place}-over-{kind}": chart for kind, chart in made.items()}
     load = f"load {name.load}" if len(loads(comparison)) > 1 else ""
     title = " ".join(filter(None, (name.bench, name.case, load)))
-    note = " ".join([POINTS, *_missed(comparison, drawn)])
-    return Plot(title, [f"c-{place}-over-{kind}" for kind in made], f"#c-{place}", note)
-
-
-def _missed(comparison: Comparison, drawn: list[tuple[int, list[Result]]]) -> Iterator[str]:
-    missed = {column: sum(r.missed or 0 for r in of) for column, of in drawn}
-    if any(missed.values()):
-        told = (f"{count(n)} on {comparison.columns[column].label}" for column, n in missed.items())
-        yield f"Missed activations, not in these curves: {', '.join(told)}."
+    views = [f"c-{place}-over-{kind}" for kind in made]
+    return Plot(title, views, f"#c-{place}", told_below(lines))

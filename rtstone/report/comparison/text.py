@@ -164,11 +164,12 @@ def _units(comparison: Comparison) -> Iterator[Text]:
 
 
 def of_runs(column: Column) -> str:
-    """Return number, seeds and ids of a column's runs."""
+    """Return number, seeds and ids of a column's runs, after the address of what has a name."""
     several = len(column.runs) > _NAMED
     ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
     seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
-    return f"{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
+    address = f"{column.target}, " if column.called else ""
+    return f"{address}{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
 
 
 def _head(comparison: Comparison, everything: bool) -> Iterator[Text]:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
+from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row, Verdict
 from rtstone.documents.run import LOCAL
-from rtstone.report.parts.console import packed
+from rtstone.report.parts.console import copied, packed
 from rtstone.statistics import COLUMNS
 from rtstone.units import count, counted, quantity, rounded
 
@@ -28,6 +28,7 @@ _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not
 _UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
 _TIMES = {"ns": ("longer", "shorter"), "instructions": ("more", "fewer")}
 _SUITE = re.compile(r"\d{8}-\d{6}\.\d{3}-([a-z_]+)-[0-9a-f]{4}$")  # the id of a run
+_BEGUN = re.compile(r"\d{8}-\d{6}\.\d{3}(?=-)")  # the start of an id, which is enough of it
 _UNKNOWN = "It is unknown how far runs of one system differ. To know it:"
 _WHY = 2  # reasons told together
 _BENCHES = 3  # named in a command
@@ -87,7 +88,11 @@ def _end(end: float, effect: Effect) -> str:
 
 def reason(effect: Effect) -> str:
     """Return why there is no verdict, and about how many samples are missing."""
-    missing = f"{_about(effect.missing)} more samples" if effect.missing else ""
+    missing = (
+        f"{_about(effect.missing)} more sample{'s' * (effect.missing > 1)}"
+        if effect.missing
+        else ""
+    )
     return ": ".join(filter(None, (effect.reason, missing)))
 
 
@@ -213,12 +218,21 @@ def repeating(comparison: Comparison) -> str | None:
     what = _measured(comparison)
     if len(targets) == 2 and targets[0] != targets[1]:
         return f"rtstone compare --run {' '.join(targets)} {what}"
+    ids = [run for column in comparison.columns for run in column.runs]
+    shorts = {run: match[0] if (match := _BEGUN.match(run)) else run for run in ids}
+    if len(set(shorts.values())) < len(set(ids)):
+        shorts = {}
     target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
-    runs = " ".join(",".join(column.runs) for column in comparison.columns)
+    runs = " ".join(",".join(_short(column, shorts)) for column in comparison.columns)
     return (
         f"for i in 1 2 3; do rtstone run {what}{target}; done; "
         f"rtstone compare {runs} --floor last~2,last~1,last"
     )
+
+
+def _short(column: Column, shorts: dict[str, str]) -> list[str]:
+    """Return how to name the runs of a column: by name, by the start of the id, or by the id."""
+    return [shlex.quote(column.names.get(run, shorts.get(run, run))) for run in column.runs]
 
 
 def _measured(comparison: Comparison) -> str:
@@ -257,7 +271,7 @@ def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> It
     if told := advice(comparison):
         yield Text(told.removesuffix(command or "").rstrip(), style="bold yellow")
     if told and command:  # in one piece, to be copied
-        yield Text(command, no_wrap=True)
+        yield from (Text(line, no_wrap=True) for line in copied(command, width))
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
     if any(difference.grade == "care" for difference in comparison.differences):

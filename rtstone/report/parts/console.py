@@ -15,6 +15,8 @@ from rich.text import Text
 from rtstone.units import GLUED, plain, quantity
 
 _GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
+_COMMAND = re.compile(r"`[^`]+`|\(rtstone [^)]+\)")
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^'" ])+""")  # of a shell, as shlex.quote writes it
 _ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
 
 
@@ -72,7 +74,7 @@ def folded(
 
 
 def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
-    """Return the lines of a text, split at blanks but not inside numbers or before their units.
+    """Return the lines of a text, split at blanks but not in commands, numbers, or before units.
 
     ``rest``: the indent of all lines but the first.
     """
@@ -80,12 +82,28 @@ def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
         return [text]
     lines, start = [], 0
     begin = text.plain[: len(text.plain) - len(text.plain.lstrip())]
-    for row in folded(_GLUED.sub("\0", text.plain), width, begin, rest, break_words=False):
+    glued = _COMMAND.sub(
+        lambda found: found[0].replace(" ", "\0") if len(found[0]) < width else found[0],
+        _GLUED.sub("\0", text.plain),
+    )
+    for row in folded(glued, width, begin, rest, break_words=False):
         words = row.strip(" ").replace("\0", " ")
         start = text.plain.index(words, start)
         indent = row[: len(row) - len(row.lstrip(" "))]
         lines.append(Text(indent).append_text(text[start : start + len(words)]))
         start += len(words)
+    return lines
+
+
+def copied(command: str, width: int) -> list[str]:
+    """Return the lines of a shell command, which a shell takes as one."""
+    lines = [""]
+    for word in _WORD.findall(command):
+        if len(lines[-1]) + len(word) + len("  \\") > width and lines[-1].strip():
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
     return lines
 
 

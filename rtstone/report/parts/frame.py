@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import zlib
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -68,11 +69,19 @@ def commands(text: str) -> Markup:
         inside, trailing = found.groups()
         form = "<code>{}</code>" if inside else '<code class="copy">{}</code>'
         parts += [escape(typeset.typeset(text[end : found.start()]))]
-        parts += [Markup(form).format(inside or trailing)]
+        parts += [Markup(form).format(_whole(inside or trailing))]
         end = found.end()
     return Markup("").join([*parts, escape(typeset.typeset(text[end:]))])
 
 
+def _whole(command: str) -> Markup:
+    """Return a command as markup in which no line ends behind the hyphens of an option."""
+    option = Markup('<span class="word">{}</span>')
+    words = command.split(" ")
+    return Markup(" ").join(option.format(w) if w.startswith("-") else w for w in words)
+
+
+@cache  # to translate a template takes longer than to fill it in
 def environment() -> jinja2.Environment:
     """Return the templates with the filters they use."""
     env = jinja2.Environment(

@@ -176,7 +176,7 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Position and text of whole decades."""
         decades = list(range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1))
-        every = max(1, math.ceil((self.high - self.low) * 0.22))
+        every = max(1, math.ceil((self.high - self.low) * 0.34))
         return [
             (round(self.x(10.0**d) / SPARK_WIDTH * 100, 1), tick_text(10.0**d, self.unit))
             for d in decades[::every]

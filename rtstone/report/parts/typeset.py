@@ -8,13 +8,15 @@ from rtstone import units
 from rtstone.documents.run import Figure, Value
 from rtstone.report.parts import words as plainly
 
-NARROW = "\u202f"
+NARROW, SPACE = "\u202f", "\u00a0"  # no-break
 MINUS = "\N{MINUS SIGN}"
+_N = re.compile(r"\bn = (?=\d)")
 
 
 def typeset(text: str) -> str:
     """Return a phrase with no-break spaces inside numbers and before units, and a true minus."""
-    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, units.GLUED.sub(NARROW, text))
+    text = _N.sub(f"n{SPACE}={SPACE}", units.GLUED.sub(NARROW, text))
+    return re.sub(r"(?<![\w=])-(?=\d)", MINUS, text)
 
 
 def count(n: float) -> str:

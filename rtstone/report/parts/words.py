@@ -6,6 +6,7 @@ page typesets it, see ``typeset``.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
@@ -35,6 +36,16 @@ def words(value: Value) -> str:
     if isinstance(value, list):
         return ", ".join(words(cast(Value, item)) for item in value) or "none"
     return value
+
+
+def known_as(run: Run) -> str:
+    """Return the name of a run with its id, or the id alone."""
+    return f"{run.name} ({run.run_id})" if run.name else run.run_id
+
+
+def called(run: Run) -> str:
+    """Return how to name a stored run on a command line."""
+    return shlex.quote(run.name or run.run_id)
 
 
 # ---- parameters and labels ----------------------------------------------------------------------
@@ -141,9 +152,10 @@ def reached(result: Result) -> str | None:
     rounds = f"{len(told.rounds)} round{'s' * (len(told.rounds) > 1)}"
     if result.ended == "ci":
         return f"{told.statistic} {known} after {rounds}"
-    why = {"time": f"{seconds(told.time_s)} were up", "rounds": "no more rounds"}
+    why = {"time": f"stopped after {seconds(told.time_s)}", "rounds": "no more rounds"}
     ended = why.get(result.ended or "", str(result.ended))
-    return f"{told.statistic} {known} after {rounds}, not ± {told.asked * 100:g}%: {ended}"
+    missed = f"{told.asked * 100:g}% was not reached"
+    return f"{told.statistic} {known} after {rounds}; {ended}, {missed}"
 
 
 # ---- loads --------------------------------------------------------------------------------------
@@ -263,8 +275,8 @@ def lacking_rights(run: Run) -> dict[str, int]:
     """
     ran = measured(run)
     numbers = {
-        "real-time scheduling": sum(r.evidence.get("sched") == "other" for r in ran),
-        "locked memory": sum(r.evidence.get("locked") is False for r in ran),
+        "real-time scheduling": sum("no_rt" in r.flags for r in ran),
+        "locked memory": sum("no_mlock" in r.flags for r in ran),
     }
     refused = {"real-time scheduling"} if run.conditions.get("rights.realtime") is False else set()
     return {right: n for right, n in numbers.items() if n or right in refused}

@@ -24,7 +24,7 @@ from rtstone.stats.standouts import largest
 from rtstone.system.rights import granting
 from rtstone.units import count, counted, quantity, seconds
 
-# Figures of a Hartstone experiment.
+_EXPERIMENT = frozenset({BREAKDOWN, UNREACHED})  # figures of one of Hartstone, of which it has one
 
 # Flags whose cause is a lack of rights, which one command grants.
 _RIGHTS = ("no_rt", "page_faults")
@@ -114,7 +114,7 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
         under = f"{under} and {named}" if under else named
     took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
     results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
-    named = f"{run.name} ({run.target.name})" if run.name else run.target.name
+    named = f"{run.name} ({run.target.title})" if run.name else run.target.title
     head = f"{named}: {where}" if where else named
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
@@ -130,7 +130,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "info", "No verdict in time: these numbers are counts of an emulated machine."
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
-    experiments = [r for r in run.results if r.figures.keys() & {BREAKDOWN, UNREACHED}]
+    experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
     judged = [s.result for s in wakeups] or experiments
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
@@ -187,19 +187,28 @@ def _breakdown(run: Run) -> str | None:
     Experiments that the time limit ended before they broke down are named, as they hide nothing.
     """
     known = [r for r in run.results if not flags.spoilt(r.flags)]
+    left = [r for r in run.results if r.figures.keys() & _EXPERIMENT and flags.spoilt(r.flags)]
     broke = [(at, r.bench) for r in known if (at := _figure(r, BREAKDOWN)) is not None]
     held = [(at, r.bench) for r in known if (at := _figure(r, UNREACHED)) is not None]
     if not broke and not held:
         return None
     unbroken = ", ".join(f"{bench} (up to {units.plain(at)} %)" for at, bench in held)
     if not broke:
-        return f"No deadline was missed, as far as the time allowed: {unbroken}."
+        told = f"No deadline was missed, as far as the time allowed: {unbroken}."
+        return told + _not_counted(left)
     least, bench = min(broke)
     told = (
         f"Deadlines held up to {units.plain(least)} % of raw speed: "
         f"the least of {counted(len(broke), 'breakdown')}, {bench}."
     )
-    return f"{told} Not broken down in the time: {unbroken}." if held else told
+    more = f" Not broken down in the time: {unbroken}." if held else ""
+    return told + more + _not_counted(left)
+
+
+def _not_counted(left: Sequence[Result]) -> str:
+    """Return how many experiments no verdict rests on and why, empty if none is left out."""
+    flag = spoilt(left) if left else None
+    return f" {counted(len(left), 'experiment')} not counted: {flag.spoils}." if flag else ""
 
 
 def _figure(result: Result, name: str) -> float | None:

@@ -25,11 +25,12 @@ _NAMED = 6  # benches named with a reason
 
 def verdict(run: Run, told: Answer) -> Iterator[Text]:
     """Yield the verdict; first of all what the run lacked, and that it is incomplete."""
-    line = Text(told.verdict, style=GRADES[told.grade])
-    if without := lacking_rights(run):
+    without = lacking_rights(run)
+    remedy = grants(run) if without else ""  # ends in a command, so nothing may follow it
+    line = Text(told.verdict.removesuffix(remedy).rstrip(), style=GRADES[told.grade])
+    if without:
         line.append(f" WITHOUT {' and '.join(without)}.", style="bold red")
-        remedy = grants(run)
-        line.append(f" {remedy}" if remedy and remedy not in told.verdict else "")
+        line.append(f" {remedy}" if remedy else "")
     yield line
     if run.interrupted:
         yield Text(str(run.reason).capitalize(), style="bold yellow")

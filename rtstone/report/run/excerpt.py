@@ -27,7 +27,7 @@ def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, nam
 
     out = StringIO()
     encoding = sys.stdout.encoding
-    console(out).print(*summary(evaluated, _WIDE, encoding), *stored(path, name), sep="\n")
+    console(out).print(*summary(evaluated, _WIDE, encoding), *stored(path, name, _WIDE), sep="\n")
     return "\n".join([out.getvalue().rstrip(), *(_result(r, encoding) for r in results if r.n)])
 
 

@@ -153,11 +153,14 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("CPU", condition(run, CPU)),
         ("Machine", condition(run, MACHINE)),
         ("Virtual machine", condition(run, VIRTUAL)),
-        ("Target", run.target.name),
+        ("Target", run.target.title),
         ("Counted", words.emulated(run)),
         *clock_of(run),
         ("Load", ", ".join(loads)),
-        *((f"Load {load}", rest) for load, _, rest in map(_parted, words.load_lines(run))),
+        *(
+            (f"Load {load}", typeset.typeset(rest))
+            for load, _, rest in map(_parted, words.load_lines(run))
+        ),
         ("Begun", re.sub(r"(Z|\+00:00)$", " UTC", run.created).replace("T", " ", 1)),
         ("Duration", None if run.duration_s is None else seconds(run.duration_s)),
         ("Results", f"{sum(r.status == 'ok' for r in run.results)} ok of {len(run.results)}"),
@@ -173,7 +176,7 @@ def _parted(line: str) -> tuple[str, str, str]:
 def title(run: Run) -> str:
     """Return what was measured, in a line, after the name of the run."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
-    what = " on ".join(parts) or run.target.name
+    what = " on ".join(parts) or run.target.title
     return f"{run.name}: {what}" if run.name else what
 
 
@@ -254,6 +257,7 @@ def brief_of(evaluated: RunEvaluation, key: str) -> Page:
 def template_values() -> dict[str, Any]:
     """Return the functions and constants that the templates of a run use."""
     return {
+        "called": words.called,
         "alarms": alarms,
         "grouped": grouped,
         "usual_load": words.usual_load,

@@ -17,7 +17,7 @@ from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.loads import LoadCell
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.units import count, quantity, rounded
+from rtstone.units import count, counted, quantity, rounded
 
 STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour
 SLIGHT = 0.1  # smaller differences are not told on the terminal
@@ -128,9 +128,9 @@ def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
         yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
     rest = len(matrix.cases) - len(changed)
     if rest:
-        others = "other cases" if changed else "cases"
+        others = counted(rest, "other case" if changed else "case")
         yield (
-            f"no difference shown between loads in {rest} {others}: of single measurements only "
+            f"no difference shown between loads in {others}: of single measurements only "
             f"medians beyond a ratio of {1 + UNKNOWN:g} are called different"
         )
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from rtstone.assemble.omitted import whole
 from rtstone.documents.run import Result, Run
 from rtstone.printable import line
-from rtstone.report.parts.words import labels
+from rtstone.report.parts.words import known_as, labels
 from rtstone.report.run.answer import answer
 from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import evaluate_run
@@ -28,7 +28,7 @@ def notebook(run: Run) -> str:
     pairs = list(zip(run.results, labels(run), strict=True))
     rows = "".join(f"<tr>{''.join(_cells(*pair))}</tr>" for pair in pairs[:ROWS])
     more = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
-    where = f"{run.target.name}, run {run.run_id}"
+    where = f"{run.target.title}, run {known_as(run)}"
     return (
         f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"

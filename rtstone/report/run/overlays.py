@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
-from rtstone.report.parts.overlay import PERIODIC, POINTS, Line, Plot, overlay
+from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, told_below
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
@@ -102,28 +101,18 @@ def _overlay(page: Page, found: Sequence[Subject]) -> Plot | None:
     for name, subject in zip(_names(found), found, strict=True):
         named[name].append(subject)
     first = found[0]
-    lines = [Line(name, pooled([s.result for s in those])) for name, those in named.items()]
+    lines = [Line(name, [s.result for s in those]) for name, those in named.items()]
     drawn = overlay(lines, first.result.unit)
     key = f"{page.key}-over-{first.place}"
     page.charts |= {f"{key}-{kind}": chart for kind, chart in drawn.items()}
     title = f"{_title(first)} by {_by(found)}"
-    note = " ".join([POINTS, *_missed(found)])
     views = [f"{key}-{kind}" for kind in drawn]
-    return Plot(title, views, page.link(first.place), note) if drawn else None
+    return Plot(title, views, page.link(first.place), told_below(lines)) if drawn else None
 
 
 def _title(subject: Subject) -> str:
     """Return the bench with its parameters, without CPU and load."""
     return _TOLD.sub("", subject.title)
-
-
-def _missed(found: Sequence[Subject]) -> Iterator[str]:
-    missed = sum(s.result.missed or 0 for s in found)
-    if missed:
-        yield (
-            f"{count(missed)} activations were missed and are not in these curves; the results' "
-            "own charts have them."
-        )
 
 
 def _single(page: Page, subject: Subject) -> Plot | None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from rtstone.documents.run import Run, Value
 from rtstone.printable import shown
 from rtstone.report.parts.console import sentences
-from rtstone.report.parts.words import model, system, words
+from rtstone.report.parts.words import known_as, model, system, words
 from rtstone.report.run.answer import answer
 from rtstone.report.run.brief import brief
 from rtstone.report.run.notes import details, experiments, footnotes
@@ -39,18 +39,24 @@ def summary(
         yield from sentences(text, width)
 
 
-def stored(place: Path, name: str) -> Iterator[Text]:
+def stored(place: Path, name: str, width: int) -> Iterator[Text]:
     """Yield where a run is stored, and how to make a page of it; ``name``: on a command line."""
-    yield Text(
-        f"stored in {shown(str(place))}; a page of it: rtstone report {name}",
-        style="dim",
+    yield from _beside(
+        [f"stored in {shown(str(place))}", f"a page of it: rtstone report {name}"], width
     )
 
 
-def followed(name: str) -> Text:
-    """Return what to do after a run; ``name``: of the run on a command line."""
-    text = f"all results: rtstone show {name}; a page: rtstone report {name}"
-    return Text(text, style="dim")
+def followed(name: str, width: int) -> Iterator[Text]:
+    """Yield what to do after a run; ``name``: of the run on a command line."""
+    yield from _beside(
+        [f"all results: rtstone show {name}", f"a page: rtstone report {name}"], width
+    )
+
+
+def _beside(pieces: list[str], width: int) -> Iterator[Text]:
+    """Yield them in one line, or each in its own, so that no command is broken."""
+    whole = "; ".join(pieces)
+    yield from (Text(line, style="dim") for line in ([whole] if len(whole) <= width else pieces))
 
 
 def conditions(run: Run) -> Table:
@@ -59,10 +65,10 @@ def conditions(run: Run) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     facts: dict[str, Value] = {
-        "run": run.run_id,
+        "run": known_as(run),
         "created": run.created,
         "command": " ".join(run.command),
-        "target": run.target.name,
+        "target": run.target.title,
     }
     if model(run):
         facts["system"] = system(run)

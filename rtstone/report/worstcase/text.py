@@ -34,7 +34,7 @@ def worst_case_lines(found: WorstCases, run: Run) -> Iterator[Text]:
         yield Text(f"No worst cases in {counted(len(named), 'result')}: {why}", style="bold")
         return
     of = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
-    yield Text(" · ".join([system(run) or run.target.name, of]), style="bold")
+    yield Text(" · ".join([system(run) or run.target.title, of]), style="bold")
     for case, name in [*bounded, *others]:
         sign, style = ("  ", "bold") if case.worst_case.bound is not None else ("? ", "cyan")
         yield Text.assemble((sign + name, style), f": {outcome(case.worst_case)}")

@@ -73,7 +73,7 @@ def compare_with_results(
             raise UsageError(f"not one system, {system.label}: {why}; name its runs separately")
     table = _Table(found)
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
-        raise UsageError(f"no bench in common, in {_list(found)}; measure the same suite on each")
+        raise UsageError(_apart(table, found))
     equal, differences = circumstances(found)
     contents = table.contents(floor)
     effects, rules = Judge(found, floor).verdicts(contents)
@@ -89,6 +89,20 @@ def compare_with_results(
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
     )
     return comparison, behind
+
+
+def _apart(table: _Table, found: Sequence[System]) -> str:
+    """Return why no row has two cells."""
+    columns: dict[str, set[int]] = defaultdict(set)
+    for row in table.rows:
+        columns[row.bench] |= {place for place, cell in enumerate(row.cells) if cell}
+    both = [bench for bench, places in columns.items() if len(places) > 1]
+    if not both:
+        return f"no bench in common, in {_list(found)}; measure the same suite on each"
+    return (
+        f"no case in common, in {_list(found)}: parameters, series or loads of {both[0]} differ; "
+        "measure the same on each"
+    )
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -129,6 +143,13 @@ def _remarks(found: Sequence[System]) -> list[str]:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
+def _with_all_params(bench: Bench, other: Bench) -> Bench:
+    """Return the bench with the parameters that only another system's table of it has."""
+    names = {param.name for param in bench.params}
+    more = [param for param in other.params if param.name not in names]
+    return structs.replace(bench, params=[*bench.params, *more]) if more else bench
+
+
 class _Table:
     """Builds the rows, and the differences in parameters between results of one row."""
 
@@ -136,8 +157,8 @@ class _Table:
         self._systems = found
         runs = [run for system in found for run in system.runs]
         self.benches: dict[str, Bench] = {}
-        for run in reversed(runs):  # so that those of the first are kept
-            self.benches |= {bench.id: bench for bench in run.benches}
+        for bench in (bench for run in runs for bench in run.benches):
+            self.benches[bench.id] = _with_all_params(self.benches.get(bench.id, bench), bench)
         places = [
             _Place(column, number, result)
             for column, system in enumerate(found)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rtstone.documents.comparison import Difference, Grade, Holds
 from rtstone.documents.imported import tool
-from rtstone.documents.run import Run, Value
+from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.worstcase import Nature
 from rtstone.inputs.parameters import quantity
 from rtstone.stats.comparison.systems import System, called
@@ -135,9 +135,7 @@ def _rights(run: Run) -> str | None:
     evidence = [result.evidence for result in run.results]
     if tool(run) and not any("sched" in e for e in evidence):
         return None
-    lacking = ["real-time scheduling"] if any(e.get("sched") == "other" for e in evidence) else []
-    lacking += ["locked memory"] if any(e.get("locked") is False for e in evidence) else []
-    return f"without {' and '.join(lacking)}" if lacking else "real-time"
+    return rights_in(evidence)
 
 
 def nature(run: Run) -> Nature:

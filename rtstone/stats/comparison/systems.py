@@ -6,14 +6,17 @@ those that differ only in the seed.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Column
 from rtstone.documents.run import NO_REASON, Run
 
 SEED, SYSTEM = "seed", "system"  # keys in a target's detail
+_SEPARATOR = re.compile(r"([-_: ])")  # of the words of a name
 
 
 class System(NamedTuple):
@@ -47,8 +50,10 @@ class System(NamedTuple):
         return Column(
             label=self.label,
             target=self.first.target.name,
+            called=self.first.target.called,
             runs=[run.run_id for run in self.runs],
             seeds=self.seeds,
+            names={run.run_id: run.name for run in self.runs if run.name},
             status="incomplete" if reasons else "complete",
             reasons=reasons,
         )
@@ -137,13 +142,22 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
 
 
 def _called(group: Sequence[Run]) -> str:
-    """Return the name that a person gave the run, if it is one, else that of what it measured."""
-    first = group[0]
-    return first.name if len(group) == 1 and first.name else called(first)
+    """Return what a person calls the runs, if each has a name, else the usual name of the system.
+
+    Of tuned-1 and tuned-2 that is tuned; names without a common beginning are counted.
+    """
+    names = [run.name for run in group if run.name]
+    if len(names) < len(group):
+        return called(group[0])
+    words = zip(*(_SEPARATOR.split(name) for name in names), strict=False)
+    begin = "".join(word for word, *_ in takewhile(lambda same: len(set(same)) == 1, words))
+    return begin.rstrip("-_: ") or f"{names[0]} and {len(names) - 1} more"
 
 
 def called(run: Run) -> str:
     """Return the usual name of the system that a run measured."""
+    if run.target.called:
+        return run.target.called
     system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
     if not isinstance(system, str):
         return run.target.name

@@ -92,7 +92,7 @@ def _duration(results: Sequence[Result]) -> Check:
     measured = section_s(results) or 0.0
     words = f"measured for {measured:.3g} s"
     if measured < LEAST_S:
-        words += f"; at least {LEAST_S} s are needed to include what a system does once a minute"
+        words += f"; events that happen once a minute cannot be seen in under {LEAST_S} s"
     return Check(name="duration", passed=measured >= LEAST_S, detail=words)
 
 
