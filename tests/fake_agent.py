@@ -6,12 +6,14 @@ The environment variable FAKE_AGENT contains the scenario, a JSON object:
     at        the case at which the fate below strikes; before its result, after its `case`
     fate      "kill", "exit", "fail", "hang" (obeys SIGTERM), "deaf" (does not); or, without
               `at`, "late": it is killed after the last case
-    wire      {"SEQ": "damage" | "lose" | "double" | "late" | "noise" | "cut"} by sequence number
+    wire      {"result 1": "damage" | "lose" | "double" | "late" | "noise" | "cut"}: what happens
+              to a record the first time that it is sent, by its kind and, if it has one, its case
     pause     with `at`: so many seconds pass before its result; progress is told if asked for
     quiet     no case tells of its progress unless it is asked for
     flood     records `log` that come with each case; with "endless" no end comes
     rates     members of the rates of a load's one part
     conditions  more of them, or others
+    forgets   it cannot send anything again
     refuses   why it refuses all cases, before it measures anything
     exact, had  how many samples there are, as ``FakeAgent.result`` says
     sched, locked, missed, others, wire_version, source, listed_source,
@@ -23,6 +25,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -83,11 +86,13 @@ class FakeAgent:
         self.stopped = self.over = False
         self.progresses = False  # progress was requested
         self.beside = "none"  # the load
+        self.newest = 0  # number of the newest command
+        self.last: list[str] = []  # the words of the last case
 
     def put(self, **body: Any) -> None:
         covered = f"{self.seq} {json.dumps(body)}".encode()
         line = b"#rts %s %08x\n" % (covered, zlib.crc32(covered))
-        match self.wire.get(str(self.seq)):
+        match self.wire.pop(f"{body['t']} {body.get('id', '')}".strip(), None):
             case "damage":
                 line = line[:12] + b"?" + line[13:]
             case "lose":
@@ -109,7 +114,7 @@ class FakeAgent:
     def hello(self, listed: bool = False) -> None:
         source = self.scenario.get("source", "00ff00ff00ff00ff")
         self.put(
-            t="hello", wire=self.scenario.get("wire_version", 1), agent="0",
+            t="hello", wire=self.scenario.get("wire_version", 2), agent="0",
             source=self.scenario.get("listed_source", source) if listed else source,
             port="fake", os="Fake 1.0", arch="none", compiler="none", flags="-O2", caps=["heap"],
         )  # fmt: skip
@@ -242,13 +247,23 @@ class FakeAgent:
         self.put(t="conditions", values=told)
 
     def start(self) -> None:
-        self.wire = self.scenario.get("wire", {})
+        self.wire = dict(self.scenario.get("wire", {}))
         self.hello()
         if "refuses" not in self.scenario:
             self.begin()
 
     def take(self, line: str) -> None:
-        words = line.split()
+        """Take a command; one that is damaged, or was taken before, only has an echo."""
+        found = re.fullmatch(r"#cmd ((\d+) (.*)) ([0-9a-f]{8})\s*", line)
+        good = found is not None and zlib.crc32(found[1].encode()) == int(found[4], 16)
+        if not found or not good or int(found[2]) != self.newest + 1:
+            self.put(t="heard", n=self.newest)
+            return
+        self.newest += 1
+        self.put(t="heard", n=self.newest, text=found[3])
+        self.carry_out(found[3].split())
+
+    def carry_out(self, words: list[str]) -> None:
         match words[0]:
             case "bye":
                 self.over = True
@@ -257,8 +272,21 @@ class FakeAgent:
             case "load":
                 self.load(words[1:])
             case "case":
+                self.last = words[1:]
                 self.case(words[1:])
                 self.cases += 1
+            case "again" if self.scenario.get("forgets"):
+                self.put(t="log", level="warn", text=f"cannot be carried out: {' '.join(words)}")
+            case "again":
+                self.again(int(words[1]))
+
+    def again(self, number: int) -> None:
+        """Send what concerns all cases, or the last case, once more."""
+        if not number:
+            self.hello()
+            self.begin()
+        elif self.last:
+            self.case(self.last)
 
     def end(self) -> None:
         if self.scenario.get("fate") == "late":

@@ -156,8 +156,9 @@ static void report(rts_case *c, const phase *p)
 {
     double ns = 1e9 / (double)rts_the_clock.hz, fits = p->fits ? (double)p->fits : 1;
     rts_table(c, "source of interrupts", "source\trate\tindependence\tstamped by");
-    rts_row(c, "%s\t%.3f Hz\t%s\t%s", p->source.name, p->source.hz, p->source.independence,
-            p->source.stamped);
+    uint64_t mhz = (uint64_t)(p->source.hz * 1000 + 0.5);
+    rts_row(c, "%s\t%llu.%.3u Hz\t%s\t%s", p->source.name, (unsigned long long)(mhz / 1000),
+            (unsigned)(mhz % 1000), p->source.independence, p->source.stamped);
     rts_figure_add(c, "period against nominal", p->slopes / fits / p->numbering.period * 1e6,
                    "ppm");
     rts_count_add(c, "requests lost or merged", p->numbering.missing, "requests");

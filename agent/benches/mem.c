@@ -45,6 +45,12 @@ static const rts_param free_param[] = {
     RTS_PARAMS_END,
 };
 
+/* A budget beyond what a pointer reaches is spent when the heap is. */
+static size_t budget_of(const heap_params *p)
+{
+    return (uint64_t)p->budget < SIZE_MAX / 2 ? (size_t)p->budget : SIZE_MAX / 2;
+}
+
 /* The blocks to keep: as many blocks of the smallest average size as the budget allows. */
 typedef struct kept {
     void **block;
@@ -100,10 +106,10 @@ static int run_malloc(rts_case *c, size_t low, size_t high)
     uint32_t random = 123;
     uint64_t failures = 0;
     kept k;
-    if (keep_init(c, &k, (size_t)p->budget, (low + high) / 2))
+    if (keep_init(c, &k, budget_of(p), (low + high) / 2))
         return -1;
     RTS_SAMPLES(c) {
-        if (is_full(&k, (size_t)p->budget))
+        if (is_full(&k, budget_of(p)))
             free_all(&k);
         size_t size = random_size(&random, low, high);
         void *block;
@@ -165,7 +171,7 @@ static int run_free(rts_case *c)
     uint32_t sizes = 123, choice = 123;
     uint64_t failures = 0;
     kept k;
-    if (keep_init(c, &k, (size_t)p->budget, LARGE_MAX / 2))
+    if (keep_init(c, &k, budget_of(p), LARGE_MAX / 2))
         return -1;
     size_t next = 0;
     RTS_SAMPLES(c) {
@@ -182,7 +188,7 @@ static int run_free(rts_case *c)
                 }
                 k.block[k.n++] = block;
                 k.bytes += size;
-            } while (!is_full(&k, (size_t)p->budget));
+            } while (!is_full(&k, budget_of(p)));
         }
         void *block = pick(&k, next++, p->order, &choice);
         rts_tick a = rts_now();

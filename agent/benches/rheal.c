@@ -127,10 +127,11 @@ double rheal_net_mean(rts_tick sum, uint64_t n)
 /* Reports a loop difference below zero: no result. */
 static int not_determined(rts_case *c, double ticks)
 {
+    uint64_t tenths = (uint64_t)(-10 * rts_clock_ns(ticks) + 0.5);
     return rts_unsupported(c,
-                           "n.e.: by the loop difference an event takes %.1f in the unit of the "
-                           "clock, so the loops vary by more than what they are to tell",
-                           rts_clock_ns(ticks));
+                           "n.e.: by the loop difference an event takes -%llu.%u in the unit of "
+                           "the clock, so the loops vary by more than what they are to tell",
+                           (unsigned long long)(tenths / 10), (unsigned)(tenths % 10));
 }
 
 #define TRIAL 64 /* loops */

@@ -9,12 +9,15 @@ set(CMAKE_ASM_FLAGS_INIT "-mcpu=cortex-m3 -mthumb")
 
 set(RTS_PORT freertos)
 set(RTS_BOARD mps2-an385)
+set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host takes them from its own agent
 if(NOT DEFINED RTS_IMAGE)
   set(RTS_IMAGE freertos-m3.elf)
+endif()
+if(RTS_IMAGE STREQUAL "freertos-m3.elf") # this file is read more than once
+  list(APPEND RTS_DEFINITIONS RTS_WITHOUT_REALS)
   set(RTS_WITHOUT_BENCHES "hart|hw_latency") # have a separate image, -hart.cmake
 endif()
 set(RTS_FREERTOS_PORT GCC/ARM_CM3)
-set(RTS_DEFINITIONS RTS_WITHOUT_TEXTS) # the host takes them from its own agent
 set(RTS_LIBC /usr/lib/picolibc/arm-none-eabi) # Debian's picolibc-arm-none-eabi
 set(RTS_LIBC_VARIANT lib/release/thumb/v7-m/nofp)
 if(NOT DEFINED RTS_OPTIMISATION)

@@ -75,6 +75,12 @@ DEFAULT bool rts_port_stopped(void)
     return false;
 }
 
+DEFAULT bool rts_port_lease(uint64_t ms)
+{
+    (void)ms;
+    return false;
+}
+
 /* For a system without named semaphores. */
 DEFAULT void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
 {

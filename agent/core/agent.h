@@ -2,10 +2,15 @@
 #ifndef RTS_AGENT_H
 #define RTS_AGENT_H
 
+#include <stdbool.h>
+
 /* Sends the tables of all benches and loads: the answer to --list. */
 void rts_agent_list(void);
 
-/* Executes the host's commands until `bye`; returns the exit status. */
-int rts_agent_serve(void);
+/*
+ * Carries out the commands of one host: until `bye`, the end of its lease or of the input. Returns
+ * whether another host may come, who then begins with `hello`.
+ */
+bool rts_agent_serve(void);
 
 #endif

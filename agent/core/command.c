@@ -134,9 +134,9 @@ void rts_command_describe(const rts_bench *bench)
                      .own = bench->params};
     rts_wire *w = rts_wire_begin("bench");
     rts_wire_str(w, "id", bench->id);
-    rts_wire_str(w, "title", RTS_SAID(bench->title));
-    rts_wire_str(w, "source", RTS_SAID(bench->source));
-    rts_wire_str(w, "help", RTS_SAID(bench->help));
+    rts_text_put(w, "title", bench->title);
+    rts_text_put(w, "source", bench->source);
+    rts_text_put(w, "help", bench->help);
     rts_wire_str(w, "metric", bench->metric);
     rts_wire_str(w, "slope_over", bench->slope_over);
     rts_args_describe(w, &args, bench->needs);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "host.h"
+
 #define READY_NS (60 * RTS_NS_PER_S)
 
 static const rts_param common_params[] = {
@@ -57,9 +59,9 @@ static void describe(const rts_load *load)
         .entry = load, .common = common_params, .common_default = default_of, .own = load->params};
     rts_wire *w = rts_wire_begin("load");
     rts_wire_str(w, "id", load->id);
-    rts_wire_str(w, "title", RTS_SAID(load->title));
-    rts_wire_str(w, "source", RTS_SAID(load->source));
-    rts_wire_str(w, "help", RTS_SAID(load->help));
+    rts_text_put(w, "title", load->title);
+    rts_text_put(w, "source", load->source);
+    rts_text_put(w, "help", load->help);
     rts_args_describe(w, &args, load->needs);
     rts_wire_end(w);
 }
@@ -290,7 +292,7 @@ static int go_on_waiting(rts_running *l, rts_ns until)
     const rts_worker *w = ended(l, NULL);
     if (w)
         return rts_load_failed(l, "component %s ended: %s", w->component->name, w->why);
-    return rts_port_stopped() ? rts_load_failed(l, "stopped") : 0;
+    return rts_port_stopped() || rts_host_stops() ? rts_load_failed(l, "stopped") : 0;
 }
 
 static const rts_worker *unready(const rts_running *l)
@@ -405,6 +407,8 @@ typedef struct mark {
 static mark marks[RTS_MARKS];
 static unsigned n_marks; /* number made since the load started */
 static rts_ns case_start;
+static mark case_end;
+static const mark *case_since; /* the rates are measured from this mark on */
 
 static void read_sums(mark *m)
 {
@@ -489,7 +493,8 @@ static void put_alive(rts_wire *w, rts_running *l, const rts_component *k)
 {
     const rts_worker *dead = ended(l, k);
     rts_wire_bool(w, "alive", !dead);
-    rts_wire_str(w, "why", dead ? dead->why : NULL);
+    if (dead)
+        rts_wire_str(w, "why", dead->why);
 }
 
 static void put_rate(rts_wire *w, const rts_component *k)
@@ -497,47 +502,45 @@ static void put_rate(rts_wire *w, const rts_component *k)
     rts_wire_str(w, "unit", k->unit);
     if (k->rate > 0)
         rts_wire_real(w, "wanted", k->rate);
-    else
-        rts_wire_null(w, "wanted");
 }
 
-static void put_component(rts_wire *w, rts_running *l, const rts_component *k, const mark *since,
-                          const mark *now)
+static void put_component(rts_wire *w, rts_running *l, const rts_component *k)
 {
-    const sum *from = &since->component[k - l->load->component];
-    const sum *to = &now->component[k - l->load->component];
-    double window_s = (double)rts_ns_between(since->at, now->at).ns / 1e9;
+    const sum *from = &case_since->component[k - l->load->component];
+    const sum *to = &case_end.component[k - l->load->component];
+    double window_s = (double)rts_ns_between(case_since->at, case_end.at).ns / 1e9;
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "component", k->name);
     put_rate(w, k);
     rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit(k) / window_s);
     rts_wire_real(w, "window_s", window_s);
     put_alive(w, l, k);
-    if (to->cpu_ns < 0 || from->cpu_ns < 0)
-        rts_wire_null(w, "cpu_ms");
-    else
+    if (to->cpu_ns >= 0 && from->cpu_ns >= 0)
         rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);
     rts_wire_known(w, "missed", k->periodic ? (int64_t)(to->missed - from->missed) : -1);
     rts_wire_known(w, "runs", k->program ? (int64_t)(to->runs - from->runs) : -1);
     rts_wire_close(w, '}');
 }
 
+void rts_load_case_ends(void)
+{
+    starved = false;
+    if (!the_load)
+        return;
+    read_sums(&case_end);
+    case_since = mark_before(case_end.at, RTS_RATE_NS, case_start);
+    starved = is_starved(the_load, case_since, &case_end);
+}
+
 void rts_load_put(rts_wire *w)
 {
-    mark now;
     rts_running *l = the_load;
-    if (!l) {
-        starved = false;
-        rts_wire_null(w, "load");
+    if (!l)
         return;
-    }
-    read_sums(&now);
-    const mark *since = mark_before(now.at, RTS_RATE_NS, case_start);
-    starved = is_starved(l, since, &now);
     rts_wire_open(w, "load", '[');
     for (const rts_component *k = l->load->component; k->name; k++)
         if (workers_of(l, k))
-            put_component(w, l, k, since, &now);
+            put_component(w, l, k);
     rts_wire_close(w, ']');
 }
 

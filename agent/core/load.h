@@ -134,10 +134,11 @@ rts_running *rts_load_start(char *words, rts_running *refused);
 /* Stops the running load, if any, and removes everything it created. */
 void rts_load_stop(void);
 
-/* Records the load's counts; called before a case. */
+/* Record the load's counts; called before a case and after it. */
 void rts_load_case_starts(void);
+void rts_load_case_ends(void);
 
-/* Writes the member `load` of a case that has just ended: what the load did during the case. */
+/* Writes the member `load` of the case that ended last: what the load did during the case. */
 void rts_load_put(rts_wire *w);
 
 /* Returns the load's highest priority on these CPUs; 0: it is not real-time there. */

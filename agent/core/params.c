@@ -251,6 +251,17 @@ void rts_args_put(rts_wire *w, const rts_args *a)
             rts_param_put(w, p->name, p, (const unsigned char *)a->common_values + p->offset);
 }
 
+static void put_choices(rts_wire *w, const char *choices)
+{
+    rts_wire_open(w, "choices", '[');
+    for (const char *choice = choices; choice;) {
+        size_t n = strcspn(choice, "|");
+        rts_wire_strn(w, NULL, choice, (unsigned)n);
+        choice = choice[n] ? choice + n + 1 : NULL;
+    }
+    rts_wire_close(w, ']');
+}
+
 static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
 {
     static const char *const types[] = {
@@ -261,28 +272,18 @@ static void describe_param(rts_wire *w, const rts_param *p, int64_t def)
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "name", p->name);
     rts_wire_str(w, "type", types[p->type]);
-    rts_wire_str(w, "unit", p->type == RTS_T_CHOICE ? NULL : p->domain);
-    if (p->type == RTS_T_CPUS || p->type == RTS_T_TEXT)
-        rts_wire_null(w, "default");
-    else
+    if (p->type != RTS_T_CPUS && p->type != RTS_T_TEXT)
         rts_param_put(w, "default", p, &def);
     bool number = p->type == RTS_T_INT || p->type == RTS_T_DURATION || p->type == RTS_T_SIZE;
     if (number)
         rts_wire_int(w, "min", rts_limit_value(p->min));
-    else
-        rts_wire_null(w, "min");
     if (number || p->type == RTS_T_TEXT)
         rts_wire_int(w, "max", rts_limit_value(p->max));
-    else
-        rts_wire_null(w, "max");
-    rts_wire_open(w, "choices", '[');
-    for (const char *choice = p->type == RTS_T_CHOICE ? p->domain : NULL; choice;) {
-        const char *end = choice + strcspn(choice, "|");
-        rts_wire_strn(w, NULL, choice, (unsigned)(end - choice));
-        choice = *end ? end + 1 : NULL;
-    }
-    rts_wire_close(w, ']');
-    rts_wire_str(w, "help", RTS_SAID(p->help));
+    if (p->type == RTS_T_CHOICE)
+        put_choices(w, p->domain);
+    else if (p->domain)
+        rts_wire_str(w, "unit", p->domain);
+    rts_text_put(w, "help", p->help);
     rts_wire_close(w, '}');
 }
 

@@ -28,12 +28,22 @@ typedef struct rts_text {
 #define RTS_SAY(text)                                                                              \
     {                                                                                              \
     }
-#define RTS_SAID(text) ""
 #else
 typedef const char *rts_text;
 #define RTS_SAY(text) text
-#define RTS_SAID(text) (text)
 #endif
+
+/* Writes such a text as a member of the current object, if there is one. */
+static inline void rts_text_put(rts_wire *w, const char *key, rts_text text)
+{
+#ifdef RTS_WITHOUT_TEXTS
+    (void)w;
+    (void)key;
+    (void)text;
+#else
+    rts_wire_str(w, key, text);
+#endif
+}
 
 /*
  * Default and limits of a parameter. Where code size matters they are stored in 32 bits: a number

@@ -491,13 +491,35 @@ typedef enum rts_config {
     RTS_1RT,   /* like RTS_BOUND, but not supported without a second CPU */
 } rts_config;
 
-/* Evidence of what happened around the timed section; -1: unknown (docs/wire.md). */
+/* The numbers among the evidence, and their names on the wire; docs/wire.md explains them. */
+#define RTS_EACH_EVIDENCE(X)                                                                       \
+    X(section_ns)                                                                                  \
+    X(cpu_ns)                                                                                      \
+    X(minflt)                                                                                      \
+    X(majflt)                                                                                      \
+    X(nvcsw)                                                                                       \
+    X(nivcsw)                                                                                      \
+    X(migrations)                                                                                  \
+    X(steal_ns)                                                                                    \
+    X(smi)                                                                                         \
+    X(others)                                                                                      \
+    X(stack_bytes)                                                                                 \
+    X(heap_bytes)                                                                                  \
+    X(prio)
+
+#define RTS_EVIDENCE_MEMBER(name) int64_t name;
+#define RTS_EVIDENCE_ONE(name) +1
+#define RTS_EVIDENCE (0 RTS_EACH_EVIDENCE(RTS_EVIDENCE_ONE))
+
+/* Evidence of what happened around the timed section; -1: unknown. */
 typedef struct rts_evidence {
-    int64_t section_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw, migrations, steal_ns, smi;
-    int64_t others;                  /* other agents that were active on this machine meanwhile */
-    int64_t stack_bytes, heap_bytes; /* maximum use of a task's stack, and of the heap */
-    int64_t prio;                    /* of the measuring task */
-    const char *sched;               /* its policy: "fifo", "rr", "deadline", "other" */
+    union {
+        struct {
+            RTS_EACH_EVIDENCE(RTS_EVIDENCE_MEMBER)
+        };
+        int64_t number[RTS_EVIDENCE];
+    };
+    const char *sched; /* policy of the measuring task: "fifo", "rr", "deadline", "other" */
     bool locked, shared;
 } rts_evidence;
 
@@ -625,10 +647,21 @@ struct rts_wire;
 void rts_port_put(const char *bytes, size_t n);
 void rts_port_flush(void);
 
+/* What rts_port_getchar() returns instead of a byte: none came in time; none will ever come. */
+enum { RTS_NOTHING = -1, RTS_NO_MORE = -2 };
+
+/* Returns the next byte from the host; waits for it until rts_time() is at `until` at most. */
+int rts_port_getchar(rts_tick until);
+
 /*
- * Reads one command line without its end. Returns its length, of which at most size - 1 characters
- * are stored, or -1 at the end of input. */
-int rts_port_getline(char *line, size_t size);
+ * Called when the host promises to speak again within `ms`, or 0: promises nothing. Returns true if
+ * the port ends the agent after that time, even one that waits for room in a pipe; false if the
+ * agent's core is to look at rts_time().
+ */
+bool rts_port_lease(uint64_t ms);
+
+/* The longest lease: a year. */
+#define RTS_LEASE_MS INT64_C(31622400000)
 
 /* Returns whether the user or the system has asked the agent to end. */
 bool rts_port_stopped(void);

@@ -27,9 +27,6 @@ static void put_moments(rts_wire *w, const rts_hist *h)
     if (h->n) {
         rts_wire_uint(w, "min", h->min);
         rts_wire_uint(w, "max", h->max);
-    } else {
-        rts_wire_null(w, "min");
-        rts_wire_null(w, "max");
     }
     rts_wire_uint(w, "overflow", h->count[RTS_HIST_BUCKETS]);
 }
@@ -85,10 +82,8 @@ static void put_batches(rts_wire *w, const rts_rec *r)
 {
     unsigned line[RTS_LINES], lines = rts_rec_lines(r, line);
     rts_batch batch;
-    if (!rts_rec_batch(r, 0, lines, line, &batch)) {
-        rts_wire_null(w, "batches");
+    if (!rts_rec_batch(r, 0, lines, line, &batch))
         return;
-    }
     rts_wire_open(w, "batches", '{');
     rts_wire_open(w, "lines", '[');
     for (unsigned k = 0; k < lines; k++)
@@ -109,8 +104,8 @@ static void put_batches(rts_wire *w, const rts_rec *r)
 #else
 static void put_batches(rts_wire *w, const rts_rec *r)
 {
+    (void)w;
     (void)r;
-    rts_wire_null(w, "batches");
 }
 #endif
 
@@ -180,10 +175,8 @@ static void send_raw(const rts_case *c, const rts_series_out *s)
 
 static void put_omitted(rts_wire *w, const rts_hist *omitted)
 {
-    if (!omitted) {
-        rts_wire_null(w, "omitted");
+    if (!omitted)
         return;
-    }
     rts_wire_open(w, "omitted", '{');
     put_moments(w, omitted);
     put_hist(w, "hist", omitted);
@@ -215,29 +208,22 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_omitted(w, s->omitted);
     put_figures(w, c, i == 0);
     put_tables(w, c, i == 0);
-    rts_wire_str(w, "ended", r->hist.n || r->discarded ? ended[r->ended] : NULL);
+    if (r->hist.n || r->discarded)
+        rts_wire_str(w, "ended", ended[r->ended]);
     rts_wire_end(w);
 }
 
+#define NAME(name) #name,
+
 static void put_evidence(rts_wire *w, const rts_case *c)
 {
+    static const char *const names[] = {RTS_EACH_EVIDENCE(NAME)};
     const rts_evidence *e = &c->job.evidence;
     rts_wire_open(w, "evidence", '{');
-    rts_wire_known(w, "section_ns", e->section_ns);
-    rts_wire_known(w, "cpu_ns", e->cpu_ns);
-    rts_wire_known(w, "minflt", e->minflt);
-    rts_wire_known(w, "majflt", e->majflt);
-    rts_wire_known(w, "nvcsw", e->nvcsw);
-    rts_wire_known(w, "nivcsw", e->nivcsw);
-    rts_wire_known(w, "migrations", e->migrations);
-    rts_wire_known(w, "steal_ns", e->steal_ns);
-    rts_wire_known(w, "smi", e->smi);
-    rts_wire_known(w, "others", e->others);
-    rts_wire_known(w, "stack_bytes", e->stack_bytes);
-    rts_wire_known(w, "heap_bytes", e->heap_bytes);
+    for (unsigned i = 0; i < RTS_EVIDENCE; i++)
+        rts_wire_known(w, names[i], e->number[i]);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
-    rts_wire_known(w, "prio", e->prio);
     rts_wire_bool(w, "locked", e->locked);
     rts_wire_open(w, "cpus", '[');
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)

@@ -6,11 +6,12 @@
 #include "build_info.h" /* from the build system */
 #include "case.h"
 #include "command.h"
+#include "host.h"
 #include "load.h"
 #include "records.h"
 #include "series.h"
 
-#define RTS_WIRE_VERSION 1
+#define RTS_WIRE_VERSION 2
 
 #define PATIENCE_NS UINT64_C(20000000000)
 
@@ -176,9 +177,23 @@ static void run_measured(rts_case *c)
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
     }
-    bool whole = c->status == RTS_S_OK || c->job.stop_asked;
-    for (unsigned i = 0; whole && i < c->n_series; i++)
-        rts_send_result(c, i);
+}
+
+/* Sends what concerns all cases. */
+static void send_clock(void)
+{
+    rts_wire *w = rts_wire_begin("clock");
+    rts_wire_str(w, "source", rts_the_clock.source);
+    rts_wire_str(w, "unit", rts_the_clock.unit);
+    rts_wire_uint(w, "hz", rts_the_clock.hz);
+    rts_wire_uint(w, "granule", rts_the_clock.granule);
+    rts_wire_uint(w, "overhead", rts_the_clock.overhead);
+    rts_wire_end(w);
+    w = rts_wire_begin("conditions");
+    rts_wire_open(w, "values", '{');
+    rts_port_conditions(w);
+    rts_wire_close(w, '}');
+    rts_wire_end(w);
 }
 
 /*
@@ -192,21 +207,7 @@ static int start_measuring(void)
         return err;
     started = true;
     err = rts_clock_start();
-    if (err)
-        return err;
-    rts_wire *w = rts_wire_begin("clock");
-    rts_wire_str(w, "source", rts_the_clock.source);
-    rts_wire_str(w, "unit", rts_the_clock.unit);
-    rts_wire_uint(w, "hz", rts_the_clock.hz);
-    rts_wire_uint(w, "granule", rts_the_clock.granule);
-    rts_wire_uint(w, "overhead", rts_the_clock.overhead);
-    rts_wire_end(w);
-    w = rts_wire_begin("conditions");
-    rts_wire_open(w, "values", '{');
-    rts_port_conditions(w);
-    rts_wire_close(w, '}');
-    rts_wire_end(w);
-    return 0;
+    return err;
 }
 
 static unsigned the_progress_ms;
@@ -228,58 +229,106 @@ static void choose_cpus(rts_case *c)
         rts_port_cpus(&c->common.cpus);
 }
 
-static void run_case(char *words)
+/*
+ * The last case, kept for a host that wants its records again, until its memory is needed.
+ * `understood`: its command was; `ran`: it began to measure.
+ */
+static struct {
+    rts_case *c;
+    bool understood, ran;
+} the_last;
+
+/* Memory enough to report that there is no memory for a case. */
+static rts_case last_resort;
+
+static void forget_last(void)
 {
-    static rts_case last_resort; /* enough to report that there is no memory for a case */
-    rts_case *c = rts_port_shared(sizeof *c);
-    if (!c) {
-        c = &last_resort;
-        if (!rts_command_parse(c, words))
-            rts_print(c->reason, sizeof c->reason, "no memory for a case");
-        c->status = RTS_S_FAILED;
-        rts_send_end(c, false);
+    rts_case *c = the_last.c;
+    the_last.c = NULL;
+    if (!c || c == &last_resort)
         return;
-    }
-    c->job.progress_ms = the_progress_ms;
-    c->job.patience_ns = PATIENCE_NS;
-    c->batch = 1;
-    c->job.evidence =
-        (rts_evidence){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false, false};
-    int err = 0;
-    if (rts_command_parse(c, words) || (err = start_measuring())) {
-        if (err)
-            rts_print(c->reason, sizeof c->reason, "clock: %s", rts_port_strerror(err));
-        c->status = RTS_S_FAILED;
-        rts_send_end(c, false);
-    } else {
-        rts_load_case_starts();
-        choose_cpus(c);
-        rts_send_case(c);
-        bool ran = !check_needs(c) && !open_arena(c);
-        if (ran)
-            run_measured(c);
-        rts_send_end(c, ran);
-    }
     if (c->arena)
         rts_port_unshare(c->arena, c->arena_size);
     rts_port_unshare(c, sizeof *c);
 }
 
-/* Executes "progress MS"; returns false if it is another command. */
-static bool set_progress(const char *line)
+/* Sends the results and the end of the last case. */
+static void send_last(void)
 {
-    int64_t ms;
-    const char *number = line + strlen("progress ");
-    if (strncmp(line, "progress ", strlen("progress ")) != 0 || !rts_number(&number, &ms) || ms < 0)
+    const rts_case *c = the_last.c;
+    bool valid = the_last.ran && (c->status == RTS_S_OK || c->job.stop_asked);
+    for (unsigned i = 0; valid && i < c->n_series; i++)
+        rts_send_result(c, i);
+    rts_send_end(c, the_last.ran);
+}
+
+/* Returns memory for a case, zeroed. */
+static rts_case *new_case(void)
+{
+    forget_last();
+    rts_case *c = rts_port_shared(sizeof *c);
+    if (!c) {
+        c = &last_resort;
+        memset(c, 0, sizeof *c);
+    }
+    c->job.progress_ms = the_progress_ms;
+    c->job.patience_ns = PATIENCE_NS;
+    c->batch = 1;
+    memset(c->job.evidence.number, -1, sizeof c->job.evidence.number);
+    the_last.c = c;
+    return c;
+}
+
+static unsigned the_cases; /* of this host */
+static bool the_clock_is_told;
+
+/* Returns whether the command of the case was understood and can be carried out. */
+static bool prepare(rts_case *c, char *words)
+{
+    c->status = RTS_S_FAILED; /* until it is understood */
+    if (rts_command_parse(c, words))
         return false;
-    the_progress_ms = ms < 60000 ? (unsigned)ms : 60000;
+    if (c == &last_resort) {
+        rts_print(c->reason, sizeof c->reason, "no memory for a case");
+        return false;
+    }
+    int err = start_measuring();
+    if (err) {
+        rts_print(c->reason, sizeof c->reason, "clock: %s", rts_port_strerror(err));
+        return false;
+    }
+    if (!the_clock_is_told)
+        send_clock();
+    the_clock_is_told = true;
+    c->status = RTS_S_OK;
     return true;
 }
 
-static void send_hello(void)
+static bool run_case(char *words)
+{
+    rts_case *c = new_case();
+    the_cases++;
+    the_last.ran = false;
+    the_last.understood = prepare(c, words);
+    if (the_last.understood) {
+        rts_load_case_starts();
+        choose_cpus(c);
+        rts_send_case(c);
+        the_last.ran = !check_needs(c) && !open_arena(c);
+    }
+    if (the_last.ran)
+        run_measured(c);
+    rts_load_case_ends();
+    send_last();
+    return true;
+}
+
+static bool send_hello(void)
 {
     rts_wire *w = rts_wire_begin("hello");
     rts_wire_int(w, "wire", RTS_WIRE_VERSION);
+    rts_wire_int(w, "n", rts_host_newest());
+    rts_wire_uint(w, "line", RTS_COMMAND_BYTES - 1);
     rts_wire_str(w, "agent", RTS_BUILD_VERSION);
     rts_wire_str(w, "source", RTS_BUILD_SOURCE);
     rts_wire_str(w, "common", RTS_BUILD_COMMON);
@@ -288,52 +337,107 @@ static void send_hello(void)
     rts_port_hello(w);
     rts_caps_put(w, "caps", rts_port_caps());
     rts_wire_end(w);
+    return true;
 }
 
-static void send_bye(uint64_t cases)
+/*
+ * Sends all records of a case once more; 0: those that concern all cases. Returns false if they are
+ * not kept any more.
+ */
+static bool send_again(const char *number)
+{
+    int64_t id;
+    const rts_case *c = the_last.c;
+    if (!rts_number(&number, &id))
+        return false;
+    if (!id) {
+        send_clock();
+        return send_hello();
+    }
+    if (!c || c->job.id != (uint64_t)id)
+        return false;
+    if (the_last.understood)
+        rts_send_case(c);
+    send_last();
+    return true;
+}
+
+static bool set_progress(const char *number)
+{
+    int64_t ms;
+    if (!rts_number(&number, &ms) || ms < 0)
+        return false;
+    the_progress_ms = ms < 60000 ? (unsigned)ms : 60000;
+    return true;
+}
+
+static void send_bye(void)
 {
     rts_wire *w = rts_wire_begin("bye");
-    rts_wire_uint(w, "cases", cases);
+    rts_wire_uint(w, "cases", the_cases);
     rts_wire_end(w);
 }
 
-static void send_tables(void)
+static bool send_tables(void)
 {
     rts_registry_each(rts_command_describe);
     rts_load_list();
+    return true;
 }
 
 void rts_agent_list(void)
 {
     send_hello();
     send_tables();
-    send_bye(0);
+    send_bye();
 }
 
-int rts_agent_serve(void)
+static bool start_load(char *words)
 {
-    static char line[RTS_COMMAND_BYTES];
-    uint64_t cases = 0;
-    send_hello();
-    for (int n; !rts_port_stopped() && (n = rts_port_getline(line, sizeof line)) >= 0;) {
-        if (n >= (int)sizeof line) {
-            rts_log("warn", "a command of %d characters is too long: %.40s...", n, line);
-        } else if (!strncmp(line, "case ", 5)) {
-            run_case(line + 5);
-            cases++;
-        } else if (!strncmp(line, "load ", 5)) {
-            rts_load_command(line + 5);
-        } else if (set_progress(line)) {
-            continue;
-        } else if (!strcmp(line, "list")) {
-            send_tables();
-        } else if (!strcmp(line, "bye")) {
-            break;
-        } else if (line[0]) {
-            rts_log("warn", "no such command: %.80s", line);
-        }
+    forget_last();
+    rts_load_command(words);
+    return true;
+}
+
+/* Returns what follows a word at the start of the line; NULL if the line begins otherwise. */
+static char *after(const char *word, char *line)
+{
+    size_t n = strlen(word);
+    return strncmp(line, word, n) ? NULL : line + n;
+}
+
+/* Carries out a command; those that do not wait for a case rts_host_command() has carried out. */
+static bool carry_out(char *line)
+{
+    char *rest;
+    if ((rest = after("case ", line)))
+        return run_case(rest);
+    if ((rest = after("load ", line)))
+        return start_load(rest);
+    if ((rest = after("progress ", line)))
+        return set_progress(rest);
+    if ((rest = after("again ", line)))
+        return send_again(rest);
+    if (after("hello", line)) {
+        the_cases = 0;
+        the_clock_is_told = false;
+        return send_hello();
     }
+    return after("list", line) && send_tables();
+}
+
+bool rts_agent_serve(void)
+{
+    static bool greeted; /* once: whoever comes later says hello */
+    if (!greeted)
+        send_hello();
+    greeted = true;
+    for (char *line;
+         !rts_port_stopped() && (line = rts_host_command()) && strcmp(line, "bye") != 0;)
+        if (!carry_out(line))
+            rts_log("warn", "cannot be carried out: %.80s", line);
     rts_load_stop();
-    send_bye(cases);
-    return 0;
+    forget_last();
+    send_bye();
+    return rts_host_may_return() && !rts_port_stopped();
 }

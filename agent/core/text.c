@@ -25,13 +25,14 @@ static void put_number(out *o, uint64_t value, int least)
     put(o, digits + i, sizeof digits - i);
 }
 
-static void put_signed(out *o, int64_t value)
+static void put_signed(out *o, int64_t value, int least)
 {
     if (value < 0)
         put(o, "-", 1);
-    put_number(o, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
+    put_number(o, value < 0 ? -(uint64_t)value : (uint64_t)value, least);
 }
 
+#ifndef RTS_WITHOUT_REALS
 /* Returns the first decimal of *fraction / 2^64, and leaves the remainder there. */
 static unsigned next_digit(uint64_t *fraction)
 {
@@ -73,6 +74,7 @@ static void put_real(out *o, double value, int places)
         put_number(o, behind, places);
     }
 }
+#endif
 
 static void put_string(out *o, const char *s, int most)
 {
@@ -82,19 +84,21 @@ static void put_string(out *o, const char *s, int most)
     put(o, s, n);
 }
 
-/* Writes an integer; `longs` is the number of letters l. */
-static void put_whole(out *o, char kind, int longs, va_list *args)
+/* Writes an integer with at least `least` digits; `longs` is the number of letters l. */
+static void put_whole(out *o, char kind, int longs, int least, va_list *args)
 {
     if (kind == 'd')
-        put_signed(o, longs == 2 ? va_arg(*args, long long)
-                      : longs    ? va_arg(*args, long)
-                                 : va_arg(*args, int));
+        put_signed(o,
+                   longs == 2 ? va_arg(*args, long long)
+                   : longs    ? va_arg(*args, long)
+                              : va_arg(*args, int),
+                   least);
     else
         put_number(o,
                    longs == 2 ? va_arg(*args, unsigned long long)
                    : longs    ? va_arg(*args, unsigned long)
                               : va_arg(*args, unsigned),
-                   1);
+                   least);
 }
 
 /* Writes one conversion, given what follows its %; returns the rest of the format. */
@@ -114,9 +118,11 @@ static const char *convert(out *o, const char *s, va_list *args)
     if (c == 's')
         put_string(o, va_arg(*args, const char *), places);
     else if (c == 'd' || c == 'u')
-        put_whole(o, c, longs, args);
+        put_whole(o, c, longs, places < 0 ? 1 : places, args);
+#ifndef RTS_WITHOUT_REALS
     else if (c == 'f')
         put_real(o, va_arg(*args, double), places < 0 ? 6 : places);
+#endif
     else if (c == 'c')
         put(o, &(char){(char)va_arg(*args, int)}, 1);
     else

@@ -2,8 +2,9 @@
  * Formats texts without a C library's printf(): on microcontrollers it lacks 64-bit integers or
  * floating point, or takes ten times the memory. The output is the same as that of snprintf().
  *
- * %s %.Ns %.*s %c %d %u %ld %lu %lld %llu %zu %.Nf (up to nine digits) %%; no width, no other
- * flags. Anything else in a format is a mistake and is copied unchanged.
+ * %s %.Ns %.*s %c %d %u %ld %lu %lld %llu %zu %.Nu (and so on) %.Nf (up to nine digits) %%; no
+ * width, no other flags. Anything else in a format is a mistake and is copied unchanged; so is %f
+ * in an image that defines RTS_WITHOUT_REALS.
  */
 #ifndef RTS_TEXT_H
 #define RTS_TEXT_H

@@ -128,6 +128,11 @@ static void member(rts_wire *w, const char *key)
     put(w, ":", 1);
 }
 
+void rts_wire_restart(void)
+{
+    the_wire.seq = 0;
+}
+
 rts_wire *rts_wire_begin(const char *t)
 {
     rts_wire *w = &the_wire;
@@ -182,9 +187,7 @@ void rts_wire_int(rts_wire *w, const char *key, int64_t value)
 
 void rts_wire_known(rts_wire *w, const char *key, int64_t value)
 {
-    if (value < 0)
-        rts_wire_null(w, key);
-    else
+    if (value >= 0)
         rts_wire_int(w, key, value);
 }
 
@@ -216,7 +219,8 @@ void rts_wire_status(rts_wire *w, rts_status status, const char *reason)
 {
     static const char *const names[] = {"ok", "unsupported", "failed"};
     rts_wire_str(w, "status", names[status]);
-    rts_wire_str(w, "reason", status == RTS_S_OK ? NULL : reason);
+    if (status != RTS_S_OK)
+        rts_wire_str(w, "reason", reason);
 }
 
 void rts_wire_null(rts_wire *w, const char *key)

@@ -9,6 +9,9 @@
 
 typedef struct rts_wire rts_wire;
 
+/* Numbers the following records from 0: for a host that has not seen those before. */
+void rts_wire_restart(void);
+
 /* Starts a record of kind `t`; returns the one record in progress. */
 rts_wire *rts_wire_begin(const char *t);
 
@@ -20,7 +23,7 @@ void rts_wire_str(rts_wire *w, const char *key, const char *value); /* NULL valu
 void rts_wire_strn(rts_wire *w, const char *key, const char *value, unsigned n);
 void rts_wire_int(rts_wire *w, const char *key, int64_t value);
 void rts_wire_uint(rts_wire *w, const char *key, uint64_t value);
-void rts_wire_known(rts_wire *w, const char *key, int64_t value); /* negative: null */
+void rts_wire_known(rts_wire *w, const char *key, int64_t value); /* negative: left out */
 void rts_wire_real(rts_wire *w, const char *key, double value);   /* three decimals */
 void rts_wire_bool(rts_wire *w, const char *key, bool value);
 void rts_wire_null(rts_wire *w, const char *key);

@@ -293,6 +293,14 @@ static void test_interrupts_are_served_at_once(void)
     CHECK_EQ(rts_task_join(&d), 0);
 }
 
+/* Whoever goes on without a child kills number -1, which is every process of the machine. */
+static bool created(rts_child *child, int kind)
+{
+    int err = rts_child_create(child, kind);
+    CHECK_EQ(err, 0);
+    return err == 0;
+}
+
 static void a_child_of_each_kind(void *arg)
 {
     (void)arg;
@@ -303,7 +311,8 @@ static void a_child_of_each_kind(void *arg)
         rts_child child;
         CHECK_EQ(rts_child_prepare(&child, kind, RTS_PRIO_MIN + 2, 16 << 10), 0);
         for (int i = 0; i < 3; i++) {
-            CHECK_EQ(rts_child_create(&child, kind), 0);
+            if (!created(&child, kind))
+                break;
             CHECK_EQ(rts_child_ran(&child, kind),
                      !strcmp(child_kinds[kind], "spawn") || !strcmp(child_kinds[kind], "vfork"));
             CHECK_EQ(rts_child_lower(&child, kind), 0);
@@ -330,14 +339,16 @@ static void impatient_children(void *arg)
     rts_child child;
     (void)arg;
     CHECK_EQ(rts_child_prepare(&child, 0, RTS_PRIO_MIN + 6, 16 << 10), 0);
-    CHECK_EQ(rts_child_create(&child, 0), 0);
+    if (!created(&child, 0))
+        return;
     CHECK(rts_child_ran(&child, 0));
     CHECK_EQ(rts_child_kill(&child, 0), 0);
     CHECK_EQ(rts_child_reap(&child, 0), 0);
     rts_child_release(&child);
     for (int kind = 0; kind < kinds_in(RTS_VICTIM_KINDS); kind++) {
         CHECK_EQ(rts_child_prepare(&child, kind, RTS_PRIO_MIN + 2, 16 << 10), 0);
-        CHECK_EQ(rts_child_create(&child, kind), 0);
+        if (!created(&child, kind))
+            return;
         CHECK_EQ(rts_child_lower(&child, kind), 0);
         rts_sleep_until(rts_time() + rts_ns_to_ticks(20000000, RTS_TIME_HZ));
         CHECK(rts_child_ran(&child, kind));

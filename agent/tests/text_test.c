@@ -8,6 +8,10 @@
 
 #include "check.h"
 
+#ifndef ROUNDS
+#define ROUNDS 200000
+#endif
+
 #define BOTH(...)                                                                                  \
     do {                                                                                           \
         char mine[400], theirs[400];                                                               \
@@ -29,6 +33,7 @@ static void test_whole_numbers(void)
     BOTH("%ld %ld %lu", LONG_MIN, LONG_MAX, ULONG_MAX);
     BOTH("%lld %lld %llu %llu", LLONG_MIN, LLONG_MAX, ULLONG_MAX, 10ull);
     BOTH("%zu%%, %c", SIZE_MAX, 'x');
+    BOTH("%.3u %.3u %.2llu %.4d", 0u, 7u, 1000ull, -12);
 }
 
 static void test_strings(void)
@@ -58,7 +63,7 @@ static void test_reals(void)
         BOTH("%.0f %.1f %.2f %.3f", value[i], value[i], value[i], value[i]);
         BOTH("%.6f %.9f", -value[i], value[i]);
     }
-    for (int i = 0; i < 200000; i++) { /* of every magnitude, and halves of the last digit */
+    for (int i = 0; i < ROUNDS; i++) { /* of every magnitude, and halves of the last digit */
         double v = (double)(draw() >> (1 + i % 63)) / (double)(1 + draw() % 5000);
         BOTH("%.0f %.1f %.2f %.3f", v, v, v, v);
         v = (double)(draw() % 100000) / 2000;

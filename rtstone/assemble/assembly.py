@@ -55,6 +55,17 @@ class Assembly:
         return len(self.kept) + sum(result.status != "incomplete" for result in ends)
 
     @property
+    def cut_off(self) -> Case | None:
+        """Return the case that began and has not ended, None if there is none."""
+        seen = self.received.cases
+        begun = (case for case in self.left if seen[case.id].end is None and self._started(case))
+        return next(begun, None)
+
+    def _started(self, case: Case) -> bool:
+        seen = self.received.cases[case.id]
+        return seen.params is not None or bool(seen.results)
+
+    @property
     def left(self) -> list[Case]:
         """Return the cases that were due when this assembly began."""
         return [case for case in self._plan.cases if case.id not in self.kept]
@@ -63,6 +74,10 @@ class Assembly:
     def due(self) -> list[Case]:
         """Return what the agent has to run first of each of these cases."""
         return [self._next_round(case, self._before.get(case.id, [])) for case in self.left]
+
+    def damaged(self, wire_id: int) -> bool:
+        """Return whether records of a wire case may have been lost on their way."""
+        return wire_id in self._costs()
 
     def following(self, wire_id: int) -> Case | None:
         """Return the round to run after one that has ended, None if none."""
@@ -201,8 +216,7 @@ class Assembly:
         if damage:
             return f"wire: {damage}"
         if seen.end is None:
-            started = seen.params is not None or seen.results
-            return "did not end" if started else f"not run: {unstarted}"
+            return "did not end" if self._started(case) else f"not run: {unstarted}"
         if self._interrupted(case.id) and not any(result.n for result in seen.results):
             return INTERRUPTED
         if self.received.clock is None:
@@ -269,6 +283,7 @@ class Assembly:
             duration_s=duration_s,
             turn=self._plan.turn,
             name=self._plan.name,
+            session=self._plan.session,
         )
 
     def lost(self) -> list[str]:

@@ -14,6 +14,7 @@ from rtstone.wire.reader import Defect, Noise, Reader, Record
 WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
 SERIES = 4096  # of a case, that are kept: more than there are CPUs
 LETTERS = 1000  # of a warning
+AGAIN = "again "  # the command
 
 _T = TypeVar("_T")
 
@@ -49,6 +50,10 @@ class Received:
         self.loads: list[wire.Loaded] = list(earlier.loads) if earlier else []
         self._most_loads = len(self.loads) + len(plan.cases)
         self.left_out: Counter[str] = Counter(earlier.left_out if earlier else ())
+        self._outdated: set[int] = set()  # cases whose records will be replaced
+        self._again: dict[int, int] = {}  # case: seq, since which it is being sent once more
+        self._newest = 0  # number of the last command that was echoed
+        self._whole: set[int] = set()  # cases that came whole the last time they were sent
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
@@ -79,11 +84,16 @@ class Received:
         return bodies
 
     def _take(self, record: Record) -> None:
-        if isinstance(record.body, wire.OF_A_CASE) and not self._is_asked_for(record.body.id):
+        if isinstance(record.body, wire.OfACase):
+            if self._is_asked_for(record.body.id):
+                self._take_of_case(record.seq, record.body)
             return
         match record.body:
             case wire.Hello() as hello:
                 self.hello = hello
+            case wire.Heard(n, str(command)) if n > self._newest:  # not echoed once more
+                self._newest = n
+                self._start_again(record.seq, command)
             case wire.Clock() as clock:
                 self.clock = clock
             case wire.Conditions() as conditions:
@@ -93,19 +103,42 @@ class Received:
             case wire.Log("warn", text):
                 short = text if len(text) <= LETTERS else f"{text[:LETTERS]}…"
                 self._keep("warnings", self.warnings, short, WARNINGS)
-            case wire.Case(id, _, params):
-                self.cases[id].params = params
-                self._at(record.seq, id, "start")
-            case wire.Result() as result:
-                self._keep("results", self.cases[result.id].results, result, SERIES)
-                self._at(record.seq, result.id, "mid")
-            case wire.Progress(id) | wire.Raw(id):
-                self._at(record.seq, id, "mid")
-            case wire.End(id) as end:
-                self.cases[id].end = end
-                self._at(record.seq, id, "end")
             case wire.Bye() as bye:
                 self.bye = bye
+
+    def _take_of_case(self, seq: int, body: wire.OfACase) -> None:
+        if body.id in self._outdated:
+            self._outdated.discard(body.id)
+            self.cases[body.id] = CaseRecords()
+        match body:
+            case wire.Case(id, _, params):
+                self.cases[id].params = params
+                self._at(seq, id, "start")
+            case wire.Result() as result:
+                self._take_result(result)
+                self._at(seq, result.id, "mid")
+            case wire.Progress(id) | wire.Raw(id):
+                self._at(seq, id, "mid")
+            case wire.End(id) as end:
+                self.cases[id].end = end
+                self._at(seq, id, "end")
+                if id in self._again and not self.reader.lacks(self._again[id], seq):
+                    self._whole.add(id)
+
+    def _take_result(self, result: wire.Result) -> None:
+        """Keep the result of a series; one that is sent again replaces the one before."""
+        results = self.cases[result.id].results
+        if self.cases[result.id].end is not None:
+            results[:] = [known for known in results if known.series != result.series]
+        self._keep("results", results, result, SERIES)
+
+    def _start_again(self, seq: int, command: str) -> None:
+        """Expect all of a case once more if that is the command."""
+        number = command.removeprefix(AGAIN)
+        if number != command and number.isdecimal() and self._is_asked_for(int(number)):
+            self._again[int(number)] = seq
+            self._outdated.add(int(number))
+            self._whole.discard(int(number))
 
     def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
         """Add a record, or only count it if there are too many."""
@@ -137,5 +170,6 @@ class Received:
                 self._place[known[after]] if after < len(known) else (first + 1, "start")
             )
             for case in range(first + (kind == "end"), last + (next_kind != "start")):
-                costs.setdefault(case, defect)
+                if case not in self._whole:
+                    costs.setdefault(case, defect)
         return costs

@@ -91,7 +91,7 @@ class _Log:
     def _take(self, body: wire.Body) -> None:
         if isinstance(body, wire.Clock):
             self._clock = body
-        elif not isinstance(body, wire.OF_A_CASE) or not self._asked(body.id):
+        elif not isinstance(body, wire.OfACase) or not self._asked(body.id):
             return
         elif isinstance(body, wire.Case):
             self._ticks[body.id] = {}

@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,18 +25,19 @@ _NAME = "rtstone-measuring.lock"
 
 @contextmanager
 def undisturbed(
-    target: Target, interrupt: Interrupt, tell: Callable[[str], None]
+    targets: Sequence[Target], interrupt: Interrupt, tell: Callable[[str], None]
 ) -> Iterator[None]:
-    """Wait until no other measurement disturbs one on a target, and keep the user's own from it.
+    """Wait until no other measurement disturbs those on targets, and keep the user's own from them.
 
     ``tell`` is called with what is waited for, whenever that changes.  Raises as ``alone``.
     """
-    if target.others() is None:
+    shared = [target for target in targets if target.others() is not None]
+    if not shared:
         yield
         return
     with alone(interrupt, tell):
         told: list[str] = []
-        while there := target.others():
+        while there := [one for target in shared for one in target.others() or ()]:
             if there != told:
                 tell(f"waiting for {', '.join(there)}")
                 told = there

@@ -9,12 +9,15 @@ from typing import NamedTuple
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.errors import UsageError
 from rtstone.inputs.parameters import quantity
-from rtstone.units import TIMES, counted, plain
+from rtstone.units import TIMES, count, counted, plain
 
 LONG_S = 3600.0  # a run that takes longer has to be asked for
 CASE_S = 0.3  # start, warm-up and end of a case
 UNTOLD_S = 0.1  # a case whose samples nobody can time beforehand, if it has no shorter limit
 LOAD_S = 3.0  # start of a load
+RESULT_BYTES = 6000  # of a case, without its samples
+SLOW_S = 5.0  # a transfer that takes longer is told beforehand
+SAMPLE_BYTES = 6  # of a sample, with raw=1
 UNUSUAL = 100  # times the default: farther off, a number without a unit is named with its unit
 
 
@@ -23,6 +26,33 @@ class Extent(NamedTuple):
 
     seconds: float
     case: Case
+
+
+class Transfer(NamedTuple):
+    """What a slow line has to carry, and how much of it in a second."""
+
+    size: int
+    bytes_per_s: int
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return self.size / self.bytes_per_s
+
+
+def transfer(plan: Plan) -> Transfer | None:
+    """Return what the results take on a slow line, None if it is not slow, or nobody knows."""
+    rate = plan.target.detail.get("bytes_per_s")
+    if not isinstance(rate, int) or plan.endless:
+        return None
+    return Transfer(sum(_bytes(plan, case) for case in plan.cases), rate)
+
+
+def _bytes(plan: Plan, case: Case) -> int:
+    """Return about how many bytes the results of a case are."""
+    samples = plan.value(case, "samples")
+    raw = bool(plan.value(case, "raw")) and isinstance(samples, int)
+    return RESULT_BYTES + (SAMPLE_BYTES * int(samples) if raw else 0)  # type: ignore[arg-type]
 
 
 def extent(plan: Plan) -> Extent | None:
@@ -37,7 +67,9 @@ def extent(plan: Plan) -> Extent | None:
     loads = [case.load for case in plan.cases]
     changes = sum(one != other for one, other in zip([NONE, *loads], loads, strict=False))
     longest = max(plan.cases, key=lambda case: times[case.id])
-    return Extent(sum(times.values()) + CASE_S * len(times) + LOAD_S * changes, longest)
+    carried = transfer(plan)
+    rest = CASE_S * len(times) + LOAD_S * changes + (carried.seconds if carried else 0.0)
+    return Extent(sum(times.values()) + rest, longest)
 
 
 def _measuring_s(plan: Plan, case: Case) -> float:
@@ -55,7 +87,17 @@ def announcement(plan: Plan) -> str:
     found = extent(plan)
     if found is None:
         return cases
-    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(found.seconds)}"
+    carried, slow = transfer(plan), ""
+    if carried and carried.seconds >= SLOW_S:
+        slow = (
+            f"; about {_size(carried.size)} at {count(carried.bytes_per_s)} B/s: "
+            f"{roughly(carried.seconds)} of it"
+        )
+    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(found.seconds)}{slow}"
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e6:.2g} MB" if number >= 1e6 else f"{number / 1000:.0f} kB"
 
 
 def refuse_long(plan: Plan) -> None:

@@ -15,9 +15,9 @@ from msgspec import structs
 
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run, Turn
-from rtstone.documents.run import Target as Place
 from rtstone.errors import Inconclusive, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.runner.extent import extent
 from rtstone.runner.listener import Listener
 from rtstone.runner.start import execute
 from rtstone.targets import find
@@ -91,7 +91,8 @@ def measure_pairs(
     turns = order(session, pairs)
     for number, turn in enumerate(turns, 1):
         side = _varied(sides[turn.side == "B"], turn.pair)
-        left = (time.monotonic() - begin) / len(runs) * (len(turns) - len(runs)) if runs else None
+        each = (time.monotonic() - begin) / len(runs) if runs else _expected_s(sides)
+        left = None if each is None else each * (len(turns) - len(runs))
         tell(Next(number, len(turns), turn, side.target.name, left))
         plan = structs.replace(
             side.plan,
@@ -108,6 +109,12 @@ def measure_pairs(
     return Taken(runs, doubt)
 
 
+def _expected_s(sides: tuple[Side, Side]) -> float | None:
+    """Return how long a run takes on average, None if nobody knows beforehand."""
+    known = [found.seconds for side in sides if (found := extent(side.plan))]
+    return sum(known) / 2 if len(known) == 2 else None
+
+
 def _varied(side: Side, pair: int) -> Side:
     """Return the side with the pair's number as seed, if its target has a seed and none was given.
 
@@ -117,5 +124,5 @@ def _varied(side: Side, pair: int) -> Side:
     if side.plan.target.detail.get("seed") is None or "+seed=" in name:
         return side
     target = find(f"{name}+seed={pair}")
-    place = Place(name=target.name, detail=dict(target.detail()))
+    place = structs.replace(side.plan.target, name=target.name, detail=dict(target.detail()))
     return Side(target, structs.replace(side.plan, target=place))

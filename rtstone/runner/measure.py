@@ -48,7 +48,12 @@ def measure(
     try:
         if not interrupt.requested:
             lines = tuple(script(plan, assembly.left)) if target.scripted else ()
-            options = Options(keep_idle=plan.keep_idle, cpus=cpus, script=lines)
+            options = Options(
+                keep_idle=plan.keep_idle,
+                cpus=cpus,
+                script=lines,
+                interrupted=lambda: interrupt.requested,
+            )
             with target.start(options) as link:
                 AgentSession(
                     plan=plan,
@@ -72,7 +77,7 @@ def measure(
             directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
         raise
     if interrupt.requested and not isinstance(error, StoreError):
-        error = _interrupted(plan, assembly)
+        error = _interrupted(plan, assembly, target)
     tell(lambda to: to.ended())
     if error and not directory.begun:
         directory.close()
@@ -91,9 +96,12 @@ def measure(
     return Outcome(run, error or _inconclusive(run))
 
 
-def _interrupted(plan: Plan, assembly: Assembly) -> Interrupted:
-    """Return how far the run came."""
-    return Interrupted(f"{INTERRUPTED}; {assembly.complete} of {len(plan.cases)} cases measured")
+def _interrupted(plan: Plan, assembly: Assembly, target: Target) -> Interrupted:
+    """Return how far the run came, and what a target that cannot be told to stop has lost."""
+    told = f"{INTERRUPTED}; {assembly.complete} of {len(plan.cases)} cases measured"
+    if target.scripted and (cut := assembly.cut_off):
+        told += f"; {cut.bench} is lost, as an emulated board cannot be told to stop"
+    return Interrupted(told)
 
 
 def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:

@@ -46,14 +46,18 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
     name = None if wish.name is None else _free(wish.name)
     target = find(wish.target)
     target.check_ready()
-    place = Place(name=wish.target, detail=dict(target.detail()))
+    place = Place(
+        name=target.name if target.named else wish.target,
+        detail=dict(target.detail()),
+        called=target.named.name if target.named else None,
+    )
     offered = catalogue(target, interrupt)
     known = _known(target, offered, interrupt)
     created = datetime.now(UTC)
     limit = _until(wish, target)
     suites = [name for name in wish.names if name not in known.benches]
     wanted = suite.select(list(wish.names), known.benches)
-    cases, absent, made, calls, scale_s = suite.expand(wanted, wish.asked, offered, known)
+    cases, absent, made, calls, scale_s = suite.expand(wanted, _asked(wish, target), offered, known)
     tables = {**known.benches, **offered.benches}
     plan = Plan(
         run_id=run_id(created, Path(wish.names[0]).name.removesuffix(".toml")),
@@ -80,6 +84,13 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
             f"target '{target.name}' cannot be stopped while it measures; give a time above 0"
         )
     return target, printable.document(plan)
+
+
+def _asked(wish: RunRequest, target: Target) -> suite.Asked:
+    """Return the options for all cases, with the CPUs that a targets file gives."""
+    if target.named is None or wish.asked.cpus is not None:
+        return wish.asked
+    return wish.asked._replace(cpus=target.named.cpus)
 
 
 def _free(name: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rtstone.assemble.assembly import Assembly
 from rtstone.assemble.identity import difference
 from rtstone.documents.plan import Case, LoadSpec, Plan
+from rtstone.documents.run import STOPPED
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.listener import GuardedListener
@@ -22,7 +23,12 @@ PATIENCE_S = 120.0  # silence beyond the cases' time limits after which the agen
 UNTOLD_S = 7200.0  # time limit of a case that has none, until it first reports progress
 HEARTBEAT_MS = 30_000  # interval of progress records, unless the listener wants a shorter one
 NOISE = 16 << 20  # bytes of console noise that are stored
-NUDGE_S = 5.0  # silence after which the next command is sent, as an end may have been lost
+NUDGE_S = 5.0  # silence after which a case is asked for again, as its end may have been lost
+DAMAGED_S = 1.0  # the same, if something was damaged
+AGAINS = 10  # times that a case is asked for again
+RESULTS = 1 << 18  # bytes of results, without samples, that a case hardly ever exceeds
+LEASE_S = 60.0  # the agent ends if the host is silent for longer than this and the current case
+QUIET_S = 600.0  # longest time for which a lease covers a case, so that the host is quiet meanwhile
 
 
 def not_the_same(differs: str) -> UsageError:
@@ -33,7 +39,7 @@ def not_the_same(differs: str) -> UsageError:
 
 
 def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
-    """Yield the commands of these cases, and `bye`."""
+    """Yield the commands of these cases, and `bye`, for a target that takes them at its start."""
     load = LoadSpec()
     for case in cases:
         yield from _lines(plan, case, load)
@@ -54,8 +60,8 @@ class AgentSession:
     """Run the cases on an agent: send commands, read and store lines, notify a listener.
 
     A command is sent only when the case before has ended and its results are stored, so that the
-    host is quiet while the agent measures; damage on the wire must not make both wait forever.
-    A scripted target has all commands already.
+    host is quiet while the agent measures.  What was damaged on the wire is asked for again.
+    A scripted target has all commands already, and cannot be asked.
     """
 
     plan: Plan
@@ -72,10 +78,17 @@ class AgentSession:
     heard: float = field(default_factory=time.monotonic)
     began: int = 0  # the case that last reported its start
     progressing: int = 0  # the case that last reported progress
+    lease_until: float = 0.0
+    nudged: float = 0.0
+    agains: int = 0  # of the case that is being asked for again
+    coming: int = 0  # bytes of the record that was coming at the last look
+    settled: int = 0  # the last case that nothing more is expected of
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         self.left = self.assembly.due
         self.cases = {case.id: case for case in self.left}
+        self.commands = commands.Commands(self.link.send, self.link.newest)
 
     def run(self) -> None:
         """Run until the agent's orderly end.  Raises TargetError, StoreError, UsageError."""
@@ -84,19 +97,22 @@ class AgentSession:
             for case in self.left[:1]:
                 self._expect_load(case)
         else:
-            self.link.send(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
-        self._send_upto(1)
+            self._promise(LEASE_S)
+            self.commands.say(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
+        self._send_next()
         while (line := self.link.read(POLL_S)) != b"":
             if self.interrupt.insisted:
                 self.link.abandon()
                 raise Interrupted("interrupted")
             if self.interrupt.requested:
-                self.link.stop()
+                self._stop()
             if line:
                 self._store(line)
                 for body in self.assembly.received.feed(line):
                     self.heard = time.monotonic()
                     self._take(body)
+                if self.assembly.received.reader.restarted:
+                    raise TargetError(commands.FORGOTTEN)
             self._keep_going()
         if not self.directory.begun and not self.interrupt.requested:
             self._go_on()
@@ -104,6 +120,19 @@ class AgentSession:
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if not self.interrupt.requested and ran < len(self.cases):
             raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
+
+    def _stop(self) -> None:
+        """Ask the agent to end the current case with its result, and then itself."""
+        if not self.stopped and not self.target.scripted:
+            self.commands.say(commands.STOP)
+            self.commands.say(commands.BYE)
+        self.stopped = True
+        self.link.stop()
+
+    def _promise(self, seconds: float) -> None:
+        """Renew the lease: promise to speak again before it ends."""
+        self.commands.say(commands.alive(round(seconds * 1000)))
+        self.lease_until = time.monotonic() + seconds
 
     def _store(self, line: bytes) -> None:
         if MARK not in line:
@@ -119,18 +148,20 @@ class AgentSession:
     def _take(self, body: records.Body) -> None:
         match body:
             case records.Hello(version) if version != records.VERSION:
-                raise TargetError(
-                    f"the agent uses wire version {version}, rtstone needs {records.VERSION}; "
-                    "`make agent` builds the right one"
-                )
+                raise commands.other_version(version)
             case records.Hello(source=source) if self._is_foreign(source):
                 raise TargetError(
                     f"the running agent has source {source}, the one that listed the benches "
                     f"{self.plan.listed_by}; rebuild both with `make agent` and `rtstone lab build`"
                 )
             case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
-                self._go_on()
+                if self.target.scripted or not self.assembly.lost():
+                    self._go_on()
         match body:
+            case records.Hello(line=longest):
+                self.commands.longest = longest
+            case records.Heard() if not self.target.scripted:
+                self.commands.echoed(body)
             case records.Case(id) if id in self.cases:
                 self.began = id
                 case = self.assembly.case_of(id)
@@ -140,11 +171,18 @@ class AgentSession:
                 unit = self.assembly.received.clock.unit if self.assembly.received.clock else "ns"
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.progress(case, body, unit))
-            case records.End(id) if id in self.cases:
-                self.directory.sync()
-                self._end(id)
-                if self.target.scripted and (following := self._current()):
-                    self._expect_load(following)
+            case records.End(id) if id in self.cases and id > self.settled:
+                if not self._ask_again(id):
+                    self._settle(id)
+                    self._check_lease(body)
+            case records.Log(_, text):
+                self._take_refusal(text)
+
+    def _take_refusal(self, text: str) -> None:
+        """Go on without the records of a case that the agent cannot send again."""
+        for case in self._on_their_way():
+            if text == commands.refused(commands.again(case.id)):
+                self._settle(case.id)
 
     def _is_foreign(self, source: str) -> bool:
         """Return whether the agent differs from the one that listed the benches.
@@ -153,20 +191,45 @@ class AgentSession:
         """
         return self.assembly.earlier is None and self.plan.listed_by not in {None, source}
 
-    def _end(self, wire_id: int) -> None:
-        """Handle the end of a wire case: a case, or one round of it.
+    def _check_lease(self, end: records.End) -> None:
+        """Raise TargetError if an agent that nobody else can stop has stopped a case by itself."""
+        if self.target.there and end.reason == STOPPED and not self.stopped:
+            raise TargetError(
+                "the agent has ended the case, as it had not heard its host for longer than "
+                "promised; what it had measured is kept"
+            )
 
-        Another round follows at once, unless the next case was already sent for lack of an answer.
-        """
+    def _settle(self, wire_id: int) -> None:
+        """Take a wire case as ended: nothing more is expected of it, damaged or not."""
+        self.settled, self.agains = wire_id, 0
+        self.directory.sync()
+        self._end(wire_id)
+        if self.target.scripted and (following := self._current()):
+            self._expect_load(following)
+
+    def _end(self, wire_id: int) -> None:
+        """Handle the end of a wire case: a case, or a round of it that another one may follow."""
         case = self.assembly.case_of(wire_id)
         results = self.assembly.case_results(case)
         more = self.assembly.following(wire_id)
-        if more is None or self.interrupt.requested or self.sent != self._ended():
+        if more is None or self.interrupt.requested:
             self.tell(lambda to: to.case_ended(case, results))
             return
         self.left.insert(self.sent, more)
         self.cases[more.id] = more
         self.tell(lambda to: to.round_ended(case, results))
+
+    def _ask_again(self, wire_id: int) -> bool:
+        """Ask for the records of a case once more if some were damaged; return whether it was."""
+        if self.target.scripted or self.agains >= AGAINS or self.interrupt.requested:
+            return False
+        lost = bool(self.assembly.lost())
+        if not lost and not self.assembly.damaged(wire_id):
+            return False
+        for number in [0] * lost + [wire_id]:  # the end of the case, once more, is the end of both
+            self.commands.say(commands.again(number))
+        self.agains += 1
+        return True
 
     def _go_on(self) -> None:
         """Begin to store, after checking that a resumed run is still on the same target.
@@ -186,10 +249,14 @@ class AgentSession:
 
     def _ended(self) -> int:
         """Return how many of the cases to run have ended."""
-        return sum(case.id <= self.assembly.received.ended for case in self.left)
+        last = self.assembly.received.ended if self.target.scripted else self.settled
+        return sum(case.id <= last for case in self.left)
 
     def _keep_going(self) -> None:
-        """Send the next commands when due; abandon an agent that has been silent for too long."""
+        """Send what is due; abandon an agent that has been silent for too long."""
+        if (coming := self.link.coming()) > self.coming:
+            self.heard = time.monotonic()  # a large record takes its time on a slow line
+        self.coming = coming
         silent = time.monotonic() - self.heard - self.lead_s
         cases = self._on_their_way()
         if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
@@ -197,21 +264,46 @@ class AgentSession:
             raise TargetError(
                 f"the agent has been silent for {silent:.0f} s; it was stopped{words}"
             )
-        damaged = self.assembly.received.reader.damaged and self.plan.until is None
-        due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
-        lost = (
-            damaged or silent > NUDGE_S + due
-        )  # sending ahead would leave no room for another round
-        self._send_upto(self._ended() + (2 if lost else 1))
+        if self.target.scripted:
+            return
+        if not self.stopped:
+            due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
+            self._nudge(silent, due, cases)
+            if self.lease_until - time.monotonic() < LEASE_S / 2 and self.sent <= len(self.left):
+                self._promise(LEASE_S)
+            self._send_next()
+        self.commands.keep()
+        over = self.target.there and self.sent > len(self.left) and self.commands.heard
+        if over and silent > NUDGE_S:
+            self.link.stop()  # what is missing is the answer to `bye`
+
+    def _nudge(self, silent: float, due: float, cases: list[Case]) -> None:
+        """Ask for the case again whose end seems to have been lost, and at last go on without."""
+        damaged = self.assembly.received.reader.damaged
+        waited = min(silent, time.monotonic() - self.nudged)
+        if not cases or not self.commands.heard:
+            return
+        if waited < (DAMAGED_S if damaged else NUDGE_S + due):
+            return
+        self.nudged = time.monotonic()
+        if self.agains < AGAINS:
+            self.agains += 1
+            self.commands.say(commands.again(cases[0].id))
+        else:
+            self._settle(cases[0].id)
 
     def _on_their_way(self) -> list[Case]:
-        """Return the cases that were sent and have not ended: one, or two after damage."""
+        """Return the case that was sent and has not ended, if any."""
         ended = self._ended()
         return self.left[ended : ended + 1 if self.target.scripted else self.sent]
 
     def _limit_s(self, case: Case) -> float | None:
         limit = self.plan.limit_s(case)
         return None if limit is None else limit * self.target.pace
+
+    def _transfer_s(self) -> float:
+        """Return how long results take, in s, during which a board may not hear its host."""
+        return RESULTS / self.target.bytes_per_s if self.target.bytes_per_s else 0.0
 
     def _longest_s(self, case: Case) -> float:
         """Return how long the agent may be silent while the case runs, in s.
@@ -229,17 +321,22 @@ class AgentSession:
         number = self._ended() if self.target.scripted else self.sent - 1
         return self.left[number] if 0 <= number < len(self.left) else None
 
-    def _send_upto(self, last: int) -> None:
-        """Send the commands of the first ``last`` cases; `bye` follows the last of all."""
-        while self.sent < min(last, len(self.left) + 1) and not self.interrupt.requested:
-            self.sent += 1
-            if self.sent > len(self.left):
-                self.link.send(commands.BYE)
-                return
-            case = self.left[self.sent - 1]
-            for line in _lines(self.plan, case, self.load):
-                self.link.send(line)
-            self._expect_load(case)
+    def _send_next(self) -> None:
+        """Send the commands of the next case once the one before has ended; at last `bye`."""
+        if self.target.scripted or self.interrupt.requested or self.sent > self._ended():
+            return
+        self.sent += 1
+        if self.sent > len(self.left):
+            self.commands.say(commands.BYE)
+            return
+        case = self.left[self.sent - 1]
+        before = self.load
+        self._expect_load(case)
+        limit = self._limit_s(case)
+        if limit is not None and limit < QUIET_S:
+            self._promise(limit + self.lead_s + self._transfer_s() + LEASE_S)
+        for line in _lines(self.plan, case, before):
+            self.commands.say(line)
 
     def _expect_load(self, case: Case) -> None:
         """Note that the agent changes the load, if the case does not run under the current one."""

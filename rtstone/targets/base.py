@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rtstone.wire.records import TextTable
+
+if TYPE_CHECKING:
+    from rtstone.inputs.fleet import Named
 
 
 class Options(NamedTuple):
@@ -14,13 +17,15 @@ class Options(NamedTuple):
 
     ``catalogue``: list the benches and exit.  ``keep_idle``: leave the CPUs' idle states alone.
     ``cpus``: the CPUs to measure on, None to let the agent choose.  ``script``: all command lines,
-    for a target that takes them at its start.
+    for a target that takes them at its start.  ``interrupted``: returns whether the user wants to
+    end, for a start that may take long.
     """
 
     catalogue: bool = False
     keep_idle: bool = False
     cpus: frozenset[int] | None = None
     script: Sequence[str] = ()
+    interrupted: Callable[[], bool] = lambda: False
 
 
 class Listed(NamedTuple):
@@ -33,6 +38,8 @@ class Listed(NamedTuple):
 
 class Link(ABC):
     """A running agent.  Closing it, or leaving its ``with`` block, leaves nothing behind."""
+
+    newest = 0  # number of the command that the agent has had already: a `hello`
 
     @abstractmethod
     def send(self, line: str) -> None:
@@ -59,6 +66,10 @@ class Link(ABC):
     def abandon(self) -> None:  # noqa: B027  most have nothing to wait for
         """Do not wait any longer: ``close`` ends it at once, and what it has not sent is lost."""
 
+    def coming(self) -> int:
+        """Return how many bytes of a record have come that is not complete, as far as is known."""
+        return 0
+
     def last_words(self) -> str:
         """Return what the agent printed besides its records, to append to an error; else ""."""
         return ""
@@ -75,7 +86,11 @@ class Target(ABC):
 
     name: str
     agent: str  # the program that is started, for messages
+    named: Named | None = None  # as the user has named it, None if it was given by its address
+    hosted: ClassVar[bool] = False  # computed by this machine, and keeps a CPU of it busy
     scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
+    there: ClassVar[bool] = False  # the agent lists its benches by command, not at a start for it
+    bytes_per_s: float | None = None  # that its line carries, if it is slow
     pace: ClassVar[float] = 1.0  # host seconds that a second of the target may take at most
     load_s: ClassVar[float] = 60.0  # host seconds that starting a load may take at most
 

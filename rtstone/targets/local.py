@@ -12,7 +12,7 @@ from rtstone import resources
 from rtstone.cpus import usable_cpus
 from rtstone.documents.run import LOCAL
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.process import Process
+from rtstone.targets.process import STARTING, Process
 from rtstone.wire.records import TextTable
 
 MACHINE_ID = Path("/etc/machine-id")
@@ -62,11 +62,18 @@ class Local(Target):
 
 
 def _machine() -> str | None:
-    """Return a hash that identifies this installation; machine-id itself is confidential."""
     try:
-        told = MACHINE_ID.read_bytes().strip()
+        return identity(MACHINE_ID.read_bytes())
     except OSError:
         return None
+
+
+def identity(machine_id: bytes) -> str | None:
+    """Return a hash that identifies an installation, None if its machine-id is empty.
+
+    The machine-id itself is confidential.
+    """
+    told = machine_id.strip()
     return sha256(b"rtstone " + told).hexdigest()[:16] if told else None
 
 
@@ -81,7 +88,7 @@ class _Agent(Process):
         self._home = os.sched_getaffinity(0)
         arguments = ["--list"] if options.catalogue else []
         arguments += ["--keep-idle"] if options.keep_idle else []
-        with nullcontext() if options.catalogue else _tuned():
+        with STARTING, nullcontext() if options.catalogue else _tuned():
             super().__init__([str(program), *arguments], _advice(program))
         if not options.catalogue:
             # Set only now, so that the agent does not inherit it.

@@ -1,4 +1,4 @@
-"""An agent as a local process, with its pipes as the wire."""
+"""An agent as a local process, or behind one that reaches it, with its pipes as the wire."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,11 +15,15 @@ from pathlib import Path
 
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
+from rtstone.targets.lines import Lines
 
 STOP_S = 5.0  # time limit for an agent to stop; it needs half of it to send what it has
 ORPHANS_S = 1.0  # time limit for the children of a killed agent to end
-LINE = 16 << 20  # longest line in bytes; a longer one is split
 LAST_WORDS = 300  # bytes of the agent's stderr in an error
+
+
+# Held while a program is started, as others might inherit what this process has meanwhile become.
+STARTING = threading.RLock()
 
 
 class Process(Link):
@@ -31,8 +36,7 @@ class Process(Link):
     noun = "the agent"  # what it is, for messages
 
     def __init__(self, command: Sequence[str], advice: str, files: Sequence[int] = ()) -> None:
-        self._buffer = bytearray()
-        self._scanned = 0  # bytes at its beginning that hold no newline
+        self._lines = Lines()
         self._kill_at: float | None = None
         self._closed = False
         try:
@@ -40,15 +44,16 @@ class Process(Link):
         except OSError as error:
             raise TargetError(f"no temporary file can be made: {error.strerror}") from error
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words,
-                bufsize=0,
-                pass_fds=files,
-                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
-            )
+            with STARTING:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._words,
+                    bufsize=0,
+                    pass_fds=files,
+                    start_new_session=True,  # the terminal's Ctrl-C is for the host alone
+                )
         except OSError as error:
             self._words.close()
             raise not_started(command[0], error, advice) from error
@@ -69,7 +74,7 @@ class Process(Link):
         more = self._more(timeout)
         if more is None:
             return None
-        self._buffer += more
+        self._lines.add(more)
         return self._take_line() if more else self._rest()
 
     def _more(self, timeout: float) -> bytes | None:
@@ -83,12 +88,15 @@ class Process(Link):
         return b"" if self._dead() else None
 
     def stop(self) -> None:
-        """Send SIGTERM; after STOP_S ``read`` kills it."""
+        """Ask it to stop; after STOP_S ``read`` kills it."""
         if self._kill_at is None:
             self._kill_at = time.monotonic() + STOP_S
-            self._signal(signal.SIGTERM, group=False)
+            self._ask_to_stop()
             assert self._process.stdin is not None
             self._process.stdin.close()  # end of file for an agent that waits for a command
+
+    def _ask_to_stop(self) -> None:
+        self._signal(signal.SIGTERM, group=False)
 
     def abandon(self) -> None:
         """Kill it at once; a child of it that is left is then waited for."""
@@ -117,25 +125,22 @@ class Process(Link):
             time.sleep(0.01)
 
     def _take_line(self) -> bytes | None:
-        end = self._buffer.find(b"\n", self._scanned) + 1
-        if not end and len(self._buffer) < LINE:
-            self._scanned = len(self._buffer)
-            return None
-        line = bytes(self._buffer[: min(end or LINE, LINE)])
-        del self._buffer[: len(line)]
-        self._scanned = 0
-        return line
+        return self._lines.take()
 
     def _rest(self) -> bytes:
         """Return the rest after the last newline, then b"".  Raises TargetError if it failed."""
-        if self._buffer:
-            line, self._buffer = bytes(self._buffer), bytearray()
+        if line := self._lines.rest():
+            self._lines.clear()
             return line
         self._end()
         status = self._process.returncode
         if status:
-            raise TargetError(f"{self.noun} {_fate(status)}{self.last_words()}")
+            raise TargetError(f"{self._how_ended(status)}{self.last_words()}")
         return b""
+
+    def _how_ended(self, status: int) -> str:
+        """Say how it failed, given its exit status or, negative, the signal that killed it."""
+        return f"{self.noun} {_fate(status)}"
 
     def _dead(self) -> bool:
         """Return whether the agent has ended.  Does not reap it, so its ids are not reused."""
@@ -165,6 +170,18 @@ class Process(Link):
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
         words = " ".join(self._words.read().decode(errors="replace").split())
         return f"; its output ends: {words}" if words else ""
+
+
+class Channel(Process):
+    """A program whose input and output are those of an agent that runs elsewhere.
+
+    A signal would end only the program, and what the agent still has to tell would be lost.
+    """
+
+    noun = "the command"
+
+    def _ask_to_stop(self) -> None:
+        """Do nothing: the session has sent `stop`, and the end of its input tells the agent too."""
 
 
 def not_started(program: str, error: OSError, advice: str) -> TargetError:

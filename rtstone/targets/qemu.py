@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.lab import images, kernels, systems
@@ -28,6 +28,7 @@ from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
 from rtstone.targets.local import Local
 from rtstone.targets.process import Process
+from rtstone.targets.words import Check, one_of, parse, whole
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
 
@@ -43,24 +44,10 @@ KERNEL = "kernel="
 _FATAL = re.compile(rb"panic|not syncing|Oops|BUG:|rtstone:|fault|overflow|abort", re.IGNORECASE)
 
 
-class Word(NamedTuple):
-    """An option after a system's name: ``+name=value``, one of ``values`` or a whole number."""
-
-    values: tuple[str, ...] = ()
-
-    def check(self, name: str, value: str, spec: str) -> None:
-        """Raises UsageError if there is no such value."""
-        if self.values and value not in self.values:
-            raise UsageError(
-                f"{name} is one of {', '.join(self.values)}, not '{value}', in target '{spec}'"
-            )
-        if not self.values and not (value.isdecimal() and int(value) < SEEDS):
-            raise UsageError(f"{name} is a whole number below {SEEDS}, in target '{spec}'")
-
-
 class Qemu(Target):
     """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+icount=off]``, or ``kernel=FILE`` as the system."""
 
+    hosted = True
     scripted = True
     pace = 60.0  # a loaded guest on a busy host
     load_s = 600.0
@@ -100,7 +87,7 @@ class Qemu(Target):
         if self.system.kernel and options.catalogue:
             # The same source makes the same tables, and a kernel takes seconds to boot.
             return Local().start(options)
-        lines = ("list", commands.BYE) if options.catalogue else options.script
+        lines = (commands.LIST, commands.BYE) if options.catalogue else options.script
         return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
 
     def check_ready(self) -> None:
@@ -201,7 +188,7 @@ class Qemu(Target):
     def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
         """Return the emulator's command line; its input and console are among ``files``."""
         self.check_ready()
-        text = "".join(f"{line}\n" for line in lines).encode("ascii")
+        text = "".join(f"{line}\n" for line in commands.script(lines)).encode("ascii")
         image, initramfs, script = self._image, None, None
         if self.system.kernel:
             image = self._kernel.image
@@ -222,14 +209,13 @@ class Qemu(Target):
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     """Parse the options after the name.  Raises UsageError."""
-    known = {"icount": Word(("on", "off"))}
+    known = {"icount": one_of("on", "off")}
     if system.kernel:
-        known["seed"] = Word()
+        known["seed"] = whole(SEEDS)
     if system.preempt:
-        known["preempt"] = Word(system.preempt)
-    given: dict[str, str] = {}
-    for word in words:
-        name, _, value = word.partition("=")
+        known["preempt"] = one_of(*system.preempt)
+
+    def check_of(name: str) -> Check:
         if name == "preempt" and not system.preempt:
             raise UsageError(f"{system.name} has only one preemption model, in target '{spec}'")
         if name == "seed" and not system.kernel:
@@ -238,11 +224,9 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
             )
         if name not in known:
             raise unknown("word", name, known)
-        if name in given:
-            raise UsageError(f"{name} is given twice, in target '{spec}'")
-        known[name].check(name, value, spec)
-        given[name] = value
-    return given
+        return known[name]
+
+    return parse(words, check_of, spec)
 
 
 class _Files:

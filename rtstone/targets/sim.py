@@ -22,6 +22,8 @@ LIST_S = 10.0  # time limit for the agent to list the vocabulary of models
 class Sim(Target):
     """A model given by name, or by a file ending in .toml."""
 
+    hosted = True
+
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
         self.name = "sim" if argument is None else f"sim:{argument}"

@@ -13,6 +13,7 @@ import msgspec
 from rtstone.wire.records import Body, decode_body
 
 MARK = b"#rts "
+FIRST = 64  # records whose checksums are kept, to notice an agent that begins anew
 QUOTING = 8  # record starts of a line tried up to its end, as a record's text may quote others
 _END = re.compile(rb"\} ([0-9a-f]{8})")
 _START = re.compile(rb"#rts (\d{1,19}) \{")
@@ -67,12 +68,18 @@ class Reader:
         self._next = 0
         self._gaps: list[Defect] = []  # ascending, never overlapping
         self._harmless: list[Defect] = []
+        self._first: dict[int, int] = {}  # seq: checksum, of the first records
         self.damaged = False  # damage seen since the last good record
+        self.restarted = False  # numbers came again with other records: it is another agent
 
     @property
     def defects(self) -> list[Defect]:
         """All defects so far, without gaps that late records have filled."""
         return self._gaps + self._harmless
+
+    def lacks(self, first: int, last: int) -> bool:
+        """Return whether content was lost between two records."""
+        return any(gap.first < last and gap.last > first for gap in self._gaps)
 
     def feed(self, line: bytes) -> Iterator[Record | Noise]:
         """Yield the contents of one line in order.  The line may end in any mix of CR and LF."""
@@ -87,10 +94,12 @@ class Reader:
             found = _checked(line, start, starts[number + 1].start() if within else len(line))
             if found is None:
                 continue
-            seq, json, end = found
+            seq, json, end, crc = found
             if start.start() > done:
                 yield self._noise(line[done : start.start()])
             done = end
+            if seq < FIRST and self._first.setdefault(seq, crc) != crc:
+                self.restarted = True
             record = self._accept(seq, json)
             if record is not None:
                 yield record
@@ -135,11 +144,11 @@ def _first(defect: Defect) -> int:
     return defect.first
 
 
-def _checked(line: bytes, start: re.Match[bytes], limit: int) -> tuple[int, bytes, int] | None:
-    """Return (seq, json, end) of the record that starts there, None if no end has the right CRC."""
+def _checked(line: bytes, start: re.Match[bytes], limit: int) -> tuple[int, bytes, int, int] | None:
+    """Return (seq, json, end, CRC) of the record that starts there, None if no CRC is right."""
     crc, upto = 0, start.start() + len(MARK)
     for end in _END.finditer(line, start.end(), limit):
         crc, upto = crc32(line[upto : end.start() + 1], crc), end.start() + 1
         if crc == int(end[1], 16):
-            return int(start[1]), line[start.end() - 1 : upto], end.end()
+            return int(start[1]), line[start.end() - 1 : upto], end.end(), crc
     return None

@@ -11,7 +11,7 @@ import msgspec
 
 from rtstone import printable
 
-VERSION = 1
+VERSION = 2
 
 # Bounds of numbers used in arithmetic: a checksum does not prove that they are sane.  A record out
 # of bounds is malformed.
@@ -36,7 +36,11 @@ _WIDTH = 64  # of a value in bits; sums have twice as many
 
 
 class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
-    """The first record: identity and build of the agent."""
+    """The first record: identity and build of the agent.
+
+    ``n``: number of the command that it answers; 0: of none, the agent has just started.
+    ``line``: most characters of a command.
+    """
 
     wire: int
     agent: str
@@ -48,6 +52,15 @@ class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
     flags: str
     caps: list[str] = []
     common: str | None = None
+    n: int = 0
+    line: Positive = 4095
+
+
+class Heard(msgspec.Struct, frozen=True, tag_field="t", tag="heard"):
+    """The echo of command ``n``; without a text, ``n`` is the newest one that was undamaged."""
+
+    n: int
+    text: str | None = None
 
 
 class Param(msgspec.Struct, frozen=True):
@@ -69,7 +82,7 @@ class Table(msgspec.Struct, frozen=True):
     noun: ClassVar[str]
 
     id: str
-    title: str
+    title: str = ""
     source: str = ""
     help: str = ""
     needs: list[str] = []
@@ -333,6 +346,7 @@ def _whole(result: Result, rows: list[list[int]]) -> bool:
 
 Body = (
     Hello
+    | Heard
     | Bench
     | Load
     | Clock
@@ -347,7 +361,7 @@ Body = (
     | Bye
 )
 
-OF_A_CASE = (Case, Progress, Raw, Result, End)
+OfACase = Case | Progress | Raw | Result | End
 
 _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import QUICK, records
+from tests.agent.speak import QUICK, asked, records
 
 
 def may_realtime() -> bool:
@@ -59,7 +59,7 @@ def unprivileged(
 ) -> Any:
     """Send commands to an agent of nobody with these capabilities; return records of some kinds."""
     done = subprocess.run(
-        [*nobody(*capabilities), copy, QUICK], input="\n".join([*commands, "bye", ""]).encode(),
+        [*nobody(*capabilities), copy, QUICK], input=asked(*commands, "bye"),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
     )  # fmt: skip
     return [r for r in records(done.stdout) if r["t"] in kinds]

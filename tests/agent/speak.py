@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rtstone.assemble.histogram import bounds
-from rtstone.wire.reader import Noise, Reader
+from rtstone.wire.commands import framed
+from rtstone.wire.reader import Noise, Reader, Record
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
@@ -27,15 +29,44 @@ PATIENCE_S = 120
 Json = dict[str, Any]
 
 
+# What an agent leaves out because it is null or empty.
+LEFT_OUT: dict[str, Json] = {
+    "end": {"reason": None, "load": None},
+    "loaded": {"reason": None},
+    "result": dict.fromkeys(("min", "max", "batches", "missed", "omitted", "ended")),
+    "omitted": {"min": None, "max": None},
+    "rate": dict.fromkeys(("wanted", "why", "cpu_ms", "missed", "runs")),
+    "component": {"wanted": None},
+    "param": dict.fromkeys(("unit", "default", "min", "max")) | {"choices": [], "help": ""},
+    "evidence": dict.fromkeys(
+        ("section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations", "steal_ns",
+         "smi", "others", "stack_bytes", "heap_bytes", "prio")
+    ),
+}  # fmt: skip
+
+
+def filled(record: Json) -> Json:
+    """Return a record with the members that its agent has left out."""
+    whole = LEFT_OUT.get(record["t"], {}) | record
+    for name, kind in (("load", "rate"), ("components", "component"), ("params", "param")):
+        if isinstance(whole.get(name), list):
+            whole[name] = [LEFT_OUT[kind] | part for part in whole[name]]
+    for name in ("evidence", "omitted"):
+        if whole.get(name):
+            whole[name] = LEFT_OUT[name] | whole[name]
+    return whole
+
+
 def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
-    """Return the records of an agent's output; fail if it contains anything else."""
+    """Return the records of an agent's output but for echoes; fail if it contains anything else."""
     reader, found = reader or Reader(), []
     for line in lines.splitlines():
         for item in reader.feed(line):
             assert not isinstance(item, Noise), item
-        found.append(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]))
+        found.append(filled(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])))
     assert not reader.defects
-    return found
+    assert all("text" in r for r in pick(found, "heard")), "a command was damaged"
+    return [r for r in found if r["t"] != "heard"]
 
 
 def pick(found: Iterable[Json], kind: str) -> list[Json]:
@@ -49,11 +80,16 @@ def listed(kind: str, agent: Path = AGENT) -> list[Json]:
     return pick(records(done.stdout), kind)
 
 
+def asked(*commands: str, first: int = 1) -> bytes:
+    """Return commands as lines, numbered from ``first``."""
+    return "".join(f"{framed(n, c)}\n" for n, c in enumerate(commands, first)).encode()
+
+
 def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: Any) -> list[Json]:
     """Send an agent the commands and `bye`, and return all records of its answer."""
     done = subprocess.run(
         [agent, *args],
-        input="\n".join([*commands, "bye", ""]).encode(),
+        input=asked(*commands, "bye"),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_S,
         check=True,
@@ -76,11 +112,17 @@ class Agent(subprocess.Popen[bytes]):
         )  # fmt: skip
         self._reader = Reader()
         self._unread = b""
+        self._sent = 0
 
-    def send(self, command: str) -> None:
-        """Send a command and do not wait for its answer."""
+    def send(self, commands: str) -> None:
+        """Send a command, or one a line, and do not wait for their answers."""
         assert self.stdin
-        self.stdin.write(command.encode() + b"\n")
+        for command in commands.split("\n"):
+            self.stdin.write(self._line(command))
+
+    def _line(self, command: str) -> bytes:
+        self._sent += 1
+        return framed(self._sent, command).encode() + b"\n"
 
     def until(self, kind: str) -> list[Json]:
         """Return the next records, up to the first of that kind."""
@@ -100,8 +142,26 @@ class Agent(subprocess.Popen[bytes]):
                 raise AssertionError(f"the agent ended: status {self.wait(timeout=10)}")
             self._unread += said
         line, self._unread = self._unread.split(b"\n", 1)
-        (found,) = records(line, self._reader)
-        return found
+        found = records(line, self._reader)
+        if not found:
+            return self.next()
+        self.last = found[0]
+        return self.last
+
+    def ready(self) -> bool:
+        """Return whether something can be read."""
+        assert self.stdout
+        return b"\n" in self._unread or bool(select.select([self.stdout], [], [], 0)[0])
+
+    def echo(self) -> Json:
+        """Return the next record, which must be an echo."""
+        assert self.stdout
+        while b"\n" not in self._unread:
+            self._unread += os.read(self.stdout.fileno(), 1 << 16)
+        line, self._unread = self._unread.split(b"\n", 1)
+        (item,) = self._reader.feed(line)
+        assert isinstance(item, Record), item
+        return dict(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]))
 
     def ask(self, command: str, kind: str) -> list[Json]:
         """Send a command and return the records up to the first of that kind."""
@@ -118,7 +178,7 @@ class Agent(subprocess.Popen[bytes]):
 
     def rest(self, *commands: str, timeout: float = 30) -> list[Json]:
         """Send commands, close the agent's input, and return all records until it ended."""
-        said, _ = self.communicate("".join(f"{c}\n" for c in commands).encode(), timeout)
+        said, _ = self.communicate(b"".join(map(self._line, commands)), timeout)
         unread, self._unread = self._unread, b""
         return records(unread + said, self._reader)
 

@@ -15,7 +15,19 @@ import pytest
 
 from tests.agent.processes import descendants
 from tests.agent.rights import as_root, limited, realtime, unprivileged
-from tests.agent.speak import AGENT, STUB, Agent, case, figures, pick, records, result, spread, talk
+from tests.agent.speak import (
+    AGENT,
+    STUB,
+    Agent,
+    asked,
+    case,
+    figures,
+    pick,
+    records,
+    result,
+    spread,
+    talk,
+)
 
 pytestmark = pytest.mark.machine
 
@@ -278,7 +290,7 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
         hide = f"mount --bind {tmp_path}/ptmx $(readlink -f /dev/ptmx) && exec {AGENT}"
         done = subprocess.run(
             ["unshare", "--mount", "--propagation=private", "sh", "-c", hide],
-            input=b"case 1 dk.schedlat samples=50 time=0\nbye\n", stdout=subprocess.PIPE,
+            input=asked("case 1 dk.schedlat samples=50 time=0", "bye"), stdout=subprocess.PIPE,
             timeout=60, check=True,
         )  # fmt: skip
     found = records(done.stdout)

@@ -17,7 +17,7 @@ from rtstone.resources import BUILT
 from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
-from tests.agent.speak import BUILD, Json, pick, records
+from tests.agent.speak import BUILD, Json, asked, pick, records
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -66,7 +66,7 @@ def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
     def run(commands: Sequence[str], image: str | None = None, timeout: float = 60) -> Session:
         script = tmp_path_factory.mktemp("freertos") / "script"
-        script.write_bytes("\n".join(["#rts script", *commands, ""]).encode() + b"\0")
+        script.write_bytes(b"#rts script\n" + asked(*commands) + b"\0")
         system = systems.find(board)
         path = BUILD.parent / board / image if image else BUILT / str(system.image)
         done = subprocess.run(

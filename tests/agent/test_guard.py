@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.processes import descendants
 from tests.agent.rights import as_root, copied, nobody, realtime
-from tests.agent.speak import HASTY, QUICK, Json, pick, records
+from tests.agent.speak import HASTY, QUICK, Json, asked, pick, records
 from tests.agent.test_loads import LoadAgent, text
 
 pytestmark = [pytest.mark.machine, as_root]
@@ -46,7 +46,7 @@ def agent(reachable: Path) -> Path:
 def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
     """Send commands to an agent that is started so, and return all records of its answer."""
     done = subprocess.run(
-        [*command, QUICK], input="\n".join([*lines, "bye", ""]).encode(),
+        [*command, QUICK], input=asked(*lines, "bye"),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
     )  # fmt: skip
     return records(done.stdout)

@@ -29,15 +29,27 @@ class Machine(NamedTuple):
     load: str  # a load from memory
 
 
+def objects(arch: str) -> Path:
+    """Return where the object files of a static agent are, which is stripped."""
+    return BUILD.parent / f"agent-{arch}" / "CMakeFiles" / "agent.dir" / "benches"
+
+
 A64 = (r"\bcntvct_el0", r"^(bl|blr|b|b\..*|cbn?z|tbn?z|svc)\s", r"^(ld\w+|adrp)\s")
+A32 = (r"^(bl?x?|b\w\w|cbn?z)(\.[nw])?\s", r"^(ld|pop)")
 LIBC = ("sem_trywait", "sched_yield")
 MACHINES = {
     "x86-64": Machine(
         AGENT, "objdump", "^rdtsc", LIBC, "^(call|j)", r"^(?!lea|nop|call).*\(%\w+.*\),|\(%rip\)"
     ),
     "aarch64": Machine(
-        BUILD.parent / "guest-aarch64" / "CMakeFiles" / "agent.dir" / "benches",
-        "aarch64-linux-gnu-objdump", A64[0], LIBC, A64[1], A64[2],
+        objects("aarch64"), "aarch64-linux-gnu-objdump", A64[0], LIBC, A64[1], A64[2]
+    ),
+    "armv7": Machine(
+        objects("armv7"), "arm-linux-gnueabihf-objdump", r"^mrrc\s.*cr14", LIBC, A32[0], A32[1]
+    ),
+    "riscv64": Machine(
+        objects("riscv64"), "riscv64-linux-gnu-objdump", "^rdtime", LIBC,
+        r"^(j|jr|jalr?|call|tail|ret|b\w+)\s", r"^(l[bhwd]u?|fl[wd])\s",
     ),
     "freertos-a64": Machine(
         BUILT / "freertos-a64.elf", "aarch64-linux-gnu-objdump",
@@ -45,7 +57,7 @@ MACHINES = {
     ),
     "freertos-m3": Machine(
         BUILT / "freertos-m3.elf", "arm-none-eabi-objdump", r"^ldr(\.w)? r\d+, \[r\d+, #4\]",
-        ("xQueueSemaphoreTake", r"^str.*#3332\]"), r"^(bl?x?|b\w\w|cbn?z)(\.[nw])?\s", r"^(ld|pop)",
+        ("xQueueSemaphoreTake", r"^str.*#3332\]"), A32[0], A32[1],
     ),
 }  # fmt: skip
 
@@ -66,7 +78,11 @@ def instructions(machine: Machine, name: str) -> list[str]:
         if relocation := re.match(r"\s+[0-9a-f]+: R_\w+\s+(\S+)", line):
             found[-1] += f" {relocation[1]}"
         elif instruction := re.match(r"\s+[0-9a-f]+:\t(.*)", line):
-            found.append(" ".join(instruction[1].split()))
+            text = " ".join(instruction[1].split())
+            if text.startswith("jalr ra") and found[-1].startswith("auipc ra"):  # one call
+                found[-1] += f" {text}"
+            else:
+                found.append(text)
     assert found, f"no {name} in {path}"
     return found
 

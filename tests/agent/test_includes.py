@@ -15,7 +15,18 @@ BUILD_INFO = "build_info.h"  # written by the build
 # file, its header, or both.
 LAYERS = {
     "port": ["port", "absent", "sizes", "cpuset"],
-    "tools": ["caps", "clock", "params", "phase", "recorder", "text", "whetstone", "wire", "work"],
+    "tools": [
+        "caps",
+        "clock",
+        "host",
+        "params",
+        "phase",
+        "recorder",
+        "text",
+        "whetstone",
+        "wire",
+        "work",
+    ],
     "ports": [],  # ports/ and boards/
     "case": ["bench", "case", "command", "load", "records", "registry", "series"],
     "benches and loads": [],

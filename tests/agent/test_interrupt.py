@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, case, pick, records, result
+from tests.agent.speak import AGENT, asked, case, pick, records, result
 
 pytestmark = pytest.mark.machine
 
@@ -61,7 +61,7 @@ def test_the_tracer_is_set_read_and_put_back(tmp_path: Path) -> None:
     command = f"int.latency.timerlat samples=3 warmup=0 period=2000000 tracefs={root}"
     agent = subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     thread.start()
-    out, _ = agent.communicate(f"case 1 {command}\nbye\n".encode(), timeout=60)
+    out, _ = agent.communicate(asked(f"case 1 {command}", "bye"), timeout=60)
     stop.set()
     thread.join()
     found = pick(records(out), "result")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.processes import SHM, descendants, gone, soon
 from tests.agent.rights import as_root, nobody, realtime
-from tests.agent.speak import AGENT, QUICK, STUB, Agent, case, figures, pick, result
+from tests.agent.speak import AGENT, QUICK, STUB, Agent, asked, case, figures, pick, result
 
 pytestmark = pytest.mark.machine
 
@@ -241,7 +241,7 @@ def test_a_limit_of_the_system_is_named(anyone: list[str | Path]) -> None:
         if size > 64 << 10:
             continue  # no message is that large
         done = subprocess.run(
-            [*anyone], input=f"case 1 ipc.send mechanism={mechanism} size={size}\nbye\n".encode(),
+            [*anyone], input=asked(f"case 1 ipc.send mechanism={mechanism} size={size}", "bye"),
             capture_output=True, check=True, timeout=20,
         )  # fmt: skip
         assert b'"status":"unsupported"' in done.stdout

@@ -21,6 +21,7 @@ from tests.agent.speak import (
     STUB,
     Agent,
     Json,
+    asked,
     case,
     figures,
     listed,
@@ -314,7 +315,7 @@ def traced(command: str, call: str, directory: Path) -> list[str]:
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT, QUICK],
-        input=f"case 1 {command}\nbye\n".encode(),
+        input=asked(f"case 1 {command}", "bye"),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
     return [x for x in log.read_text().splitlines() if "(" in x and "resumed>" not in x]
@@ -379,7 +380,7 @@ def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:
 def test_a_file_in_memory_is_no_file(bench: str) -> None:
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /var/tmp && exec "$0"', AGENT],
-        input=f"case 1 {bench}\nbye\n".encode(), stdout=subprocess.PIPE, timeout=60, check=True,
+        input=asked(f"case 1 {bench}", "bye"), stdout=subprocess.PIPE, timeout=60, check=True,
         env={**os.environ, "TMPDIR": "/dev/shm"},
     )  # fmt: skip
     end = pick(records(done.stdout), "end")[0]

@@ -6,10 +6,10 @@ import signal
 import subprocess
 import time
 
-from tests.agent.speak import pick, records
+from tests.agent.speak import asked, pick, records
 from tests.agent.truth import SIM, C, answers, per
 
-CASES = b"case 1 null samples=0 time=1000000000000\n"
+CASES = asked("case 1 null samples=0 time=1000000000000")
 
 
 def test_a_model_in_which_nothing_costs_time_says_so() -> None:

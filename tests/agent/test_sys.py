@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import limited
-from tests.agent.speak import AGENT, QUICK, Agent, case, figures, result, talk
+from tests.agent.speak import AGENT, QUICK, Agent, asked, case, figures, result, talk
 
 pytestmark = pytest.mark.machine
 
@@ -32,7 +32,7 @@ def traced(command: str, calls: str, directory: Path) -> list[str]:
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT, QUICK],
-        input=f"case 1 {command} samples={N}\nbye\n".encode(),
+        input=asked(f"case 1 {command} samples={N}", "bye"),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
     return log.read_text().splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from typing import Any
@@ -12,15 +13,16 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.wire.reader import Noise, Reader
 from rtstone.wire.records import Bench
-from tests.agent.speak import AGENT, BUILD, Json, records, result, talk
+from tests.agent.speak import AGENT, BUILD, Json, asked, filled, records, result, talk
 
 TEMPLATE = BUILD / "tests" / "template-agent"
 CASES = "samples=50 time=2000000000"
 
 
 def said(text: bytes) -> list[Json]:
+    """Return all records of the answer, echoes too."""
     done = subprocess.run([TEMPLATE], input=text, capture_output=True, timeout=60, check=True)
-    return records(done.stdout)
+    return [filled(json.loads(line.split(b" ", 2)[2][:-9])) for line in done.stdout.splitlines()]
 
 
 def of_kind(found: list[Json], kind: str) -> list[Json]:
@@ -39,10 +41,12 @@ def test_tables_without_texts_are_completed_by_those_of_the_local_agent() -> Non
     small, full = tables(TEMPLATE, ["list"]), tables(AGENT, [], "--list")
     assert len(small) > 60
     assert small.keys() <= full.keys()
-    texts = [t[k] for t in small.values() for k in ("title", "source", "help")]
+    texts = [t.get(k, "") for t in small.values() for k in ("title", "source", "help")]
     texts += [p["help"] for t in small.values() for p in t["params"]]
     assert set(texts) == {""}
-    done = subprocess.run([TEMPLATE], input=b"list\n", capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        [TEMPLATE], input=asked("list"), capture_output=True, timeout=60, check=True
+    )
     here = dict(_benches(done.stdout))
     done = subprocess.run([AGENT, "--list"], capture_output=True, timeout=60, check=True)
     there = dict(_benches(done.stdout))
@@ -68,7 +72,7 @@ def test_the_whole_catalogue_within_64_kib() -> None:
     names = tables(TEMPLATE, ["list"])
     commands = [f"case {i} {name} {CASES}" for i, name in enumerate(names)]
     done = subprocess.run(
-        [TEMPLATE], input="\n".join([*commands, "bye", ""]).encode(), capture_output=True,
+        [TEMPLATE], input=asked(*commands, "bye"), capture_output=True,
         timeout=120, check=True,
     )  # fmt: skip
     ends = dict(zip(names, of_kind(records(done.stdout), "end"), strict=True))
@@ -98,7 +102,7 @@ def test_nothing_but_the_call_lies_between_the_stamps(bench: str, ticks: int) ->
 
 
 def test_every_run_sends_the_same_bytes() -> None:
-    commands = f"case 1 sync.test3 {CASES}\ncase 2 dk.nanosleep {CASES}\nbye\n".encode()
+    commands = asked(f"case 1 sync.test3 {CASES}", f"case 2 dk.nanosleep {CASES}", "bye")
     runs = [
         subprocess.run([TEMPLATE], input=commands, capture_output=True, timeout=60, check=True)
         for _ in range(2)
@@ -114,21 +118,29 @@ def test_inheritance_shows_in_the_inversion() -> None:
     assert found["none"]["min"] > 100 * found["inherit"]["max"]
 
 
-def test_a_control_c_ends_the_case_and_the_agent() -> None:
-    found = said(b"case 1 dk.nanosleep samples=0 time=3600000000000\n\x03case 2 null\n")
-    assert [(e["id"], e["reason"]) for e in of_kind(found, "end")] == [(1, "stopped")]
-    assert found[-1] == {"t": "bye", "cases": 1}
+def test_a_host_ends_the_case_and_another_one_comes() -> None:
+    endless = "case 1 dk.nanosleep samples=0 time=3600000000000"
+    first = asked("alive 60000", endless, "stop", "bye")
+    second = asked("hello", "case 1 null samples=5", "bye", first=700)
+    found = said(first + second)
+    assert [(e["id"], e.get("reason")) for e in of_kind(found, "end")] == [
+        (1, "stopped"), (1, None),
+    ]  # fmt: skip
+    assert [hello["n"] for hello in of_kind(found, "hello")] == [0, 700]
+    clock, same = of_kind(found, "clock")
+    assert clock == same
+    assert of_kind(found, "bye") == 2 * [{"t": "bye", "cases": 1}]
 
 
 def test_the_serial_line_forgives_what_terminals_do() -> None:
-    found = said(b"\r\ncase 1 null samples=5\r\n\n" + b"x" * 600 + b"\ncase 2 null samples=5")
+    first, second = (asked(f"case {n} null samples=5", first=n) for n in (1, 2))
+    found = said(b"\r\n" + first.replace(b"\n", b"\r\n\n") + b"x" * 600 + b"\n?" + second)
     assert [(e["id"], e["status"]) for e in of_kind(found, "end")] == [(1, "ok"), (2, "ok")]
-    [log] = of_kind(found, "log")
-    assert "a command of 600 characters is too long" in log["text"]
+    assert [h["n"] for h in of_kind(found, "heard") if not h.get("text")] == [1]
 
 
 def test_a_load_runs_beside_a_case() -> None:
-    found = said(f"load min\ncase 1 dk.nanosleep {CASES}\nload none\nbye\n".encode())
+    found = said(asked("load min", f"case 1 dk.nanosleep {CASES}", "load none", "bye"))
     first, none = of_kind(found, "loaded")
     assert (first["status"], none["load"]) == ("ok", "none")
     [end] = of_kind(found, "end")

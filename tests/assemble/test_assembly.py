@@ -16,7 +16,7 @@ from tests.documents.absurd import mutated
 from tests.wire.writer import Writer
 
 HELLO = {
-    "t": "hello", "wire": 1, "agent": "1", "source": "0", "port": "posix", "os": "Linux",
+    "t": "hello", "wire": 2, "agent": "1", "source": "0", "port": "posix", "os": "Linux",
     "arch": "x", "compiler": "c", "flags": "f", "caps": [],
 }  # fmt: skip
 

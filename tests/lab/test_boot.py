@@ -14,18 +14,19 @@ from rtstone.errors import TargetError
 from rtstone.lab import images, kernels, ready, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.wire.reader import Noise, Reader
+from tests.agent.speak import asked
 
 pytestmark = pytest.mark.lab
 
 SYSTEM = systems.find("linux-6.1")
 LIMIT_S = 120
-SCRIPT = b"""\
-case 1 null samples=1000
-case 2 sem.post.higher samples=200
-case 3 posix.sio.fsync samples=20
-case 4 dk.periodic period=5000000 samples=50
-bye
-"""
+SCRIPT = asked(
+    "case 1 null samples=1000",
+    "case 2 sem.post.higher samples=200",
+    "case 3 posix.sio.fsync samples=20",
+    "case 4 dk.periodic period=5000000 samples=50",
+    "bye",
+)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_a_guest_measures(kernel: Kernel, tmp_path: Path) -> None:
     assert found[0]["arch"] == "aarch64"
     assert found[-1] == {"t": "bye", "cases": 4}
     ends = [record for record in found if record["t"] == "end"]
-    assert [(end["id"], end["status"], end["reason"]) for end in ends] == [
+    assert [(end["id"], end["status"], end.get("reason")) for end in ends] == [
         (number, "ok", None) for number in range(1, 5)
     ]
     clock = next(record for record in found if record["t"] == "clock")
@@ -76,7 +77,7 @@ def test_a_guest_measures(kernel: Kernel, tmp_path: Path) -> None:
 
 def test_an_init_that_cannot_go_on_says_why_and_ends(kernel: Kernel, tmp_path: Path) -> None:
     block = (0).to_bytes(8, "little") + bytes(images.BLOCK)  # no file system
-    archive = images.initramfs(images.AGENTS["aarch64"], b"bye\n", kernel.modules, block)
+    archive = images.initramfs(images.AGENTS["aarch64"], asked("bye"), kernel.modules, block)
     console = boot(kernel, archive, tmp_path / "one")
     assert b"rtstone: init: cannot mount /dev/ram0 on /var/tmp: Invalid argument\n" in console
     assert records(console) == []
@@ -87,7 +88,7 @@ def test_a_users_kernel_boots_without_modules(kernel: Kernel, tmp_path: Path) ->
     shutil.copy(kernel.image, image)
     mine = kernels.from_file(image)
     assert (mine.arch, mine.release) == (kernel.arch, kernel.release)
-    script = b"case 1 null samples=10\ncase 2 posix.sio.fsync\nbye\n"
+    script = asked("case 1 null samples=10", "case 2 posix.sio.fsync", "bye")
     found = records(boot(mine, images.linux(mine, script), tmp_path / "one"))
     assert [r["status"] for r in found if r["t"] == "end"] == ["ok", "unsupported"]
     with pytest.raises(TargetError, match="has not been fetched"):

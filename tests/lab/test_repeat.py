@@ -1,4 +1,4 @@
-"""Every emulated target twice, the second time with both CPUs of this machine busy: the same bytes.
+"""Every emulated target twice, the second time stopped again and again: the same bytes.
 
 Booting all of them takes minutes, so by itself only the quickest of each kind runs; with
 RTSTONE_LAB=all in the environment it is all that are ready.
@@ -14,7 +14,7 @@ import pytest
 from rtstone.lab.ready import missing
 from rtstone.lab.systems import SYSTEMS
 from rtstone.targets.qemu import Qemu
-from tests.conftest import Cli, busy
+from tests.conftest import Cli, disturbed
 
 pytestmark = pytest.mark.lab
 
@@ -35,7 +35,7 @@ QUIET: dict[str, dict[str, Any]] = {}
 
 
 def quiet(cli: Cli, name: str) -> dict[str, Any]:
-    """The same of a machine that is not kept busy, of which both tests need one."""
+    """The same undisturbed, of which both tests need one."""
     return QUIET.get(name) or QUIET.setdefault(name, document(cli, name))
 
 
@@ -50,7 +50,7 @@ def skip_unless_ready(name: str) -> None:
 def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None:
     skip_unless_ready(name)
     first = quiet(cli, name)
-    with busy(2):
+    with disturbed():
         second = document(cli, name)
     assert {key for key in first if first[key] != second[key]} <= IDENTITY
     assert [r["status"] for r in first["results"]] == ["ok"] * len(CASES)

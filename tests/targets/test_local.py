@@ -15,6 +15,7 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.system.membership import Membership
 from rtstone.targets import find, process
 from rtstone.targets.base import Link, Options
+from rtstone.wire.commands import framed
 from tests.conftest import Fake
 
 
@@ -41,8 +42,8 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 def test_a_dialogue(fake: Fake) -> None:
     with find("local").start(Options()) as link:
-        link.send("case 1 null")
-        link.send("bye")
+        link.send(framed(1, "case 1 null"))
+        link.send(framed(2, "bye"))
         got = lines(link)
     assert b'"hello"' in got[0]
     assert b'"bye"' in got[-1]
@@ -60,7 +61,7 @@ def test_a_dialogue(fake: Fake) -> None:
 def test_the_agents_options(fake: Fake, options: Options, arguments: str) -> None:
     trace = fake()
     with find("local").start(options) as link:
-        link.send("bye")
+        link.send(framed(1, "bye"))
         lines(link)
     assert trace.read_text() == arguments + "\n"  # and no sweep after a normal end
 
@@ -128,7 +129,7 @@ def test_an_unfinished_last_line_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_line_without_end_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LINE", 1000)
+    monkeypatch.setattr("rtstone.targets.lines.LINE", 1000)
     agent(tmp_path, monkeypatch, "head -c 5000 /dev/zero; echo; echo more")
     with find("local").start(Options()) as link:
         got = lines(link)
@@ -161,7 +162,7 @@ def test_a_child_that_holds_the_pipe_does_not_hide_the_death(
 def test_stop_is_obeyed(fake: Fake) -> None:
     fake(at=1, fate="hang")
     with find("local").start(Options()) as link:
-        link.send("case 1 null")
+        link.send(framed(1, "case 1 null"))
         while b"progress" not in (link.read(5) or b""):
             pass
         link.stop()
@@ -174,7 +175,7 @@ def test_an_agent_that_does_not_obey_is_killed(fake: Fake, monkeypatch: pytest.M
     trace = fake(at=1, fate="deaf")
     monkeypatch.setattr(process, "STOP_S", 0.05)
     with find("local").start(Options()) as link:
-        link.send("case 1 null")
+        link.send(framed(1, "case 1 null"))
         while b"progress" not in (link.read(5) or b""):
             pass
         link.stop()
@@ -188,7 +189,7 @@ def test_closing_ends_an_agent_that_still_runs(fake: Fake, monkeypatch: pytest.M
     fake(at=1, fate="deaf")
     monkeypatch.setattr(process, "STOP_S", 0.05)
     with find("local").start(Options()) as link:
-        link.send("case 1 null")
+        link.send(framed(1, "case 1 null"))
         assert b"hello" in (link.read(5) or b"")
     with pytest.raises(ProcessLookupError):
         os.kill(link._process.pid, 0)  # type: ignore[attr-defined]
@@ -197,7 +198,7 @@ def test_closing_ends_an_agent_that_still_runs(fake: Fake, monkeypatch: pytest.M
 def test_the_terminals_ctrl_c_does_not_reach_the_agent(fake: Fake) -> None:
     with find("local").start(Options()) as link:
         assert os.getsid(link._process.pid) != os.getsid(0)  # type: ignore[attr-defined]
-        link.send("bye")
+        link.send(framed(1, "bye"))
         lines(link)
 
 
@@ -209,7 +210,7 @@ def test_the_host_leaves_the_measured_cpu_and_comes_back(
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
     for measured in (None, frozenset({0}), frozenset({0, 1, 2})):
         with find("local").start(Options(cpus=measured)) as link:
-            link.send("bye")
+            link.send(framed(1, "bye"))
             lines(link)
     assert set_to == [{0, 1}, home, {1, 2}, home, home, home]
 
@@ -220,12 +221,16 @@ def test_sending_to_a_dead_agent_is_told_by_read(
     agent(tmp_path, monkeypatch, "exit 7")
     with pytest.raises(TargetError, match="status 7"), find("local").start(Options()) as link:
         while link.read(0.05) != b"":
-            link.send("case 1 null")
+            link.send(framed(1, "case 1 null"))
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
-    [("locl", "did you mean 'local'"), ("local:x", "takes no argument"), ("", "known: local")],
+    [
+        ("locl", "did you mean 'local'"),
+        ("local:x", "takes no argument"),
+        ("", "known: .*local"),
+    ],
 )
 def test_unknown_targets(spec: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
@@ -255,8 +260,8 @@ def test_a_program_with_very_many_open_files(fake: Fake) -> None:
         for _ in range(1100):
             files.enter_context(Path("/dev/null").open())
         with find("local").start(Options()) as link:
-            link.send("case 1 null")
-            link.send("bye")
+            link.send(framed(1, "case 1 null"))
+            link.send(framed(2, "bye"))
             got = lines(link)
     assert b'"bye"' in got[-1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from contextlib import suppress
@@ -13,13 +14,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from rtstone.documents.plan import Plan
+from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
 from rtstone.errors import UsageError
 from rtstone.lab import images
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SYSTEMS
 from rtstone.runner import session
+from rtstone.runner.listener import Listener
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu
@@ -43,13 +45,18 @@ with open({trace!r}, "ab") as trace:
 console = open(after("-serial").removeprefix("file:"), "ab", buffering=0)
 console.write({before!r})
 sys.stderr.write({words!r})
-listing = ["--list"] if b"list\\n" in text else []
+listing = ["--list"] if b" list " in text else []
 subprocess.run([{python!r}, "-S", "-E", {fake!r}, *listing], input=text[12:-1], stdout=console)
 console.write({after!r})
 if {hangs} and not listing:
     time.sleep(60)
 sys.exit({status})
 """
+
+
+def unframed(line: str) -> str:
+    """Return the command of a line of a script; another line as it is."""
+    return " ".join(line.split()[2:-1]) if line.startswith("#cmd ") else line
 
 
 class Lab:
@@ -73,7 +80,7 @@ class Lab:
 
     @property
     def lines(self) -> list[str]:
-        return self.trace.read_text().splitlines()
+        return [unframed(line) for line in self.trace.read_text().splitlines()]
 
     def alive(self) -> bool:
         pids = [line for line in self.lines if line.isdecimal()]
@@ -175,6 +182,33 @@ def test_a_guest_that_hangs_is_ended(
     assert "has been silent for 1 s; it was stopped" in done.says
     assert "self-detected stall" in done.says
     assert [r["status"] for r in done.document["results"]] == ["ok", "incomplete"]
+    assert not lab.alive()
+
+
+def test_ctrl_c_keeps_what_ended_and_says_what_is_lost(
+    lab: Lab, cli: Cli, fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An emulated board takes no commands while it runs, so none that ends a case with a result."""
+    fake(at=2, fate="fail")
+    lab.plays(hangs=True)
+    monkeypatch.setattr(process, "STOP_S", 0.1)
+    started = Listener.case_started
+
+    def strike(self: Listener, case: Case) -> None:
+        started(self, case)
+        if case.id == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Listener, "case_started", strike)
+    done = cli("run", "null", "mem.memset", "--target", "qemu:freertos-a64", "--json")
+    assert done.status == 130
+    reason = (
+        "interrupted; 1 of 2 cases measured; mem.memset is lost, as an emulated board cannot be "
+        "told to stop"
+    )
+    assert done.document["reason"] == reason
+    assert [r["status"] for r in done.document["results"]] == ["ok", "incomplete"]
+    assert f"rtstone: {reason}" in done.says
     assert not lab.alive()
 
 

@@ -67,12 +67,12 @@ static void run_unmap(rts_worker *w)
     }
 }
 
-static int grow(size_t size)
+static int grow(uint64_t size)
 {
     return linux_call_map(size) ? 0 : -errno;
 }
 
-static void fork_again_and_again(rts_worker *w, int (*work)(size_t size))
+static void fork_again_and_again(rts_worker *w, int (*work)(uint64_t size))
 {
     while (rts_load_goes_on(w)) {
         int err = linux_call_fork(work, size_of(w));

@@ -85,6 +85,6 @@ void rtos_case_ends(rts_job *job)
     job->evidence.heap_bytes = (int64_t)(configTOTAL_HEAP_SIZE - xPortGetMinimumEverFreeHeapSize());
 #endif
     if (xPortGetFreeHeapSize() < free_before)
-        rts_log("warn", "case %llu has left %u bytes of the heap behind",
-                (unsigned long long)job->id, (unsigned)(free_before - xPortGetFreeHeapSize()));
+        rts_log("warn", "case %llu left %u bytes of the heap behind", (unsigned long long)job->id,
+                (unsigned)(free_before - xPortGetFreeHeapSize()));
 }

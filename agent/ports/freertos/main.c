@@ -8,7 +8,15 @@ static StaticTask_t store;
 
 /* The function that the agent's task runs: tests of the port replace it. */
 #ifndef FREERTOS_RUN
-#define FREERTOS_RUN rts_agent_serve
+#define FREERTOS_RUN serve
+
+/* One host after the other. */
+static int serve(void)
+{
+    while (rts_agent_serve())
+        ;
+    return 0;
+}
 #else
 int FREERTOS_RUN(void);
 #endif

@@ -22,25 +22,25 @@ static const struct {
     uint32_t cap;
     const char *why;
 } reasons[] = {
-    {RTS_CAP_ROUND_ROBIN, "built with configUSE_TIME_SLICING 0, as ticks amid a yield would spoil "
-                          "samples; -DRTS_FREERTOS_TIME_SLICING=ON brings it"},
-    {RTS_CAP_PROCESS, "FreeRTOS has tasks in one address space, no processes"},
+    {RTS_CAP_ROUND_ROBIN, "configUSE_TIME_SLICING is 0, as ticks would spoil yields; "
+                          "-DRTS_FREERTOS_TIME_SLICING=ON brings it"},
+    {RTS_CAP_PROCESS, "all tasks are in one address space"},
     {RTS_CAP_SEM_NAMED, "semaphores of FreeRTOS have no names"},
-    {RTS_CAP_SEM_PSHARED, "there are no processes to share a semaphore"},
-    {RTS_CAP_CLOCK_LIBRARY, "the kernel's only clock is its tick; time is read from the counter"},
-    {RTS_CAP_CLOCK_SYSCALL, "the clock is a register, no call of the kernel"},
+    {RTS_CAP_SEM_PSHARED, "there are no processes"},
+    {RTS_CAP_CLOCK_LIBRARY, "its only clock is the tick; time is read from the counter"},
+    {RTS_CAP_CLOCK_SYSCALL, "the clock is a register"},
     {RTS_CAP_LOCK_PROTECT, "FreeRTOS has no priority ceiling"},
-    {RTS_CAP_CPU_TIME, "built without configGENERATE_RUN_TIME_STATS, which costs in every switch"},
-    {RTS_CAP_SMP, "this build of FreeRTOS runs on one processor"},
+    {RTS_CAP_CPU_TIME, "without configGENERATE_RUN_TIME_STATS, which costs in every switch"},
+    {RTS_CAP_SMP, "this kernel runs on one processor"},
     {RTS_CAP_SIGNALS, "FreeRTOS has no signals"},
-    {RTS_CAP_FILES, "the image has no file system"},
-    {RTS_CAP_NETWORK, "the image has no network"},
+    {RTS_CAP_FILES, "no file system"},
+    {RTS_CAP_NETWORK, "no network"},
     {RTS_CAP_DEADLINE, "FreeRTOS schedules by fixed priorities"},
-    {RTS_CAP_POSIX, "the image has no POSIX layer"},
+    {RTS_CAP_POSIX, "no POSIX layer"},
     {RTS_CAP_RWLOCK, "FreeRTOS has no read-write locks"},
     {RTS_CAP_BARRIER, "FreeRTOS has no barriers"},
-    {RTS_CAP_COLD, "neither this emulator nor a microcontroller has caches"},
-    {RTS_CAP_SPIN, "FreeRTOS has no spin locks for tasks"},
+    {RTS_CAP_COLD, "there are no caches"},
+    {RTS_CAP_SPIN, "no spin locks for tasks"},
 };
 
 const char *rts_port_why_not(uint32_t cap)
@@ -91,10 +91,8 @@ void rts_port_flush(void)
 
 #define MARK "#rts script\n"
 
-/*
- * Returns the next character of the script in memory or, without one, of the console; -1: the end.
- */
-static int next_character(void)
+/* Reads the script in memory or, without one, the console. */
+int rts_port_getchar(rts_tick until)
 {
     static const char *script;
     static bool looked;
@@ -104,28 +102,13 @@ static int next_character(void)
             script = (const char *)(uintptr_t)BOARD_SCRIPT + sizeof MARK - 1;
     }
     if (script)
-        return *script ? (unsigned char)*script++ : -1;
+        return *script ? (unsigned char)*script++ : RTS_NO_MORE;
     for (;;) {
-        int c = board_get();
-        if (c >= 0)
-            return c;
+        int byte = board_get();
+        if (byte >= 0 || rts_time() >= until)
+            return byte;
         vTaskDelay(1);
     }
-}
-
-int rts_port_getline(char *line, size_t size)
-{
-    size_t length = 0, kept = 0;
-    int c;
-    while ((c = next_character()) >= 0 && c != '\n') {
-        if (c == '\r')
-            continue;
-        if (kept + 1 < size)
-            line[kept++] = (char)c;
-        length++;
-    }
-    line[kept] = '\0';
-    return c < 0 && !length ? -1 : (int)length;
 }
 
 void rts_port_hello(rts_wire *w)

@@ -7,20 +7,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void *linux_call_map(size_t size)
+void *linux_call_map(uint64_t size)
 {
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if ((size_t)size != size) { /* more than a pointer of 32 bits reaches */
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int linux_call_unmap(size_t size)
+int linux_call_unmap(uint64_t size)
 {
     void *memory = linux_call_map(size);
-    return !memory || munmap(memory, size) ? -errno : 0;
+    return !memory || munmap(memory, (size_t)size) ? -errno : 0;
 }
 
-int linux_call_fork(int (*work)(size_t size), size_t size)
+int linux_call_fork(int (*work)(uint64_t size), uint64_t size)
 {
     int status;
     pid_t parent = getpid(), child = fork();

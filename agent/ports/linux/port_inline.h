@@ -10,9 +10,11 @@
 
 static inline rts_tick rts_time_syscall(void)
 {
-    struct timespec now;
+    struct {
+        long s, ns; /* words of the machine, however wide time_t is */
+    } now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return posix_ns(now);
+    return (rts_tick)now.s * RTS_TIME_HZ + (rts_tick)now.ns;
 }
 
 /* ---- the wall clock (wall.c) ---------------------------------------------------------------- */

@@ -75,6 +75,7 @@ const char *posix_hint(int error)
 
 /* ---- the cycle counter and the caches -------------------------------------------------------- */
 
+#if defined __x86_64__
 /*
  * Reads the TSC frequency that an emulator that counts instructions passes on the kernel's command
  * line, as it does not announce the TSC as invariant.
@@ -104,6 +105,24 @@ bool posix_counter_is_stable(void)
                             sources, sizeof sources) ||
            has_word(sources, "tsc");
 }
+#elif defined __arm__
+/* Firmware that has not set up the timer leaves each CPU with an offset of its own. */
+bool posix_counter_is_stable(void)
+{
+    return access("/proc/device-tree/timer/arm,cpu-registers-not-fw-configured", F_OK) != 0;
+}
+#elif defined __riscv
+/* Reads one or two cells of the device tree, which are big-endian. */
+uint64_t posix_counter_hz(void)
+{
+    char cells[9];
+    int n = posix_read_file("/proc/device-tree/cpus/timebase-frequency", cells, sizeof cells);
+    uint64_t hz = 0;
+    for (int i = 0; i < n; i++)
+        hz = hz << 8 | (unsigned char)cells[i];
+    return n == 4 || n == 8 ? hz : 0;
+}
+#endif
 
 #define INDICES 8 /* most caches of a CPU, in the system's numbering */
 

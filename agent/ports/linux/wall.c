@@ -3,16 +3,23 @@
 
 #include "linux.h"
 
+static int set(int fd, time_t when)
+{
+    const struct itimerspec never = {.it_value.tv_sec = when};
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) ? -errno
+                                                                                          : 0;
+}
+
 int rts_wall_open(rts_wall *wall)
 {
-    const struct itimerspec never = {.it_value.tv_sec = (time_t)1 << 40};
     wall->fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (wall->fd < 0)
         return -errno;
-    if (timerfd_settime(wall->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
-        return 0;
-    int err = -errno;
-    close(wall->fd);
+    int err = set(wall->fd, (time_t)1 << 40);
+    if (err == -EOVERFLOW) /* Linux before 5.1 on a processor of 32 bits */
+        err = set(wall->fd, INT32_MAX);
+    if (err)
+        close(wall->fd);
     return err;
 }
 

@@ -16,6 +16,10 @@ DEFAULT bool posix_init(void)
     return false;
 }
 
+DEFAULT void posix_remove_upload(void)
+{
+}
+
 DEFAULT void posix_die_with_parent(int signal)
 {
     (void)signal;

@@ -1,4 +1,5 @@
 /* The clock of the samples: the cycle counter if it is reliable, otherwise the vDSO clock. */
+#include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,7 +19,7 @@ typedef struct clock_place {
 
 extern clock_place __start_posix_clock_places[], __stop_posix_clock_places[];
 
-/* Replaces the no-op instruction with a jump over `by` bytes. */
+/* Replaces the no-op instruction with a jump over `by` bytes; returns how many bytes it has. */
 static size_t put_jump(unsigned char *at, ptrdiff_t by)
 {
 #if defined __x86_64__
@@ -26,6 +27,19 @@ static size_t put_jump(unsigned char *at, ptrdiff_t by)
     at[0] = 0xe9; /* jmp */
     memcpy(at + 1, &behind, sizeof behind);
     return 5;
+#elif defined __thumb2__ /* B, encoding T4: the upper half comes first, and bits are inverted */
+    uint32_t from = (uint32_t)(by - 4), sign = from >> 24 & 1;
+    uint32_t j1 = (from >> 23 & 1) == sign, j2 = (from >> 22 & 1) == sign;
+    uint16_t half[] = {(uint16_t)(0xf000 | sign << 10 | (from >> 12 & 0x3ff)),
+                       (uint16_t)(0x9000 | j1 << 13 | j2 << 11 | (from >> 1 & 0x7ff))};
+    memcpy(at, half, sizeof half);
+    return 4;
+#elif defined __riscv    /* JAL without a link: bits 20, 10 to 1, 11, 19 to 12 */
+    uint32_t to = (uint32_t)by;
+    uint32_t jal = (to >> 20 & 1) << 31 | (to >> 1 & 0x3ff) << 21 | (to >> 11 & 1) << 20 |
+                   (to >> 12 & 0xff) << 12 | 0x6f;
+    memcpy(at, &jal, sizeof jal);
+    return 4;
 #else
     uint32_t b = UINT32_C(0x14000000) | ((uint32_t)(by / 4) & 0x3ffffff);
     memcpy(at, &b, sizeof b);
@@ -59,19 +73,9 @@ static int leave_counter(void)
 }
 #endif
 
-#if defined __x86_64__
-/*
- * The TSC must be invariant (CPUID 0x80000007, EDX bit 8), unless the system reports its frequency:
- * an emulator that counts instructions does not announce it as invariant.
- */
-static bool tsc_is_invariant(void)
-{
-    unsigned a, b, c, d;
-    if (!posix_counter_hz() && (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)))
-        return false;
-    return posix_counter_is_stable();
-}
+/* ---- the counter's frequency ----------------------------------------------------------------- */
 
+#if defined POSIX_NOTHING && !defined __aarch64__
 #ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that is never adjusted */
 #define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
 #endif
@@ -104,18 +108,106 @@ static uint64_t calibrate(void)
 }
 
 /*
- * An emulator's own figure is more exact than a calibration, provided that the two agree roughly.
+ * Returns what `teller` says, which is more exact than a calibration, provided that the two agree
+ * roughly; 0: it says nothing.
  */
-static uint64_t tsc_hz(void)
+static uint64_t checked(uint64_t told, const char *teller)
 {
-    uint64_t told = posix_counter_hz(), found = calibrate();
-    if (!told)
-        return found;
-    if (llabs((long long)(found - told)) <= (long long)(told / 1000))
+    unsigned long long found = calibrate();
+    if (told && llabs((long long)(found - told)) <= (long long)(told / 1000))
         return told;
-    rts_log("warn", "rtstone.tsc_hz=%llu of the kernel's command line is wrong: it is %llu",
-            (unsigned long long)told, (unsigned long long)found);
+    if (told)
+        rts_log("warn", "%s says that the counter has %llu Hz, but it has %llu", teller,
+                (unsigned long long)told, found);
     return found;
+}
+#endif
+
+/* ---- the counter of each processor ----------------------------------------------------------- */
+
+#if defined __x86_64__
+#define COUNTER "tsc"
+
+/*
+ * The TSC must be invariant (CPUID 0x80000007, EDX bit 8), unless the system reports its frequency:
+ * an emulator that counts instructions does not announce it as invariant.
+ */
+static bool may_count(void)
+{
+    unsigned a, b, c, d;
+    if (!posix_counter_hz() && (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)))
+        return false;
+    return posix_counter_is_stable();
+}
+
+static uint64_t counter_hz(void)
+{
+    return checked(posix_counter_hz(), "rtstone.tsc_hz of the kernel's command line");
+}
+#elif defined __aarch64__
+#define COUNTER "cntvct"
+
+static bool may_count(void)
+{
+    return true;
+}
+
+/* The architecture has a register with the counter's frequency; no calibration is needed. */
+static uint64_t counter_hz(void)
+{
+    uint64_t hz;
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+    return hz;
+}
+#elif defined POSIX_NOTHING
+static sigjmp_buf before_reading;
+
+static void on_fault(int signal)
+{
+    (void)signal;
+    siglongjmp(before_reading, 1);
+}
+
+/* A processor may lack the counter, and a kernel may keep it from user programs: both fault. */
+static bool may_count(void)
+{
+    struct sigaction fault = {.sa_handler = on_fault}, before;
+    volatile bool may = false;
+    if (!posix_counter_is_stable())
+        return false;
+    sigaction(SIGILL, &fault, &before);
+    if (sigsetjmp(before_reading, 1) == 0) {
+        (void)posix_counter();
+        may = true;
+    }
+    sigaction(SIGILL, &before, NULL);
+    return may;
+}
+
+#if defined __riscv
+#define COUNTER "rdtime"
+#define TELLER "timebase-frequency of the device tree"
+#else
+#define COUNTER "cntvct"
+#define TELLER "the register CNTFRQ"
+#endif
+
+/* Whatever lets programs read the counter of ARMv7 lets them read its frequency. */
+static uint64_t counter_hz(void)
+{
+    uint64_t told;
+#if defined __riscv
+    told = posix_counter_hz();
+#else
+    uint32_t register_hz;
+    __asm__("mrc p15, 0, %0, c14, c0, 0" : "=r"(register_hz));
+    told = register_hz;
+#endif
+    uint64_t hz = checked(told, TELLER);
+    if (!told)
+        rts_log("info", TELLER " is not there: the counter's %llu Hz are measured",
+                (unsigned long long)hz);
+    return hz;
 }
 #endif
 
@@ -133,15 +225,11 @@ int rts_port_clock_init(rts_clock *clock)
     clock->hz = RTS_TIME_HZ;
     if (posix_option.vdso_clock)
         return leave_counter();
-#if defined __x86_64__
-    if (!tsc_is_invariant())
+#ifdef POSIX_NOTHING
+    if (!may_count())
         return leave_counter();
-    clock->source = "tsc";
-    clock->hz = tsc_hz();
-#elif defined __aarch64__
-    /* The architecture has a register with the counter's frequency; no calibration is needed. */
-    clock->source = "cntvct";
-    __asm__("mrs %0, cntfrq_el0" : "=r"(clock->hz));
+    clock->source = COUNTER;
+    clock->hz = counter_hz();
 #endif
     return 0;
 }

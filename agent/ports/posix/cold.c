@@ -16,6 +16,10 @@
 static const uint8_t come_back[] = {0xc3};
 #elif defined __aarch64__
 static const uint8_t come_back[] = {0xc0, 0x03, 0x5f, 0xd6};
+#elif defined __arm__
+static const uint8_t come_back[] = {0x1e, 0xff, 0x2f, 0xe1}; /* A32, as its address is even */
+#elif defined __riscv
+static const uint8_t come_back[] = {0x67, 0x80, 0x00, 0x00};
 #else
 static const uint8_t come_back[] = {0}; /* unknown architecture */
 #endif

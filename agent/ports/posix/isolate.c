@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "host.h"
 #include "posix.h"
 
 #define MEASURING_STACK (256u << 10)
@@ -68,6 +69,7 @@ static void run_child(rts_job *job)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
     posix_enter_case();
     posix_exact_timers();
     job->evidence.sched = posix_may_realtime() ? "fifo" : "other";
@@ -181,7 +183,8 @@ static int await(rts_job *job, pid_t child)
             return status;
         if (ended < 0 && errno != EINTR)
             return -1;
-        if (rts_port_stopped() && !job->stop_asked) {
+        bool asked = rts_host_stops() || rts_port_stopped();
+        if (asked && !job->stop_asked) {
             job->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }

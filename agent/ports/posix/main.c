@@ -10,14 +10,15 @@ static int usage(const char *word)
 {
     fprintf(stderr,
             "rtstone-agent: unknown option '%s'\n"
-            "usage: rtstone-agent [--list] [--sweep] [--keep-idle] [--clock=vdso]\n",
+            "usage: rtstone-agent [--list] [--sweep] [--keep-idle] [--clock=vdso] "
+            "[--uploaded]\n",
             word);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    bool list = false, sweep = false, guest = posix_init();
+    bool list = false, sweep = false, uploaded = false, guest = posix_init();
     if (guest) /* the arguments are those of the kernel */
         argc = 1;
     for (int i = 1; i < argc; i++) {
@@ -29,9 +30,13 @@ int main(int argc, char **argv)
             posix_option.keep_idle = true;
         else if (!strcmp(argv[i], "--clock=vdso"))
             posix_option.vdso_clock = true;
+        else if (!strcmp(argv[i], "--uploaded"))
+            uploaded = true;
         else
             return usage(argv[i]);
     }
+    if (uploaded) /* whatever happens from here on, nothing of it lies on the target */
+        posix_remove_upload();
     posix_sweep();
     if (sweep)
         return 0;
@@ -45,7 +50,7 @@ int main(int argc, char **argv)
     if (!guest) /* a guest loses everything anyway */
         posix_start_keeper();
     posix_hold_idle();
-    int status = rts_agent_serve();
+    (void)rts_agent_serve(); /* for one host */
     posix_release_names();
-    return posix_unheard() ? 1 : status;
+    return posix_unheard() ? 1 : 0;
 }

@@ -55,7 +55,7 @@ bool posix_unheard(void);
 /* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
 
-/* Waits for a child to end or a signal; returns false after the timeout. */
+/* Waits for a child to end, a signal, or awaited input; returns false after the timeout. */
 bool posix_await_child(int timeout_ms);
 
 /*
@@ -142,6 +142,9 @@ void posix_remove_system_v(long number);
  * is then the agent, a child of that process.
  */
 bool posix_init(void);
+
+/* Removes the file that this process executes, and its directory, if they were uploaded for it. */
+void posix_remove_upload(void);
 
 /* Makes the calling process receive this signal when its parent ends. */
 void posix_die_with_parent(int signal);

@@ -34,17 +34,54 @@ static inline rts_tick rts_time(void)
     return posix_ns(now);
 }
 
+/* ---- the cycle counter ---------------------------------------------------------------------- */
+
+/*
+ * posix_counter() reads it between two fences (barriers): the read waits for everything before it,
+ * and everything after it waits for the read. POSIX_NOTHING is a no-op instruction as long as a
+ * jump; without it the port knows no counter of the processor.
+ */
+#if defined __x86_64__
+#define POSIX_NOTHING ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+static inline __attribute__((always_inline)) rts_tick posix_counter(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+    return (rts_tick)high << 32 | low;
+}
+#elif defined __aarch64__
+#define POSIX_NOTHING "nop"
+static inline __attribute__((always_inline)) rts_tick posix_counter(void)
+{
+    rts_tick count;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(count)::"memory");
+    return count;
+}
+#elif defined __thumb2__ && __ARM_ARCH >= 7
+#define POSIX_NOTHING "nop.w"
+static inline __attribute__((always_inline)) rts_tick posix_counter(void)
+{
+    rts_tick count;
+    __asm__ volatile("isb\n\tmrrc p15, 1, %Q0, %R0, c14\n\tisb" : "=r"(count)::"memory");
+    return count;
+}
+#elif defined __riscv && __riscv_xlen == 64
+#define POSIX_NOTHING ".option push\n\t.option norvc\n\tnop\n\t.option pop"
+/* To fences, reading a control register is input from a device (Zicsr, "CSR Access Ordering"). */
+static inline __attribute__((always_inline)) rts_tick posix_counter(void)
+{
+    rts_tick count;
+    __asm__ volatile("fence iorw, i\n\trdtime %0\n\tfence i, iorw" : "=r"(count)::"memory");
+    return count;
+}
+#endif
+
 /*
  * Which clock is read is decided once, when the agent starts, and never checked afterwards. There
  * is a no-op instruction here; if the counter is unreliable, clock.c replaces it with a jump to
  * `label`. Each such place is in a list, as two distances from the list entry: to the instruction
  * and to the label.
  */
-#if defined __x86_64__
-#define POSIX_NOTHING ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
-#elif defined __aarch64__
-#define POSIX_NOTHING "nop"
-#endif
 #define POSIX_JUMP_WITHOUT_COUNTER(label)                                                          \
     __asm__ goto("1: " POSIX_NOTHING "\n\t"                                                        \
                  ".pushsection posix_clock_places, \"a\"\n\t"                                      \
@@ -54,24 +91,11 @@ static inline rts_tick rts_time(void)
                      :                                                                             \
                  : label)
 
-/*
- * Reads the counter between two fences (barriers): the read waits for everything before it, and
- * everything after it waits for the read.
- */
 RTS_HOT rts_tick rts_now(void)
 {
-#if defined __x86_64__
-    uint32_t low, high;
+#ifdef POSIX_NOTHING
     POSIX_JUMP_WITHOUT_COUNTER(no_counter);
-    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
-    return (rts_tick)high << 32 | low;
-no_counter:
-    __attribute__((cold));
-#elif defined __aarch64__
-    rts_tick count;
-    POSIX_JUMP_WITHOUT_COUNTER(no_counter);
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(count)::"memory");
-    return count;
+    return posix_counter();
 no_counter:
     __attribute__((cold));
 #endif

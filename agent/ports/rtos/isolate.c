@@ -4,6 +4,7 @@
  * corrupt the agent.
  */
 #include "clock.h"
+#include "host.h"
 #include "rtos.h"
 #include "text.h"
 
@@ -18,7 +19,7 @@ static bool await(rts_job *job, rts_task *task)
         if (rtos_await(task, (uint32_t)(look_ns / 1000000)))
             return true;
         uint64_t now = rts_job_heartbeat(job);
-        if (rtos_stop_asked())
+        if (rts_host_stops())
             job->stop_asked = true;
         if (now != beat) {
             beat = now;
@@ -70,11 +71,6 @@ void rts_port_section_end(rts_job *job)
 /* ---- optional parts of a port ---------------------------------------------------------------- */
 
 #define DEFAULT __attribute__((weak))
-
-DEFAULT bool rtos_stop_asked(void)
-{
-    return false;
-}
 
 DEFAULT void rtos_case_starts(void)
 {

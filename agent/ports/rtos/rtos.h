@@ -22,9 +22,6 @@ void rtos_pause_task(rts_task *task, bool pause);
 
 /* ---- with defaults that do nothing ----------------------------------------------------------- */
 
-/* Returns true once the host has asked for the end of the running case. */
-bool rtos_stop_asked(void);
-
 /* Called around a case: record what it used, and remove what it left behind other than tasks. */
 void rtos_case_starts(void);
 void rtos_case_ends(rts_job *job);

@@ -220,18 +220,19 @@ void rts_port_flush(void)
     fflush(stdout);
 }
 
-int rts_port_getline(char *line, size_t size)
+int rts_port_getchar(rts_tick until)
 {
-    int length = 0, c;
-    while ((c = getchar()) != EOF && c != '\n') {
-        if ((size_t)length + 1 < size)
-            line[length] = (char)c;
-        length++;
-    }
-    if (c == EOF && !length)
-        return -1;
-    line[(size_t)length < size ? (size_t)length : size - 1] = '\0';
-    return length;
+    (void)until; /* a lease ends by the time of the outside world, below */
+    unsigned char byte;
+    ssize_t n = read(STDIN_FILENO, &byte, 1);
+    return n == 1 ? byte : RTS_NO_MORE;
+}
+
+/* The host is gone: the signal ends the process, and nothing of it is left. */
+bool rts_port_lease(uint64_t ms)
+{
+    alarm(ms ? (unsigned)(ms / 1000) + 1 : 0);
+    return true;
 }
 
 bool rts_port_stopped(void)

@@ -10,7 +10,9 @@ static os_task task;
 static void agent(void *unused)
 {
     (void)unused;
-    os_exit(rts_agent_serve()); /* PORT: a board restarts, or waits for its reset */
+    while (rts_agent_serve()) /* one host after the other */
+        ;
+    os_exit(0); /* PORT: a board restarts, or waits for its reset */
 }
 
 /* PORT: clocks, UART and counter are running; interrupts are off until the scheduler starts. */

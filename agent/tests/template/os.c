@@ -370,12 +370,14 @@ int os_uart_read(void)
     unsigned char byte;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     bool alone = tasks && !tasks->next; /* only the listener is left: the host's time passes */
+    if (stdin_ended && alone)
+        os_exit(0);
     if (stdin_ended || poll(&input, 1, alone ? 20 : 0) <= 0)
         return -1;
     if (read(STDIN_FILENO, &byte, 1) == 1)
         return byte;
     stdin_ended = true;
-    return 4;
+    return -1;
 }
 
 void os_uart_write(char byte)

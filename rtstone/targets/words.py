@@ -1,0 +1,54 @@
+"""Options after what a target is: ``+name=value``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rtstone.errors import UsageError
+
+# Raises UsageError unless a value suits the option of that name, in that target.
+Check = Callable[[str, str, str], None]
+
+
+def one_of(*values: str) -> Check:
+    """Return the check of an option that has these values."""
+
+    def check(name: str, value: str, spec: str) -> None:
+        if value not in values:
+            raise UsageError(
+                f"{name} is one of {', '.join(values)}, not '{value}', in target '{spec}'"
+            )
+
+    return check
+
+
+def whole(below: int) -> Check:
+    """Return the check of an option that is a whole number."""
+
+    def check(name: str, value: str, spec: str) -> None:
+        if not (value.isdecimal() and int(value) < below):
+            raise UsageError(f"{name} is a whole number below {below}, in target '{spec}'")
+
+    return check
+
+
+def text(name: str, value: str, spec: str) -> None:
+    """Check an option that is any text but none."""
+    if not value:
+        raise UsageError(f"{name} needs a value, in target '{spec}'")
+
+
+def parse(words: Sequence[str], check_of: Callable[[str], Check], spec: str) -> dict[str, str]:
+    """Return the options in the words, by name.
+
+    ``check_of`` returns the check of a name, or raises UsageError if there is no such option.
+    """
+    given: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        check = check_of(name)
+        if name in given:
+            raise UsageError(f"{name} is given twice, in target '{spec}'")
+        check(name, value, spec)
+        given[name] = value
+    return given
