@@ -9,15 +9,15 @@ ENGINE := rtstone/_engine/engine.so
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
-GENERATOR := Unix Makefiles
+# A line for each file would take a process each, a seventh of the time.
+GENERATOR := -G "Unix Makefiles" -DCMAKE_RULE_MESSAGES=OFF
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run step-packages step-programs agent-only test bench lint lint-host lint-agent lint-engine \
-	lint-all format docs wheel dist deb deb-check man agent agent-aarch64 agent-x86_64 freertos \
-	freertos-memory engine \
-	sanitized charts check-tools check-cross check-deb clean lock
+.PHONY: run step-packages step-programs agent-only test lab-kernel bench lint lint-host \
+	lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agents freertos \
+	freertos-memory engine sanitized charts check-tools check-agents check-cross check-deb clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -27,6 +27,7 @@ help:
 	@echo "make wheel   build a wheel and a source distribution into dist (docs/install.md)"
 	@echo "make deb     build a package of Debian 12 into dist (docs/install.md); deb-check tries it"
 	@echo "make man     write the manual pages into build/man"
+	@echo "make agents  build the static agents for other machines (needs cross compilers)"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator and the report; beside cyclictest and perf"
 	@echo "make docs    write the pages of the benches from their tables"
@@ -48,14 +49,22 @@ step-packages step-programs: | check-tools
 	if ! $(MAKE) $(NEEDS) >build/$@.log 2>&1; then cat build/$@.log >&2; exit 1; fi; \
 	echo "$(WHAT), after $$(($$(date +%s) - begin)) s"
 
-# LAB=needed: no test is run where none could boot an emulated board.
+# LAB=needed: no test is run where none could boot an emulated board, or emulate another processor.
 LAB ?= wanted
 
 test: $(VENV)/dev.stamp agent engine charts sanitized
-	@if ! { $(BIN)/rtstone lab build && $(BIN)/rtstone lab fetch linux-6.1; }; then \
+	@if ! $(MAKE) --silent agents; then \
+	    [ "$(LAB)" != needed ] || exit 1; \
+	    echo "make: tests of other machines' agents are skipped, for the reason above" >&2; fi
+	@if ! { $(BIN)/rtstone lab build && $(MAKE) --no-print-directory lab-kernel; }; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
 	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
+
+# The kernel that tests boot, if there is none yet; `rtstone lab fetch` brings the newest.
+lab-kernel: $(VENV)/run.stamp
+	@if $(BIN)/rtstone lab list | grep -q 'lab fetch linux-6.1 *$$'; then \
+	    $(BIN)/rtstone lab fetch linux-6.1; fi
 
 bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.simulate
@@ -64,6 +73,7 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates
+	$(BIN)/python -m tests.bench.users
 
 # clang-tidy looks at each file once, and not again while nothing in it has changed; lint-all at
 # each in every program it is part of.  Clang does not know every option of GCC.
@@ -95,18 +105,22 @@ lint-all: lint
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.cli.benchpages docs/benches
 
-# What is given to others.  `make dist` puts into the wheel what the lab starts, too.
+# What is given to others.  `make dist` puts into the wheel what the lab starts, too; without
+# AGENTS_IN_WHEEL it has only the agents for this machine, and needs no cross compilers.
 DIST := dist
+AGENTS_IN_WHEEL ?= ON
 LAB_IN_WHEEL ?= OFF
+WHEEL_SETTINGS ?=
 
-wheel: $(VENV)/dev.stamp charts
+wheel: $(VENV)/dev.stamp charts $(if $(filter ON,$(AGENTS_IN_WHEEL)),agents)
 	rm -rf build/wheel && mkdir -p $(DIST)
 	$(BIN)/python -m build --no-isolation --sdist --outdir $(DIST) .
 	$(BIN)/python -m build --no-isolation --wheel --outdir build/wheel \
-	    --config-setting=cmake.define.RTSTONE_LAB=$(LAB_IN_WHEEL) .
+	    --config-setting=cmake.define.RTSTONE_AGENTS=$(AGENTS_IN_WHEEL) \
+	    --config-setting=cmake.define.RTSTONE_LAB=$(LAB_IN_WHEEL) $(WHEEL_SETTINGS) .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir $(DIST) build/wheel/*.whl
 
-dist: agent-aarch64 agent-x86_64 freertos
+dist: freertos
 	$(MAKE) wheel LAB_IN_WHEEL=ON
 
 # A package of Debian 12 (docs/security.md): the wheel, and what it needs as the lock file pins it.
@@ -148,30 +162,36 @@ define INSTALL_AGENTS
 	cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
 endef
 
-# The agent as a guest's first process, and the bytes it may have: on x86-64 most are glibc's.
-MOST_aarch64 := 1048576
-MOST_x86_64 := 1310720
-LIBC_aarch64 := libc6-dev-arm64-cross
-LIBC_x86_64 := libc6-dev
+# The static agents (docs/install.md): small, for machines reached over a network and for guests of
+# the lab.  The table says which there are, and the bytes each may have: on x86-64 most are glibc's.
+ARCHITECTURES_TABLE := rtstone/architectures.txt
+ARCHITECTURES := $(shell sed -n '/^[^\#]/s/ .*//p' $(ARCHITECTURES_TABLE))
+field = $(word $(2),$(shell grep '^$(1) ' $(ARCHITECTURES_TABLE)))
+compiler = $(call field,$(1),3)-gcc
+libc = libc6-dev$(if $(filter $(1),$(shell uname -m)),,-$(call field,$(1),2)-cross)
 
-agent-aarch64 agent-x86_64: agent-%: build/guest-%/Makefile
-	cmake --build build/guest-$* --target rtstone-agent
-	@bytes=$$(stat -c %s build/guest-$*/rtstone-agent); \
-	echo "agent for guests on $*: $$bytes bytes of $(MOST_$*)"; \
-	if [ $$bytes -gt $(MOST_$*) ]; then \
-	    echo "make: the agent for guests on $* has become too large" >&2; exit 1; fi
+.PHONY: $(addprefix agent-,$(ARCHITECTURES))
+
+agents: check-agents
+	@$(MAKE) --no-print-directory $(addprefix agent-,$(ARCHITECTURES))
+
+$(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
+	cmake --build build/agent-$* --target rtstone-agent
+	@bytes=$$(stat -c %s build/agent-$*/rtstone-agent); most=$(call field,$*,4); \
+	echo "static agent for $*: $$bytes bytes of $$most"; \
+	if [ $$bytes -gt $$most ]; then \
+	    echo "make: the static agent for $* has become too large" >&2; exit 1; fi
 	@mkdir -p $(AGENTS)
-	@cmp -s build/guest-$*/rtstone-agent $(AGENTS)/rtstone-agent-$* || \
-		install build/guest-$*/rtstone-agent $(AGENTS)/rtstone-agent-$*
+	@cmp -s build/agent-$*/rtstone-agent $(AGENTS)/rtstone-agent-$* || \
+		install build/agent-$*/rtstone-agent $(AGENTS)/rtstone-agent-$*
 
-build/guest-%/Makefile: | check-tools
-	@command -v $*-linux-gnu-gcc >/dev/null || { echo "make: install it with: \
-	apt-get install gcc-$(subst _,-,$*)-linux-gnu $(LIBC_$*)" >&2; exit 1; }
-	cmake -S agent -B build/guest-$* -G "$(GENERATOR)" -DRTS_GUEST=ON -DCMAKE_SYSTEM_NAME=Linux \
-	    -DCMAKE_SYSTEM_PROCESSOR=$* -DCMAKE_C_COMPILER=$*-linux-gnu-gcc
+build/agent-%/Makefile: | check-tools
+	$(call NEED_COMPILERS,$*)
+	cmake -S agent -B build/agent-$* $(GENERATOR) -DRTS_LEAN=ON -DCMAKE_SYSTEM_NAME=Linux \
+	    -DCMAKE_SYSTEM_PROCESSOR=$* -DCMAKE_C_COMPILER=$(call compiler,$*)
 
 build/agent/Makefile: | check-tools
-	cmake -S agent -B build/agent -G "$(GENERATOR)"
+	cmake -S agent -B build/agent $(GENERATOR)
 
 # ---- FreeRTOS images (docs/freertos.md) -------------------------------------------------------
 
@@ -185,7 +205,7 @@ freertos: | check-cross
 	mkdir -p $(AGENTS); \
 	for pair in $(FREERTOS_BOARDS); do \
 	    board=$${pair%:*}; image=$${pair#*:}; \
-	    cmake -S agent -B build/$$image -G "$(GENERATOR)" -DFREERTOS_KERNEL_PATH="$$kernel" \
+	    cmake -S agent -B build/$$image $(GENERATOR) -DFREERTOS_KERNEL_PATH="$$kernel" \
 	        -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$$board.cmake $(FREERTOS_OPTIONS) \
 	        && cmake --build build/$$image || exit 1; \
 	    cmp -s build/$$image/$$image.elf $(AGENTS)/$$image.elf \
@@ -215,7 +235,7 @@ sanitized: build/sanitized/Makefile build/sanitized/engine.so
 	cmake --build build/sanitized
 
 build/sanitized/Makefile: | check-tools
-	cmake -S agent -B build/sanitized -G "$(GENERATOR)" -DRTS_SANITIZE=ON
+	cmake -S agent -B build/sanitized $(GENERATOR) -DRTS_SANITIZE=ON
 
 engine: $(ENGINE)
 
@@ -266,6 +286,20 @@ check-tools:
 	    echo "make: install it with: apt-get install$$missing" >&2; \
 	    exit 1; \
 	fi
+
+check-agents:
+	$(call NEED_COMPILERS,$(ARCHITECTURES))
+
+define NEED_COMPILERS
+@missing=; \
+$(foreach one,$(1),[ -e "$$($(call compiler,$(one)) -print-file-name=libc.a 2>/dev/null)" ] \
+    || missing="$$missing gcc-$(subst _,-,$(call field,$(one),3)) $(call libc,$(one))";) \
+if [ -n "$$missing" ]; then \
+    echo "make: not installed:$$missing" >&2; \
+    echo "make: install it with: apt-get install$$missing" >&2; \
+    exit 1; \
+fi
+endef
 
 check-deb:
 	@missing=; \

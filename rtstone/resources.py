@@ -6,9 +6,14 @@ They are real files in an installation too: the agent and the engine run from wh
 from __future__ import annotations
 
 import os
+import platform
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import TargetError
 
 
 def path(*names: str) -> Path:
@@ -36,3 +41,53 @@ def local_agent() -> Path:
     """Return the agent for this machine: that of RTSTONE_AGENT, else the one in this package."""
     # Absolute, or ./x would be looked for in PATH.
     return Path(os.environ.get("RTSTONE_AGENT") or BUILT / "rtstone-agent").absolute()
+
+
+class Architecture(NamedTuple):
+    """An architecture with a static agent, a line of architectures.txt."""
+
+    name: str
+    debian: str  # Debian's name for it
+    machines: tuple[str, ...]  # what `uname -m` says
+
+    @property
+    def agent(self) -> Path:
+        """Return the path of its agent, which need not have been built."""
+        return BUILT / f"rtstone-agent-{self.name}"
+
+
+@cache
+def architectures() -> tuple[Architecture, ...]:
+    """Return the architectures with a static agent."""
+    lines = path("architectures.txt").read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return tuple(Architecture(row[0], row[1], tuple(row[4].split(","))) for row in rows)
+
+
+def architecture(machine: str) -> Architecture | None:
+    """Return the architecture with this name, Debian's name or output of `uname -m`, if any."""
+    for one in architectures():
+        if machine in (one.name, one.debian, *one.machines):
+            return one
+    return None
+
+
+def static_agent(machine: str) -> Path:
+    """Return the static agent for a machine, given what `uname -m` says there.
+
+    Raises TargetError if there is no agent for it, or it has not been built.
+    """
+    found = architecture(machine)
+    if not found:
+        known = ", ".join(one.name for one in architectures())
+        raise TargetError(
+            f"no agent for a machine of type '{machine}'; there are agents for {known}"
+        )
+    if found.agent.exists():
+        return found.agent
+    if found == architecture(platform.machine()) and (own := BUILT / "rtstone-agent").exists():
+        return own  # it is static as well
+    raise TargetError(
+        f"the agent for {found.name} has not been built, {found.agent}; "
+        "run `make agents` in a checkout, or install a wheel made by `make wheel`"
+    )

@@ -1,0 +1,85 @@
+"""`rtstone agent`."""
+
+from __future__ import annotations
+
+import platform
+import stat
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import click
+
+from rtstone.errors import TargetError, UsageError
+from rtstone.printable import shown
+from rtstone.report.parts.console import console, plain_table
+from rtstone.report.parts.output import write
+from rtstone.resources import Architecture, architecture, architectures, static_agent
+
+_NAMES = ", ".join(one.name for one in architectures())
+
+
+def _asked(name: str | None) -> Architecture:
+    machine = name if name is not None else platform.machine()
+    if found := architecture(machine):
+        return found
+    if name is None:
+        raise UsageError(f"no agent for this machine, '{machine}'; write --arch A: {_NAMES}")
+    raise UsageError(f"unknown architecture '{name}', in --arch; there are agents for {_NAMES}")
+
+
+def _state(one: Architecture) -> str:
+    try:
+        return _size(static_agent(one.name).stat().st_size)
+    except TargetError:
+        return "not built"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1000:.0f} kB"
+
+
+def _list() -> None:
+    table = plain_table()
+    table.add_column("arch", no_wrap=True, style="bold cyan")
+    for name in ("uname -m", "Debian", "agent"):
+        table.add_column(name, overflow="fold")
+    for one in architectures():
+        table.add_row(one.name, ", ".join(one.machines), one.debian, _state(one))
+    console(sys.stdout).print(table)
+
+
+def _make_executable(path: Path) -> None:
+    """Let everyone run a file who may read it."""
+    mode = path.stat().st_mode
+    path.chmod(stat.S_IMODE(mode | (mode & 0o444) >> 2))
+
+
+@click.command("agent")
+@click.option(
+    "--arch", metavar="A",
+    help=f"Architecture: {_NAMES}, or what `uname -m` says there; default: this machine's.",
+)  # fmt: skip
+@click.option("-o", "output", metavar="FILE", help="Write FILE; without it: list architectures.")
+def command(*, arch: str | None, output: str | None) -> None:
+    """Write the agent for a Linux machine to a file, to copy it there by hand.
+
+    It is one static program that needs nothing on the target.  Targets that rtstone reaches by
+    itself do not need this: it copies the agent, and removes it afterwards.
+    """
+    if output is None and arch is None:
+        return _list()
+    wanted = _asked(arch)
+    if not output:
+        raise UsageError(f"no file to write the agent to; write --arch {wanted.name} -o FILE")
+    agent = static_agent(wanted.name)
+    data, path = agent.read_bytes(), Path(output)
+    try:
+        size = write(data, path)
+        if regular := path.is_file():
+            _make_executable(path)
+    except OSError as error:
+        raise UsageError(f"cannot write the agent, {path}: {error.strerror}") from error
+    told = f"{shown(output)}: agent for {wanted.name}, {_size(size)}"
+    click.echo(f"{told}, SHA-256 {sha256(data).hexdigest()}", err=not regular)
+    return None
