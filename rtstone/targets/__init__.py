@@ -1,14 +1,21 @@
-"""Find targets by name: ``local``, or ``kind:argument`` where the kind takes an argument."""
+"""Find targets: ``local``, ``kind:argument`` where the kind takes an argument, or by a name.
+
+Names stand in files of the user (``rtstone.inputs.fleet``).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rtstone import plugins
 from rtstone.documents.run import LOCAL
 from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
+
+if TYPE_CHECKING:
+    from rtstone.inputs.fleet import Named
 
 
 class Kind(NamedTuple):
@@ -29,16 +36,46 @@ TARGETS = {
     LOCAL: Kind("local", "Local", "none", "this machine, through its own agent process"),
     "sim": Kind("sim", "Sim", "optional", "a simulated system: the name or .toml file of a model"),
     "qemu": Kind("qemu", "Qemu", "needed", "an emulated board, counted in instructions"),
+    "serial": Kind("serial", "Serial", "needed", "a board on a serial line: DEVICE[,BAUD]"),
+    "ssh": Kind("ssh", "Ssh", "needed", "a machine that you can log in to: [user@]host[:port]"),
+    "exec": Kind("exec", "Exec", "needed", "a command whose input and output reach an agent"),
 }
 
 
+def fleet() -> dict[str, Named]:
+    """Return the targets that the user has given names.  Raises UsageError."""
+    from rtstone.inputs.fleet import fleet as read
+
+    return read(TARGETS)
+
+
 def find(spec: str) -> Target:
-    """Return the target that ``spec`` names.  Raises UsageError if there is no such target."""
+    """Return the target that ``spec`` names.  Raises UsageError if there is no such target.
+
+    A name may be followed by options of its address: ``pi4+sudo=yes``.
+    """
+    name, plus, words = spec.partition("+")
+    if ":" in spec or name in TARGETS:
+        return _of_kind(spec, TARGETS)
+    names = fleet()
+    if name not in names:
+        return _of_kind(spec, [*TARGETS, *names])
+    named = names[name]
+    try:
+        target = _of_kind(named.address + plus + words, TARGETS)
+    except UsageError as error:
+        raise UsageError(f"target '{name}', {named.where}: {error}") from error
+    target.named = named
+    return target
+
+
+def _of_kind(spec: str, known: Iterable[str]) -> Target:
+    """Return the target of that kind; ``known``: what else it may have been meant to be."""
     name, colon, argument = spec.partition(":")
     if name not in TARGETS:
         plugin = plugins.find("targets", name, type)
         if plugin is None or not issubclass(plugin, Target):
-            raise unknown("target", name, TARGETS)
+            raise unknown("target", name, known)
         return plugin(argument) if colon else plugin()
     kind = TARGETS[name]
     if colon and kind.argument == "none":

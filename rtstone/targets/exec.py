@@ -1,0 +1,48 @@
+"""A command whose standard input and output reach an agent, as of a container or a debugger.
+
+The command is started without a shell.  It stands for the agent: where that runs, and what ends it
+there, only the command knows.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from rtstone.errors import UsageError
+from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.process import Channel
+from rtstone.wire import commands
+
+ADVICE = "exec: takes a program with its arguments, as in exec:'docker exec -i box /agent'"
+
+
+class Exec(Target):
+    """``exec:COMMAND``, split into words as a shell does."""
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(argument)
+        self.name = f"exec:{argument}"
+        self.agent = argument
+        try:
+            self._words = shlex.split(argument)
+        except ValueError as error:
+            raise UsageError(f"{str(error).lower()}, in target '{self.name}'; {ADVICE}") from error
+        if not self._words:
+            raise UsageError(f"no command, in target '{self.name}'; {ADVICE}")
+
+    def start(self, options: Options) -> Link:
+        """Start the command.  Raises UsageError for an option that only the command can give."""
+        if options.keep_idle:
+            raise UsageError(
+                "--keep-idle does not reach the agent; write it into the command, in target "
+                f"'{self.name}'"
+            )
+        link = Channel(self._words, ADVICE)
+        if options.catalogue:
+            for line in commands.script((commands.LIST, commands.BYE)):
+                link.send(line)
+        return link
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Return the command; what it reaches cannot be looked at before it starts."""
+        return {"command": shlex.join(self._words)}

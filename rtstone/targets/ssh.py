@@ -1,0 +1,311 @@
+"""A machine that one can log in to: the agent is uploaded, run, and removed.
+
+Nothing is installed there.  The agent lies in a private directory only until it has started: then
+it removes its own file (option --uploaded), so that nothing is left however the run ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+import zlib
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from rtstone import resources
+from rtstone.cpus import cpu_set
+from rtstone.errors import TargetError, UsageError, unknown
+from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.local import Local, identity
+from rtstone.targets.process import Channel
+from rtstone.targets.ssh_connection import Connection, address
+from rtstone.targets.words import Check, one_of, parse
+
+UPLOAD_S = 120  # time limit for the agent to be uploaded and started, after which it is removed
+FOLDER = "rtstone-upload-"  # begins the name of its directory; the agent removes no other
+
+# Prints what is known of the machine, one line each; $1: sudo is to be used.
+_PROBE = """
+LC_ALL=C; export LC_ALL
+echo system $(uname -s)
+echo machine $(uname -m)
+echo id $(cat /etc/machine-id 2>/dev/null)
+echo cpus $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
+echo isolated $(cat /sys/devices/system/cpu/isolated 2>/dev/null)
+[ "$1" != yes ] || if said=$(sudo -n true 2>&1); then echo sudo ok; else echo sudo $said; fi
+"""
+
+# Makes a directory where a program can be executed and has room, $dir, or says why none will do; it
+# is removed when the shell ends.  $1: its name, $2: bytes of room.
+_PLACE = r"""
+LC_ALL=C; export LC_ALL; umask 077; set -f
+dir=
+drop() { [ -z "$dir" ] || rm -rf "$dir"; dir=; }
+refuse() { echo "refused $base: $1"; drop; }
+trap drop EXIT
+trap 'exit 1' HUP INT TERM PIPE
+for base in "${XDG_RUNTIME_DIR:-}" /dev/shm /tmp /var/tmp; do
+    case $base in *[!A-Za-z0-9/._-]*) continue ;; /*) ;; *) continue ;; esac
+    [ -d "$base" ] || continue
+    case $(ls -ld "$base/.") in
+        d????w???[!tT]* | d???????w[!tT]*) refuse "others may exchange what lies there"; continue ;;
+    esac
+    mkdir "$base/$1" 2>/dev/null || { refuse "not writable"; continue; }
+    dir=$base/$1
+    { printf '#!/bin/sh\nexit 42\n' >"$dir/try"; } 2>/dev/null || { refuse "no space"; continue; }
+    chmod 700 "$dir/try"
+    "$dir/try" 2>/dev/null
+    [ $? = 42 ] || { refuse "nothing may be executed there (noexec)"; continue; }
+    dd if=/dev/zero of="$dir/agent" bs="$2" count=1 2>/dev/null
+    [ "$(wc -c <"$dir/agent")" -eq "$2" ] || { refuse "no space for $2 bytes"; continue; }
+    break
+done
+[ -n "$dir" ] || exit 0
+"""
+
+# Writes its input to a file of its own in such a directory, and says where that is.  $3: SHA-256,
+# $4: checksum, $5: s after which everything is removed again if the agent has not been started; 3 s
+# are enough if the connection has ended, and with it the parent process.
+_UPLOAD = (
+    _PLACE
+    + r"""
+fail() { echo failed $1; drop; exit 0; }
+exec 3<&0
+cat <&3 >"$dir/agent" 2>"$dir/why" &
+copy=$!
+(
+    trap 'kill $nap; exit' TERM
+    n=0
+    while [ $n -lt "$5" ] && { [ $n -lt 3 ] || kill -0 $PPID; }; do
+        sleep 1 & nap=$!
+        wait $nap
+        n=$((n + 1))
+    done
+    [ ! -e "$dir/why" ] || kill $copy
+    rm -rf "$dir"
+) 3<&- </dev/null >/dev/null 2>&1 &
+cleaner=$!
+trap 'kill $cleaner 2>/dev/null; drop' EXIT
+wait $copy || fail "the upload was not completed: $(cat "$dir/why" 2>/dev/null)"
+[ "$(wc -c <"$dir/agent")" -eq "$2" ] || fail "the upload was not completed"
+if command -v sha256sum >/dev/null; then
+    [ "$(sha256sum <"$dir/agent" | cut -c 1-64)" = "$3" ] || fail "the upload was damaged"
+elif command -v cksum >/dev/null; then
+    [ "$(cksum <"$dir/agent" | cut -d ' ' -f 1)" = "$4" ] || fail "the upload was damaged"
+fi
+chmod 700 "$dir/agent"
+# As an interpreter, it is executed by the kernel or not at all, never read as a script; it refuses
+# the name of the script as an option.
+printf '#!%s\nexit 43\n' "$dir/agent" >"$dir/try"
+said=$("$dir/try" 2>&1)
+code=$?
+[ $code = 2 ] || fail "this machine cannot execute it, exit status $code: $said"
+rm -f "$dir/try" "$dir/why"
+trap - EXIT
+echo "ready $dir $cleaner"
+"""
+)
+
+# Replaces the shell by the agent.  $1: the process that would remove it, then the agent's command.
+_START = """
+[ -x "$2" ] || { echo "the uploaded agent was removed, as it was not started in time" >&2; exit 1; }
+kill "$1"
+shift
+exec "$@"
+"""
+
+# Prints the agents that run there, one a line: process and user.
+_OTHERS = """
+for lock in /dev/shm/rtstone-*.lock; do
+    [ -f "$lock" ] && [ ! -h "$lock" ] || continue
+    pid=${lock#/dev/shm/rtstone-}; pid=${pid%.lock}
+    case $pid in *[!0-9]* | '') continue ;; esac
+    pid=$((pid % 4194304))
+    set -- $(ls -ldn "$lock") && user=$3
+    set -- $(ls -ldn "/proc/$pid" 2>/dev/null)
+    [ "${3:-}" != "$user" ] || echo "$pid $user"
+done
+"""
+
+
+class Ssh(Target):
+    """``ssh:[user@]host[:port][+sudo=yes]``."""
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(argument)
+        self.name = f"ssh:{argument}"
+        where, *words = argument.split("+")
+        self._address = address(where, self.name)
+        self._sudo = _sudo(words, self.name)
+        self._open: Connection | None = None
+        self.agent = f"on {self._address.host}"
+
+    def script(self, text: str, *arguments: str, data: bytes = b"") -> bytes:
+        """Run a script of POSIX sh there as the user who logs in, and return its output.
+
+        Raises TargetError if it fails.
+        """
+        return self._connection.script(text, *arguments, data=data)
+
+    @property
+    def _connection(self) -> Connection:
+        """Return the connection, which the end of a run closes."""
+        if self._open is None or not self._open.close.alive:
+            self._open = Connection(self._address)
+        return self._open
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        """Return what the probe found, by name.  Raises TargetError."""
+        told = self.script(_PROBE, "yes" if self._sudo else "no").decode(errors="replace")
+        pairs = (line.partition(" ") for line in told.splitlines())
+        return {name: value.strip() for name, _, value in pairs}
+
+    @cached_property
+    def _program(self) -> Path:
+        """Return the agent for the machine.  Raises TargetError."""
+        machine = self._found.get("machine", "")
+        if (system := self._found.get("system")) != "Linux":
+            raise TargetError(f"no agent for {system}, on {self._address.host}; there is for Linux")
+        try:
+            return resources.static_agent(machine)
+        except TargetError as error:
+            raise TargetError(f"{error}, on {self._address.host}") from error
+
+    def check_ready(self) -> None:
+        """Raise TargetError if it cannot be reached, take an agent, or grant sudo."""
+        size = self._program.stat().st_size
+        if self._sudo and self._found.get("sudo") != "ok":
+            raise TargetError(
+                f"sudo is refused without a password, on {self._address.host}; allow it "
+                "(NOPASSWD: in sudoers), or log in as root: ssh:root@HOST; "
+                f"it said: {self._found.get('sudo')}"
+            )
+        self._outcome(self.script(f"{_PLACE}echo ready", _new_folder(), str(size)))
+
+    def start(self, options: Options) -> Link:
+        """Upload the agent and start it.  Raises TargetError."""
+        if options.catalogue:
+            # The same source makes the same tables.
+            return Local().start(options)
+        connection = self._connection
+        try:
+            return self._started(connection, options)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _started(self, connection: Connection, options: Options) -> Link:
+        folder, cleaner = self._upload(connection)
+        words = [f"{folder}/agent", "--uploaded"]
+        words += ["--keep-idle"] if options.keep_idle else []
+        sudo = ["sudo", "-n"] if self._sudo else []
+        begin = [*sudo, "sh", "-c", _START, "rtstone", cleaner, *words]
+        return _Agent(connection.command('exec "$@"', *begin), connection)
+
+    def _upload(self, connection: Connection) -> tuple[str, str]:
+        """Return the directory of the agent, and the process that removes it in case of need."""
+        program = self._program.read_bytes()
+        told = connection.script(
+            _UPLOAD,
+            _new_folder(),
+            str(len(program)),
+            sha256(program).hexdigest(),
+            str(_checksum(program)),
+            str(UPLOAD_S),
+            data=program,
+            limit_s=UPLOAD_S,
+        )
+        outcome = self._outcome(told)
+        if outcome.startswith("ready "):
+            _, folder, cleaner = outcome.split()
+            return folder, cleaner
+        why = outcome.removeprefix("failed ")
+        raise TargetError(f"the agent cannot be run on {self._address.host}: {why}")
+
+    def _outcome(self, told: bytes) -> str:
+        """Return the last line of a script.  Raises TargetError if no directory would do."""
+        lines = told.decode(errors="replace").splitlines()
+        if lines and not lines[-1].startswith("refused "):
+            return lines[-1]
+        each = ", ".join(line.removeprefix("refused ") for line in lines) or "none exists"
+        raise TargetError(
+            f"no directory on {self._address.host} can take the agent ({each}); make room in one, "
+            "or mount one without noexec"
+        )
+
+    def cpus(self) -> frozenset[int]:
+        """Return the usable CPUs, including isolated ones; empty if it does not tell."""
+        lists = [self._found.get(name, "") for name in ("cpus", "isolated")]
+        try:
+            return frozenset[int]().union(*(cpu_set(text) for text in lists if text))
+        except UsageError:  # not such a list, or of more CPUs than the agent knows
+            return frozenset()
+
+    def others(self) -> list[str]:
+        """Return the other agents on that machine, of any user."""
+        lines = self.script(_OTHERS).decode("ascii", "replace").splitlines()
+        pairs = (line.split() for line in lines)
+        host = self._address.host
+        return [f"the agent of user {user} on {host} (process {pid})" for pid, user in pairs]
+
+    def host_conditions(self) -> dict[str, str | None]:
+        """Return that neither tuning nor drivers were looked at."""
+        return {"tune": None, "drivers": None, "modules": None}
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Return the address as given, the agent's hash, and an id of the machine."""
+        return {
+            "address": self.argument,
+            "agent_sha256": resources.digest(self._program),
+            "machine": identity(self._found.get("id", "").encode()),
+        }
+
+
+def _new_folder() -> str:
+    """Return a name for the agent's directory that nobody can foresee."""
+    return FOLDER + secrets.token_hex(8)
+
+
+def _sudo(words: list[str], where: str) -> bool:
+    """Parse the options after the address.  Raises UsageError."""
+
+    def check_of(name: str) -> Check:
+        if name != "sudo":
+            raise unknown("word", name, ["sudo"], f"in target '{where}'")
+        return one_of("yes", "no")
+
+    return parse(words, check_of, where).get("sudo") == "yes"
+
+
+_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+def _checksum(data: bytes) -> int:
+    """Return the checksum of POSIX cksum: the CRC-32 of zlib with all bits in the other order."""
+    length = len(data).to_bytes(8, "little").rstrip(b"\0")
+    crc = zlib.crc32((data + length).translate(_REVERSED), 0xFFFFFFFF)
+    return int(f"{crc:032b}"[::-1], 2)
+
+
+class _Agent(Channel):
+    """An agent at the other end of a channel; its end closes the connection."""
+
+    noun = "the agent"
+
+    def __init__(self, command: list[str], connection: Connection) -> None:
+        self._connection = connection
+        super().__init__(command, "install it with: apt-get install openssh-client")
+
+    def _how_ended(self, status: int) -> str:
+        host = self._connection.address.host
+        if status != 255:
+            return f"{super()._how_ended(status)} on {host}"
+        if self._connection.alive():
+            return f"the agent was killed on {host}"
+        return f"the connection to {host} was lost"
+
+    def close(self) -> None:
+        """End the agent, and the connection with it."""
+        super().close()
+        self._connection.close()

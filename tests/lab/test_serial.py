@@ -1,0 +1,82 @@
+"""A FreeRTOS image in the emulator, reached by the emulator's serial line as a board is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from rtstone.assemble.assembly import replay
+from rtstone.documents.run import Result, Run
+from rtstone.lab import systems
+from rtstone.resources import BUILT
+from rtstone.store.rundir import RunDirectory, load
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.lab
+
+
+@contextmanager
+def board(name: str) -> Iterator[str]:
+    """Start the image without a script; yield the target that reaches it."""
+    system = systems.find(name)
+    command = systems.command(system, image=BUILT / str(system.image), serial="pty")
+    # Here its time must not run ahead of ours while it waits for the host: a lease would end.
+    words = [word.replace(",sleep=off", "") for word in command]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as emulator:
+        try:
+            assert emulator.stdout
+            found = re.search(r"/dev/pts/\d+", emulator.stdout.readline())
+            assert found
+            yield f"serial:{found[0]}"
+        finally:
+            emulator.kill()
+
+
+def run(cli: Cli, target: str, out: Path) -> Run:
+    done = cli("run", "lab", "--target", target, "--out", str(out))
+    assert done.status == 0, done.err
+    return load(out)
+
+
+SAME = ("bench", "params", "load", "status", "reason", "unit", "n", "min", "ended", "flags")
+
+
+def same(result: Result) -> dict[str, Any]:
+    """Return what does not depend on when the command of the case arrived.
+
+    With it shifts the tick's phase, and so how many samples the tick's interrupt falls into: means
+    and histograms differ a little, and the maximum where few samples meet it.
+    """
+    told = {name: getattr(result, name) for name in SAME if hasattr(result, name)}
+    names = ("tasks", "prio", "sched", "cpus", "config", "locked")
+    return told | {name: result.evidence.get(name) for name in names}
+
+
+@pytest.mark.parametrize("name", ["freertos-m3", "freertos-a64"])
+def test_a_serial_line_tells_what_the_emulators_own_target_does(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
+    if name != "freertos-m3" and os.environ.get("RTSTONE_LAB") != "all":
+        pytest.skip("takes long: RTSTONE_LAB=all runs it")
+    there = run(cli, f"qemu:{name}", tmp_path / "qemu")
+    with board(name) as target:
+        run(cli, target, tmp_path / "serial")
+    directory, plan, logs = RunDirectory.resume(tmp_path / "serial")
+    directory.close()
+    plan = structs.replace(plan, target=there.target)  # whose clock counts instructions
+    here = replay(plan, *logs)
+    assert here.conditions == there.conditions
+    assert (here.clock, here.status, here.benches) == (there.clock, there.status, there.benches)
+    for one, other in zip(here.results, there.results, strict=True):
+        assert same(one) == same(other)
+        if one.status == "ok":
+            assert one.p50 == pytest.approx(other.p50, rel=0.05)
+            assert one.mean == pytest.approx(other.mean, rel=0.01)

@@ -1,0 +1,610 @@
+"""A run on another machine: what it yields, every way it can fail, and that nothing is left."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from rtstone import resources
+from rtstone.errors import TargetError, UsageError
+from rtstone.targets import find, process, ssh
+from rtstone.targets.base import Link, Options
+from rtstone.targets.ssh import Ssh
+from rtstone.targets.ssh_connection import Address, address
+from rtstone.wire.commands import framed
+from tests.conftest import Cli, Done
+from tests.targets.board import NEEDED, Board, board, programs
+
+RTSTONE = str(Path(sys.executable).parent / "rtstone")
+LONG = ("null", "dk.periodic", "--time", "20s")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    with board(tmp_path_factory.mktemp("board")) as found:
+        yield found
+
+
+@pytest.fixture
+def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+    """Return the board, and check that nothing is left on it or here."""
+    running.reset()
+    running.client(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    sockets = tmp_path / "run"
+    sockets.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(sockets))
+    yield running
+    running.clean()
+    assert [name for name in sockets.iterdir() if "ssh" in name.name] == []
+    assert programs(str(tmp_path)) == []
+
+
+def wait(until: Callable[[], object]) -> None:
+    for _ in range(1000):
+        if until():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def lines(link: Link) -> list[bytes]:
+    found = []
+    while (line := link.read(0.1)) != b"":
+        if line:
+            found.append(line)
+    return found
+
+
+def refused(cli: Cli, target: str = "ssh:board") -> str:
+    """Return the only line of a run that could not begin."""
+    done = cli("run", "null", "--time", "1ms", "--target", target)
+    assert done.status == 4, done.err
+    assert not done.out
+    return done.says
+
+
+def once(home: Path, text: str, act: Callable[[], None]) -> threading.Thread:
+    """Do something once a run has stored a text in its log."""
+
+    def wait() -> None:
+        for _ in range(2000):
+            logs = [log for log in home.rglob("wire.log") if text in log.read_text("utf-8")]
+            if logs:
+                return act()
+            time.sleep(0.01)
+        raise AssertionError(f"{text} did not come")
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+SECOND = '"t":"case","id":2'  # the second case has begun
+
+
+# ---- addresses ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("board", (None, "board", None)),
+        ("pi@board", ("pi", "board", None)),
+        ("pi@board.lab.example:2222", ("pi", "board.lab.example", 2222)),
+        ("a@b.example@10.0.0.7:22", ("a@b.example", "10.0.0.7", 22)),
+        ("[::1]", (None, "::1", None)),
+        ("root@[fe80::1%eth0]:2022", ("root", "fe80::1%eth0", 2022)),
+    ],
+)
+def test_addresses(text: str, parts: tuple[str | None, str, int | None]) -> None:
+    assert address(text, "here") == Address(*parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-oProxyCommand=x", "bad host"),
+        ("-l@board", "bad user"),
+        ("pi@-board", "bad host"),
+        ("@board", "bad user"),
+        ("pi@", "bad host"),
+        ("bo ard", "bad host"),
+        ("board;id", "bad host"),
+        ("$(id)", "bad host"),
+        ("::1", "an IPv6 address in brackets"),
+        ("[::1", "bad host"),
+        ("board:", "bad port"),
+        ("board:0", "bad port '0'"),
+        ("board:65536", "from 1 to 65535"),
+        ("board:ssh", "bad port 'ssh'"),
+        ("board:-1", "bad port"),
+        ("board+sudo=maybe", "sudo is one of yes, no, not 'maybe'"),
+        ("board+sudo=yes+sudo=no", "sudo is given twice"),
+        ("board+suod=yes", "did you mean 'sudo'"),
+    ],
+)
+def test_bad_addresses_are_refused(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match="in target 'ssh:") as error:
+        find(f"ssh:{text}")
+    assert told in str(error.value)
+
+
+# ---- a run ----------------------------------------------------------------------------------
+
+
+@NEEDED
+def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
+    names = ("null", "sem.post.higher", "proc.create", "dk.periodic", "mem.memset")
+    words = ("run", *names, "-p", "samples=20", "--json", "--target")
+    local = cli(*words, "local").document
+    remote = cli(*words, "ssh:root@board").document
+    raised = cli(*words, "ssh:board+sudo=yes").document
+    seen = [[(r["bench"], r["series"], r["status"]) for r in run["results"]]
+            for run in (local, remote, raised)]  # fmt: skip
+    assert seen[0] == seen[1] == seen[2]
+    assert {status for *_, status in seen[0]} == {"ok"}
+    assert remote["target"]["name"] == "ssh:root@board"
+    detail = raised["target"]["detail"]
+    assert detail["address"] == "board+sudo=yes"
+    assert detail["machine"] == find("local").detail()["machine"]
+    program = resources.static_agent(os.uname().machine)
+    assert detail["agent_sha256"] == sha256(program.read_bytes()).hexdigest()
+    assert remote["conditions"]["tune"] is None  # was not looked at
+
+
+@NEEDED
+def test_without_rights_the_run_goes_on_and_says_so(there: Board, cli: Cli) -> None:
+    done = cli("run", "dk.periodic", "-p", "samples=20", "--target", "ssh:board")
+    assert done.status == 0, done.err
+    assert "WITHOUT real-time scheduling" in done.out
+
+
+@NEEDED
+def test_nothing_lies_there_while_it_measures(there: Board) -> None:
+    with find("ssh:board").start(Options()) as link:
+        link.send(framed(1, "case 1 null"))
+        while b'"case"' not in (link.read(5) or b""):
+            pass
+        locks = [file for file in there.files() if file.endswith(".lock")]
+        assert there.files() == locks  # by which other agents see it
+        assert len(locks) == 1
+        link.send(framed(2, "bye"))
+        assert b'"bye"' in lines(link)[-1]
+
+
+@NEEDED
+def test_options_reach_the_agent(there: Board) -> None:
+    with find("ssh:board").start(Options(keep_idle=True)) as link:
+        wait(lambda: any("--uploaded --keep-idle" in w for w in there.processes().values()))
+        link.send(framed(1, "bye"))
+        lines(link)
+
+
+@NEEDED
+def test_others_are_seen(there: Board) -> None:
+    target = find("ssh:board")
+    assert target.others() == []
+    there.plant("dev/shm/rtstone-99999.lock")  # of no process
+    there.plant("dev/shm/rtstone-x.lock")
+    with find("ssh:board").start(Options()) as link:
+        link.send(framed(1, "progress 0"))
+        while not (told := target.others()):
+            pass
+        link.send(framed(2, "bye"))
+        lines(link)
+    there.reset()
+    assert len(told) == 1
+    assert told[0].startswith("the agent of user 20001 on board (process ")
+
+
+@NEEDED
+def test_jump_hosts_are_those_of_the_configuration(there: Board) -> None:
+    with find("ssh:behind").start(Options()) as link:
+        assert sum("sshd: pi [priv]" in words for words in there.processes().values()) == 2
+        link.send(framed(1, "bye"))
+        assert b'"bye"' in lines(link)[-1]
+
+
+@NEEDED
+def test_cpus_are_those_of_the_machine(there: Board) -> None:
+    assert find("ssh:board").cpus() == find("local").cpus()
+
+
+@NEEDED
+def test_a_script_gets_and_gives_bytes(there: Board) -> None:
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    data = bytes(range(256)) * 1000
+    assert target.script("cat", data=data) == data
+    odd = 'it\'s $HOME `id` "x" * ; \\ \n -n'
+    assert target.script('printf %s "$1"', odd) == odd.encode()
+    with pytest.raises(TargetError, match="exit status 7; its output ends: no such luck"):
+        target.script("echo no such luck >&2; exit 7")
+
+
+@NEEDED
+def test_what_a_shell_prints_by_itself_does_no_harm(there: Board, cli: Cli) -> None:
+    there.program("noisy", 'echo "Welcome! ready x 1"; exec /bin/sh "$@"')
+    done = cli("run", "null", "--time", "1ms", "--target", "ssh:noisy@board")
+    assert done.status == 0, done.err
+
+
+@NEEDED
+def test_the_socket_has_a_short_path_wherever_temporary_files_are(
+    there: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 200) / ("y" * 100)
+    long.mkdir(parents=True)
+    for name in ("TMPDIR", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(long))
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    assert find("ssh:board").others() == []
+
+
+@NEEDED
+def test_a_connection_without_a_run_is_closed(there: Board) -> None:
+    target = find("ssh:board")
+    target.check_ready()
+    assert there.processes()
+    del target  # the fixture looks
+
+
+# ---- where the agent can lie ----------------------------------------------------------------
+
+
+@NEEDED
+def test_the_first_directory_that_will_do_is_taken(there: Board) -> None:
+    there.inside("mount", "-o", "remount,noexec", "/dev/shm")
+    there.inside("mount", "-o", "remount,size=100k", "/tmp")
+    with find("ssh:board").start(Options()) as link:
+        link.send(framed(1, "progress 0"))
+        while b'"hello"' not in (link.read(5) or b""):
+            pass
+        program = str(Path(f"/proc/{there.agent()}/exe").readlink())
+        assert program.startswith("/var/tmp/rtstone-upload-")
+        assert program.endswith("/agent (deleted)")
+        link.send(framed(2, "bye"))
+        lines(link)
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("mount -o remount,noexec", "/var/tmp: nothing may be executed there (noexec)"),
+        ("mount -o remount,size=64k", "/var/tmp: no space for "),
+        ("mount -o remount,ro", "/var/tmp: not writable"),
+        ("chmod 777", "/var/tmp: others may exchange what lies there"),
+    ],
+)
+def test_no_directory_will_do(there: Board, cli: Cli, command: str, told: str) -> None:
+    for place in ("/dev/shm", "/tmp", "/var/tmp"):
+        there.inside(*command.split(), place)
+    says = refused(cli)
+    there.reset()
+    assert "no directory on board can take the agent (/dev/shm: " in says
+    assert told in says
+    assert "; make room in one, or mount one without noexec" in says
+
+
+# ---- faults before the run ------------------------------------------------------------------
+
+
+@NEEDED
+def test_a_changed_host_key(there: Board, cli: Cli) -> None:
+    there.trust("key")
+    says = refused(cli)
+    assert says.startswith("rtstone: the host key of board has changed; if it was installed anew")
+    assert f"ssh-keygen -R '[127.0.0.1]:{there.port}'; ssh said:" in says
+
+
+@NEEDED
+def test_an_unknown_host_key_is_not_accepted(there: Board, cli: Cli) -> None:
+    (there.folder / "known_hosts").write_text("")
+    assert "the host key of board is not known; connect once by hand" in refused(cli)
+
+
+@NEEDED
+@pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 4), (b"\x03", 130)])
+def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: int) -> None:
+    (there.folder / "known_hosts").write_text("")
+    process, terminal = pty.fork()
+    if not process:
+        os.execv(RTSTONE, [RTSTONE, "run", "null", "--time", "1ms", "--target", "ssh:board"])
+    told = b""
+    with suppress(OSError):  # the terminal is closed at the end
+        while more := os.read(terminal, 4096):
+            told += more
+            if b"continue connecting" in told and answer:
+                time.sleep(0.1)  # ssh loses a signal that comes before it reads
+                os.write(terminal, answer)
+                answer = b""
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == status, told
+    assert b"authenticity of host" in told
+
+
+@NEEDED
+def test_nobody_is_let_in(there: Board, cli: Cli) -> None:
+    says = refused(cli, "ssh:somebody@board")
+    assert "board lets nobody in with the keys that were offered" in says
+    assert "ssh-copy-id somebody@board; ssh said: somebody@127.0.0.1: Permission denied" in says
+
+
+@NEEDED
+def test_nothing_listens(there: Board, cli: Cli) -> None:
+    says = refused(cli, "ssh:127.0.0.1:1")
+    assert "127.0.0.1 refuses the connection, port 1; start sshd there, or name its port" in says
+
+
+@NEEDED
+def test_an_unknown_host(there: Board, cli: Cli) -> None:
+    assert "unknown host board.invalid; check the name" in refused(cli, "ssh:board.invalid")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "ssh: connect to host board port 22: Connection timed out",
+            "board does not answer; check",
+        ),
+        ("Connection timed out during banner exchange", "board does not answer; check"),
+        ("ssh: connect to host board port 22: No route to host", "no route to board; check that"),
+        ("connect to host board port 22: Network is unreachable", "no route to board; check the"),
+        ("Received disconnect: Too many authentication failures", "name the right one by Identity"),
+        ("command-line: line 0: Bad thing", "cannot connect to board; try it by hand: ssh board;"),
+    ],
+)
+def test_whatever_ssh_says_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    program = tmp_path / "ssh"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *-M*) echo "{said}" >&2 ;; esac\nexit 255\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(TargetError) as error:
+        find("ssh:board").check_ready()
+    assert told in str(error.value)
+    assert str(error.value).endswith(f"; ssh said: {said}")
+    assert list(tmp_path.glob("rtstone-ssh-*")) == []
+
+
+def test_ssh_itself_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match="ssh is not installed; install it with: apt-get"):
+        find("ssh:board").check_ready()
+
+
+@NEEDED
+def test_an_account_without_a_shell(there: Board, cli: Cli) -> None:
+    says = refused(cli, "ssh:nologin@board")
+    assert "no command can be run on board: exit status 1; its user needs a login shell" in says
+
+
+@NEEDED
+def test_a_machine_without_an_agent(there: Board, cli: Cli) -> None:
+    there.program("uname", '[ "$1" = -s ] && echo Linux || echo sparc64')
+    says = refused(cli)
+    assert "no agent for a machine of type 'sparc64'; there are agents for " in says
+    assert says.endswith(", on board")
+    there.program("uname", "echo FreeBSD")
+    assert "no agent for FreeBSD, on board; there is for Linux" in refused(cli)
+
+
+@NEEDED
+def test_a_machine_that_cannot_execute_the_agent(
+    there: Board, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = bytearray(resources.static_agent(os.uname().machine).read_bytes())
+    program[18:20] = b"\xf3\x7f"  # the machine, in the header: none
+    (tmp_path / "agent").write_bytes(program)
+    monkeypatch.setattr(resources, "static_agent", lambda machine: tmp_path / "agent")
+    done = cli("run", "null", "--time", "1ms", "--target", "ssh:board")
+    assert done.status == 4
+    assert "cannot be run on board: this machine cannot execute it" in done.says
+
+
+@NEEDED
+def test_sudo_with_a_password(there: Board, cli: Cli) -> None:
+    there.program("sudo", "echo sudo: a password is required >&2; exit 1")
+    says = refused(cli, "ssh:board+sudo=yes")
+    assert "sudo is refused without a password, on board; allow it (NOPASSWD: in sudoers)" in says
+    assert says.endswith("it said: sudo: a password is required")
+
+
+@NEEDED
+def test_a_damaged_upload(there: Board, cli: Cli) -> None:
+    there.program("cat", '/bin/cat "$@" | tr a b')
+    done = cli("run", "null", "--time", "1ms", "--target", "ssh:board")
+    assert done.status == 4
+    assert "cannot be run on board: the upload was damaged" in done.says
+
+
+@NEEDED
+def test_a_client_that_freezes_during_the_upload(there: Board) -> None:
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    words = (f"{ssh.FOLDER}0123456789abcdef", "100000", "none", "0", "1")
+    command = target._connection.command(ssh._UPLOAD, *words)
+    frozen = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert frozen.stdin is not None
+    frozen.stdin.write(bytes(5000))
+    frozen.stdin.flush()
+    wait(there.files)
+    frozen.wait(5)  # the other side does not wait for it
+    assert there.files() == []
+    frozen.stdin.close()
+
+
+@NEEDED
+def test_an_agent_that_is_never_started_is_removed(
+    there: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    monkeypatch.setattr(ssh, "UPLOAD_S", 2)
+    folder, _ = target._upload(target._connection)
+    assert f"{folder}/agent" in str(there.files())
+    wait(lambda: not there.files())
+    assert target.script("echo $$")
+
+
+@NEEDED
+def test_an_agent_that_is_never_started_ends_with_the_connection(there: Board) -> None:
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    folder, _ = target._upload(target._connection)
+    target._connection.close()
+    assert f"{folder}/agent" in str(there.files())
+    there.clean()
+
+
+BUSYBOX = shutil.which("busybox")
+TOOLS = "mkdir rm ls printf chmod dd wc cat sleep sha256sum cksum cut sh busybox"
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]])
+@pytest.mark.parametrize("without", ["", "sha256sum"])
+def test_the_upload_needs_little(tmp_path: Path, shell: list[str], without: str) -> None:
+    """A shell of POSIX and what busybox has do."""
+    if not BUSYBOX:
+        pytest.skip("needs busybox")
+    tools = TOOLS.split()
+    for tool in set(tools) - {without}:
+        (tmp_path / tool).symlink_to(BUSYBOX if shell[0] == "busybox" else str(shutil.which(tool)))
+    program = resources.local_agent().read_bytes()
+    sums = (sha256(program).hexdigest(), str(ssh._checksum(program)))
+
+    def upload(data: bytes, *sums: str) -> str:
+        script = [*shell, "-c", ssh._UPLOAD, "x", "rtstone-upload-1", str(len(data)), *sums, "9"]
+        script[0] = str(tmp_path / script[0])
+        return subprocess.run(
+            script, input=data, capture_output=True, check=True,
+            env={"PATH": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+        ).stdout.decode()  # fmt: skip
+
+    told = upload(program, *sums)
+    assert told.startswith(f"ready {tmp_path}/rtstone-upload-1 "), told
+    os.kill(int(told.split()[2]), signal.SIGTERM)
+    assert [file.name for file in (tmp_path / "rtstone-upload-1").iterdir()] == ["agent"]
+    shutil.rmtree(tmp_path / "rtstone-upload-1")
+    assert upload(program[::-1], *sums) == "failed the upload was damaged\n"
+    assert not (tmp_path / "rtstone-upload-1").exists()
+
+
+# ---- faults during the run ------------------------------------------------------------------
+
+
+def measured(cli: Cli) -> list[str]:
+    return [result["status"] for result in cli("show", "last", "--json").document["results"]]
+
+
+def struck(there: Board, cli: Cli, home: Path, act: Callable[[], None]) -> Done:
+    """Measure two cases, and do something in the second."""
+    thread = once(home, SECOND, act)
+    done = cli("run", *LONG, "-p", "samples=1000000", "--target", "ssh:root@board")
+    thread.join()
+    return done
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    ("victim", "told"),
+    [
+        (Board.agent, "the agent was killed on board"),
+        (Board.session, "the connection to board was lost"),
+    ],
+)
+def test_what_is_measured_is_kept_if_something_is_killed_there(
+    there: Board, cli: Cli, home: Path, victim: Callable[[Board], int], told: str
+) -> None:
+    done = struck(there, cli, home, lambda: os.kill(victim(there), signal.SIGKILL))
+    assert done.status == 4, done.err
+    assert told in done.says
+    assert measured(cli)[0] == "ok"
+    assert "ok" not in measured(cli)[1:]
+
+
+def started(*words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [RTSTONE, "run", *LONG, "-p", "samples=1000000", "--target", "ssh:root@board", *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@NEEDED
+def test_nothing_is_left_if_the_client_is_killed(there: Board, home: Path) -> None:
+    run = started()
+    once(home, SECOND, run.kill).join()
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+
+
+@NEEDED
+def test_nothing_is_left_if_the_client_is_killed_while_it_connects(
+    there: Board, tmp_path: Path
+) -> None:
+    there.program("uname", "sleep 1; echo sparc64")
+    run = started()
+    wait(lambda: any("uname" in words for words in there.processes().values()))
+    run.kill()
+    run.communicate()
+
+
+@NEEDED
+def test_ctrl_c_ends_it(
+    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "STOP_S", 0.3)
+    done = struck(there, cli, home, lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert done.status == 130, done.err
+    assert measured(cli)[0] == "ok"
+
+
+@NEEDED
+def test_an_agent_that_does_not_stop_is_not_waited_for(
+    there: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "STOP_S", 0.2)
+    with find("ssh:root@board").start(Options()) as link:
+        link.send(framed(1, "case 1 dk.periodic period=1000000 samples=100000 time=0"))
+        while b'"case"' not in (link.read(5) or b""):
+            pass
+        agent = there.agent()
+        os.kill(agent, signal.SIGSTOP)
+        link.stop()
+        with pytest.raises(TargetError, match="killed by SIGKILL"):
+            lines(link)
+    os.kill(agent, signal.SIGCONT)
+
+
+@NEEDED
+def test_a_run_is_resumed_on_the_same_machine_only(
+    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = once(home, SECOND, lambda: os.kill(there.agent(), signal.SIGKILL))
+    words = ("null", "dk.periodic", "-p", "samples=700", "--target", "ssh:root@board")
+    assert cli("run", *words).status == 4
+    thread.join()
+    with monkeypatch.context() as other:
+        other.setattr(ssh, "identity", lambda told: "0" * 16)
+        done = cli("run", "--resume", "last")
+        assert done.status == 2
+        assert "the target has changed since the run began: the machine was " in done.says
+    assert cli("run", "--resume", "last").status == 0
+    assert measured(cli) == ["ok", "ok"]
