@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections.abc import Sequence
 from typing import TextIO
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -60,10 +62,11 @@ def _first_figures(result: Result) -> str:
 
 
 class Lines(Listener):
-    """One plain line for each case as it completes."""
+    """One plain line for each case as it completes; ``of``: what it is a case of, if of several."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, of: str = "") -> None:
         self._file = file
+        self._of = f"{of}: " if of else ""
         self._reasons: dict[tuple[str, str | None], int] = {}  # the first case with each
 
     def started(self, plan: Plan) -> None:
@@ -72,7 +75,7 @@ class Lines(Listener):
 
     def load_starting(self, load: str) -> None:
         """Prints what is waited for."""
-        print(_load_starting(load), file=self._file, flush=True)
+        self._print(_load_starting(load))
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
         """Prints the line of the case, one for each of its series."""
@@ -80,7 +83,12 @@ class Lines(Listener):
             place = f"{case.id}/{len(self._plan.cases)}"
             label = _case_label(self._plan, case)
             outcome = self._outcome(case, result)
-            print(f"{place} {label}: {outcome}", file=self._file, flush=True)
+            self._print(f"{place} {label}: {outcome}")
+
+    def _print(self, line: str) -> None:
+        # In one piece, as others write there too.
+        self._file.write(f"{self._of}{line}\n")
+        self._file.flush()
 
     def _outcome(self, case: Case, result: Result) -> str:
         """Return the outcome; a reason that was told already is not repeated."""
@@ -97,7 +105,7 @@ class Display(Listener):
 
     def __init__(self, console: Console) -> None:
         # Drawn only when something has come: between cases, or while another CPU measures.
-        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live: Live | _Row = Live(console=console, auto_refresh=False, transient=True)
         self._untimed: list[float] = []  # what the cases took that did not tell before
         self._begin = time.monotonic()
 
@@ -152,17 +160,83 @@ class Display(Listener):
         head = Text.assemble(
             (f"{case.id}/{len(cases)} ", "dim"), (_case_label(self._plan, case), "bold")
         )
-        bar = Table.grid(padding=(0, 1))
         left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
         if self._plan.endless:
             left = "until Ctrl-C"
         if self._plan.until:  # nobody knows how many rounds there will be
             left = f"{done / whole:.0%}"
-        bar.add_row(ProgressBar(total=whole, completed=done, width=40), left)
-        self._live.update(Group(head, Text(figures or " "), bar), refresh=True)
+        self._live.update(self._drawn(head, figures, done / whole, left), refresh=True)
+
+    def _drawn(self, head: Text, figures: str, share: float, left: str) -> RenderableType:
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(ProgressBar(total=1.0, completed=share, width=40), left)
+        return Group(head, Text(figures or " "), bar)
 
     def _expected_s(self, case: Case) -> float:
         known = self._plan.expected_s(case)
         if known is not None:
             return known
         return sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
+
+
+class Displays:
+    """Displays of several runs at once, of one line each."""
+
+    def __init__(self, console: Console, names: Sequence[str]) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._rows: dict[str, RenderableType] = dict.fromkeys(names, Text("waiting …", "dim"))
+        self._alone = threading.Lock()  # each run has a thread of its own
+
+    def of(self, name: str) -> Display:
+        """Return the display of one of the runs."""
+        return _Line(self._live.console, _Row(self, name))
+
+    def show(self, name: str, row: RenderableType) -> None:
+        """Draw a row anew."""
+        with self._alone:
+            self._rows[name] = row
+            self._live.start()
+            self._live.update(self._table(), refresh=True)
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._live.stop()
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        table.add_column(style="bold cyan", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for name, row in self._rows.items():
+            table.add_row(Text(name), row)
+        return table
+
+
+class _Row:
+    """The row of one run: what a display draws to instead of the whole terminal."""
+
+    def __init__(self, displays: Displays, name: str) -> None:
+        self._displays, self._name = displays, name
+
+    def start(self) -> None:
+        """Do nothing: the rows are there from the beginning."""
+
+    def update(self, row: RenderableType, *, refresh: bool) -> None:
+        """Draw the row."""
+        self._displays.show(self._name, row)
+
+    def stop(self) -> None:
+        """Say that the run has ended; others may go on."""
+        self._displays.show(self._name, Text("done", "dim"))
+
+
+class _Line(Display):
+    """A display of one line."""
+
+    progress_ms = 1000
+
+    def __init__(self, console: Console, row: _Row) -> None:
+        super().__init__(console)
+        self._live = row
+
+    def _drawn(self, head: Text, figures: str, share: float, left: str) -> RenderableType:
+        return Text.assemble(head, f"  {left}  ", (figures, "dim"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -47,6 +48,26 @@ def _load_rows() -> list[dict[str, Any]]:
 
 
 def _target_rows() -> list[dict[str, Any]]:
+    return [*named_rows(), *kind_rows()]
+
+
+def named_rows() -> list[dict[str, Any]]:
+    """Return the rows of the targets that the user has given names.  Raises UsageError."""
+    from rtstone.targets import fleet
+
+    rows = []
+    for named in fleet().values():
+        place = named.address if named.cpus is None else f"{named.address}, CPUs {named.cpus}"
+        title = f"{place}; {named.comment}" if named.comment else place
+        rows.append(
+            {"name": named.name, "title": title, "label": None}
+            | {name: str(v) if v else None for name, v in named._asdict().items() if name != "name"}
+        )
+    return rows
+
+
+def kind_rows() -> list[dict[str, Any]]:
+    """Return the rows of all kinds of targets, with their known arguments."""
     from rtstone.targets import TARGETS
 
     rows: list[dict[str, Any]] = []
@@ -67,8 +88,14 @@ def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry._asdict() | {"benches": entry.benches.split()} for entry in found]
 
 
+def _titled(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a run with what its target is called."""
+    return row | {"target": f"{row['called']} ({row['target']})"} if row["called"] else row
+
+
 RUNS = "runs"
 _RUN_COLUMNS = ("run_id", "name", "created", "target", "suite", "status", "ok", "results")
+_DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no room, in this order
 
 # what to list: its rows for --json, and the members that the terminal shows
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
@@ -89,15 +116,27 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "--since", metavar="WHEN", help="Only runs begun since then: 2h, 7d, 2026-11-20T14:00."
 )
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N of these runs.")
+@click.option(
+    "--probe", is_flag=True,
+    help="Of the targets that have names, show whether each answers, and what it is.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-def command(what: str, json: bool, **wish: str | int | None) -> None:
+def command(what: str, probe: bool, json: bool, **wish: str | int | None) -> None:
     """List what there is or, for the name of a bench or load, its parameters."""
+    if probe:
+        if what != "targets":
+            raise UsageError("--probe asks targets; write `rtstone list targets --probe`")
+        _refuse(wish)
+        _print_probes(json)
+        return
     if what == RUNS:
         rows = _run_rows(wish)
-        _print_json({RUNS: rows}) if json else _print_lines(_RUN_COLUMNS, rows)
+        if json:
+            _print_json({RUNS: rows})
+        else:
+            _print_lines(_RUN_COLUMNS, [_titled(row) for row in rows])
         return
-    if given := [name for name, value in wish.items() if value is not None]:
-        raise UsageError(f"--{given[0]} selects runs; write `rtstone list runs`")
+    _refuse(wish)
     if what in KINDS:
         rows, columns = KINDS[what][0](), KINDS[what][1]
         _print_json({what: rows}) if json else _print_table(columns, rows)
@@ -109,17 +148,76 @@ def command(what: str, json: bool, **wish: str | int | None) -> None:
     _print_json(tables[what]) if json else _print_named(tables[what])
 
 
+def _refuse(wish: dict[str, Any]) -> None:
+    """Raise UsageError for an option that selects runs."""
+    if given := [name for name, value in wish.items() if value is not None]:
+        raise UsageError(f"--{given[0]} selects runs; write `rtstone list runs`")
+
+
+def _print_probes(json: bool) -> None:
+    """Ask all targets that have names, and print a line for each.  Raises UsageError."""
+    import msgspec
+
+    from rtstone.cli.working import working
+    from rtstone.inputs.fleet import files
+    from rtstone.interrupt import Interrupt
+    from rtstone.runner.probe import probe
+    from rtstone.targets import fleet
+
+    names = fleet()
+    if not names:
+        places = " or ".join(map(str, files()))
+        raise UsageError(f"no target has a name; write one into {places}")
+    with Interrupt() as interrupt, working(f"asking {', '.join(names)}"):
+        rows = [msgspec.to_builtins(one) for one in probe(list(names.values()), interrupt)]
+    _print_json({"targets": rows}) if json else _print_table(_PROBED, map(_asked, rows))
+
+
+_PROBED = ("name", "target", "answers", "system", "rights", "clock")
+
+
+def _asked(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the cells of a target that was asked."""
+    rate = f" {row['hz'] / 1e6:.6g} MHz" if row["unit"] == "ns" else ""
+    kernel = row["kernel"] or ""
+    system = row["os"] or ""
+    if kernel.partition(" ")[0] not in system:
+        system = f"{system} {kernel}"
+    elif " " in kernel:
+        system = f"{system} {kernel.partition(' ')[2]}"
+    told = [row["error"]] if row["error"] else []
+    return {
+        "name": row["name"],
+        "target": row["address"],
+        "answers": ", ".join(["yes" if row["answers"] else "no", *told]),
+        "system": f"{system}, {row['arch']}" if row["os"] else None,
+        "rights": row["rights"],
+        "clock": f"{row['clock']}{rate}" if row["clock"] else None,
+    }
+
+
 def _print_json(document: object) -> None:
     from rtstone.cli.output import print_document
 
     print_document(document)
 
 
-def _print_lines(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
-    """Print a line per row, without rich, which takes a millisecond for each."""
+def _print_lines(
+    columns: tuple[str, ...], rows: list[dict[str, Any]], left_out: tuple[str, ...] = ()
+) -> None:
+    """Print a line per row, without rich, which takes a millisecond for each.
+
+    On a terminal that is too narrow columns are ``left_out``, as many of these as it takes.
+    """
     texts = [["" if row[name] is None else str(row[name]) for name in columns] for row in rows]
     heads = [name.replace("_", " ") for name in columns]
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
+    room = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    further = next((name for name in _DROPPED if name in columns), None)
+    if further and sum(widths) + 2 * (len(widths) - 1) > room:
+        kept = tuple(name for name in columns if name != further)
+        _print_lines(kept, rows, (*left_out, further))
+        return
 
     def line(cells: list[str]) -> str:
         return "  ".join(map(str.ljust, cells, widths)).rstrip()
@@ -127,9 +225,11 @@ def _print_lines(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     click.echo(click.style(line(heads), bold=True))
     for text in texts:
         click.echo(line(text))
+    if left_out:
+        click.echo(click.style(f"no room for {', '.join(left_out)}; in --json", dim=True))
 
 
-def _print_table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+def _print_table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> None:
     from rich.text import Text
 
     from rtstone.report.parts.console import console, plain_table

@@ -3,69 +3,34 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 import msgspec
 
+from rtstone.cli.measuring import (
+    Request,
+    announce,
+    as_asked,
+    assignments,
+    await_others,
+    listener_for,
+    nothing,
+    status_of,
+)
 from rtstone.cli.output import print_document
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
-from rtstone.documents.plan import Plan, run_id
+from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL, Run
-from rtstone.documents.run import Target as Place
-from rtstone.errors import Interrupted, RtstoneError, TargetError, UsageError
-from rtstone.inputs import suite
+from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.printable import arguments
-from rtstone.runner.exclusive import undisturbed
-from rtstone.runner.extent import announcement, assumed_units, refuse_long
-from rtstone.runner.listener import Listener
-from rtstone.runner.request import RunRequest
 from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
 from rtstone.store.index import latest
 from rtstone.store.places import holds_run, run_name
 from rtstone.targets import find as find_target
-
-
-class Request(msgspec.Struct, frozen=True):
-    """The options of a run; ``instead`` as in ``suite.Asked``."""
-
-    names: list[str]
-    target: str
-    loads: tuple[str, ...] = ()
-    instead: dict[str, str] = {}
-    params: dict[str, str] = {}
-    time: str | None = None
-    cpus: str | None = None
-    out: Path | None = None
-    json: bool = False
-    quiet: bool = False
-    keep_idle: bool = False
-    resume: str | None = None
-    icount: str | None = None
-    until: str | None = None
-    name: str | None = None
-    yes: bool = False
-    wait: bool = False
-
-
-def assignments(
-    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, str]:
-    """Return the values of -p by name.  Raises UsageError."""
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"bad parameter '{text}', in -p; write -p name=value")
-        if name in pairs:
-            raise UsageError(f"parameter '{name}' is given twice, in -p; write -p {name}=a,b")
-        pairs[name] = value
-    return pairs
 
 
 def _directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
@@ -77,11 +42,10 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.command("run")
 @click.argument("names", metavar="[SUITE or BENCH]...", nargs=-1)
 @click.option(
-    "--target",
-    default=LOCAL,
-    metavar="T",
-    help="Where to measure; see `rtstone list targets`.  Default: local.",
-)
+    "--target", "targets", multiple=True, metavar="T",
+    help="Where to measure; see `rtstone list targets`.  Default: local.  Repeat the option to "
+    "measure on several machines at once.",
+)  # fmt: skip
 @click.option(
     "--load", "loads", multiple=True, metavar="L",
     help="Load to run beside the cases, with its parameters: heavy:disk=off, 'command:make -j4'; "
@@ -129,18 +93,30 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Count instructions on an emulated board (default).  off: let it run freely; its numbers "
     "are then not comparable with anything.",
 )  # fmt: skip
-def command(**options: object) -> int:
+def command(targets: tuple[str, ...], **options: object) -> int:
     """Measure a target with suites and benches; default: suite quick."""
-    request = msgspec.convert(options, Request)
-    if request.icount:  # part of the target's name, from which the document and --resume know it
-        if not request.target.startswith("qemu:"):
-            raise UsageError(
-                f"--icount applies to qemu:... targets only, not to '{request.target}'"
-            )
-        target = f"{request.target}+icount={request.icount}"
-        request = msgspec.structs.replace(request, target=target)
+    requests = [
+        _counted(msgspec.convert(options | {"target": target}, Request))
+        for target in targets or (LOCAL,)
+    ]
     with Interrupt() as interrupt:
-        return (_resume if request.resume is not None else _run)(request, interrupt)
+        if len(requests) > 1:
+            from rtstone.cli.together import measured
+
+            return measured(requests, interrupt)
+        return (_resume if requests[0].resume is not None else _run)(requests[0], interrupt)
+
+
+def _counted(request: Request) -> Request:
+    """Return the request with --icount in the target's name, whence documents and --resume know it.
+
+    Raises UsageError if it does not apply.
+    """
+    if not request.icount:
+        return request
+    if not find_target(request.target).name.startswith("qemu:"):
+        raise UsageError(f"--icount applies to qemu:... targets only, not to '{request.target}'")
+    return msgspec.structs.replace(request, target=f"{request.target}+icount={request.icount}")
 
 
 def _run(request: Request, interrupt: Interrupt) -> int:
@@ -151,8 +127,8 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
     """Measure the request.  With --json a document is printed even if the agent never starts."""
 
     def approve(plan: Plan) -> None:
-        _announce(request, plan)
-        _await_others(request, plan, interrupt, held)
+        announce(request, plan)
+        await_others(request, [plan], interrupt, held)
 
     try:
         with ExitStack() as held:
@@ -165,41 +141,8 @@ def carry_out(request: Request, interrupt: Interrupt) -> Finished:
             )
     except (TargetError, Interrupted) as early:
         if request.json:
-            print_document(_nothing(request.target, str(early)))
+            print_document(nothing(request.target, str(early)))
         raise
-
-
-def _announce(request: Request, plan: Plan) -> None:
-    """Say how long it will take.  Raises UsageError if nobody may have meant that long."""
-    if not request.quiet and (not request.json or sys.stderr.isatty()):
-        for line in (*assumed_units(plan, request.params), announcement(plan)):
-            _say(line)
-    if not (request.yes or _is_bounded(request, plan)):
-        refuse_long(plan)
-
-
-def _await_others(request: Request, plan: Plan, interrupt: Interrupt, held: ExitStack) -> None:
-    """With --wait, wait until nobody else measures; ``held`` keeps this user's others off."""
-    if request.wait:
-        target = find_target(plan.target.name)
-        held.enter_context(undisturbed(target, interrupt, _say))
-
-
-def _is_bounded(request: Request, plan: Plan) -> bool:
-    """Return whether the length was asked for: by an option, or by a suite that is as it was."""
-    options = request.time is not None or {"samples", "time"} & request.params.keys()
-    suites = plan.suite is not None and len(plan.suite.split()) == len(request.names or ["quick"])
-    return bool(options) or (suites and not request.params)
-
-
-def as_asked(request: Request) -> RunRequest:
-    """Return the runner's request for these options."""
-    asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
-    names = request.names or ["quick"]
-    return RunRequest(
-        names, request.target, asked, arguments(), request.keep_idle,
-        request.until, request.name,
-    )  # fmt: skip
 
 
 def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
@@ -211,11 +154,7 @@ def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
             print_verdict(done.run)
         else:
             _print_summary(done.run, done.directory.path if done.directory.finished else None)
-    status = told(done.error)
-    if isinstance(done.error, Interrupted) and done.directory.finished:
-        _say(f"rtstone run --resume {run_name(done.directory.path)} goes on with it")
-    as_requested = done.error is None and done.run.until_stopped
-    return Interrupted.exit_code if interrupt.requested and not as_requested else status
+    return status_of(interrupt, done)
 
 
 def _resume(request: Request, interrupt: Interrupt) -> int:
@@ -233,7 +172,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
     with ExitStack() as held:
         done = resume(
             path, interrupt=interrupt, listener=listener,
-            approve=lambda plan: _await_others(request, plan, interrupt, held),
+            approve=lambda plan: await_others(request, [plan], interrupt, held),
         )  # fmt: skip
     return _shown(request, interrupt, done)
 
@@ -242,29 +181,6 @@ def _to_resume(name: str) -> Path:
     """Return the run to continue; `last` is the last one even if it has no result yet."""
     newest = latest() if name == "last" and not holds_run(Path(name)) else None
     return newest or find_run(name)
-
-
-def _nothing(target: str, reason: str) -> Run:
-    """Return the document of a run that ended before it had cases."""
-    created = datetime.now(UTC)
-    return Run(
-        run_id=run_id(created, "none"),
-        created=created.isoformat(timespec="seconds"),
-        status="incomplete",
-        reason=reason,
-        command=arguments(),
-        target=Place(name=target),
-    )
-
-
-def listener_for(quiet: bool) -> Listener:
-    """Return the listener that shows progress on stderr; ``quiet``: nothing off a terminal."""
-    if quiet and not sys.stderr.isatty():
-        return Listener()
-    from rtstone.cli.course import Display, Lines
-    from rtstone.report.parts.console import console
-
-    return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
@@ -277,20 +193,8 @@ def _print_summary(run: Run, path: Path | None) -> None:
     out = console(sys.stdout)
     few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
     lines = (summary if few else brief)(evaluate_run(run), out.width, out.encoding)
-    out.print(*lines, *([followed(run_name(path))] if path else []), sep="\n")
+    further = followed(run_name(path, run.name), out.width) if path else ()
+    out.print(*lines, *further, sep="\n")
 
 
 _REST = 24  # lines of a summary beside the results, about
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):  # who reads it may be gone, which is no reason not to measure
-        print(line, file=sys.stderr, flush=True)
-
-
-def told(error: RtstoneError | None) -> int:
-    """Print the error, if any, on stderr and return the exit code."""
-    if error is None:
-        return 0
-    _say(f"rtstone: {error}")  # the exit code says it too
-    return error.exit_code

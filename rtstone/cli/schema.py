@@ -10,7 +10,7 @@ import click
 def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
-    NAME is run, plan, comparison, check, guarantee, worstcase, reproduction, simulation or
+    NAME is run, plan, session, comparison, check, guarantee, worstcase, reproduction, simulation or
     simulated-hartstone, as in the document's member "schema".
     """
     from rtstone.cli.output import print_document

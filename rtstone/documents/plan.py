@@ -88,6 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     wire.  ``arrival``: sequence number of the run in the store, as clocks may go back; 0 for runs
     older than these numbers.  ``listed_by``: source hash of the agent that listed the benches,
     which need not be the one that runs them.  ``name``: what a person calls the run.
+    ``session``: as in the run document.
     """
 
     schema: str = SCHEMA
@@ -111,6 +112,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     arrival: int = 0
     listed_by: str | None = None
     name: str | None = None
+    session: str | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}

@@ -7,6 +7,7 @@ changes ``SCHEMA``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +50,13 @@ UNREACHED = "no breakdown up to"  # instead of it, where no step missed a deadli
 def as_text(value: object) -> str | None:
     """Return a value if it is text, else None."""
     return value if isinstance(value, str) else None
+
+
+def rights_in(evidence: Sequence[Mapping[str, Value]]) -> str:
+    """Return the rights of measuring tasks, in words, from the evidence of their results."""
+    lacking = ["real-time scheduling"] if any(e.get("sched") == "other" for e in evidence) else []
+    lacking += ["locked memory"] if any(e.get("locked") is False for e in evidence) else []
+    return f"without {' and '.join(lacking)}" if lacking else "real-time"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,10 +336,19 @@ LOCAL = "local"  # the name of the target that is this machine
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The target of a run.  ``detail``: what identifies it beyond its name."""
+    """The target of a run.  ``detail``: what identifies it beyond its name.
+
+    ``name``: its kind and address.  ``called``: what a person calls it in a targets file.
+    """
 
     name: str
     detail: dict[str, Value] = {}
+    called: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called, with its address."""
+        return f"{self.called} ({self.name})" if self.called else self.name
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -364,6 +381,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ``duration_s``: duration of the whole run in s.
     ``turn``: the place in an interleaved comparison, None if the run stands alone.
     ``name``: what a person calls the run.
+    ``session``: the prefix that the ids of all runs share that one command measured at once on
+    several targets, None if the run stands alone.
     """
 
     schema: str = SCHEMA
@@ -385,6 +404,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: Number | None = None
     turn: Turn | None = None
     name: str | None = None
+    session: str | None = None
 
     @property
     def interrupted(self) -> bool:

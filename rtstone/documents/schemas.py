@@ -13,6 +13,7 @@ from rtstone.errors import unknown
 DOCUMENTS = {
     "run": ("run", "Run"),
     "plan": ("plan", "Plan"),
+    "session": ("session", "Session"),
     "comparison": ("comparison", "Comparison"),
     "check": ("check", "Gate"),
     "guarantee": ("worstcase", "Guarantee"),

@@ -22,11 +22,12 @@ import msgspec
 from rtstone.errors import TargetError
 from rtstone.lab import kernels
 from rtstone.lab.kernels import NOTE, Kernel, Note
+from rtstone.resources import architectures
 
 CODENAME = "bookworm"  # of Debian 12
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 OS_RELEASE = Path("/etc/os-release")
-DEBIAN_ARCH = {"aarch64": "arm64", "x86_64": "amd64"}
+DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
 META = {"linux-6.1": "linux-image-{}", "linux-6.1-rt": "linux-image-rt-{}"}
 # The modules that a RAM disk with ext4 needs, in loading order; a kernel may have some built in.
 MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")

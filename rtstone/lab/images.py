@@ -15,12 +15,9 @@ from pathlib import Path
 
 from rtstone.errors import TargetError
 from rtstone.lab.kernels import Kernel
-from rtstone.resources import BUILT
+from rtstone.resources import architectures
 
-AGENTS = {
-    "x86_64": BUILT / "rtstone-agent-x86_64",
-    "aarch64": BUILT / "rtstone-agent-aarch64",
-}
+AGENTS = {one.name: one.agent for one in architectures()}
 
 # Mount points of init, and directories that programs expect.
 DIRECTORIES = ("dev", "proc", "sys", "tmp", "var", "var/tmp", "rtstone", "rtstone/modules")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import threading
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import datetime
@@ -21,13 +22,14 @@ from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home
 # Errors of access, after which the index is kept; after any other it is made anew.
 _SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
-_VERSION = 4  # of the table; one of another version is made anew from the directories
+_ALONE = threading.Lock()  # threads of one process make and mend the table one after the other
+_VERSION = 5  # of the table; one of another version is made anew from the directories
 UNFINISHED = "unfinished"  # the status of a run without a document
 _OK = re.compile(rb'"t": ?"end"[^\n]*"status": ?"ok"')
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
     results INTEGER, benches TEXT, arrival INTEGER, name TEXT,
-    measured INTEGER
+    measured INTEGER, called TEXT
 ) WITHOUT ROWID"""
 
 
@@ -37,6 +39,7 @@ class Entry(NamedTuple):
     ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
     the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
     ``arrival`` and ``name``: as in the plan.  ``measured``: the number of results with samples.
+    ``called``: what a person calls the target.
     """
 
     run_id: str
@@ -50,6 +53,7 @@ class Entry(NamedTuple):
     arrival: int = 0
     name: str | None = None
     measured: int = 0
+    called: str | None = None
 
     @property
     def begun(self) -> datetime | None:
@@ -62,6 +66,11 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Update the index from the directories, and return all runs in order of arrival."""
+    with _ALONE:
+        return _entries()
+
+
+def _entries() -> list[Entry]:
     try:
         return _indexed(home() / "index.db")
     except sqlite3.Error as error:
@@ -207,6 +216,7 @@ def _readable(path: Path) -> bool:
 
 class _Target(msgspec.Struct):
     name: str
+    called: str | None = None
 
 
 class _Case(msgspec.Struct):
@@ -244,8 +254,9 @@ def _read(name: str) -> Entry | None:
     benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
     arrival = plan.arrival if plan else 0
     return Entry(
-        name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival, head.name, measured
-    )
+        name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival, head.name, measured,
+        head.target.called,
+    )  # fmt: skip
 
 
 def _head(path: Path) -> _Head | None:

@@ -35,10 +35,13 @@ def runs() -> Path:
     return home() / "runs"
 
 
-def run_name(path: Path) -> str:
-    """Return how to name a run on a command line: by id if it is in the store, else by path."""
+def run_name(path: Path, name: str | None) -> str:
+    """Return what a command line calls a run: name or id if it is in the store, else its path.
+
+    ``name``: what the user called it.
+    """
     among_all = path.absolute().parent == runs().absolute()
-    return path.name if among_all else shlex.quote(shown(str(path)))
+    return shlex.quote(name or path.name if among_all else shown(str(path)))
 
 
 def holds_run(path: Path) -> bool:

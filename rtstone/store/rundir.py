@@ -249,6 +249,12 @@ def _logs(path: Path) -> list[Path]:
     return found[:-1]
 
 
+_WITHOUT = {
+    RUN: "; without it the document is made from the logs",
+    PLAN: "; without it the logs cannot be read: restore it, or remove the run",
+}
+
+
 def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
     data = regular(path, LARGEST)
     try:
@@ -260,7 +266,7 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
             check_sound(found)
         return found
     except UNREADABLE as error:
-        again = "; without it the document is made from the logs" if path.name == RUN else ""
+        again = _WITHOUT.get(path.name, "")
         raise UsageError(f"not a readable {path.name}, {path}: {error}{again}") from error
 
 

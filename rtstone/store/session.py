@@ -23,7 +23,7 @@ def several(text: str) -> list[str]:
 def named(names: Sequence[str]) -> list[Run | list[Run]]:
     """Return the named runs; those joined by commas are one system and become a list.
 
-    A single run of an interleaved session stands for the whole session.  Raises UsageError.
+    A single run of a session stands for the whole session.  Raises UsageError.
     """
     if len(names) == 1 and len(several(names[0])) == 1:
         return list(members(names[0]))
@@ -37,9 +37,13 @@ def members(name: str) -> list[Run]:
     The name of a session is the prefix that the ids of its runs share.  Raises UsageError.
     """
     run = load(_one(name))
-    if run.turn is None:
-        return [run]
-    return [load(path) for path in _starting(run.turn.session)] or [run]
+    session = session_of(run)
+    return [load(path) for path in _starting(session)] or [run] if session else [run]
+
+
+def session_of(run: Run) -> str | None:
+    """Return the session of a run: an interleaved one, or of several targets; None if alone."""
+    return run.turn.session if run.turn else run.session
 
 
 def _one(name: str) -> Path:
@@ -48,8 +52,7 @@ def _one(name: str) -> Path:
         return find(name)
     except UsageError:
         found = _starting(name) if name else []
-        turns = [load(path).turn for path in found[:1] + found[-1:]]
-        sessions = {turn.session if turn else None for turn in turns}
+        sessions = {session_of(load(path)) for path in found[:1] + found[-1:]}
         if len(sessions) != 1 or None in sessions:
             raise
         return found[0]

@@ -142,7 +142,7 @@ def test_an_agent_that_dies_or_loses_a_case(fake: Fake) -> None:
     path = latest()
     assert path
     assert load(path).status == "incomplete"
-    fake(wire={"5": "damage"})
+    fake(wire={"result 1": "damage"}, forgets=True)
     with pytest.raises(Inconclusive):
         rtstone.run("null")
 

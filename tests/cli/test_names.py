@@ -15,24 +15,51 @@ from tests.conftest import Cli, Fake
 
 def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path) -> None:
     assert cli("run", "null", "--name", "tuned").status == 0
-    assert cli("run", "null", "--name", "as it came").status == 0
+    shown = cli("run", "null", "--name", "as it came").out
     path = find("tuned")
     assert load(path).name == "tuned"
     assert [entry.name for entry in entries()] == ["tuned", "as it came"]
-    assert "tuned (local)" in cli("show", "tuned").out
+    told = cli("show", "tuned", "--conditions").out
+    assert "tuned (local)" in told
+    assert f"tuned ({path.name})" in told
+    assert told.splitlines()[-1].endswith("a page of it: rtstone report tuned")
+    assert f"run tuned ({path.name})" in rtstone.load("tuned")._repr_html_()
+    assert "rtstone show 'as it came'; a page: rtstone report 'as it came'" in shown
     assert cli("list", "runs", "--json").document["runs"][0]["name"] == "tuned"
     assert "as it came" in cli("list", "runs").out
     columns = cli("compare", "tuned", "as it came", "--json").document["columns"]
     assert [column["label"] for column in columns] == ["tuned", "as it came"]
+    assert columns[0]["names"] == {path.name: "tuned"}
     assert rtstone.load("as it came").run.run_id == find("last").name
     (path / "run.json").unlink()
     assert load(path).name == "tuned"
 
 
+@pytest.mark.parametrize(
+    ("names", "label"),
+    [
+        (("tuned-1", "tuned-2"), "tuned"),
+        (("rt 6.1 a", "rt 6.1 b"), "rt 6.1"),
+        (("6.1-a", "6.10-a"), "6.1-a and 1 more"),  # not one kernel
+        (("run1", "run2"), "run1 and 1 more"),
+        (("tuned", ""), "local"),
+    ],
+)
+def test_joined_runs_are_called_as_their_names_begin(
+    fake: Fake, cli: Cli, names: tuple[str, ...], label: str
+) -> None:
+    for name in (*names, "other"):
+        assert cli("run", "null", *(("--name", name) if name else ())).status == 0
+    done = cli("compare", "last~2,last~1", "last", "--json")
+    assert [column["label"] for column in done.document["columns"]] == [label, "other"]
+
+
 def test_a_page_has_the_name_as_its_title(fake: Fake, cli: Cli, tmp_path: Path) -> None:
     assert cli("run", "null", "--name", "tuned").status == 0
     assert cli("report", "tuned", "-o", tmp_path / "page.html").status == 0
-    assert "<title>rtstone: tuned: Fake 1.0" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "<title>rtstone: tuned: Fake 1.0" in page
+    assert "rtstone show tuned --json" in page
 
 
 def test_a_gate_says_the_name(fake: Fake, cli: Cli, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from rtstone.store.index import find
@@ -59,6 +60,20 @@ def test_lists(fake: Fake, cli: Cli) -> None:
         assert part in json.dumps(cli("list", what, "--json").document[what])
     assert cli("list").out == cli("list", "benches").out
     assert cli("list", "runs").status == 0
+
+
+@pytest.mark.parametrize(("width", "left"), [(110, "created"), (80, "created, suite, results")])
+def test_a_list_of_runs_fits_on_a_terminal(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, width: int, left: str
+) -> None:
+    """Everything that tells runs apart stays, longest names and all; off a terminal all of it."""
+    cli("run", "quick", "--name", "a" * 20, "--target", "sim", "--time", "1ms")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    *lines, told = click.unstyle(cli("list", "runs").out).splitlines()
+    assert told == f"no room for {left}; in --json"
+    assert all(len(line) <= width for line in lines)
+    assert "a" * 20 in lines[1] and " sim" in lines[1]
 
 
 def test_one_bench(fake: Fake, cli: Cli) -> None:

@@ -24,7 +24,7 @@ from tests.wire.writer import Writer
 
 GRID = ("run", "ctx.ballast", "-p", "ballast=0,1,33")
 HELLO: dict[str, object] = {
-    "t": "hello", "wire": 1, "agent": "0", "source": "00ff00ff00ff00ff", "port": "fake",
+    "t": "hello", "wire": 2, "agent": "0", "source": "00ff00ff00ff00ff", "port": "fake",
     "os": "Fake 1.0", "arch": "none", "compiler": "none", "flags": "-O2", "caps": ["heap"],
 }  # fmt: skip
 CLOCK: dict[str, object] = {
@@ -264,12 +264,12 @@ def test_what_changes_by_itself_is_no_other_system(fake: Fake, cli: Cli) -> None
     resumed(cli, path)
 
 
-@pytest.mark.parametrize("lost", ["0", "1", "2"])
+@pytest.mark.parametrize("lost", ["hello", "clock", "conditions"])
 def test_what_cannot_be_told_to_be_the_same(fake: Fake, cli: Cli, lost: str) -> None:
     assert cli(*GRID).status == 0
     path = interrupted(find("last"))
     before = {file.name: file.read_bytes() for file in path.iterdir()}
-    fake(wire={lost: "damage"})
+    fake(wire={lost: "damage"}, forgets=True)
     done = cli("run", "--resume", path)
     assert done.status == 4
     assert "cannot determine whether the target is still the same" in done.says

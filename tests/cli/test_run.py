@@ -287,7 +287,7 @@ def test_a_program_that_never_stops_talking(
 
 
 def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake(wire={str(seq): "noise" for seq in range(8)})
+    fake(wire={f"{kind} 1": "noise" for kind in ("case", "progress", "result", "end")})
     monkeypatch.setattr(session, "NOISE", 70)
     document = cli("run", "null", "--json").document
     assert (find("last") / "wire.log").read_bytes().count(b"usb 1-1") == 2
@@ -304,10 +304,10 @@ def test_an_agent_that_dies_after_its_last_case(fake: Fake, cli: Cli) -> None:
 
 
 def test_an_agent_of_another_wire(fake: Fake, cli: Cli) -> None:
-    fake(wire_version=2)
+    fake(wire_version=3)
     done = cli("run", "null", "--json")
     assert done.status == 4
-    assert "uses wire version 2" in done.says
+    assert "uses wire version 3" in done.says
 
 
 def test_an_agent_that_is_not_the_one_that_was_asked(fake: Fake, cli: Cli) -> None:
@@ -355,7 +355,12 @@ def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
 def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(at=1, fate="hang", quiet=True, wire={str(n): "lose" for n in range(4)})
+    fake(
+        at=1,
+        fate="hang",
+        quiet=True,
+        wire=dict.fromkeys(("hello", "clock", "conditions", "case 1"), "lose"),
+    )
     monkeypatch.setattr(session, "PATIENCE_S", 0.2)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     done = cli("run", "null", "--json")
@@ -365,35 +370,34 @@ def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
 def test_damage_does_not_give_a_long_case_the_time_of_the_next(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(at=1, pause=1.5, wire={"4": "damage"})  # its first progress record
-    monkeypatch.setattr(session, "PATIENCE_S", 0.3)
+    fake(at=1, pause=2.0, wire={"progress 1": "damage"}, forgets=True)
+    monkeypatch.setattr(session, "PATIENCE_S", 1.2)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
     done = cli("run", "ctx.ballast", "-p", "time=10s,1ms", "--json")
     assert statuses(done.document) == ["incomplete", "ok"]
-    assert "record 4 damaged" in done.document["results"][0]["reason"]
+    assert "damaged" in done.document["results"][0]["reason"]
 
 
-# Records: hello 0, clock 1, conditions 2; case k: 4k-1 case, progress, result, end.
 @pytest.mark.parametrize(
     ("wire", "cost"),
     [
-        ({"1": "damage"}, [1, 2, 3]),
-        ({"5": "damage"}, [1]),
-        ({"5": "cut"}, [1]),
-        ({"6": "damage"}, [1]),
-        ({"7": "damage"}, [2]),
-        ({"9": "lose"}, [2]),
-        ({"14": "damage"}, [3]),
-        ({"9": "double", "10": "double"}, []),
-        ({"8": "late"}, []),
-        ({"5": "noise", "9": "noise"}, []),
+        ({"clock": "damage"}, [1, 2, 3]),
+        ({"result 1": "damage"}, [1]),
+        ({"result 1": "cut"}, [1]),
+        ({"end 1": "damage"}, [1]),
+        ({"case 2": "damage"}, [2]),
+        ({"result 2": "lose"}, [2]),
+        ({"end 3": "damage"}, [3]),
+        ({"result 2": "double", "end 2": "double"}, []),
+        ({"progress 2": "late"}, []),
+        ({"result 1": "noise", "result 2": "noise"}, []),
     ],
 )
 def test_what_happens_on_the_wire_costs_only_the_cases_hit(
     fake: Fake, cli: Cli, wire: dict[str, str], cost: list[int]
 ) -> None:
-    fake(wire=wire)
+    fake(wire=wire, forgets=True)
     done = cli(*GRID, "--json")
     document = done.document
     hit = [r["case"] for r in document["results"] if r["status"] == "incomplete"]
@@ -404,21 +408,45 @@ def test_what_happens_on_the_wire_costs_only_the_cases_hit(
         assert "wire" in done.says
 
 
+HARMED = [
+    f"{kind} {number}" for number in (1, 2, 3) for kind in ("case", "progress", "result", "end")
+]
+
+
+@pytest.mark.parametrize("harm", ["damage", "lose", "cut"])
+@pytest.mark.parametrize("record", ["hello", "clock", "conditions", "heard", *HARMED])
+def test_what_is_damaged_is_asked_for_again(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, record: str, harm: str
+) -> None:
+    monkeypatch.setattr(session, "NUDGE_S", 0.05)
+    monkeypatch.setattr(session, "DAMAGED_S", 0.05)
+    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(session, "HEARTBEAT_MS", 50)
+    monkeypatch.setattr(commands, "RESEND_S", 0.05)
+    fake()
+    whole = cli(*GRID, "--json").document["results"]
+    fake(wire={record: harm})
+    done = cli(*GRID, "--json")
+    assert (done.status, done.document["status"]) == (0, "complete")
+    assert done.document["results"] == whole
+    assert any(note.startswith("wire: ") for note in done.document["notes"])
+
+
 @pytest.mark.parametrize(
     ("wire", "told"),
     [
-        ({"5": "damage"}, "1 of 3 results is invalid, ctx.ballast: wire: record 5 damaged"),
+        ({"result 1": "damage"}, "1 of 3 results is invalid, ctx.ballast: wire: record 8 damaged"),
         (
-            {"5": "damage", "9": "damage"},
+            {"result 1": "damage", "result 2": "damage"},
             "2 of 3 results are invalid, the first is ctx.ballast: ",
         ),
-        ({"0": "lose"}, "records of the agent were lost: hello"),
+        ({"hello": "lose"}, "records of the agent were lost: hello"),
     ],
 )
 def test_what_an_inconclusive_run_says(
     fake: Fake, cli: Cli, wire: dict[str, str], told: str
 ) -> None:
-    fake(wire=wire)
+    fake(wire=wire, forgets=True)
     done = cli(*GRID)
     assert done.status == 3
     assert told in done.says
@@ -427,7 +455,7 @@ def test_what_an_inconclusive_run_says(
 def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(wire={"6": "lose"})
+    fake(wire={"end 1": "lose"}, forgets=True)
     monkeypatch.setattr(session, "NUDGE_S", 0.05)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     monkeypatch.setattr(session, "HEARTBEAT_MS", 50)  # cases without a limit, too

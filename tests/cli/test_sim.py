@@ -15,7 +15,7 @@ from rtstone.resources import BUILT
 from rtstone.runner.catalogue import catalogue
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
-from tests.conftest import Cli, busy
+from tests.conftest import Cli, disturbed
 
 STALLED = """
 title = "Stalled"
@@ -52,7 +52,7 @@ def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:
         "--load", "none", "--load", "rt200", "--json",
     ]  # fmt: skip
     first = cli(*asked).document
-    with busy(2):
+    with disturbed():
         second = cli(*asked).document
     assert first["results"] == second["results"]
     assert {key for key in first if first[key] != second[key]} <= {

@@ -21,15 +21,22 @@ from pathlib import Path
 
 import pytest
 
+from rtstone.resources import architecture, local_agent
+from tests.agent.speak import BUILD
 from tests.conftest import Cli, machine
 from tests.docs.commands import PAGES, Command, commands
+from tests.relay import Relay
+from tests.targets.board import POSSIBLE, board
 
 pytestmark = pytest.mark.lab
 
+TEMPLATE = BUILD / "tests" / "template-agent"
 RTSTONE = [str(Path(sys.executable).parent / "rtstone")]
 FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
 
 LISTS = {"README.md"}  # of commands that are no session
+REACHES = {"targets.md"}  # tells of other machines
+SCRIPTS = {"six-questions.md"}  # that tests/docs/test_examples.py runs
 
 # What is not run, and why.  Each beginning must stand in some page.
 NOT_HERE = {
@@ -50,7 +57,8 @@ SHORTER = {
     "simulate hartstone": ["PH.3"],
     "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9", "--workers", "1"],
 }
-LINUX = ("qemu:linux", "qemu:q35")  # a load there takes a second and more, whatever the time
+REACHING = ("docker", "podman", "kubectl", "lxc", "adb")  # programs that reach an agent elsewhere
+LINUX = ("qemu:linux", "qemu:q35", "ssh:")  # there a load takes a second and more, at any time
 FAIR = {0, 1, 3}  # an answer: good, a gate that failed, inconclusive
 
 
@@ -74,6 +82,11 @@ def shortened(words: list[str]) -> list[str]:
     return [*words, *added]
 
 
+def is_serial(word: str) -> bool:
+    """Whether it names a board, for which the template of a port stands here."""
+    return word.startswith("serial:")
+
+
 ON_BOARDS: set[str] = set()  # commands that have run: each takes long, and stands for itself
 
 
@@ -82,9 +95,18 @@ def run(command: Command, page: str, cli: Cli) -> None:
         if target.partition("+")[0] not in ready() or command.text in ON_BOARDS:
             return  # `rtstone lab list` says what brings it
         ON_BOARDS.add(command.text)
+    if command.words[:2] == ["agent", "--arch"]:
+        wanted = architecture(command.words[2])
+        if wanted and not wanted.agent.exists():
+            return  # `make agents` brings it
     words = shortened(command.words)
-    with machine() if {"local", "--cpus"} & set(words) else nullcontext():
-        done = cli(*words)
+    if not POSSIBLE and any(word.startswith("ssh:") for word in words):
+        return
+    with (
+        machine() if {"local", "--cpus"} & set(words) else nullcontext(),
+        Relay(agent=[TEMPLATE]) if any(map(is_serial, words)) else nullcontext() as relay,
+    ):
+        done = cli(*(relay.target if relay and is_serial(word) else word for word in words))
     told = f"{page}:{command.line}: {command.text}: exit {done.status}\n{done.err}"
     assert done.status in FAIR, told
     assert "Traceback" not in done.err, told
@@ -114,8 +136,30 @@ def where(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield mine
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work(page: Path, place: Path, where: Path, cli: Cli) -> None:
+@pytest.fixture
+def reached(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a reader can reach from there: a board to log in to, and an agent behind programs."""
+    programs = tmp_path / "bin"
+    for folder in (programs, tmp_path / "board"):
+        folder.mkdir()
+    for name in REACHING:
+        (programs / name).write_text(f"#!/bin/sh\nexec {local_agent()}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with board(tmp_path / "board") if POSSIBLE else nullcontext() as there:
+        if there:
+            there.client(programs)
+        yield
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in SCRIPTS], ids=lambda page: page.name
+)
+def test_the_commands_of_a_page_work(
+    page: Path, place: Path, where: Path, cli: Cli, request: pytest.FixtureRequest
+) -> None:
+    if page.name in REACHES:
+        request.getfixturevalue("reached")
     found = [
         command
         for command in commands(page.read_text(encoding="utf-8"))
