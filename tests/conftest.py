@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import itertools
 import json
 import os
+import random
 import re
 import signal
-import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,6 +90,10 @@ def _group(module: str) -> str:
     return MACHINE if alone else module
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was collected stays: it is not looked through again and again
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
 
@@ -138,15 +144,33 @@ def _locked(name: str, kind: int) -> Iterator[None]:
 
 
 @contextmanager
-def busy(hogs: int) -> Iterator[None]:
-    """Keep every CPU of this machine busy."""
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+def disturbed() -> Iterator[None]:
+    """Stop what this thread has started, again and again and for some ms, as a busy machine does.
+
+    A stopped process needs no CPU, unlike one that keeps it from others.
+    """
+    started = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    over, rng, stops = threading.Event(), random.Random(1), 0
+
+    def disturb() -> None:
+        nonlocal stops
+        while not over.wait(rng.uniform(0, 0.01)):
+            children = [int(pid) for pid in started.read_text().split()]
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                for child in children:
+                    with suppress(ProcessLookupError):
+                        os.kill(child, number)
+                        stops += 1
+                over.wait(rng.uniform(0, 0.01))
+
+    other = threading.Thread(target=disturb)
+    other.start()
     try:
         yield
     finally:
-        for other in others:
-            other.kill()
-            other.wait()
+        over.set()
+        other.join()
+    assert stops, "there was nothing to stop"
 
 
 HOMES = itertools.count()
