@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import secrets
 import zlib
+from abc import abstractmethod
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
 from rtstone import resources
 from rtstone.cpus import cpu_set
-from rtstone.errors import TargetError, UsageError, unknown
+from rtstone.errors import TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
 from rtstone.targets.local import Local, identity
 from rtstone.targets.process import Channel
-from rtstone.targets.ssh_connection import Connection, address
-from rtstone.targets.words import Check, one_of, parse
+from rtstone.targets.ssh_connection import Connection, Login, address
+from rtstone.targets.words import Check, known, one_of, parse
 
 UPLOAD_S = 120  # time limit for the agent to be uploaded and started, after which it is removed
+OPTIONS: dict[str, Check] = {"sudo": one_of("yes", "no")}
 FOLDER = "rtstone-upload-"  # begins the name of its directory; the agent removes no other
 
 # Prints what is known of the machine, one line each; $1: sudo is to be used.
@@ -128,17 +130,18 @@ done
 """
 
 
-class Ssh(Target):
-    """``ssh:[user@]host[:port][+sudo=yes]``."""
+class Machine(Target):
+    """A machine that a connection reaches; ``host``: what it is called, in messages."""
 
-    def __init__(self, argument: str) -> None:
+    def __init__(self, argument: str, host: str, sudo: bool) -> None:
         super().__init__(argument)
-        self.name = f"ssh:{argument}"
-        where, *words = argument.split("+")
-        self._address = address(where, self.name)
-        self._sudo = _sudo(words, self.name)
+        self._host, self._sudo = host, sudo
         self._open: Connection | None = None
-        self.agent = f"on {self._address.host}"
+        self.agent = f"on {host}"
+
+    @abstractmethod
+    def _connect(self) -> Connection:
+        """Return a new connection.  Raises TargetError, Interrupted."""
 
     def script(self, text: str, *arguments: str, data: bytes = b"") -> bytes:
         """Run a script of POSIX sh there as the user who logs in, and return its output.
@@ -150,8 +153,8 @@ class Ssh(Target):
     @property
     def _connection(self) -> Connection:
         """Return the connection, which the end of a run closes."""
-        if self._open is None or not self._open.close.alive:
-            self._open = Connection(self._address)
+        if self._open is None or self._open.closed:
+            self._open = self._connect()
         return self._open
 
     @cached_property
@@ -166,18 +169,18 @@ class Ssh(Target):
         """Return the agent for the machine.  Raises TargetError."""
         machine = self._found.get("machine", "")
         if (system := self._found.get("system")) != "Linux":
-            raise TargetError(f"no agent for {system}, on {self._address.host}; there is for Linux")
+            raise TargetError(f"no agent for {system}, on {self._host}; there is for Linux")
         try:
             return resources.static_agent(machine)
         except TargetError as error:
-            raise TargetError(f"{error}, on {self._address.host}") from error
+            raise TargetError(f"{error}, on {self._host}") from error
 
     def check_ready(self) -> None:
         """Raise TargetError if it cannot be reached, take an agent, or grant sudo."""
         size = self._program.stat().st_size
         if self._sudo and self._found.get("sudo") != "ok":
             raise TargetError(
-                f"sudo is refused without a password, on {self._address.host}; allow it "
+                f"sudo is refused without a password, on {self._host}; allow it "
                 "(NOPASSWD: in sudoers), or log in as root: ssh:root@HOST; "
                 f"it said: {self._found.get('sudo')}"
             )
@@ -221,7 +224,7 @@ class Ssh(Target):
             _, folder, cleaner = outcome.split()
             return folder, cleaner
         why = outcome.removeprefix("failed ")
-        raise TargetError(f"the agent cannot be run on {self._address.host}: {why}")
+        raise TargetError(f"the agent cannot be run on {self._host}: {why}")
 
     def _outcome(self, told: bytes) -> str:
         """Return the last line of a script.  Raises TargetError if no directory would do."""
@@ -230,7 +233,7 @@ class Ssh(Target):
             return lines[-1]
         each = ", ".join(line.removeprefix("refused ") for line in lines) or "none exists"
         raise TargetError(
-            f"no directory on {self._address.host} can take the agent ({each}); make room in one, "
+            f"no directory on {self._host} can take the agent ({each}); make room in one, "
             "or mount one without noexec"
         )
 
@@ -246,7 +249,7 @@ class Ssh(Target):
         """Return the other agents on that machine, of any user."""
         lines = self.script(_OTHERS).decode("ascii", "replace").splitlines()
         pairs = (line.split() for line in lines)
-        host = self._address.host
+        host = self._host
         return [f"the agent of user {user} on {host} (process {pid})" for pid, user in pairs]
 
     def host_conditions(self) -> dict[str, str | None]:
@@ -254,28 +257,34 @@ class Ssh(Target):
         return {"tune": None, "drivers": None, "modules": None}
 
     def detail(self) -> dict[str, str | int | None]:
-        """Return the address as given, the agent's hash, and an id of the machine."""
+        """Return the agent's hash, and an id of the machine."""
         return {
-            "address": self.argument,
             "agent_sha256": resources.digest(self._program),
             "machine": identity(self._found.get("id", "").encode()),
         }
 
 
+class Ssh(Machine):
+    """``ssh:[user@]host[:port][+sudo=yes]``."""
+
+    def __init__(self, argument: str) -> None:
+        self.name = f"ssh:{argument}"
+        where, *words = argument.split("+")
+        self._address = address(where, self.name)
+        given = parse(words, known(OPTIONS, self.name), self.name)
+        super().__init__(argument, self._address.host, given.get("sudo") == "yes")
+
+    def _connect(self) -> Connection:
+        return Login(self._address)
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Return the address as given, and what is known of each machine."""
+        return {"address": self.argument, **super().detail()}
+
+
 def _new_folder() -> str:
     """Return a name for the agent's directory that nobody can foresee."""
     return FOLDER + secrets.token_hex(8)
-
-
-def _sudo(words: list[str], where: str) -> bool:
-    """Parse the options after the address.  Raises UsageError."""
-
-    def check_of(name: str) -> Check:
-        if name != "sudo":
-            raise unknown("word", name, ["sudo"], f"in target '{where}'")
-        return one_of("yes", "no")
-
-    return parse(words, check_of, where).get("sudo") == "yes"
 
 
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
@@ -298,12 +307,12 @@ class _Agent(Channel):
         super().__init__(command, "install it with: apt-get install openssh-client")
 
     def _how_ended(self, status: int) -> str:
-        host = self._connection.address.host
+        host = self._connection.host
         if status != 255:
             return f"{super()._how_ended(status)} on {host}"
         if self._connection.alive():
             return f"the agent was killed on {host}"
-        return f"the connection to {host} was lost"
+        return self._connection.lost()
 
     def close(self) -> None:
         """End the agent, and the connection with it."""

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import weakref
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rtstone.errors import Interrupted, TargetError, UsageError
 
@@ -110,13 +110,86 @@ def address(text: str, where: str) -> Address:
 
 
 class Connection:
-    """An open connection.  Raises TargetError if there is none to be had, Interrupted.
+    """An open connection to ``host``, through a control socket.
 
     It is closed when it is no longer used, or the program ends, in whatever way.
     """
 
+    host: str  # what it is called
+    close: weakref.finalize[..., Any]
+    _socket: str
+
+    def command(self, text: str, *arguments: str) -> list[str]:
+        """Return the command that runs a script of POSIX sh on the target."""
+        # By exec, so that the script's process is sshd's child, and is told when sshd has gone.
+        there = "exec " + shlex.join(["sh", "-c", text, "rtstone", *arguments])
+        # The user's configuration has done its work; should the connection have ended meanwhile,
+        # ssh would make another one.
+        through = ["-F", "/dev/null", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR"]
+        return ["ssh", *through, "-S", self._socket, "-T", "-a", "-x", "target", there]
+
+    def script(
+        self, text: str, *arguments: str, data: bytes = b"", limit_s: float = SCRIPT_S
+    ) -> bytes:
+        """Run a script of POSIX sh on the target, with ``data`` as its input; return its output.
+
+        Raises TargetError if it fails, or does not end within ``limit_s``.
+        """
+        try:
+            done = subprocess.run(
+                self.command(f"echo {MARK.decode().strip()}\n{text}", *arguments),
+                input=data,
+                capture_output=True,
+                timeout=limit_s,
+                start_new_session=True,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise TargetError(
+                f"{self.host} did not answer within {limit_s:.0f} s; check its connection and load"
+            ) from error
+        before, mark, out = done.stdout.partition(MARK)
+        said = " ".join((done.stderr or before).decode(errors="replace").split())[-WORDS:]
+        said = f"; its output ends: {said}" if said else ""
+        if done.returncode == 255 and not self.alive():
+            raise TargetError(f"{self.lost()}{said}")
+        if not mark:
+            raise TargetError(
+                f"no command can be run on {self.host}: exit status {done.returncode}; "
+                f"its user needs a login shell that runs sh{said}"
+            )
+        if done.returncode:
+            status = done.returncode
+            raise TargetError(f"a command failed on {self.host}, exit status {status}{said}")
+        return out
+
+    @property
+    def closed(self) -> bool:
+        """Whether this side has closed it."""
+        return not self.close.alive
+
+    def alive(self) -> bool:
+        """Return whether the connection still exists."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return not subprocess.run(
+                ["ssh", "-F", "/dev/null", "-S", self._socket, "-O", "check", "target"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=CLOSE_S,
+                check=False,
+            ).returncode
+        return False
+
+    def lost(self) -> str:
+        """Say that it was lost."""
+        return f"the connection to {self.host} was lost"
+
+
+class Login(Connection):
+    """A connection that is made for an address.  Raises TargetError, Interrupted."""
+
     def __init__(self, address: Address) -> None:
-        self.address = address
+        self.address, self.host = address, address.host
         if shutil.which("ssh") is None:
             raise TargetError(
                 "ssh is not installed; install it with: apt-get install openssh-client"
@@ -152,7 +225,7 @@ class Connection:
         except OSError as error:
             raise TargetError(f"cannot start ssh: {error.strerror}") from error
         if status in {-signal.SIGINT, 128 + signal.SIGINT}:
-            raise Interrupted(f"interrupted while connecting to {self.address.host}")
+            raise Interrupted(f"interrupted while connecting to {self.host}")
         if status:
             raise self._failure(told)
 
@@ -175,73 +248,17 @@ class Connection:
         """Return the error for what ssh printed."""
         said = " ".join(told.split())[-WORDS:]
         said = f"; ssh said: {said}" if said else ""
-        host, port = self.address.host, self.address.port
+        port = self.address.port
         for words, (what, todo) in _FAILURES.items():
             if words in told:
                 named = re.search(r'ssh-keygen .*-R "?([^"\s]+)', told)  # as ssh knows it
-                known = shlex.quote(named[1] if named else host)
-                names = {"host": host, "login": self.address.by_hand(), "known": known}
+                known = shlex.quote(named[1] if named else self.host)
+                names = {"host": self.host, "login": self.address.by_hand(), "known": known}
                 at = f", port {port}" if port else ""
                 return TargetError(f"{what.format(**names)}{at}; {todo.format(**names)}{said}")
         return TargetError(
-            f"cannot connect to {host}; try it by hand: ssh {self.address.by_hand()}{said}"
+            f"cannot connect to {self.host}; try it by hand: ssh {self.address.by_hand()}{said}"
         )
-
-    def command(self, text: str, *arguments: str) -> list[str]:
-        """Return the command that runs a script of POSIX sh on the target."""
-        # By exec, so that the script's process is sshd's child, and is told when sshd has gone.
-        there = "exec " + shlex.join(["sh", "-c", text, "rtstone", *arguments])
-        # The user's configuration has done its work; should the connection have ended meanwhile,
-        # ssh would make another one.
-        through = ["-F", "/dev/null", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR"]
-        return ["ssh", *through, "-S", self._socket, "-T", "-a", "-x", "target", there]
-
-    def script(
-        self, text: str, *arguments: str, data: bytes = b"", limit_s: float = SCRIPT_S
-    ) -> bytes:
-        """Run a script of POSIX sh on the target, with ``data`` as its input; return its output.
-
-        Raises TargetError if it fails, or does not end within ``limit_s``.
-        """
-        host = self.address.host
-        try:
-            done = subprocess.run(
-                self.command(f"echo {MARK.decode().strip()}\n{text}", *arguments),
-                input=data,
-                capture_output=True,
-                timeout=limit_s,
-                start_new_session=True,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TargetError(
-                f"{host} did not answer within {limit_s:.0f} s; check its connection and load"
-            ) from error
-        before, mark, out = done.stdout.partition(MARK)
-        said = " ".join((done.stderr or before).decode(errors="replace").split())[-WORDS:]
-        said = f"; its output ends: {said}" if said else ""
-        if done.returncode == 255 and not self.alive():
-            raise TargetError(f"the connection to {host} was lost{said}")
-        if not mark:
-            raise TargetError(
-                f"no command can be run on {host}: exit status {done.returncode}; "
-                f"its user needs a login shell that runs sh{said}"
-            )
-        if done.returncode:
-            raise TargetError(f"a command failed on {host}, exit status {done.returncode}{said}")
-        return out
-
-    def alive(self) -> bool:
-        """Return whether the connection still exists."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return not subprocess.run(
-                ["ssh", "-F", "/dev/null", "-S", self._socket, "-O", "check", "target"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=CLOSE_S,
-                check=False,
-            ).returncode
-        return False
 
 
 def _end(keeper: subprocess.Popen[bytes]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from rtstone.errors import UsageError
+from rtstone.errors import UsageError, unknown
 
 # Raises UsageError unless a value suits the option of that name, in that target.
 Check = Callable[[str, str, str], None]
@@ -36,6 +36,17 @@ def text(name: str, value: str, spec: str) -> None:
     """Check an option that is any text but none."""
     if not value:
         raise UsageError(f"{name} needs a value, in target '{spec}'")
+
+
+def known(options: Mapping[str, Check], spec: str) -> Callable[[str], Check]:
+    """Return what finds the check of an option among these, or raises UsageError."""
+
+    def check_of(name: str) -> Check:
+        if name not in options:
+            raise unknown("word", name, options, f"in target '{spec}'")
+        return options[name]
+
+    return check_of
 
 
 def parse(words: Sequence[str], check_of: Callable[[str], Check], spec: str) -> dict[str, str]:
