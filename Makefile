@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 AGENTS := rtstone/_agent
 CHARTS := rtstone/report/assets/charts.js
 ENGINE := rtstone/_engine/engine.so
+LABGRID := build/labgrid
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
@@ -49,13 +50,17 @@ step-packages step-programs: | check-tools
 	if ! $(MAKE) $(NEEDS) >build/$@.log 2>&1; then cat build/$@.log >&2; exit 1; fi; \
 	echo "$(WHAT), after $$(($$(date +%s) - begin)) s"
 
-# LAB=needed: no test is run where none could boot an emulated board, or emulate another processor.
+# LAB=needed: no test is run where none could boot an emulated board, emulate another processor, or
+# acquire a place of labgrid.
 LAB ?= wanted
 
 test: $(VENV)/dev.stamp agent engine charts sanitized
 	@if ! $(MAKE) --silent agents; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests of other machines' agents are skipped, for the reason above" >&2; fi
+	@if ! $(MAKE) --silent $(LABGRID)/stamp; then \
+	    [ "$(LAB)" != needed ] || exit 1; \
+	    echo "make: tests of places of labgrid are skipped, for the reason above" >&2; fi
 	@if ! { $(BIN)/rtstone lab build && $(MAKE) --no-print-directory lab-kernel; }; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
@@ -271,6 +276,12 @@ $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 
+# labgrid, for tests only, in a Python of its own as its users have it.
+$(LABGRID)/stamp: requirements/labgrid.lock | check-tools
+	$(PYTHON) -m venv $(LABGRID)
+	$(LABGRID)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 # ---- what has to be there -------------------------------------------------------------------
 
 check-tools:
@@ -313,10 +324,11 @@ check-deb:
 	    exit 1; \
 	fi
 
-# The versions that the lock files pin, from pyproject.toml.
+# The versions that the lock files pin, from pyproject.toml and requirements/labgrid.in.
 lock: $(VENV)/dev.stamp
 	$(BIN)/pip-compile $(LOCK) --all-build-deps -o requirements/run.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK) --extra dev -o requirements/dev.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK) -o requirements/labgrid.lock requirements/labgrid.in
 
 LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host \
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe

@@ -31,6 +31,8 @@ ENVIRONMENT = {
     "RTSTONE_HOME": "Where runs are stored; default: rtstone in $XDG_DATA_HOME, or in "
     "~/.local/share.",
     "RTSTONE_AGENT": "The agent for target local; default: that of the installation.",
+    "RTSTONE_LABGRID_PYTHON": "The Python that has labgrid, for its places; default: that of "
+    "labgrid-client.",
     "XDG_CACHE_HOME": "Where kernels of emulated targets are kept (in rtstone); default: ~/.cache.",
     "TMPDIR": "Where loads leave their files; default: /var/tmp.",
     "NO_COLOR": "If set, nothing is coloured.",

@@ -89,8 +89,10 @@ class _Asked:
         self.target = target
         if others:
             self._tell(answers=True, error=f"in use: {', '.join(others)}")
-        else:
+        elif target.probed:
             self.free = True
+        else:
+            self._tell(answers=True, error=None)
 
     def ask(self) -> None:
         """Start the agent, and end it when it has told everything."""

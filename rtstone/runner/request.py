@@ -46,12 +46,12 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
     name = None if wish.name is None else _free(wish.name)
     target = find(wish.target)
     target.check_ready()
+    offered = catalogue(target, interrupt)
     place = Place(
         name=target.name if target.named else wish.target,
         detail=dict(target.detail()),
         called=target.named.name if target.named else None,
     )
-    offered = catalogue(target, interrupt)
     known = _known(target, offered, interrupt)
     created = datetime.now(UTC)
     limit = _until(wish, target)

@@ -38,6 +38,7 @@ TARGETS = {
     "qemu": Kind("qemu", "Qemu", "needed", "an emulated board, counted in instructions"),
     "serial": Kind("serial", "Serial", "needed", "a board on a serial line: DEVICE[,BAUD]"),
     "ssh": Kind("ssh", "Ssh", "needed", "a machine that you can log in to: [user@]host[:port]"),
+    "labgrid": Kind("labgrid", "Labgrid", "needed", "a place of a labgrid coordinator"),
     "exec": Kind("exec", "Exec", "needed", "a command whose input and output reach an agent"),
 }
 

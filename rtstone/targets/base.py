@@ -90,6 +90,7 @@ class Target(ABC):
     hosted: ClassVar[bool] = False  # computed by this machine, and keeps a CPU of it busy
     scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
     there: ClassVar[bool] = False  # the agent lists its benches by command, not at a start for it
+    probed: ClassVar[bool] = True  # an agent may be started there only to ask it who it is
     bytes_per_s: float | None = None  # that its line carries, if it is slow
     pace: ClassVar[float] = 1.0  # host seconds that a second of the target may take at most
     load_s: ClassVar[float] = 60.0  # host seconds that starting a load may take at most

@@ -73,7 +73,7 @@ class Serial(Target):
 
     def start(self, options: Options) -> Link:
         """Open the line, reset the board if that is asked for, and find the agent."""
-        link = _Line(self._device, self._baud)
+        link = Line(self._device, self._baud)
         try:
             if self._dtr:
                 link.pulse()
@@ -122,7 +122,7 @@ def _run(command: str) -> None:
         )
 
 
-class _Line(Link):
+class Line(Link):
     """An open line.  Raises TargetError if it cannot be used, or is used by another program."""
 
     def __init__(self, device: str, baud: int) -> None:

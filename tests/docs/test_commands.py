@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from tests.agent.speak import BUILD
 from tests.conftest import Cli, machine
 from tests.docs.commands import PAGES, Command, commands
 from tests.relay import Relay
+from tests.targets import places
 from tests.targets.board import POSSIBLE, board
 
 pytestmark = pytest.mark.lab
@@ -58,7 +59,12 @@ SHORTER = {
     "simulate": ["--sets", "2", "--time", "2s", "--utilisation", "0.9", "--workers", "1"],
 }
 REACHING = ("docker", "podman", "kubectl", "lxc", "adb")  # programs that reach an agent elsewhere
-LINUX = ("qemu:linux", "qemu:q35", "ssh:")  # there a load takes a second and more, at any time
+LINUX = (
+    "qemu:linux",
+    "qemu:q35",
+    "ssh:",
+    "labgrid:",
+)  # there a load takes a second and more, at any time
 FAIR = {0, 1, 3}  # an answer: good, a gate that failed, inconclusive
 
 
@@ -102,6 +108,8 @@ def run(command: Command, page: str, cli: Cli) -> None:
     words = shortened(command.words)
     if not POSSIBLE and any(word.startswith("ssh:") for word in words):
         return
+    if not places.AVAILABLE and any(word.startswith("labgrid:") for word in words):
+        return
     with (
         machine() if {"local", "--cpus"} & set(words) else nullcontext(),
         Relay(agent=[TEMPLATE]) if any(map(is_serial, words)) else nullcontext() as relay,
@@ -138,17 +146,23 @@ def where(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @pytest.fixture
 def reached(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a reader can reach from there: a board to log in to, and an agent behind programs."""
+    """What a reader can reach from there: a board, places, and an agent behind programs."""
     programs = tmp_path / "bin"
-    for folder in (programs, tmp_path / "board"):
+    for folder in (programs, tmp_path / "board", tmp_path / "places"):
         folder.mkdir()
     for name in REACHING:
         (programs / name).write_text(f"#!/bin/sh\nexec {local_agent()}\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    with board(tmp_path / "board") if POSSIBLE else nullcontext() as there:
-        if there:
+    with ExitStack() as running:
+        if POSSIBLE:
+            there = running.enter_context(board(tmp_path / "board"))
             there.client(programs)
+            shutil.copy(there.folder / "key", where / "lab_key")
+        if places.AVAILABLE:
+            shelf = running.enter_context(places.places(tmp_path / "places", there))
+            for name, value in shelf.settings.items():
+                monkeypatch.setenv(name, value)
         yield
 
 

@@ -1,0 +1,398 @@
+"""A place of a labgrid coordinator: acquired, brought to its state, measured, and released.
+
+labgrid stays in its own Python.  A script that runs there (``bridge/labgrid_place.py``) holds the
+place as long as this process keeps its input open, and so it is released however this one ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, ClassVar, NamedTuple
+
+from rtstone import resources
+from rtstone.errors import Interrupted, TargetError, UsageError
+from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.serial import BAUD, BITS, RATES, Line
+from rtstone.targets.ssh import OPTIONS as SSH_OPTIONS
+from rtstone.targets.ssh import Machine
+from rtstone.targets.ssh_connection import Connection
+from rtstone.targets.words import Check, known, one_of, parse, text
+
+PYTHON = "RTSTONE_LABGRID_PYTHON"  # names the Python that labgrid is installed in
+LOOK_S = 30.0  # time limit for what is known of a place; a coordinator may be out of reach for 20 s
+CLOSE_S = 30.0  # time limit for a place to be released; it is released later, if at all possible
+WHY_S = 2.0  # time limit for the reason why a place was lost
+POLL_S = 0.25  # interval in which an interrupt is noticed
+WORDS = 300  # bytes of what labgrid printed, in an error
+
+OPTIONS: dict[str, Check] = {
+    "driver": one_of("ssh", "console"),
+    "env": text,
+    "state": text,
+    **SSH_OPTIONS,
+}
+_ADVICE = (
+    "install it (pipx install labgrid), or name the Python that has it by the environment variable "
+    f"{PYTHON}"
+)
+_SCRIPT = ("targets", "bridge", "labgrid_place.py")
+
+
+class _Wish(NamedTuple):
+    """What the user wants of a place; ``state``: None for its default."""
+
+    place: str
+    driver: str
+    env: str | None
+    state: str | None
+    sudo: bool
+
+
+def _wish(argument: str) -> _Wish:
+    """Parse ``PLACE[+name=value]…``.  Raises UsageError."""
+    spec = f"labgrid:{argument}"
+    place, *words = argument.split("+")
+    given = parse(words, known(OPTIONS, spec), spec)
+    if not place.strip() or not place.isprintable():
+        raise UsageError(f"no place is named, in target '{spec}'; write labgrid:PLACE")
+    driver, sudo = given.get("driver", "ssh"), given.get("sudo")
+    if sudo and driver != "ssh":
+        raise UsageError(f"sudo is for driver ssh, in target '{spec}'; leave it out")
+    env = given.get("env") or os.environ.get("LG_ENV") or None
+    return _Wish(place, driver, env, given.get("state"), sudo == "yes")
+
+
+class Labgrid(Target):
+    """``labgrid:PLACE[+env=FILE][+state=STATE][+driver=console][+sudo=yes]``.
+
+    By its driver it is made one of the two classes below.
+    """
+
+    probed = False  # acquiring a place may take long, reset a board, and keeps others from it
+
+    def __new__(cls, argument: str) -> Labgrid:
+        """Make the target for the driver.  Raises UsageError."""
+        return super().__new__(_Console if _wish(argument).driver == "console" else _Login)
+
+    def _take(self, argument: str) -> None:
+        """Set what both have."""
+        self.name = f"labgrid:{argument}"
+        self._wish = _wish(argument)
+
+    def check_ready(self) -> None:
+        """Raise TargetError if there is no labgrid; the place is acquired when the run begins."""
+        _python()
+
+    def _hold(self, interrupted: Callable[[], bool]) -> _Held:
+        """Acquire the place.  Raises TargetError, Interrupted."""
+        return _Held(self._wish, interrupted)
+
+    def _holder(self) -> list[str]:
+        """Return who else holds the place, which is not acquired for that.  Raises TargetError."""
+        holder = _looked(self._wish).get("holder")
+        return [f"{holder}, who holds place '{self._wish.place}'"] if holder else []
+
+
+def _never() -> bool:
+    return False
+
+
+class _Login(Labgrid, Machine):
+    """A place with an SSHDriver, through whose connection the agent is brought there."""
+
+    _open: _Through | None
+
+    def __init__(self, argument: str) -> None:
+        self._take(argument)
+        Machine.__init__(self, argument, f"place '{self._wish.place}'", self._wish.sudo)
+
+    def _connect(self) -> _Through:
+        return self._reach(_never)
+
+    def _reach(self, interrupted: Callable[[], bool]) -> _Through:
+        """Return the connection, which may have to be made.  Raises TargetError, Interrupted."""
+        if self._open is None or self._open.closed:
+            self._open = _Through(self._hold(interrupted), self._host)
+        return self._open
+
+    def start(self, options: Options) -> Link:
+        """Acquire the place, and start the agent there.  Raises TargetError, Interrupted."""
+        self._reach(options.interrupted)
+        if options.catalogue:  # the first thing that is asked of it
+            Machine.check_ready(self)
+        return super().start(options)
+
+    def others(self) -> list[str]:
+        """Return the other agents there; before the place is acquired, who holds it."""
+        if self._open is None or self._open.closed:
+            return self._holder()
+        return Machine.others(self)
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Return the place, and what is known of each machine."""
+        return {**self._reach(_never).held.detail(self._wish), **Machine.detail(self)}
+
+
+class _Console(Labgrid):
+    """A place with a console, behind which an agent runs already."""
+
+    there: ClassVar[bool] = True
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(argument)
+        self._take(argument)
+        self.agent = f"at the console of place '{self._wish.place}'"
+        self._held: _Held | None = None
+
+    def _reach(self, interrupted: Callable[[], bool]) -> _Held:
+        if self._held is None or self._held.closed:
+            self._held = self._hold(interrupted)
+            baud = self._held.baud
+            self.bytes_per_s = baud / BITS if baud else None
+        return self._held
+
+    def start(self, options: Options) -> Link:
+        """Acquire the place, and find the agent.  Raises TargetError, Interrupted."""
+        held = self._reach(options.interrupted)
+        try:
+            link = _Board(held, self.agent, last=not options.catalogue)
+            try:
+                link.greet(options.interrupted)
+            except BaseException:
+                link.close()
+                raise
+        except BaseException:
+            held.close()
+            raise
+        return link
+
+    def others(self) -> list[str] | None:
+        """Return who holds the place before it is acquired; then nobody can disturb it."""
+        return None if self._held and not self._held.closed else self._holder() or None
+
+    def detail(self) -> dict[str, str | int | None]:
+        """Return the place, and the rate of its line."""
+        held = self._reach(_never)
+        rate = {"baud": held.baud, "bytes_per_s": held.baud // BITS} if held.baud else {}
+        return {**held.detail(self._wish), **rate}
+
+
+# ---- labgrid's side --------------------------------------------------------------------------
+
+
+class _Bridge:
+    """The script in labgrid's Python.  Raises TargetError if it cannot be started."""
+
+    def __init__(self, task: str, wish: _Wish) -> None:
+        python = _python()
+        self._wish = wish
+        try:
+            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed by _end
+        except OSError as error:
+            raise TargetError(f"no temporary file can be made: {error.strerror}") from error
+        self._told = b""
+        asked = {name: getattr(wish, name) for name in ("place", "env", "state", "driver")}
+        try:
+            self._process = subprocess.Popen(
+                [python, str(resources.path(*_SCRIPT)), task, json.dumps(asked)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words,
+                bufsize=0,
+                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
+            )
+        except OSError as error:
+            self._words.close()
+            raise TargetError(f"cannot start {python}: {error.strerror}; {_ADVICE}") from error
+        self.close = weakref.finalize(self, _end, self._process, self._words)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the place is no longer held."""
+        return not self.close.alive or self._process.poll() is not None
+
+    def answer(
+        self, within_s: float, interrupted: Callable[[], bool] = _never
+    ) -> Mapping[str, Any]:
+        """Return its next answer, empty if none comes.  Raises Interrupted."""
+        assert self._process.stdout is not None
+        end = time.monotonic() + within_s
+        while b"\n" not in self._told:
+            if interrupted():
+                raise Interrupted("interrupted before the run began")
+            left = min(POLL_S, end - time.monotonic())
+            if left < 0:
+                return {}
+            waiting = select.poll()
+            waiting.register(self._process.stdout, select.POLLIN)
+            if waiting.poll(left * 1000):
+                more = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not more:
+                    return {}
+                self._told += more
+        told, _, self._told = self._told.partition(b"\n")
+        found: Mapping[str, Any] = json.loads(told)
+        return found
+
+    def failure(self, answer: Mapping[str, Any]) -> TargetError:
+        """Return the error for an answer that tells of one, or that did not come."""
+        if "error" in answer:
+            return TargetError(str(answer["error"]))
+        self._words.seek(0)
+        words = " ".join(self._words.read().decode(errors="replace").split())[-WORDS:]
+        said = f"; its output ends: {words}" if words else ""
+        return TargetError(f"labgrid told nothing of place '{self._wish.place}'{said}")
+
+
+def _looked(wish: _Wish) -> Mapping[str, Any]:
+    """Return what is known of a place without acquiring it.  Raises TargetError."""
+    bridge = _Bridge("look", wish)
+    try:
+        answer = bridge.answer(LOOK_S)
+        if "place" not in answer:
+            raise bridge.failure(answer)
+    finally:
+        bridge.close()
+    return answer
+
+
+class _Held(_Bridge):
+    """A place that is held until this is closed, or no longer used, or the program ends."""
+
+    def __init__(self, wish: _Wish, interrupted: Callable[[], bool]) -> None:
+        super().__init__("hold", wish)
+        try:
+            # A board may take its time to start; labgrid's drivers have limits of their own.
+            self.ready = self.answer(float("inf"), interrupted)
+            if "place" not in self.ready:
+                raise self.failure(self.ready)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def baud(self) -> int | None:
+        """The rate of the console, None if it is not known."""
+        rate = self.ready.get("baud")
+        return rate if isinstance(rate, int) and rate in RATES else None
+
+    def detail(self, wish: _Wish) -> dict[str, str | int | None]:
+        """Return what a run document records of it."""
+        return {
+            "place": self.ready["place"],
+            "exporter": self.ready["exporter"],
+            "driver": wish.driver,
+        }
+
+    def why(self) -> str:
+        """Return why it was lost, "" if that is not known."""
+        lost = self.answer(WHY_S).get("lost") if self.close.alive else None
+        return f": {lost}" if lost else ""
+
+
+def _end(process: subprocess.Popen[bytes], words: IO[bytes]) -> None:
+    """Let the script release the place."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(CLOSE_S)
+    process.stdout.close()
+    words.close()
+
+
+class _Through(Connection):
+    """The connection of labgrid's SSHDriver."""
+
+    def __init__(self, held: _Held, host: str) -> None:
+        self.held, self.host = held, host
+        self.close = held.close
+        self._socket = str(held.ready["socket"])
+
+    @property
+    def closed(self) -> bool:
+        """Whether the place is no longer held."""
+        return self.held.closed
+
+    def lost(self) -> str:
+        """Say that it was lost, and why."""
+        return f"{super().lost()}{self.held.why()}"
+
+
+class _Board(Line):
+    """The console of a place.  ``last``: closing it releases the place."""
+
+    def __init__(self, held: _Held, where: str, *, last: bool) -> None:
+        super().__init__(str(held.ready["line"]), held.baud or BAUD)
+        self._held, self._last = held, last
+        self._device = where.removeprefix("at ")
+
+    def _receive(self) -> None:
+        try:
+            super()._receive()
+        except TargetError as error:
+            raise TargetError(f"{self._device} was lost{self._held.why()}") from error
+
+    def close(self) -> None:
+        """Let go of the line."""
+        super().close()
+        if self._last:
+            self._held.close()
+
+
+# ---- which Python ----------------------------------------------------------------------------
+
+
+def _python() -> str:
+    """Return the Python of labgrid: that of the setting, of labgrid-client, or python3.
+
+    Raises TargetError if there is none.
+    """
+    if named := os.environ.get(PYTHON):
+        if shutil.which(named) is None:
+            raise TargetError(f"{PYTHON} names no program, '{named}'; {_ADVICE}")
+        return named
+    client = shutil.which("labgrid-client")
+    if client and (found := _interpreter(Path(client))):
+        return found
+    if (python := shutil.which("python3")) and _has_labgrid(python):
+        return python
+    raise TargetError(f"labgrid is not installed; {_ADVICE}")
+
+
+_ENV = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?(\S+)")
+_DIRECT = re.compile(rb"#!\s*(/\S*python[^/\s]*)")
+_BY_SH = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\"")  # of a path that is long, or has spaces
+
+
+def _interpreter(script: Path) -> str | None:
+    """Return the Python that a script names in its first lines, None if it is no such script."""
+    with suppress(OSError), script.open("rb") as file:
+        head = file.read(1 << 12)
+        if match := _ENV.match(head):
+            return shutil.which(os.fsdecode(match[1]))
+        if match := _DIRECT.match(head) or _BY_SH.search(head):
+            return os.fsdecode(match[1])
+    return None
+
+
+def _has_labgrid(python: str) -> bool:
+    command: Sequence[str] = [python, "-c", "import importlib.util as u, sys; "
+                              "sys.exit(u.find_spec('labgrid') is None)"]  # fmt: skip
+    with suppress(OSError, subprocess.TimeoutExpired):
+        return not subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LOOK_S, check=False,
+            cwd="/",
+        ).returncode  # fmt: skip
+    return False
