@@ -16,7 +16,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar, NamedTuple
 
@@ -94,9 +94,20 @@ class Labgrid(Target):
         """Raise TargetError if there is no labgrid; the place is acquired when the run begins."""
         _python()
 
-    def _hold(self, interrupted: Callable[[], bool]) -> _Held:
-        """Acquire the place.  Raises TargetError, Interrupted."""
-        return _Held(self._wish, interrupted)
+    def _hold(self, interrupted: Callable[[], bool]) -> _Use:
+        """Acquire the place, or share it with a target of this command that holds it.
+
+        Raises TargetError, UsageError, Interrupted.
+        """
+        held = _HELD.get(self._wish.place)
+        if held is None or held.closed:
+            held = _HELD[self._wish.place] = _Held(self._wish, interrupted)
+        elif held.wish._replace(sudo=self._wish.sudo) != self._wish:
+            raise UsageError(
+                f"place '{self._wish.place}' is in use by another target of this command than "
+                f"'{self.name}'; measure one after the other"
+            )
+        return _Use(held)
 
     def _holder(self) -> list[str]:
         """Return who else holds the place, which is not acquired for that.  Raises TargetError."""
@@ -128,10 +139,14 @@ class _Login(Labgrid, Machine):
 
     def start(self, options: Options) -> Link:
         """Acquire the place, and start the agent there.  Raises TargetError, Interrupted."""
-        self._reach(options.interrupted)
-        if options.catalogue:  # the first thing that is asked of it
-            Machine.check_ready(self)
-        return super().start(options)
+        connection = self._reach(options.interrupted)
+        with ExitStack() as failed:
+            failed.callback(connection.close)
+            if options.catalogue:  # the first thing that is asked of it
+                Machine.check_ready(self)
+            link = super().start(options)
+            failed.pop_all()
+        return link
 
     def others(self) -> list[str]:
         """Return the other agents there; before the place is acquired, who holds it."""
@@ -141,7 +156,7 @@ class _Login(Labgrid, Machine):
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the place, and what is known of each machine."""
-        return {**self._reach(_never).held.detail(self._wish), **Machine.detail(self)}
+        return {**self._reach(_never).held.detail(), **Machine.detail(self)}
 
 
 class _Console(Labgrid):
@@ -153,39 +168,35 @@ class _Console(Labgrid):
         super().__init__(argument)
         self._take(argument)
         self.agent = f"at the console of place '{self._wish.place}'"
-        self._held: _Held | None = None
+        self._use: _Use | None = None
 
-    def _reach(self, interrupted: Callable[[], bool]) -> _Held:
-        if self._held is None or self._held.closed:
-            self._held = self._hold(interrupted)
-            baud = self._held.baud
+    def _reach(self, interrupted: Callable[[], bool]) -> _Use:
+        if self._use is None or self._use.closed:
+            self._use = self._hold(interrupted)
+            baud = self._use.held.baud
             self.bytes_per_s = baud / BITS if baud else None
-        return self._held
+        return self._use
 
     def start(self, options: Options) -> Link:
         """Acquire the place, and find the agent.  Raises TargetError, Interrupted."""
-        held = self._reach(options.interrupted)
-        try:
-            link = _Board(held, self.agent, last=not options.catalogue)
-            try:
-                link.greet(options.interrupted)
-            except BaseException:
-                link.close()
-                raise
-        except BaseException:
-            held.close()
-            raise
+        use = self._reach(options.interrupted)
+        with ExitStack() as failed:
+            failed.callback(use.close)
+            link = _Board(use, self.agent, last=not options.catalogue)
+            failed.callback(link.close)
+            link.greet(options.interrupted)
+            failed.pop_all()
         return link
 
     def others(self) -> list[str] | None:
         """Return who holds the place before it is acquired; then nobody can disturb it."""
-        return None if self._held and not self._held.closed else self._holder() or None
+        return None if self._use and not self._use.closed else self._holder() or None
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the place, and the rate of its line."""
-        held = self._reach(_never)
+        held = self._reach(_never).held
         rate = {"baud": held.baud, "bytes_per_s": held.baud // BITS} if held.baud else {}
-        return {**held.detail(self._wish), **rate}
+        return {**held.detail(), **rate}
 
 
 # ---- labgrid's side --------------------------------------------------------------------------
@@ -196,7 +207,7 @@ class _Bridge:
 
     def __init__(self, task: str, wish: _Wish) -> None:
         python = _python()
-        self._wish = wish
+        self.wish = wish
         try:
             self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed by _end
         except OSError as error:
@@ -252,7 +263,7 @@ class _Bridge:
         self._words.seek(0)
         words = " ".join(self._words.read().decode(errors="replace").split())[-WORDS:]
         said = f"; its output ends: {words}" if words else ""
-        return TargetError(f"labgrid told nothing of place '{self._wish.place}'{said}")
+        return TargetError(f"labgrid told nothing of place '{self.wish.place}'{said}")
 
 
 def _looked(wish: _Wish) -> Mapping[str, Any]:
@@ -269,6 +280,8 @@ def _looked(wish: _Wish) -> Mapping[str, Any]:
 
 class _Held(_Bridge):
     """A place that is held until this is closed, or no longer used, or the program ends."""
+
+    users = 0
 
     def __init__(self, wish: _Wish, interrupted: Callable[[], bool]) -> None:
         super().__init__("hold", wish)
@@ -287,18 +300,41 @@ class _Held(_Bridge):
         rate = self.ready.get("baud")
         return rate if isinstance(rate, int) and rate in RATES else None
 
-    def detail(self, wish: _Wish) -> dict[str, str | int | None]:
+    def detail(self) -> dict[str, str | int | None]:
         """Return what a run document records of it."""
         return {
             "place": self.ready["place"],
             "exporter": self.ready["exporter"],
-            "driver": wish.driver,
+            "driver": self.wish.driver,
         }
 
     def why(self) -> str:
         """Return why it was lost, "" if that is not known."""
         lost = self.answer(WHY_S).get("lost") if self.close.alive else None
         return f": {lost}" if lost else ""
+
+
+_HELD: weakref.WeakValueDictionary[str, _Held] = weakref.WeakValueDictionary()  # by place
+
+
+class _Use:
+    """One of the users of a held place: it is released when the last one closes."""
+
+    def __init__(self, held: _Held) -> None:
+        self.held = held
+        held.users += 1
+        self.close = weakref.finalize(self, _leave, held)
+
+    @property
+    def closed(self) -> bool:
+        """Whether this user has closed it, or it was lost."""
+        return not self.close.alive or self.held.closed
+
+
+def _leave(held: _Held) -> None:
+    held.users -= 1
+    if not held.users:
+        held.close()
 
 
 def _end(process: subprocess.Popen[bytes], words: IO[bytes]) -> None:
@@ -315,15 +351,15 @@ def _end(process: subprocess.Popen[bytes], words: IO[bytes]) -> None:
 class _Through(Connection):
     """The connection of labgrid's SSHDriver."""
 
-    def __init__(self, held: _Held, host: str) -> None:
-        self.held, self.host = held, host
-        self.close = held.close
-        self._socket = str(held.ready["socket"])
+    def __init__(self, use: _Use, host: str) -> None:
+        self.held, self.host = use.held, host
+        self._use, self.close = use, use.close
+        self._socket = str(use.held.ready["socket"])
 
     @property
     def closed(self) -> bool:
-        """Whether the place is no longer held."""
-        return self.held.closed
+        """Whether it was closed, or the place is no longer held."""
+        return self._use.closed
 
     def lost(self) -> str:
         """Say that it was lost, and why."""
@@ -333,22 +369,22 @@ class _Through(Connection):
 class _Board(Line):
     """The console of a place.  ``last``: closing it releases the place."""
 
-    def __init__(self, held: _Held, where: str, *, last: bool) -> None:
-        super().__init__(str(held.ready["line"]), held.baud or BAUD)
-        self._held, self._last = held, last
+    def __init__(self, use: _Use, where: str, *, last: bool) -> None:
+        super().__init__(str(use.held.ready["line"]), use.held.baud or BAUD)
+        self._use, self._last = use, last
         self._device = where.removeprefix("at ")
 
     def _receive(self) -> None:
         try:
             super()._receive()
         except TargetError as error:
-            raise TargetError(f"{self._device} was lost{self._held.why()}") from error
+            raise TargetError(f"{self._device} was lost{self._use.held.why()}") from error
 
     def close(self) -> None:
         """Let go of the line."""
         super().close()
         if self._last:
-            self._held.close()
+            self._use.close()
 
 
 # ---- which Python ----------------------------------------------------------------------------

@@ -174,6 +174,34 @@ def test_a_place_that_is_held_already_is_used_as_it_is(
         shelf.client("-p", "pi4", "release")
 
 
+def test_a_place_that_was_held_for_us_is_kept(shelf: Places) -> None:
+    """As when one run of a user ends while the next one waits for it."""
+    shelf.client("-p", "pi4", "acquire")
+    target = find("labgrid:pi4")
+    before = len(shelf.events())
+    assert target.others() == []
+    assert target.cpus()
+    shelf.client("-p", "pi4", "release")
+    wait(lambda: shelf.events()[before:] == [f"pi4: {RELEASED}", f"pi4: {ACQUIRED}"])
+    del target
+    wait(lambda: shelf.events()[before + 2 :] == [f"pi4: {RELEASED}"])
+
+
+def test_a_place_is_compared_with_itself(shelf: Places, cli: Cli) -> None:
+    done = cli("compare", "--run", "labgrid:pi4", "labgrid:pi4", "null", "--pairs", "2",
+               "--time", "1ms")  # fmt: skip
+    assert done.status in {0, 1, 3}, done.err
+    assert "run 4 of 4" in done.err
+
+
+def test_a_place_is_used_in_one_way_at_a_time(shelf: Places) -> None:
+    one, other = find("labgrid:pi4"), find("labgrid:pi4+driver=console")
+    assert one.cpus()
+    with pytest.raises(UsageError, match="place 'pi4' is in use by another target of this comm"):
+        other.start(Options())
+    assert find("labgrid:pi4+sudo=yes").cpus() == one.cpus()
+
+
 def test_its_strategy_brings_it_to_a_shell_once(
     shelf: Places, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,7 +307,7 @@ def test_a_coordinator_that_is_lost(
         monkeypatch.setenv("LG_COORDINATOR", other.address)
         with find("labgrid:mcu+driver=console").start(Options()) as link:
             assert isinstance(link, labgrid._Board)
-            bridge = link._held._process
+            bridge = link._use.held._process
             other.stop()
             with pytest.raises(TargetError, match=f"was lost: the coordinator at {other.address}"):
                 while link.read(5) != b"":

@@ -194,7 +194,7 @@ class Place:
             ) from error
 
     def watch(self) -> None:
-        """Let the session hear the coordinator.
+        """Let the session hear the coordinator, and keep the place.
 
         Raises Refused if the place is held no longer, SystemExit if it is not needed any more.
         """
@@ -203,8 +203,10 @@ class Place:
         self._run(asyncio.sleep(0.01))
         if self.session.stopping.is_set():
             raise Refused(f"the coordinator at {self.address} was lost")
-        if not self.mine:
-            holder = self.known.acquired if self.known else None
+        holder = self.known.acquired if self.known else None
+        if self.known and not holder and not self.acquired:
+            self.acquire()  # who held it before us has no more use for it
+        elif not self.mine:
             raise Refused(
                 f"place '{self.name}' was released by others"
                 + (f", and is held by {holder}" if holder else "")
