@@ -21,6 +21,7 @@ from rtstone import resources
 from rtstone.errors import TargetError, UsageError
 from rtstone.targets import find, process, ssh
 from rtstone.targets.base import Link, Options
+from rtstone.targets.local import identity
 from rtstone.targets.ssh import Ssh
 from rtstone.targets.ssh_connection import Address, address
 from rtstone.wire.commands import framed
@@ -159,7 +160,7 @@ def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
     assert remote["target"]["name"] == "ssh:root@board"
     detail = raised["target"]["detail"]
     assert detail["address"] == "board+sudo=yes"
-    assert detail["machine"] == find("local").detail()["machine"]
+    assert detail["machine"] == identity((there.folder / "machine-id").read_bytes().strip())
     program = resources.static_agent(os.uname().machine)
     assert detail["agent_sha256"] == sha256(program.read_bytes()).hexdigest()
     assert remote["conditions"]["tune"] is None  # was not looked at
