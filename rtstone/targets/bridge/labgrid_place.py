@@ -37,7 +37,6 @@ PIECE = 4096  # bytes of a console at once
 WORDS = 300  # characters of what others say, in an error
 SHORT = 20  # bytes of a directory in which labgrid's control sockets do not become too long
 
-
 ENDING = threading.Event()
 
 
@@ -94,26 +93,17 @@ class Place:
         place = self.known
         return bool(place and place.acquired and self.me in {place.acquired, *place.allowed})
 
-    def resources(self) -> list[tuple[str, str]]:
-        """Return the exporter and the class of each resource of the place."""
-        return sorted(
-            (exporter, resource.cls)
+    def look(self) -> dict[str, Any]:
+        """Return its name, who else holds it, and what exports its resources."""
+        exporters = {
+            exporter
             for exporter, groups in self.session.resources.items()
             for group, resources in groups.items()
             for name, resource in resources.items()
             if resource.data and self.known.hasmatch((exporter, group, resource.cls, name))
-        )
-
-    def look(self) -> dict[str, Any]:
-        """Return who holds it, and what it has."""
-        found = self.resources()
-        holder = None if self.mine else self.known.acquired or None
-        return {
-            "place": self.name,
-            "holder": holder,
-            "exporter": ", ".join(sorted({exporter for exporter, _ in found})),
-            "resources": [cls for _, cls in found],
         }
+        holder = None if self.mine else self.known.acquired or None
+        return {"place": self.name, "holder": holder, "exporter": ", ".join(sorted(exporters))}
 
     def acquire(self) -> None:
         """Acquire it, unless it is held by this user already."""
@@ -322,7 +312,13 @@ def driver_of(target: Any, kind: Any, usual: Any, resource: Any) -> Any:
     """Return the target's driver of that kind; if it has none, the usual one for its resource."""
     if any(isinstance(one, kind) for one in target.drivers):
         return target.get_driver(kind, activate=False)
-    target.get_resource(resource)  # raises an error with their names unless there is one
+    try:
+        target.get_resource(resource)
+    except Exception as error:
+        raise Refused(
+            f"the place has no {resource.__name__} that could be used; see `labgrid-client show`, "
+            f"and whether its exporter runs{said(error)}"
+        ) from error
     return usual(target, name=None)
 
 
@@ -355,6 +351,7 @@ def hold(wish: dict[str, Any], answer: Any) -> None:
         answer({**place.look(), **driver.ready()})
         driver.serve(place)
     except Exception as error:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the answer may make the other side leave
         answer({"lost" if driver else "error": text(error)})
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
