@@ -369,6 +369,8 @@ class _Through(Connection):
 class _Board(Line):
     """The console of a place.  ``last``: closing it releases the place."""
 
+    remedy = "a strategy (+env=FILE) can reset a board first"
+
     def __init__(self, use: _Use, where: str, *, last: bool) -> None:
         super().__init__(str(use.held.ready["line"]), use.held.baud or BAUD)
         self._use, self._last = use, last

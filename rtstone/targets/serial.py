@@ -125,6 +125,8 @@ def _run(command: str) -> None:
 class Line(Link):
     """An open line.  Raises TargetError if it cannot be used, or is used by another program."""
 
+    remedy = "reset=COMMAND or dtr=yes reset a board first"  # if it is silent
+
     def __init__(self, device: str, baud: int) -> None:
         self._device, self._baud = device, baud
         self._lines = Lines()
@@ -206,7 +208,8 @@ class Line(Link):
                     self.newest = number
                     return
         came += self._lines.rest()
-        raise TargetError(f"no agent answers at {self._device}; {_told(bytes(came), self._baud)}")
+        told = _told(bytes(came), self._baud, self.remedy)
+        raise TargetError(f"no agent answers at {self._device}; {told}")
 
     def _answers(self, line: bytes, number: int) -> bool:
         """Return whether a line has the answer, which is then the next one to be read."""
@@ -339,12 +342,12 @@ def _printed(came: bytes) -> str:
     return " ".join(came.decode("ascii", errors="replace").split())[-SHOWN:]
 
 
-def _told(came: bytes, baud: int) -> str:
+def _told(came: bytes, baud: int, remedy: str) -> str:
     """Return what came instead of an answer, in words, and what to do."""
     if not came:
         return (
             f"nothing came within {START_S:.0f} s: look at cable and power, and whether the agent "
-            "has been started; reset=COMMAND or dtr=yes reset a board first"
+            f"has been started; {remedy}"
         )
     if MARK in came:
         return (
