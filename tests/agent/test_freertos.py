@@ -356,5 +356,5 @@ def test_the_footprint_is_that_of_the_image(told: Told) -> None:
     assert counted[1]["served within H's block"] == 0
     assert counted[1]["delay by each interrupt"] > 0
     reasons = [r["reason"] for r in pick(found, "end")]
-    assert reasons[2] == "needs rwlock: FreeRTOS has no read-write locks"
+    assert reasons[2] == "needs rwlock: no read-write locks"
     assert reasons[3].startswith("needs cold_cache: ")
