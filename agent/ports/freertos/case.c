@@ -67,15 +67,16 @@ static const block *mark;
 static size_t free_before;
 
 /*
- * Waits for the tick after the next multiple of a tenth of a second: whenever its command came, a
- * case meets ticks and releases where every run of it does. The tick after it, since the watchdog
- * looks a round time later, and would delay a task that is released there.
+ * Waits for the tick after the next multiple of 10 ms: whenever its command came, a case meets
+ * ticks and releases where every run of it does. The tick after it, since the watchdog looks a
+ * round time later, and would delay a task that is released there.
  */
 static void await_start(void)
 {
-    const TickType_t apart = pdMS_TO_TICKS(100);
-    TickType_t now = xTaskGetTickCount() + (TickType_t)freertos_ticks_before;
-    vTaskDelay(2 * apart + 1 - now % apart);
+    const TickType_t apart = pdMS_TO_TICKS(10);
+    TickType_t now = xTaskGetTickCount();
+    TickType_t since = (now + (TickType_t)freertos_ticks_before) % apart;
+    xTaskDelayUntil(&now, 2 * apart + 1 - since); /* from `now`, though a tick may come here */
 }
 
 void rtos_case_starts(void)
