@@ -79,5 +79,11 @@ def test_a_serial_line_tells_what_the_emulators_own_target_does(
         assert same(one) == same(other)
         if one.status == "ok":
             assert one.p50 == pytest.approx(other.p50, rel=0.05)
-    identity = {"run_id": "", "created": "", "command": [], "duration_s": None, "results": []}
+    identity: dict[str, Any] = {
+        "run_id": "",
+        "created": "",
+        "command": [],
+        "duration_s": None,
+        "results": [],
+    }
     assert structs.replace(here, **identity) == structs.replace(there, **identity)
