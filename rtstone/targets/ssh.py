@@ -152,8 +152,8 @@ class Machine(Target):
 
     @property
     def _connection(self) -> Connection:
-        """Return the connection, which the end of a run closes."""
-        if self._open is None or self._open.closed:
+        """Return the connection, which the end of a run closes, and ssh if it is not used."""
+        if self._open is None or self._open.closed or not self._open.alive():
             self._open = self._connect()
         return self._open
 

@@ -186,10 +186,14 @@ class Board:
         root = Path(f"/proc/{self.init}/root")
         return sorted(str(path) for place in PLACES for path in (root / place).rglob("*"))
 
+    def left(self) -> list[str]:
+        """Return what is left there: files and processes."""
+        return [*self.files(), *self.processes().values()]
+
     def clean(self, within: float = 5) -> None:
         """Wait until nothing is left there; fail if something is."""
         end = time.monotonic() + within
-        while (left := [*self.files(), *self.processes().values()]) and time.monotonic() < end:
+        while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
         assert not left, left
 

@@ -19,7 +19,7 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.targets import find, process, ssh
+from rtstone.targets import find, process, ssh, ssh_connection
 from rtstone.targets.base import Link, Options
 from rtstone.targets.local import identity
 from rtstone.targets.ssh import Ssh
@@ -609,6 +609,21 @@ def test_a_run_is_resumed_on_the_same_machine_only(
         assert "the target has changed since the run began: the machine was " in done.says
     assert cli("run", "--resume", "last").status == 0
     assert measured(cli) == ["ok", "ok"]
+
+
+@NEEDED
+def test_a_connection_that_nothing_uses_ends_by_itself(
+    there: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keeper of a frozen client does not end it: its input has not ended."""
+    monkeypatch.setattr(ssh_connection, "IDLE_S", 1)
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    assert target.script("sleep 2; echo used") == b"used\n"
+    connection = target._connection
+    there.clean()
+    assert connection.close.alive
+    assert target.script("echo another") == b"another\n"
 
 
 # ---- several machines -----------------------------------------------------------------------
