@@ -113,8 +113,7 @@ def address(text: str, where: str) -> Address:
 class Connection:
     """An open connection to ``host``, through a control socket.
 
-    It is closed when it is no longer used, or the program ends, in whatever way; ssh itself ends it
-    when nothing has used it for a while.
+    It is closed when it is no longer used, or the program ends, in whatever way.
     """
 
     host: str  # what it is called
@@ -188,7 +187,10 @@ class Connection:
 
 
 class Login(Connection):
-    """A connection that is made for an address.  Raises TargetError, Interrupted."""
+    """A connection that is made for an address.  Raises TargetError, Interrupted.
+
+    ssh itself ends it when nothing has used it for a while.
+    """
 
     def __init__(self, address: Address) -> None:
         self.address, self.host = address, address.host
