@@ -12,6 +12,10 @@ POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"
 REALTIME = {"fifo", "rr", "deadline"}
 # Columns of a disk in /proc/diskstats: reads and writes completed.
 READS, WRITES = 3, 7
+READ = (
+    "proc/uptime", "proc/", "proc/[0-9]*/task/", "proc/[0-9]*/task/*/stat",
+    "proc/[0-9]*/task/*/status", "proc/interrupts", "proc/stat", "proc/diskstats", "sys/block/",
+)  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -43,16 +47,25 @@ class Moment(NamedTuple):
 
 def now(system: System) -> Moment:
     """Return the current counts."""
+    system.files.look(*READ)
     processes = [name for name in system.names("proc") if name.isdigit()]
     found = [task for process in processes for task in _tasks(system, process)]
     return Moment(
-        at=time.monotonic(),
+        at=_uptime(system),
         tasks={task.key: task for task in found},
         processes=len(processes),
         interrupts=_interrupts(system),
         cpu_times=_cpu_times(system),
         disk=_disk(system),
     )
+
+
+def _uptime(system: System) -> float:
+    """Of the system itself: what was counted there may take its time to come here."""
+    try:
+        return float((system.read("proc/uptime") or "").split()[0])
+    except (IndexError, ValueError):
+        return time.monotonic()
 
 
 def _tasks(system: System, process: str) -> list[Task]:

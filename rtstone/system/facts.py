@@ -13,9 +13,14 @@ from rtstone.cpus import cpu_list, cpu_set
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.system import probes
+from rtstone.system.files import Below, Files
 from rtstone.system.probes import Probe
 
 CPU = "sys/devices/system/cpu"
+READ = (
+    f"{CPU}/online", f"{CPU}/isolated", "proc/self/status", "proc/self/limits", "proc/self/cgroup",
+    "proc/self/mountinfo", "proc/cmdline", "proc/config.gz", "proc/sys/kernel/osrelease",
+)  # fmt: skip
 SAMPLE_S = 0.5  # between the two looks at what goes on now
 
 # Bits of capability sets (include/uapi/linux/capability.h).
@@ -51,7 +56,8 @@ class Group(NamedTuple):
 class System:
     """A system; unreadable facts are None, never guessed.
 
-    ``probes`` are the functional ones by name, for a tree that is not this machine none.
+    ``files`` are its own, else those below ``root``.  ``probes`` are the functional ones by name,
+    for a tree that is not this machine none.
     ``past`` yields the runs that were kept of it with a bench, newest first.
     """
 
@@ -59,13 +65,14 @@ class System:
         self,
         root: Path = Path("/"),
         *,
+        files: Files | None = None,
         cpus: str | None = None,
         probes: Mapping[str, Callable[[], Probe]] = probes.LIVE,
         past: Callable[[str], Iterable[Run]] = lambda _: (),
         pause: Callable[[], None] = lambda: time.sleep(SAMPLE_S),
     ) -> None:
         """Raises UsageError if ``cpus``, a list such as 2-3, names one that is not there."""
-        self.root = root
+        self.files = files or Below(root)
         self.pause = pause
         self._probes = probes
         self.past = past
@@ -73,14 +80,10 @@ class System:
 
     # ---- files -----------------------------------------------------------------------------
 
-    def path(self, name: str) -> Path:
-        """Return the place of a file that is named without a leading slash."""
-        return self.root / name
-
     def raw(self, name: str) -> str | None:
-        """Return a file as it is, None if it cannot be read."""
+        """Return a file as it is, None if it cannot be read; its name has no leading slash."""
         try:
-            return self.path(name).read_text(errors="replace")
+            return self.files.read(name).decode(errors="replace")
         except OSError:
             return None
 
@@ -96,7 +99,7 @@ class System:
     def names(self, folder: str) -> list[str]:
         """Return what a folder holds, in order; nothing if it cannot be read."""
         try:
-            return sorted(path.name for path in self.path(folder).iterdir())
+            return self.files.names(folder)
         except OSError:
             return []
 
@@ -228,7 +231,7 @@ class System:
 
     def _configuration_text(self) -> str | None:
         try:
-            return gzip.decompress(self.path("proc/config.gz").read_bytes()).decode()
+            return gzip.decompress(self.files.read("proc/config.gz")).decode()
         except (OSError, EOFError, UnicodeDecodeError):
             return self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
 

@@ -12,6 +12,10 @@ from rtstone.units import count, quantity, seconds
 NICE_LEVELS = 40
 MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}
 USER_DRIVERS = ("sys/class/uio", "sys/class/vfio-dev", "dev/vfio")
+READ = (
+    "proc/sys/kernel/version", "sys/kernel/realtime", "sys/kernel/debug/sched/preempt",
+    "proc/timer_list", *(f"{folder}/" for folder in USER_DRIVERS),
+)  # fmt: skip
 
 
 # ---- the operating system -----------------------------------------------------------------------
