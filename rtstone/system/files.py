@@ -107,23 +107,29 @@ class Below(Files):
         self.pid = os.getpid()
 
     def where(self, name: str) -> str:
+        """Return the place of a file, for messages."""
         return str(self._root / name)
 
     def read(self, name: str) -> bytes:
+        """Return the content of a file."""
         return (self._root / name).read_bytes()
 
     def names(self, folder: str) -> list[str]:
+        """Return what a directory holds, in order."""
         return sorted(path.name for path in (self._root / folder).iterdir())
 
     def links(self, pattern: str) -> list[str]:
+        """Return the symbolic links that match a pattern, in order."""
         found = [path for path in self._root.glob(pattern) if path.is_symlink()]
         return sorted(str(path.relative_to(self._root)) for path in found)
 
     def register(self, name: str, number: int) -> bytes:
+        """Return the 8 bytes of a register."""
         with (self._root / name).open("rb", buffering=0) as file:
             return os.pread(file.fileno(), 8, number)
 
     def write(self, name: str, text: str) -> None:
+        """Write to an existing file in one call."""
         handle = os.open(self._root / name, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
         try:
             os.write(handle, text.encode() or b"\n")
@@ -131,13 +137,16 @@ class Below(Files):
             os.close(handle)
 
     def make(self, folder: str) -> None:
+        """Create a control group."""
         (self._root / folder).mkdir()
 
     def remove(self, folder: str) -> None:
+        """Remove an empty control group."""
         (self._root / folder).rmdir()
 
     @contextmanager
     def locked(self, folder: str) -> Iterator[None]:
+        """Hold a directory until the block or this process ends."""
         (self._root / folder).mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = _open(self._root / folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -147,11 +156,13 @@ class Below(Files):
             os.close(handle)
 
     def kept(self, name: str) -> bytes:
+        """Return a file that was kept."""
         handle = _open(self._root / name, os.O_RDONLY)
         with os.fdopen(handle, "rb") as file:
             return file.read()
 
     def append(self, name: str, line: bytes) -> None:
+        """Add a line after the last whole one."""
         path = self._root / name
         handle = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
@@ -161,6 +172,7 @@ class Below(Files):
         _sync(path.parent)
 
     def delete(self, name: str) -> None:
+        """Remove a file, if it is there."""
         path = self._root / name
         path.unlink(missing_ok=True)
         _sync(path.parent)

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 
 from rtstone.errors import TargetError
 from rtstone.system.files import NOT_OURS, Files
@@ -98,6 +98,8 @@ class Shell:
         """Return the status and the output of commands.  Raises TargetError if they get lost."""
         framed = f"{{ {text}\n}} </dev/null; printf '\\000%s %s\\n' {self.mark} $?\n"
         assert self._process.stdin is not None
+        if self._process.stdin.closed:
+            raise TargetError(f"the connection to {self._place} was lost")
         with suppress(BrokenPipeError):  # reading tells why
             self._process.stdin.write(framed.encode(errors="surrogateescape"))
         output = bytearray()
@@ -120,9 +122,8 @@ class Shell:
         self._words.seek(0)
         said = " ".join(self._words.read().decode(errors="replace").split())[-LAST_WORDS:]
         self.close()
-        raise TargetError(
-            f"the connection to {self._place} was lost" + (f"; its output ends: {said}" * bool(said))
-        )
+        said = f"; its output ends: {said}" if said else ""
+        raise TargetError(f"the connection to {self._place} was lost{said}")
 
     def close(self) -> None:
         """End the shell; may be called again."""
@@ -150,9 +151,6 @@ class ShellFiles(Files):
         self._shell, self._place, self._root = shell, place, root
         said = self._asked(f"cd {shlex.quote(root)} && echo $$").decode()
         self.pid = int(said)
-        status, self._between = shell.run("marked cat /proc/self/environ")
-        if status or shell.mark.encode() not in self._between:
-            raise TargetError(f"no files can be read on {place}: it needs cat, env and /proc")
         self._forget()
 
     def _forget(self) -> None:
@@ -168,12 +166,22 @@ class ShellFiles(Files):
             raise _error(output)
         return output
 
+    @cached_property
+    def _between(self) -> bytes:
+        """What stands between files that are looked at."""
+        status, printed = self._shell.run("marked cat /proc/self/environ")
+        if status or self._shell.mark.encode() not in printed:
+            raise TargetError(f"no files can be read on {self._place}: it needs cat, env and /proc")
+        return printed
+
     def where(self, name: str) -> str:
+        """Return the place of a file, for messages."""
         return f"{self._root.rstrip('/')}/{name} on {self._place}"
 
     # ---- reading ---------------------------------------------------------------------------
 
     def look(self, *patterns: str) -> None:
+        """Read all at once what matches these patterns, by one program there."""
         assert all(_GLOB.fullmatch(pattern) for pattern in patterns)
         of_files = [pattern for pattern in patterns if not pattern.endswith("/")]
         output = self._asked(
@@ -201,6 +209,7 @@ class ShellFiles(Files):
         }
 
     def read(self, name: str) -> bytes:
+        """Return the content of a file, as it is now unless it was looked at."""
         found = self._seen.get(name)
         if isinstance(found, OSError):
             raise found
@@ -211,30 +220,36 @@ class ShellFiles(Files):
         return self._asked(f"cat {shlex.quote(name)} 2>&1")
 
     def names(self, folder: str) -> list[str]:
+        """Return what a directory holds, in order."""
         if _match(self._patterns, f"{folder}/"):
             return sorted(self._folders.get(folder, []))
         listed = self._asked(f"ls -1A {shlex.quote(folder)} 2>&1")
         return sorted(listed.decode(errors="surrogateescape").splitlines())
 
     def links(self, pattern: str) -> list[str]:
+        """Return the symbolic links that match a pattern, in order."""
         assert _GLOB.fullmatch(pattern)
         found = self._asked(f"links {pattern}").decode(errors="surrogateescape")
         return sorted(found.split("\0")[:-1])
 
     def register(self, name: str, number: int) -> bytes:
+        """Raise OSError: what `dd` and `od` read has another size."""
         raise OSError(errno.EOPNOTSUPP, "cannot be read from another machine")
 
     # ---- settings --------------------------------------------------------------------------
 
     def write(self, name: str, text: str) -> None:
+        """Write to an existing file in one call: `dd` writes at once what it reads at once."""
         self._forget()
         self._asked(f"put {shlex.join([name, text or chr(10)])}")
 
     def make(self, folder: str) -> None:
+        """Create a control group."""
         self._forget()
         self._asked(f"mkdir {shlex.quote(folder)} 2>&1")
 
     def remove(self, folder: str) -> None:
+        """Remove an empty control group."""
         self._forget()
         self._asked(f"rmdir {shlex.quote(folder)} 2>&1")
 
@@ -242,6 +257,7 @@ class ShellFiles(Files):
 
     @contextmanager
     def locked(self, folder: str) -> Iterator[None]:
+        """Hold a directory until the block or this process ends."""
         try:
             self._asked(f"held {shlex.quote(folder)}")
         except PermissionError as error:
@@ -253,6 +269,7 @@ class ShellFiles(Files):
                 self._shell.run("exec 9<&-")
 
     def kept(self, name: str) -> bytes:
+        """Return a file that was kept."""
         folder, _, file = name.rpartition("/")
         try:
             return self._asked(f"kept {shlex.join([folder, file])}")
@@ -260,6 +277,7 @@ class ShellFiles(Files):
             raise _ours(error) from error
 
     def append(self, name: str, line: bytes) -> None:
+        """Add a line after the last whole one, and wait until it is on the disk there."""
         folder, _, file = name.rpartition("/")
         try:
             whole = self.kept(name).rfind(b"\n") + 1
@@ -268,6 +286,7 @@ class ShellFiles(Files):
         self._asked(f"append {shlex.join([folder, file, str(whole), line.decode()])}")
 
     def delete(self, name: str) -> None:
+        """Remove a file, if it is there."""
         folder = name.rpartition("/")[0]
         self._asked(f"rm -f {shlex.quote(name)} 2>&1 && synced {shlex.quote(folder)}")
 

@@ -482,9 +482,8 @@ def test_every_line_has_a_name_a_group_and_advice() -> None:
     assert order == sorted(order)
 
 
-def test_the_list_as_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checks, "System", lambda: system(plant(tmp_path, usual())))
-    table = checks.table()
+def test_the_list_as_data(tmp_path: Path) -> None:
+    table = checks.table(system(plant(tmp_path, usual())))
     assert table.columns == ["id", "group", "title", "verdict", "value", "advice"]
     assert [row[0] for row in table.rows] == [check.id for check in checks.CHECKS]
     assert all(row[3] in VERDICTS for row in table.rows)
