@@ -61,8 +61,8 @@ def checklist(
     yield from _part("bad: mend these first", bad, width, advised=True)
     kept = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
-        shown = [line for line in lines if line.group == group and line.verdict in kept]
-        yield from _part(group, shown, width)
+        chosen = [line for line in lines if line.group == group and line.verdict in kept]
+        yield from _part(group, chosen, width)
 
 
 def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) -> Iterator[Text]:

@@ -52,7 +52,8 @@ def apply_command(
 
     chosen = tune.settings(None if only is None else only.split(","))
     carried_out = tune.dry_run if dry_run else tune.apply
-    with find(place).examine(cpus) as system:
+    target = find(place)
+    with target.examine(target.cpus_asked(cpus)) as system:
         told = _undisturbed(lambda: carried_out(system, chosen))
         measured = sorted(system.measured)
     _print(told, json, place, cpus=measured, dry_run=dry_run)

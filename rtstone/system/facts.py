@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.cpus import cpu_list, cpu_set
+from rtstone.cpus import ALL, cpu_list, cpu_set
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.system import probes
@@ -145,6 +145,8 @@ class System:
         return frozenset({max(preferred or allowed)}) if preferred or allowed else frozenset()
 
     def _chosen(self, text: str) -> frozenset[int]:
+        if text == ALL:
+            return self.probe("usable_cpus").cpus or self.online
         cpus = cpu_set(text)
         if self.online and (absent := cpus - self.online):
             raise UsageError(

@@ -137,6 +137,10 @@ class Target(ABC):
             "and ssh:[user@]host[:port]"
         )
 
+    def cpus_asked(self, given: str | None) -> str | None:
+        """Return the CPUs that were given, else those that a targets file has for it."""
+        return self.named.cpus if given is None and self.named else given
+
     def host_conditions(self) -> dict[str, str | None]:
         """Return the conditions that the agent cannot report: tuning, drivers."""
         return {}

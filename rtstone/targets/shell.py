@@ -212,7 +212,7 @@ class ShellFiles(Files):
         """Return the content of a file, as it is now unless it was looked at."""
         found = self._seen.get(name)
         if isinstance(found, OSError):
-            raise found
+            raise OSError(found.errno, found.strerror)  # not itself, which would keep its callers
         if found is not None:
             return found
         if _match(self._patterns, name):

@@ -1,7 +1,7 @@
 """A board to log in to: sshd on the loopback, in namespaces of its own.
 
-It has its own /run, /dev/shm, /tmp, /var/tmp, /var/lib, accounts and processes, so that nothing on this
-machine is touched, and whatever is left there can be seen.  Only root can make one.
+It has its own /run, /dev/shm, /tmp, /var/tmp, /var/lib, accounts and processes, so that nothing on
+this machine is touched, and whatever is left there can be seen.  Only root can make one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ mount --bind "$1" /run/board
 for file in passwd shadow sudoers; do
     [ ! -e /etc/$file ] || mount --bind /run/board/$file /etc/$file
 done
-mount -t tmpfs none /var/lib
+mount -t tmpfs -o mode=755 none /var/lib
 for place in /dev/shm /tmp /var/tmp; do mount -t tmpfs -o mode=1777,size=64m none $place; done
 exec "$2" -D -e -f /run/board/sshd_config
 """

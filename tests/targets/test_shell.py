@@ -121,9 +121,7 @@ def test_what_goes_on_is_the_difference_of_two_fetches(far: ShellFiles, root: Pa
 @pytest.mark.parametrize(
     "content", [b"", b"\n", b"x", b"a\n\nb", bytes(range(256)) * 300, b"cat: is no error"]
 )
-def test_content_comes_as_it_is(
-    far: ShellFiles, root: Path, content: bytes, before: bool
-) -> None:
+def test_content_comes_as_it_is(far: ShellFiles, root: Path, content: bytes, before: bool) -> None:
     for name in ("plain", "after"):
         (root / name).write_bytes(content)
     if before:
@@ -175,7 +173,7 @@ def test_what_needs_more_than_there_is_is_told(
     tests = trials.trials(running, frozenset({1}))
     assert tests["realtime"]() == (None, "chrt is not installed there", None)
     assert tests["levels"]().works is None
-    assert tests["usable_cpus"]().cpus == {1}
+    assert tests["usable_cpus"]().cpus == frozenset({1})
     running.close()
 
 
@@ -204,7 +202,7 @@ def test_errors_are_those_of_the_kernel(watched: Watched) -> None:
         far.write("proc/self", "1")
     with pytest.raises(FileExistsError):
         far.make("proc")
-    with pytest.raises(OSError, match="not permitted|busy|not empty"):
+    with pytest.raises(OSError, match=r"not permitted|busy|not empty"):
         far.remove("proc")
 
 
@@ -431,13 +429,15 @@ def test_the_connection_ends_meanwhile(root: Path) -> None:
     for last in points[::5]:
         count = 0
 
-        def point(text: str, last: int = last) -> None:
+        running = Watched()
+
+        def point(text: str, last: int = last, pid: int = running.pid) -> None:
             nonlocal count
             if count == last:
-                os.kill(running.pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
             count += 1
 
-        running = Watched(point)
+        running.point = point
         with pytest.raises(TargetError, match="the connection to far was lost"):
             applying(system(root, files=ShellFiles(running, "far", str(root))))
         running.close()
