@@ -54,7 +54,7 @@ def apply_command(
     carried_out = tune.dry_run if dry_run else tune.apply
     target = find(place)
     with target.examine(target.cpus_asked(cpus)) as system:
-        told = _undisturbed(lambda: carried_out(system, chosen))
+        told = _undisturbed(lambda: carried_out(system, chosen), place)
         measured = sorted(system.measured)
     _print(told, json, place, cpus=measured, dry_run=dry_run)
 
@@ -71,7 +71,7 @@ def restore_command(place: str, force: bool, json: bool) -> int:
     from rtstone.targets import find
 
     with find(place).examine() as system:
-        told = _undisturbed(lambda: tune.restore(system, force=force))
+        told = _undisturbed(lambda: tune.restore(system, force=force), place)
     _print(told, json, place)
     stuck = [one for one in told if one.outcome in ("left", "failed")]
     if stuck:
@@ -98,12 +98,18 @@ def status_command(place: str, json: bool) -> None:
     )
 
 
-def _undisturbed(work: Callable[[], list[Told]]) -> list[Told]:
+def _undisturbed(work: Callable[[], list[Told]], place: str) -> list[Told]:
     """Do the work with signals held back; it takes seconds at most."""
+    from rtstone.errors import TargetError
     from rtstone.interrupt import Interrupt
 
     with Interrupt():
-        return work()
+        try:
+            return work()
+        except TargetError as error:
+            raise TargetError(
+                f"{error}; `rtstone tune restore --target {place}` puts back whatever was changed"
+            ) from error
 
 
 def _print(told: list[Told], json: bool, place: str, **more: Any) -> None:

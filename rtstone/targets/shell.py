@@ -59,9 +59,14 @@ kept() {
 held() {
     [ -d "$1" ] || mkdir -p "$1" 2>&1 || return 1
     ours "$1" || { echo "$1: Operation not permitted"; return 1; }
-    command -v flock >/dev/null || { echo "flock is not installed there"; return 1; }
     command exec 9<"$1" || return 1
-    flock -n 9 || { exec 9<&-; echo "$1: Resource temporarily unavailable"; return 1; }
+    flock -n 9 2>/dev/null && return
+    case $? in
+        1) echo "$1: Resource temporarily unavailable" ;;
+        *) echo "flock, of util-linux or busybox, is not there" ;;
+    esac
+    exec 9<&-
+    return 1
 }
 append() {
     [ ! -h "$1/$2" ] || { echo "$2: Operation not permitted"; return 1; }
@@ -309,7 +314,8 @@ def _ours(error: PermissionError) -> PermissionError:
 def _content(data: bytes) -> bytes | OSError:
     """Return what `cat` printed for a file, or the error that it told of."""
     told = _TOLD.search(data)
-    return _error(told[0]) if told else data
+    error = _error(told[0]) if told else None
+    return error if error and error.errno else data
 
 
 def _match(patterns: Sequence[str], name: str) -> bool:

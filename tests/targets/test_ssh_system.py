@@ -259,7 +259,10 @@ def test_the_session_dies_while_it_tunes(there: Board, cli: Cli) -> None:
     there.program("sync", "kill -9 $PPID")
     done = cli("tune", "apply", "--only", "statistics", "--target", ROOT)
     assert done.status == 4
-    assert "the connection to board was lost" in done.says
+    assert done.says == (
+        "rtstone: the connection to board was lost; `rtstone tune restore --target "
+        "ssh:root@board` puts back whatever was changed"
+    )
     there.reset()
     assert (there.root / PATH).exists()
     assert cli("tune", "restore", "--target", ROOT).status == 0
