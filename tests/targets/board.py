@@ -7,6 +7,7 @@ this machine is touched, and whatever is left there can be seen.  Only root can 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -52,7 +53,7 @@ set -e
 mount -t tmpfs none /run
 mkdir -m 755 /run/sshd /run/board
 mount --bind "$1" /run/board
-for file in passwd shadow sudoers; do
+for file in passwd shadow sudoers machine-id; do
     [ ! -e /etc/$file ] || mount --bind /run/board/$file /etc/$file
 done
 mount -t tmpfs -o mode=755 none /var/lib
@@ -92,7 +93,7 @@ class Board:
         shutil.copy(folder / "key.pub", folder / "authorized_keys")
         (folder / "authorized_keys").chmod(0o644)
         (folder / "sshd_config").write_text(CONFIG.format(port=self.port))
-        for name, text in OWN.items():
+        for name, text in (OWN | {"machine-id": f"{secrets.token_hex(16)}\n"}).items():
             (folder / name).write_text(text)
         (folder / "sudoers").chmod(0o440)
         self.trust("host_key")
