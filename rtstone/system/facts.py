@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ READ = (
     f"{CPU}/online", f"{CPU}/isolated", "proc/self/status", "proc/self/limits", "proc/self/cgroup",
     "proc/self/mountinfo", "proc/cmdline", "proc/config.gz", "proc/sys/kernel/osrelease",
 )  # fmt: skip
+LARGEST = 16 << 20  # bytes of a kernel's configuration
 SAMPLE_S = 0.5  # between the two looks at what goes on now
 
 # Bits of capability sets (include/uapi/linux/capability.h).
@@ -232,10 +233,13 @@ class System:
         return frozenset(line.removeprefix("CONFIG_").removesuffix("=y") for line in lines)
 
     def _configuration_text(self) -> str | None:
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # of gzip
         try:
-            return gzip.decompress(self.files.read("proc/config.gz")).decode()
-        except (OSError, EOFError, UnicodeDecodeError):
-            return self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
+            text = unpacking.decompress(self.files.read("proc/config.gz"), LARGEST).decode()
+        except (OSError, zlib.error, UnicodeDecodeError):
+            text = ""
+        complete = text if unpacking.eof else None
+        return complete or self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
 
 
 def _inside(path: str) -> str:

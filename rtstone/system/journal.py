@@ -118,7 +118,10 @@ class Journal:
 
     def clear(self) -> None:
         """Remove the journal."""
-        self._files.delete(PATH)
+        try:
+            self._files.delete(PATH)
+        except OSError as error:
+            raise UsageError(f"cannot remove the journal, {self.path}: {error.strerror}") from error
         self.begin, self.steps, self.found = None, {}, {}
 
     # ---- the file --------------------------------------------------------------------------

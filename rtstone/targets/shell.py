@@ -22,6 +22,7 @@ from rtstone.errors import TargetError
 from rtstone.system.files import NOT_OURS, Files
 from rtstone.targets.process import LAST_WORDS, STARTING
 
+LARGEST = 256 << 20  # bytes of an answer
 SILENT_S = 30.0  # time limit for the next byte of an answer
 CLOSE_S = 5.0  # time limit for the shell to end
 _GLOB = re.compile(r"[\w./*\[\]-]+", re.ASCII)  # has nothing that a shell would take otherwise
@@ -109,6 +110,9 @@ class Shell:
             self._process.stdin.write(framed.encode(errors="surrogateescape"))
         output = bytearray()
         while not (end := self._end.search(output, max(0, len(output) - 64))):
+            if len(output) > LARGEST:
+                self.close()
+                raise TargetError(f"{self._place} answers with more than {LARGEST >> 20} MiB")
             output += self._more()
         return int(end[1]), bytes(output[: end.start()])
 
@@ -154,7 +158,9 @@ class ShellFiles(Files):
 
     def __init__(self, shell: Shell, place: str, root: str = "/") -> None:
         self._shell, self._place, self._root = shell, place, root
-        said = self._asked(f"cd {shlex.quote(root)} && echo $$").decode()
+        status, said = shell.run(f"cd {shlex.quote(root)} && echo $$")
+        if status or not said.strip().isdigit():
+            raise TargetError(f"no shell answers on {place}; its user needs one that runs sh")
         self.pid = int(said)
         self._forget()
 
@@ -235,7 +241,7 @@ class ShellFiles(Files):
         """Return the symbolic links that match a pattern, in order."""
         assert _GLOB.fullmatch(pattern)
         found = self._asked(f"links {pattern}").decode(errors="surrogateescape")
-        return sorted(found.split("\0")[:-1])
+        return sorted(link for link in found.split("\0") if _match([pattern], link))
 
     def register(self, name: str, number: int) -> bytes:
         """Raise OSError: what `dd` and `od` read has another size."""
