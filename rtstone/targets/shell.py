@@ -53,6 +53,7 @@ ours() {
     done
 }
 kept() {
+    [ ! -e "$1" ] || [ -x "$1" ] || { echo "$1: Permission denied"; return 1; }
     [ -e "$1/$2" ] || [ -h "$1/$2" ] || { echo "$2: No such file or directory"; return 1; }
     ours "$1" && ours "$1/$2" || { echo "$2: Operation not permitted"; return 1; }
     cat "$1/$2" 2>&1
@@ -325,8 +326,11 @@ def _content(data: bytes) -> bytes | OSError:
 
 
 def _match(patterns: Sequence[str], name: str) -> bool:
-    """Return whether a pattern matches a name, as a shell does."""
-    return any(re.fullmatch(_regex(pattern), name) for pattern in patterns)
+    """Return whether a pattern matches a name, or a directory with a slash at its end."""
+    return any(
+        pattern.endswith("/") == name.endswith("/") and re.fullmatch(_regex(pattern), name)
+        for pattern in patterns
+    )
 
 
 @cache

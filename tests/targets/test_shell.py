@@ -104,9 +104,15 @@ def test_the_checklist_is_that_of_the_files_themselves(far: ShellFiles, root: Pa
     assert told(far, root) == told(Below(root), root)
 
 
-def test_what_the_checks_read_is_fetched_at_once(watched: Watched, root: Path) -> None:
+@pytest.mark.parametrize("governed", [True, False])
+def test_what_the_checks_read_is_fetched_at_once(
+    watched: Watched, root: Path, governed: bool
+) -> None:
     """All but files whose place only other files tell."""
     plant(root, {"proc/timer_list": ".resolution: 1 nsecs\n", "sys/kernel/debug/sched/preempt": ""})
+    if not governed:  # and not of a kind that tells of a hypervisor among its flags
+        plant(root, {"proc/cpuinfo": "CPU part: 0xd08\n"})
+        shutil.rmtree((root / GOVERNOR).parent)
     far = ShellFiles(watched, "far", str(root))
     asked: list[str] = []
     watched.point = asked.append

@@ -206,6 +206,15 @@ def test_without_rights_nothing_is_changed(there: Board, cli: Cli) -> None:
     assert "sudo is refused without a password, on board" in done.says
 
 
+def test_who_cannot_see_the_journal_does_not_say_that_there_is_none(there: Board, cli: Cli) -> None:
+    cli("tune", "apply", "--only", "statistics", "--target", ROOT)
+    (there.root / FOLDER).chmod(0o700)
+    done = cli("tune", "status", "--target", "ssh:board")
+    assert done.status == 2
+    assert done.says.endswith("tune.journal on board: Permission denied")
+    assert find("ssh:board").host_conditions()["tune"] is None
+
+
 def test_a_value_that_others_changed_since(there: Board, cli: Cli) -> None:
     cli("tune", "apply", "--only", "statistics,timer_migration", "--target", ROOT)
     plant(there.root, {STAT: "60\n"})
