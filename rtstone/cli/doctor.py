@@ -8,11 +8,15 @@ import click
 
 
 @click.command("doctor")
+@click.option(
+    "--target", "place", metavar="T", default="local",
+    help="The system to check; default: this one.  Or one that you can log in to.",
+)  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option("--problems", is_flag=True, help="Show only what is bad, a warning or unknown.")
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-def command(cpus: str | None, problems: bool, json: bool) -> int:
-    """Check whether this system is fit to be measured.  Exit code 1: something is bad.
+def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
+    """Check whether a system is fit to be measured.  Exit code 1: something is bad.
 
     Verdicts: good (+); seen (=), the newest measurement, which no rule judges; warn (!), costs time
     or certainty; bad (X), makes measuring impossible or misleading; unknown (?), cannot be
@@ -20,24 +24,30 @@ def command(cpus: str | None, problems: bool, json: bool) -> int:
     """
     from rtstone.store.past import measurements
     from rtstone.system.checks import lines
-    from rtstone.system.facts import System
+    from rtstone.targets import find
 
-    system = System(cpus=cpus, past=measurements())
-    measured = system.measured  # reject a bad list before checking anything
-    found = lines(system)
+    target = find(place)
+    with target.examine(target.cpus_asked(cpus), measurements(place, target.name)) as system:
+        measured = system.measured  # reject a bad list before checking anything
+        found = lines(system)
     fit = not any(line.verdict == "bad" for line in found)
     if json:
         from rtstone.cli.output import print_document
 
         checks = [line._asdict() | {"tunable": line.tunable} for line in found]
-        cpu_numbers = sorted(measured)
         print_document(
-            {"schema": "rtstone.doctor/1", "fit": fit, "cpus": cpu_numbers, "checks": checks}
+            {
+                "schema": "rtstone.doctor/1",
+                "target": place,
+                "fit": fit,
+                "cpus": sorted(measured),
+                "checks": checks,
+            }
         )
     else:
         from rtstone.cli.pager import paged
         from rtstone.cli.system_lines import checklist
 
         with paged(sys.stdout) as out:
-            out.print(*checklist(found, measured, out.width, problems), sep="\n")
+            out.print(*checklist(found, measured, out.width, problems, place), sep="\n")
     return int(not fit)

@@ -28,10 +28,10 @@ COMMANDS = {
     "prune": "Remove old runs.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
-    "doctor": "Check whether this system is fit to be measured.",
+    "doctor": "Check whether a system is fit to be measured.",
     "lab": "List, fetch and build emulated targets.",
     "agent": "Write the agent for another machine to a file.",
-    "tune": "Prepare this system for measuring, and restore it.",
+    "tune": "Prepare a system for measuring, and restore it.",
     "completion": "Print the completion script of a shell.",
 }
 
@@ -75,7 +75,7 @@ EXAMPLES = {
         "rtstone simulate hartstone PH.1 --costs-from last",
     ),
     "schema": ("rtstone schema run",),
-    "doctor": ("rtstone doctor", "rtstone doctor --problems --cpus 2-3"),
+    "doctor": ("rtstone doctor", "rtstone doctor --problems --target ssh:root@board"),
     "lab": ("rtstone lab list", "rtstone lab fetch linux-6.1", "rtstone lab build"),
     "agent": ("rtstone agent", "rtstone agent --arch armv7 -o rtstone-agent"),
     "tune": ("rtstone tune apply --dry-run", "rtstone tune apply", "rtstone tune restore"),

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.run import LOCAL
+from rtstone.printable import shown
 from rtstone.report.parts.console import folded, sentences
 from rtstone.system.check import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Told
@@ -38,13 +40,19 @@ def verdict(lines: Sequence[Line]) -> Text:
 
 
 def checklist(
-    lines: Sequence[Line], cpus: frozenset[int], width: int, problems: bool = False
+    lines: Sequence[Line],
+    cpus: frozenset[int],
+    width: int,
+    problems: bool = False,
+    target: str = LOCAL,
 ) -> Iterator[Text]:
     """Yield the verdict, the counts and what is bad, then every line in its group.
 
     ``problems``: only lines that are bad, a warning or unknown.
     """
     yield from sentences(verdict(lines), width)
+    if target != LOCAL:
+        yield Text(f"target: {shown(target)}; the commands below need --target as well", "dim")
     count = Counter(line.verdict for line in lines)
     counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
     where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
@@ -53,8 +61,8 @@ def checklist(
     yield from _part("bad: mend these first", bad, width, advised=True)
     kept = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
-        shown = [line for line in lines if line.group == group and line.verdict in kept]
-        yield from _part(group, shown, width)
+        chosen = [line for line in lines if line.group == group and line.verdict in kept]
+        yield from _part(group, chosen, width)
 
 
 def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) -> Iterator[Text]:
@@ -79,7 +87,7 @@ def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return folded(text, max(width, 40), rest=indent) or [""]
+    return folded(shown(text), max(width, 40), rest=indent) or [""]
 
 
 # What an outcome of tuning is worth, for its sign and colour.

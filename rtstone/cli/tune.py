@@ -13,19 +13,25 @@ if TYPE_CHECKING:
 
 UNRESTORED = 4  # exit code when a value could not be put back
 
+_TARGET = click.option(
+    "--target", "place", metavar="T", default="local",
+    help="The system to tune; default: this one.  Or one that you can log in to.",
+)  # fmt: skip
 _JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 
 
 @click.group("tune")
 def command() -> None:
-    """Prepare the system for measuring, and restore it afterwards.
+    """Prepare a system for measuring, and restore it afterwards.
 
-    Old values are saved to disk before anything is changed (/var/lib/rtstone/tune.journal), so
-    `restore` works after a crash too.  Nothing is tuned unless you ask for it.
+    Old values are saved to its disk before anything is changed (/var/lib/rtstone/tune.journal), so
+    `restore` works after a crash too, and from another machine.  Nothing is tuned unless you ask
+    for it.
     """
 
 
 @command.command("apply")
+@_TARGET
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option(
     "--only", metavar="NAME,...",
@@ -34,33 +40,39 @@ def command() -> None:
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @_JSON
-def apply_command(cpus: str | None, only: str | None, dry_run: bool, json: bool) -> None:
+def apply_command(
+    place: str, cpus: str | None, only: str | None, dry_run: bool, json: bool
+) -> None:
     """Change what can be changed at run time; `restore` undoes it.
 
     What the kernel refuses is reported and left alone.  A second `apply` adds to the first.
     """
     from rtstone.system import tune
-    from rtstone.system.facts import System
+    from rtstone.targets import find
 
     chosen = tune.settings(None if only is None else only.split(","))
-    system = System(cpus=cpus)
     carried_out = tune.dry_run if dry_run else tune.apply
-    told = _undisturbed(lambda: carried_out(system, chosen))
-    _print(told, json, cpus=sorted(system.measured), dry_run=dry_run)
+    target = find(place)
+    with target.examine(target.cpus_asked(cpus)) as system:
+        told = _undisturbed(lambda: carried_out(system, chosen), place)
+        measured = sorted(system.measured)
+    _print(told, json, place, cpus=measured, dry_run=dry_run)
 
 
 @command.command("restore")
+@_TARGET
 @click.option(
     "--force", is_flag=True, help="Also restore values that were changed by others since."
 )
 @_JSON
-def restore_command(force: bool, json: bool) -> int:
+def restore_command(place: str, force: bool, json: bool) -> int:
     """Restore all values in reverse order; exit code 4 if one could not be restored."""
     from rtstone.system import tune
-    from rtstone.system.facts import System
+    from rtstone.targets import find
 
-    told = _undisturbed(lambda: tune.restore(System(), force=force))
-    _print(told, json)
+    with find(place).examine() as system:
+        told = _undisturbed(lambda: tune.restore(system, force=force), place)
+    _print(told, json, place)
     stuck = [one for one in told if one.outcome in ("left", "failed")]
     if stuck:
         print(
@@ -72,35 +84,47 @@ def restore_command(force: bool, json: bool) -> int:
 
 
 @command.command("status")
+@_TARGET
 @_JSON
-def status_command(json: bool) -> None:
+def status_command(place: str, json: bool) -> None:
     """Show what is tuned, since when, and whether it still holds."""
     from rtstone.system import tune
-    from rtstone.system.facts import System
+    from rtstone.targets import find
 
-    now = tune.status(System())
-    _print(now.told, json, journal=str(now.journal), since=now.since or None, cpus=now.cpus or None)
+    with find(place).examine() as system:
+        now = tune.status(system)
+    _print(
+        now.told, json, place, journal=now.journal, since=now.since or None, cpus=now.cpus or None
+    )
 
 
-def _undisturbed(work: Callable[[], list[Told]]) -> list[Told]:
-    """Do the work with signals held back; it takes less than a second."""
+def _undisturbed(work: Callable[[], list[Told]], place: str) -> list[Told]:
+    """Do the work with signals held back; it takes seconds at most."""
+    from rtstone.errors import TargetError
     from rtstone.interrupt import Interrupt
 
     with Interrupt():
-        return work()
+        try:
+            return work()
+        except TargetError as error:
+            raise TargetError(
+                f"{error}; `rtstone tune restore --target {place}` puts back whatever was changed"
+            ) from error
 
 
-def _print(told: list[Told], json: bool, **more: Any) -> None:
+def _print(told: list[Told], json: bool, place: str, **more: Any) -> None:
     if json:
         from rtstone.cli.output import print_document
 
         changes = [one._asdict() for one in told]
-        print_document({"schema": "rtstone.tune/1", **more, "changes": changes})
+        print_document({"schema": "rtstone.tune/1", "target": place, **more, "changes": changes})
         return
     from rtstone.cli.system_lines import tuned
     from rtstone.report.parts.console import console
 
     out = console(sys.stdout)
+    if place != "local":
+        click.echo(f"target: {place}")
     if more.get("since"):
         click.echo(f"CPU {more['cpus']}, since {more['since']}")
     if "journal" in more:

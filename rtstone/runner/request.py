@@ -88,9 +88,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
 
 def _asked(wish: RunRequest, target: Target) -> suite.Asked:
     """Return the options for all cases, with the CPUs that a targets file gives."""
-    if target.named is None or wish.asked.cpus is not None:
-        return wish.asked
-    return wish.asked._replace(cpus=target.named.cpus)
+    return wish.asked._replace(cpus=target.cpus_asked(wish.asked.cpus))
 
 
 def _free(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Find what was measured on this machine."""
+"""Find what was measured on a machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from rtstone.store.places import runs
 from rtstone.store.rundir import load
 
 
-def measurements() -> Callable[[str], Iterator[Run]]:
-    """Return a function that yields the runs of this machine with a bench, newest first.
+def measurements(*targets: str) -> Callable[[str], Iterator[Run]]:
+    """Return a function that yields the runs of these targets with a bench, newest first.
 
-    A name with a dot at its end is that of a family.
+    Without targets it is this machine.  A name with a dot at its end is that of a family.
     """
-    stored = [entry for entry in reversed(entries()) if entry.target == LOCAL and entry.ok]
+    wanted = set(targets or (LOCAL,))
+    stored = [entry for entry in reversed(entries()) if entry.target in wanted and entry.ok]
     loaded = cache(load)
 
     def past(bench: str) -> Iterator[Run]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from rtstone.cpus import LAST_CPU
 from rtstone.system.facts import System, listed, whole
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD in the flags of /proc/PID/stat
@@ -12,6 +13,10 @@ POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"
 REALTIME = {"fifo", "rr", "deadline"}
 # Columns of a disk in /proc/diskstats: reads and writes completed.
 READS, WRITES = 3, 7
+READ = (
+    "proc/uptime", "proc/", "proc/[0-9]*/task/", "proc/[0-9]*/task/*/stat",
+    "proc/[0-9]*/task/*/status", "proc/interrupts", "proc/stat", "proc/diskstats", "sys/block/",
+)  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -43,16 +48,24 @@ class Moment(NamedTuple):
 
 def now(system: System) -> Moment:
     """Return the current counts."""
+    system.files.look(*READ)
     processes = [name for name in system.names("proc") if name.isdigit()]
     found = [task for process in processes for task in _tasks(system, process)]
     return Moment(
-        at=time.monotonic(),
+        at=_uptime(system),
         tasks={task.key: task for task in found},
         processes=len(processes),
         interrupts=_interrupts(system),
         cpu_times=_cpu_times(system),
         disk=_disk(system),
     )
+
+
+def _uptime(system: System) -> float:
+    """Of the system itself: what was counted there may take its time to come here."""
+    seconds, _, rest = (system.read("proc/uptime") or "").partition(".")
+    hundredths = whole(seconds + rest[:2])
+    return time.monotonic() if hundredths is None else hundredths / 100
 
 
 def _tasks(system: System, process: str) -> list[Task]:
@@ -64,16 +77,17 @@ def _task(system: System, folder: str, tid: str) -> Task | None:
     """Return a thread, None if it is gone or unreadable."""
     _, opened, rest = (system.read(f"{folder}/stat") or "").partition("(")
     name, closed, tail = rest.rpartition(")")
+    number_of = whole(tid)
     numbers = [whole(word) for word in tail.split()[1:]]  # from the fourth field on
     cpus = listed(system.fields(f"{folder}/status").get("Cpus_allowed_list"))
-    if not (opened and closed) or len(numbers) < 38 or cpus is None:
+    if not (opened and closed) or len(numbers) < 38 or cpus is None or number_of is None:
         return None
 
     def field(number: int) -> int:
         return numbers[number - 4] or 0
 
     return Task(
-        key=(int(tid), field(22)),
+        key=(number_of, field(22)),
         name=name,
         policy=POLICIES.get(field(41), "unknown"),
         priority=field(40),
@@ -87,7 +101,10 @@ def _interrupts(system: System) -> dict[str, tuple[str, list[int]]]:
     lines = (system.raw("proc/interrupts") or "").splitlines()
     if not lines:
         return {}
-    cpus = [int(word[3:]) for word in lines[0].split() if word[3:].isdigit()]
+    columns = [whole(word[3:]) for word in lines[0].split()]
+    cpus = [cpu for cpu in columns if cpu is not None and 0 <= cpu <= LAST_CPU]
+    if len(cpus) != len(columns):
+        return {}
     found = {}
     for line in lines[1:]:
         name, _, rest = line.partition(":")

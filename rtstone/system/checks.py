@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtstone.system import features, machine, quiet, rights
+from rtstone.system import facts, features, machine, quiet, rights
 from rtstone.system.check import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
 from rtstone.wire.records import TextTable
@@ -274,13 +274,19 @@ _TODAY = (
 CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR + _TODAY
 
 
+# All that they read, besides what goes on now, files of control groups, and where there is no
+# /proc/config.gz the one in /boot.
+READ = facts.READ + features.READ + machine.READ + quiet.READ + rights.READ
+
+
 def lines(system: System) -> list[Line]:
     """Return every line of the checklist for this system, in its order."""
+    system.files.look(*READ)
     seen = Seen(system)
     return [carried_out(check, seen) for check in CHECKS]
 
 
-def table() -> TextTable:
-    """Return `env.check` for this machine, to be stored with a run."""
-    rows = [list(line) for line in lines(System())]
+def table(system: System) -> TextTable:
+    """Return `env.check`, to be stored with a run."""
+    rows = [list(line) for line in lines(system)]
     return TextTable("checklist of the operating environment", list(Line._fields), rows)

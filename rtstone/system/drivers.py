@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
-
 from rtstone.system.facts import System
+
+# A device is a link in its driver's directory; so is the module that the driver comes from.
+DEVICES = "sys/bus/*/drivers/*/*"
 
 
 def drivers(system: System | None = None) -> dict[str, str | None]:
@@ -19,23 +19,16 @@ def drivers(system: System | None = None) -> dict[str, str | None]:
 
 
 def _bound(system: System) -> str | None:
-    buses = system.path("sys/bus")
-    if not buses.is_dir():
+    if not system.files.exists("sys/bus"):
         return None
-    held = [path for path in sorted(buses.glob("*/drivers/*")) if _holds_device(path)]
-    return ", ".join(f"{path.parent.parent.name}:{path.name}" for path in held)
-
-
-def _holds_device(driver: Path) -> bool:
-    """A device is a link in its driver's folder; so is the module that the driver comes from."""
-    with suppress(OSError):
-        return any(entry.is_symlink() and entry.name != "module" for entry in driver.iterdir())
-    return False
+    links = [link.split("/") for link in system.files.links(DEVICES)]
+    held = {(bus, driver) for _, _, bus, _, driver, device in links if device != "module"}
+    return ", ".join(f"{bus}:{driver}" for bus, driver in sorted(held))
 
 
 def _modules(system: System) -> str | None:
     """A kernel built without modules has no such file."""
     text = system.raw("proc/modules")
     if text is None:
-        return "" if system.path("proc/sys/kernel").is_dir() else None
+        return "" if system.files.exists("proc/sys/kernel") else None
     return ", ".join(sorted(line.split()[0] for line in text.splitlines() if line.strip()))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import gzip
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.cpus import cpu_list, cpu_set
+from rtstone.cpus import ALL, cpu_list, cpu_set
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.system import probes
+from rtstone.system.files import Below, Files
 from rtstone.system.probes import Probe
 
 CPU = "sys/devices/system/cpu"
+READ = (
+    f"{CPU}/online", f"{CPU}/isolated", "proc/self/status", "proc/self/limits", "proc/self/cgroup",
+    "proc/self/mountinfo", "proc/cmdline", "proc/config.gz", "proc/sys/kernel/osrelease",
+)  # fmt: skip
+LARGEST = 16 << 20  # bytes of a kernel's configuration
 SAMPLE_S = 0.5  # between the two looks at what goes on now
 
 # Bits of capability sets (include/uapi/linux/capability.h).
@@ -51,7 +57,8 @@ class Group(NamedTuple):
 class System:
     """A system; unreadable facts are None, never guessed.
 
-    ``probes`` are the functional ones by name, for a tree that is not this machine none.
+    ``files`` are its own, else those below ``root``.  ``probes`` are the functional ones by name,
+    for a tree that is not this machine none.
     ``past`` yields the runs that were kept of it with a bench, newest first.
     """
 
@@ -59,13 +66,14 @@ class System:
         self,
         root: Path = Path("/"),
         *,
+        files: Files | None = None,
         cpus: str | None = None,
         probes: Mapping[str, Callable[[], Probe]] = probes.LIVE,
         past: Callable[[str], Iterable[Run]] = lambda _: (),
         pause: Callable[[], None] = lambda: time.sleep(SAMPLE_S),
     ) -> None:
         """Raises UsageError if ``cpus``, a list such as 2-3, names one that is not there."""
-        self.root = root
+        self.files = files or Below(root)
         self.pause = pause
         self._probes = probes
         self.past = past
@@ -73,14 +81,10 @@ class System:
 
     # ---- files -----------------------------------------------------------------------------
 
-    def path(self, name: str) -> Path:
-        """Return the place of a file that is named without a leading slash."""
-        return self.root / name
-
     def raw(self, name: str) -> str | None:
-        """Return a file as it is, None if it cannot be read."""
+        """Return a file as it is, None if it cannot be read; its name has no leading slash."""
         try:
-            return self.path(name).read_text(errors="replace")
+            return self.files.read(name).decode(errors="replace")
         except OSError:
             return None
 
@@ -96,7 +100,7 @@ class System:
     def names(self, folder: str) -> list[str]:
         """Return what a folder holds, in order; nothing if it cannot be read."""
         try:
-            return sorted(path.name for path in self.path(folder).iterdir())
+            return self.files.names(folder)
         except OSError:
             return []
 
@@ -142,6 +146,8 @@ class System:
         return frozenset({max(preferred or allowed)}) if preferred or allowed else frozenset()
 
     def _chosen(self, text: str) -> frozenset[int]:
+        if text == ALL:
+            return self.probe("usable_cpus").cpus or self.online
         cpus = cpu_set(text)
         if self.online and (absent := cpus - self.online):
             raise UsageError(
@@ -227,10 +233,13 @@ class System:
         return frozenset(line.removeprefix("CONFIG_").removesuffix("=y") for line in lines)
 
     def _configuration_text(self) -> str | None:
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # of gzip
         try:
-            return gzip.decompress(self.path("proc/config.gz").read_bytes()).decode()
-        except (OSError, EOFError, UnicodeDecodeError):
-            return self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
+            text = unpacking.decompress(self.files.read("proc/config.gz"), LARGEST).decode()
+        except (OSError, zlib.error, UnicodeDecodeError):
+            text = ""
+        complete = text if unpacking.eof else None
+        return complete or self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
 
 
 def _inside(path: str) -> str:

@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 from rtstone.documents.run import Result, Slope
 from rtstone.system.check import Finding, Seen, Verdict
-from rtstone.system.facts import chosen
+from rtstone.system.facts import chosen, whole
 from rtstone.units import count, quantity, seconds
 
 NICE_LEVELS = 40
 MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}
 USER_DRIVERS = ("sys/class/uio", "sys/class/vfio-dev", "dev/vfio")
+READ = (
+    "proc/sys/kernel/version", "sys/kernel/realtime", "sys/kernel/debug/sched/preempt",
+    "proc/timer_list", *(f"{folder}/" for folder in USER_DRIVERS),
+)  # fmt: skip
 
 
 # ---- the operating system -----------------------------------------------------------------------
@@ -73,9 +77,9 @@ def timer_resolution(seen: Seen) -> Finding:
         text = f"{outcome.text} µs"
         return Finding("good" if outcome.works else "bad", text)
     base = seen.system.fields("proc/timer_list").get(".resolution", "")
-    if not base.endswith(" nsecs"):
+    nanoseconds = whole(base.removesuffix(" nsecs"))
+    if nanoseconds is None:
         return Finding("unknown", outcome.text)
-    nanoseconds = int(base.removesuffix(" nsecs"))
     return Finding("good" if nanoseconds < 1000 else "bad", f"{nanoseconds / 1000:g} µs")
 
 

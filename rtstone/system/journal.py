@@ -6,22 +6,20 @@ A line that was cut off by a crash tells of nothing that was done.
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.system.files import Files
 from rtstone.system.settings import Form
 
 # The settings are the machine's, not a user's: one place for all, that a crash does not touch.
 FOLDER = "var/lib/rtstone"
 NAME = "tune.journal"
+PATH = f"{FOLDER}/{NAME}"
 
 
 class Begin(msgspec.Struct, frozen=True, tag="begin"):
@@ -62,11 +60,13 @@ Record = Begin | Step | Done | Dropped
 
 
 class Journal:
-    """The journal below a root, as stored on disk."""
+    """The journal of a system, as stored on its disk; ``exists``: whether there is one."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, files: Files) -> None:
         """Raises UsageError if it cannot be read."""
-        self.path = root / FOLDER / NAME
+        self._files = files
+        self.path = files.where(PATH)
+        self.exists = True
         self.begin: Begin | None = None
         self.steps: dict[int, Step] = {}  # those in force
         self.found: dict[int, str] = {}
@@ -118,8 +118,10 @@ class Journal:
 
     def clear(self) -> None:
         """Remove the journal."""
-        self.path.unlink(missing_ok=True)
-        _sync(self.path.parent)
+        try:
+            self._files.delete(PATH)
+        except OSError as error:
+            raise UsageError(f"cannot remove the journal, {self.path}: {error.strerror}") from error
         self.begin, self.steps, self.found = None, {}, {}
 
     # ---- the file --------------------------------------------------------------------------
@@ -138,8 +140,9 @@ class Journal:
 
     def _records(self) -> Iterator[Record]:
         try:
-            data = self.path.read_bytes()
+            data = self._files.kept(PATH)
         except FileNotFoundError:
+            self.exists = False
             return
         except OSError as error:
             raise UsageError(f"cannot read the journal, {self.path}: {error.strerror}") from error
@@ -155,13 +158,7 @@ class Journal:
 
     def _add(self, record: Record) -> None:
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            handle = os.open(self.path, flags, 0o644)
-            try:
-                _put(handle, msgspec.json.encode(record) + b"\n")
-            finally:
-                os.close(handle)
-            _sync(self.path.parent)
+            self._files.append(PATH, msgspec.json.encode(record) + b"\n")
         except OSError as error:
             raise UsageError(
                 f"cannot write the journal, {self.path}: {error.strerror}; "
@@ -170,41 +167,19 @@ class Journal:
         self._take(record)
 
 
-def _put(handle: int, line: bytes) -> None:
-    """Adds a line after the last whole one."""
-    data = os.pread(handle, os.fstat(handle).st_size, 0)
-    os.ftruncate(handle, data.rfind(b"\n") + 1)
-    if os.write(handle, line) != len(line):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    os.fsync(handle)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 @contextmanager
-def locked(root: Path) -> Iterator[Journal]:
-    """Lock the journal; the kernel releases the lock if its holder dies."""
-    folder = root / FOLDER
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write the journal, in {folder}: {error.strerror}; run as root"
-        ) from error
-    try:
+def locked(files: Files) -> Iterator[Journal]:
+    """Lock the journal; the lock is released if its holder dies.  Raises UsageError."""
+    place = files.where(FOLDER)
+    with ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(files.locked(FOLDER))
+        except BlockingIOError as error:
+            raise UsageError(
+                f"another `rtstone tune` is running, {place}; try again when it has ended"
+            ) from error
         except OSError as error:
             raise UsageError(
-                f"another `rtstone tune` is running, {folder}; try again when it has ended"
+                f"cannot write the journal, in {place}: {error.strerror}; {files.to_become_root}"
             ) from error
-        yield Journal(root)
-    finally:
-        os.close(handle)
+        yield Journal(files)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import struct
 from collections.abc import Callable
 
@@ -16,6 +14,18 @@ SMI_COUNT = 0x34  # MSR_SMI_COUNT of Intel's CPUs
 GOOD_CLOCKS = {"tsc", "arch_sys_counter", "riscv_clocksource", "timebase"}
 SLOW_CLOCKS = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}  # buses, or ticks
 STEAL = 7  # column of a cpu line in /proc/stat
+CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+READ = (
+    f"{CPU}/cpu[0-9]*/", f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor",
+    f"{CPU}/cpu[0-9]*/topology/thread_siblings_list", f"{CPU}/cpu[0-9]*/cpuidle/",
+    f"{CPU}/cpu[0-9]*/cpuidle/*/latency", f"{CPU}/cpu[0-9]*/cpuidle/*/disable",
+    f"{CPU}/cpu[0-9]*/cpuidle/*/name", f"{CPU}/vulnerabilities/", f"{CPU}/vulnerabilities/*",
+    "proc/cpuinfo", "proc/meminfo", "proc/device-tree/hypervisor/", "sys/hypervisor/type",
+    "sys/class/dmi/id/product_name", "run/systemd/container", ".dockerenv", "run/.containerenv",
+    "proc/1/cgroup", CLOCK, "proc/sys/kernel/soft_watchdog", "proc/sys/kernel/watchdog_cpumask",
+    "proc/sys/kernel/watchdog", "proc/sys/kernel/nmi_watchdog", "proc/sys/kernel/timer_migration",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+)  # fmt: skip
 CONTAINERS = ("docker", "kubepods", "lxc", "libpod", "containerd")
 # Options that matter for latency, which the line of the command line shows.
 OPTIONS = (
@@ -130,9 +140,9 @@ def container(seen: Seen) -> Finding:
     """Check for a container, whose view and privileges are limited, and which shares the kernel."""
     system = seen.system
     kind = system.read("run/systemd/container")
-    if system.path(".dockerenv").exists():
+    if system.files.exists(".dockerenv"):
         kind = "docker"
-    if system.path("run/.containerenv").exists():
+    if system.files.exists("run/.containerenv"):
         kind = "podman"
     groups = (system.read("proc/self/cgroup") or "") + (system.read("proc/1/cgroup") or "")
     kind = kind or next((name for name in CONTAINERS if name in groups), None)
@@ -146,10 +156,9 @@ def container(seen: Seen) -> Finding:
 
 def clock_source(seen: Seen) -> Finding:
     """A counter of the CPU, or a device on a bus (one read of 70 us, says Dankwardt)."""
-    name = "sys/devices/system/clocksource/clocksource0/current_clocksource"
-    source = seen.system.read(name)
+    source = seen.system.read(CLOCK)
     if source is None:
-        return unreadable(name)
+        return unreadable(CLOCK)
     if source in GOOD_CLOCKS:
         return Finding("good", source)
     return Finding("bad" if source in SLOW_CLOCKS else "warn", source)
@@ -163,11 +172,10 @@ def smi(seen: Seen) -> Finding:
     if "vendor_id" in info and info["vendor_id"] != "GenuineIntel":
         return Finding("unknown", f"{info['vendor_id']} does not count them")
     if "vendor_id" not in info:
-        return Finding("unknown", f"not counted on {platform.machine()}")
+        return Finding("unknown", "not counted by this kind of CPU")
     cpu = min(seen.system.measured, default=0)
     try:
-        with seen.system.path(f"dev/cpu/{cpu}/msr").open("rb", buffering=0) as file:
-            data = os.pread(file.fileno(), 8, SMI_COUNT)
+        data = seen.system.files.register(f"dev/cpu/{cpu}/msr", SMI_COUNT)
     except OSError as error:
         return Finding("unknown", f"/dev/cpu/{cpu}/msr: {error.strerror}")
     if len(data) != 8:

@@ -16,6 +16,11 @@ NAMED = 4  # so many tasks or interrupts are named, the others counted
 DEVICE_RATE = 1000  # device interrupts per second on the measured CPUs, beyond which it is noisy
 STAT_S = 10  # the interval of tuned's real-time profiles, which are the model here
 DISK_RATE = 100  # requests per second, likewise
+READ = (
+    "proc/irq/", "proc/irq/*/smp_affinity_list", "proc/irq/*/effective_affinity_list",
+    "proc/irq/default_smp_affinity", "sys/devices/virtual/workqueue/cpumask", f"{CPU}/nohz_full",
+    "proc/sys/vm/stat_interval",
+)  # fmt: skip
 
 
 def some(names: list[str]) -> str:
@@ -29,7 +34,7 @@ def some(names: list[str]) -> str:
 
 def _others(seen: Seen) -> list[Task]:
     """Threads that may run on the measured CPUs, but for the kernel's own of each CPU."""
-    own = os.getpid()
+    own = seen.system.files.pid
     return [task for task in seen.moments[1].tasks.values()
             if task.cpus & seen.system.measured and task.key[0] != own]  # fmt: skip
 

@@ -20,6 +20,7 @@ MESSAGE = 16 << 10  # bytes of the largest message of Sjöblom's
 QUEUE = 10 * MESSAGE  # bytes of a queue of the default length
 _TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"  # also where the PATH of a user has no sbin
 MQ = "proc/sys/fs/mqueue"
+READ = (RUNTIME, PERIOD, f"{MQ}/*")  # and files of the control group, wherever that is
 
 
 def _has(seen: Seen, name: str) -> bool | None:

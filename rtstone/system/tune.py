@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rtstone.cpus import cpu_list
@@ -44,29 +43,6 @@ class Told(NamedTuple):
     reason: str = ""
 
 
-class Files:
-    """Write access to the system's files, below a root."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def write(self, path: str, text: str) -> None:
-        """Write in one call, as the kernel's files require.  Raises OSError."""
-        handle = os.open(self._root / path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
-        try:
-            os.write(handle, text.encode() or b"\n")
-        finally:
-            os.close(handle)
-
-    def make(self, path: str) -> None:
-        """Create a control group.  Raises OSError."""
-        (self._root / path).mkdir()
-
-    def remove(self, path: str) -> None:
-        """Remove an empty control group.  Raises OSError."""
-        (self._root / path).rmdir()
-
-
 def settings(names: Iterable[str] | None) -> list[Setting]:
     """Return the named settings, in the order of the table; None: the default ones.
 
@@ -83,10 +59,9 @@ def settings(names: Iterable[str] | None) -> list[Setting]:
 # ---- apply --------------------------------------------------------------------------------------
 
 
-def apply(system: System, chosen: list[Setting], files: Files | None = None) -> list[Told]:
+def apply(system: System, chosen: list[Setting]) -> list[Told]:
     """Apply settings.  Raises UsageError if the journal cannot be written."""
-    files = files or Files(system.root)
-    with locked(system.root) as journal:
+    with locked(system.files) as journal:
         stale = _other_boot(system, journal)
         begin = Begin(
             boot=system.read(BOOT) or "",
@@ -96,7 +71,7 @@ def apply(system: System, chosen: list[Setting], files: Files | None = None) -> 
         told = [Told("journal", "gone", reason=OTHER_BOOT)] if stale else []
         for setting, change in _changes(system, chosen, told):
             journal.open(begin)
-            told.append(_Applying(system, files, journal, setting).carry_out(change))
+            told.append(_Applying(system, journal, setting).carry_out(change))
         return told
 
 
@@ -146,8 +121,8 @@ def _reads(system: System, write: Write) -> bool:
 class _Applying:
     """Apply changes of one setting."""
 
-    def __init__(self, system: System, files: Files, journal: Journal, setting: Setting) -> None:
-        self._system, self._files, self._journal = system, files, journal
+    def __init__(self, system: System, journal: Journal, setting: Setting) -> None:
+        self._system, self._files, self._journal = system, system.files, journal
         self._name = setting.name
 
     def carry_out(self, change: Change) -> Told:
@@ -177,7 +152,7 @@ class _Applying:
         return self._told(change, before, "adjusted", f"the kernel made it {after.strip()}")
 
     def _make(self, change: Make) -> Told:
-        if self._system.path(change.path).exists():
+        if self._files.exists(change.path):
             ours = bool(self._journal.of(change.path))
             why = "exists with other CPUs; restore first" if ours else "exists already"
             return self._told(change, "", "refused", why)
@@ -207,21 +182,20 @@ class _Applying:
 OTHER_BOOT = "the machine was rebooted since, which restored the values"
 
 
-def restore(system: System, *, force: bool = False, files: Files | None = None) -> list[Told]:
+def restore(system: System, *, force: bool = False) -> list[Told]:
     """Restore all values; ``force``: also those changed by others since.
 
     What could not be restored stays in the journal.  Raises UsageError.
     """
-    files = files or Files(system.root)
-    if not Journal(system.root).path.exists():
+    if not Journal(system.files).exists:
         return []
-    with locked(system.root) as journal:
+    with locked(system.files) as journal:
         if _other_boot(system, journal):
             return [Told("journal", "gone", reason=OTHER_BOOT)]
         told = []
         for path in reversed(journal.paths()):
             steps = journal.of(path)
-            one = _put_back(system, files, journal, steps, force)
+            one = _put_back(system, journal, steps, force)
             told.append(one)
             if one.outcome not in ("left", "failed"):
                 with suppress(UsageError):  # a full disk; the value is restored nevertheless
@@ -240,14 +214,12 @@ def _other_boot(system: System, journal: Journal) -> bool:
     return stale
 
 
-def _put_back(
-    system: System, files: Files, journal: Journal, steps: list[Step], force: bool
-) -> Told:
+def _put_back(system: System, journal: Journal, steps: list[Step], force: bool) -> Told:
     first = steps[0]
     if first.kind == "make":
-        return _unmake(system, files, first)
+        return _unmake(system, first)
     now = system.raw(first.path)
-    outcome, reason = _settled(system, journal, steps, now, force) or _written(system, files, first)
+    outcome, reason = _settled(system, journal, steps, now, force) or _written(system, first)
     was = (now or "").strip()
     return Told(first.setting, outcome, first.path, was, first.old.strip(), reason)
 
@@ -258,7 +230,7 @@ def _settled(
     """Return why nothing is to be written, None if something is."""
     first = steps[0]
     if now is None:
-        there = system.path(first.path).exists()
+        there = system.files.exists(first.path)
         return ("failed", "cannot be read") if there else ("gone", "the file no longer exists")
     if value(first.form, now) == value(first.form, first.old):
         return "old", ""
@@ -267,9 +239,9 @@ def _settled(
     return "left", f"changed to {now.strip()} by others; --force restores it"
 
 
-def _written(system: System, files: Files, first: Step) -> tuple[Outcome, str]:
+def _written(system: System, first: Step) -> tuple[Outcome, str]:
     try:
-        files.write(first.path, undoing(first.form, first.old))
+        system.files.write(first.path, undoing(first.form, first.old))
     except OSError as error:
         return "failed", error.strerror or str(error)
     after = system.raw(first.path) or ""
@@ -290,17 +262,17 @@ def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
     return any(value(steps[0].form, now) == value(steps[0].form, text) for text in texts)
 
 
-def _unmake(system: System, files: Files, step: Step) -> Told:
+def _unmake(system: System, step: Step) -> Told:
     """Remove a control group; its tasks move to the parent."""
-    if not system.path(step.path).exists():
+    if not system.files.exists(step.path):
         return Told(step.setting, "old", step.path)
     above = f"{step.path.rpartition('/')[0]}/cgroup.procs"
     moved = (system.read(f"{step.path}/cgroup.procs") or "").split()
     try:
         for process in moved:
             with suppress(ProcessLookupError):
-                files.write(above, process)
-        files.remove(step.path)
+                system.files.write(above, process)
+        system.files.remove(step.path)
     except OSError as error:
         return Told(step.setting, "failed", step.path, reason=error.strerror or str(error))
     reason = f"{len(moved)} processes moved to its parent" if moved else ""
@@ -313,7 +285,7 @@ def _unmake(system: System, files: Files, step: Step) -> Told:
 class Status(NamedTuple):
     """What is tuned: on which CPUs, since when, and whether it still holds."""
 
-    journal: Path
+    journal: str
     since: str = ""
     cpus: str = ""
     told: list[Told] = []  # noqa: RUF012  never added to
@@ -321,7 +293,7 @@ class Status(NamedTuple):
 
 def status(system: System) -> Status:
     """Return what is tuned.  Raises UsageError if the journal cannot be read."""
-    journal = Journal(system.root)
+    journal = Journal(system.files)
     if journal.begin is None or journal.begin.boot != (system.read(BOOT) or ""):
         return Status(journal.path)
     told = [_standing(system, journal, path) for path in journal.paths()]
@@ -365,25 +337,30 @@ def state(system: System | None = None) -> dict[str, str | None]:
 # ---- the partition ------------------------------------------------------------------------------
 
 
+def partition(system: System) -> str | None:
+    """Return the control group made by `rtstone tune apply`, None if there is none."""
+    made = [one.path for one in status(system).told
+            if one.outcome == "holds" and one.path.endswith(f"/{CPUSET}")]  # fmt: skip
+    return made[0] if made else None
+
+
 @contextmanager
-def entered(system: System | None = None, files: Files | None = None) -> Iterator[bool]:
+def entered(system: System | None = None) -> Iterator[bool]:
     """Put this process, and what it starts, into the tuned partition for the length of the block.
 
     Yields whether there is one.  Start the agent in the block: it stays inside, while this process
     leaves again.  Raises TargetError if the kernel refuses.
     """
     system = system or System()
-    made = [one.path for one in status(system).told
-            if one.outcome == "holds" and one.path.endswith(f"/{CPUSET}")]  # fmt: skip
+    made = partition(system)
     group = system.group("cpuset")
-    if not made or group is None:
+    if made is None or group is None:
         yield False
         return
-    files = files or Files(system.root)
     affinity = os.sched_getaffinity(0)
-    door = f"{made[0]}/cgroup.procs"
+    door = f"{made}/cgroup.procs"
     try:
-        files.write(door, str(os.getpid()))
+        system.files.write(door, str(os.getpid()))
     except OSError as error:
         raise TargetError(
             f"cannot enter the partition made by `rtstone tune apply`, {door}: {error.strerror}; "
@@ -392,6 +369,6 @@ def entered(system: System | None = None, files: Files | None = None) -> Iterato
     try:
         yield True
     finally:
-        files.write(f"{group.folder}/cgroup.procs", str(os.getpid()))
+        system.files.write(f"{group.folder}/cgroup.procs", str(os.getpid()))
         with suppress(OSError):  # the partition's CPUs are not allowed outside
             os.sched_setaffinity(0, affinity)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rtstone.errors import UsageError
 from rtstone.wire.records import TextTable
 
 if TYPE_CHECKING:
+    from rtstone.documents.run import Run
     from rtstone.inputs.fleet import Named
+    from rtstone.system.facts import System
+
+Past = Callable[[str], Iterable["Run"]]  # yields the stored runs with a bench, newest first
 
 
 class Options(NamedTuple):
@@ -118,6 +124,23 @@ class Target(ABC):
     def cpus(self) -> frozenset[int]:
         """Return the CPUs that can be measured on, empty if not known before the start."""
         return frozenset()
+
+    def examine(
+        self, cpus: str | None = None, past: Past = lambda _: ()
+    ) -> AbstractContextManager[System]:
+        """Return the system for `rtstone doctor` and `rtstone tune`, open within a block.
+
+        ``cpus``: a list of those that are measured.  Raises UsageError if it cannot be examined,
+        TargetError if it cannot be reached.
+        """
+        raise UsageError(
+            f"only the agent sees the system of target '{self.name}'; doctor and tune take local "
+            "and ssh:[user@]host[:port]"
+        )
+
+    def cpus_asked(self, given: str | None) -> str | None:
+        """Return the CPUs that were given, else those that a targets file has for it."""
+        return self.named.cpus if given is None and self.named else given
 
     def host_conditions(self) -> dict[str, str | None]:
         """Return the conditions that the agent cannot report: tuning, drivers."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rtstone import resources
 from rtstone.cpus import usable_cpus
 from rtstone.documents.run import LOCAL
-from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.process import STARTING, Process
 from rtstone.wire.records import TextTable
+
+if TYPE_CHECKING:
+    from rtstone.system.facts import System
 
 MACHINE_ID = Path("/etc/machine-id")
 SWEEP_S = 5.0  # time limit for an agent to remove what a dead one left
@@ -43,6 +48,13 @@ class Local(Target):
 
         return [str(agent) for agent in agents()]
 
+    @contextmanager
+    def examine(self, cpus: str | None = None, past: Past = lambda _: ()) -> Iterator[System]:
+        """Return this machine."""
+        from rtstone.system.facts import System
+
+        yield System(cpus=cpus, past=past)
+
     def host_conditions(self) -> dict[str, str | None]:
         """Return what `rtstone tune` has set on this machine, and the drivers in use."""
         from rtstone.system.drivers import drivers
@@ -54,7 +66,8 @@ class Local(Target):
         """Return what `rtstone doctor` finds."""
         from rtstone.system.checks import table
 
-        return table()
+        with self.examine() as system:
+            return table(system)
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the hash of the agent's binary and an id of the machine, None if unreadable."""

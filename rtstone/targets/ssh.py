@@ -9,18 +9,25 @@ from __future__ import annotations
 import secrets
 import zlib
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rtstone import resources
 from rtstone.cpus import cpu_set
 from rtstone.errors import TargetError, UsageError
-from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.local import Local, identity
 from rtstone.targets.process import Channel
 from rtstone.targets.ssh_connection import Connection, Login, address
 from rtstone.targets.words import Check, known, one_of, parse
+from rtstone.wire.records import TextTable
+
+if TYPE_CHECKING:
+    from rtstone.system.facts import System
 
 UPLOAD_S = 120  # time limit for the agent to be uploaded and started, after which it is removed
 OPTIONS: dict[str, Check] = {"sudo": one_of("yes", "no")}
@@ -108,11 +115,17 @@ echo "ready $dir $cleaner"
 """
 )
 
-# Replaces the shell by the agent.  $1: the process that would remove it, then the agent's command.
+# Replaces the shell by the agent.  $1: the process that would remove it, $2: the file that takes it
+# into the partition of `rtstone tune`, if there is one, then the agent's command.
 _START = """
-[ -x "$2" ] || { echo "the uploaded agent was removed, as it was not started in time" >&2; exit 1; }
-kill "$1"
-shift
+cleaner=$1 door=$2
+shift 2
+[ -x "$1" ] || { echo "the uploaded agent was removed, as it was not started in time" >&2; exit 1; }
+[ -z "$door" ] || echo $$ >"$door" || {
+    echo "the partition made by rtstone tune cannot be entered; log in as root, or use sudo" >&2
+    exit 1
+}
+kill "$cleaner"
 exec "$@"
 """
 
@@ -178,13 +191,16 @@ class Machine(Target):
     def check_ready(self) -> None:
         """Raise TargetError if it cannot be reached, take an agent, or grant sudo."""
         size = self._program.stat().st_size
+        self._check_sudo()
+        self._outcome(self.script(f"{_PLACE}echo ready", _new_folder(), str(size)))
+
+    def _check_sudo(self) -> None:
         if self._sudo and self._found.get("sudo") != "ok":
             raise TargetError(
                 f"sudo is refused without a password, on {self._host}; allow it "
                 "(NOPASSWD: in sudoers), or log in as root: ssh:root@HOST; "
                 f"it said: {self._found.get('sudo')}"
             )
-        self._outcome(self.script(f"{_PLACE}echo ready", _new_folder(), str(size)))
 
     def start(self, options: Options) -> Link:
         """Upload the agent and start it.  Raises TargetError."""
@@ -199,11 +215,11 @@ class Machine(Target):
             raise
 
     def _started(self, connection: Connection, options: Options) -> Link:
+        door = self._door()
         folder, cleaner = self._upload(connection)
         words = [f"{folder}/agent", "--uploaded"]
         words += ["--keep-idle"] if options.keep_idle else []
-        sudo = ["sudo", "-n"] if self._sudo else []
-        begin = [*sudo, "sh", "-c", _START, "rtstone", cleaner, *words]
+        begin = [*self._rights, "sh", "-c", _START, "rtstone", cleaner, door, *words]
         return _Agent(connection.command('exec "$@"', *begin), connection)
 
     def _upload(self, connection: Connection) -> tuple[str, str]:
@@ -252,9 +268,49 @@ class Machine(Target):
         host = self._host
         return [f"the agent of user {user} on {host} (process {pid})" for pid, user in pairs]
 
+    @property
+    def _rights(self) -> list[str]:
+        """Return what a command begins with to have the rights of the agent."""
+        return ["sudo", "-n"] if self._sudo else []
+
+    @contextmanager
+    def examine(self, cpus: str | None = None, past: Past = lambda _: ()) -> Iterator[System]:
+        """Return the machine, seen with the rights that the agent has."""
+        from rtstone.system.facts import System
+        from rtstone.targets.shell import Shell, ShellFiles
+        from rtstone.targets.trials import trials
+
+        self._check_sudo()
+        host = self._host
+        shell = Shell(self._connection.command('exec "$@"', *self._rights, "sh"), host)
+        try:
+            probes = trials(shell, self.cpus())
+            yield System(files=ShellFiles(shell, host), cpus=cpus, probes=probes, past=past)
+        finally:
+            shell.close()
+
     def host_conditions(self) -> dict[str, str | None]:
-        """Return that neither tuning nor drivers were looked at."""
-        return {"tune": None, "drivers": None, "modules": None}
+        """Return what `rtstone tune` has set there, and the drivers in use."""
+        from rtstone.system.drivers import drivers
+        from rtstone.system.tune import state
+
+        with self.examine() as system:
+            return state(system) | drivers(system)
+
+    def checklist(self) -> TextTable | None:
+        """Return what `rtstone doctor` finds there."""
+        from rtstone.system.checks import table
+
+        with self.examine() as system:
+            return table(system)
+
+    def _door(self) -> str:
+        """Return the file that takes a process into the partition of `rtstone tune`; else ""."""
+        from rtstone.system.tune import partition
+
+        with self.examine() as system:
+            made = partition(system)
+        return f"/{made}/cgroup.procs" if made else ""
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the agent's hash, and an id of the machine."""

@@ -333,7 +333,7 @@ def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() ->
     os.kill(keeper, signal.SIGKILL)
     agent.end_now()
     assert gone([keeper])
-    assert lock.exists()
+    # Both were killed, so neither removed it; an agent of another test may be the next already.
     subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
     assert not lock.exists()
 

@@ -66,6 +66,8 @@ def test_commands_options_and_names() -> None:
     assert {"heavy", "hackbench"} <= set(words("rtstone run --load h"))
     assert "none" in words("rtstone compare --load ")
     assert {"local", "sim", "qemu:freertos-m3"} <= set(words("rtstone run --target "))
+    assert words("rtstone doctor --target loc") == words("rtstone tune apply --target loc")
+    assert words("rtstone doctor --target loc") == ["local"]
     assert words("rtstone list --suite quic") == ["quick"]
     assert "governor,idle" in words("rtstone tune apply --only governor,i")
     assert "gutsalov" in words("rtstone reproduce ")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rtstone.system import facts, tune
+from rtstone.system import facts
 from rtstone.system.checks import CHECKS
 from rtstone.system.facts import CPU
 from tests.cli.test_others import HEAVY, modules
@@ -25,9 +25,15 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Replace the files of this machine by a scratch tree."""
     root = plant(tmp_path / "root", usual())
     (root / "var/lib").mkdir(parents=True)
-    monkeypatch.setattr(facts, "System", lambda **more: trees.system(root, **more))
-    monkeypatch.setattr(tune, "Files", Kernel)
+    of_kernel(root, monkeypatch)
     return root
+
+
+def of_kernel(root: Path, monkeypatch: pytest.MonkeyPatch, **refused: Any) -> None:
+    """Let this machine be a tree with a simulated kernel behind it."""
+    monkeypatch.setattr(
+        facts, "System", lambda **more: trees.system(root, files=Kernel(root, **refused), **more)
+    )
 
 
 def outcomes(document: dict[str, Any]) -> dict[str, str]:
@@ -119,7 +125,7 @@ def test_what_is_not_put_back_is_told_by_the_exit_code(tree: Path, cli: Cli) -> 
 def test_what_is_refused_is_no_failure_of_apply(
     tree: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tune, "Files", lambda root: Kernel(root, refused={STAT: errno.EACCES}))
+    of_kernel(tree, monkeypatch, refused={STAT: errno.EACCES})
     done = cli("tune", "apply", "--only", "statistics")
     assert done.status == 0
     assert "! refused" in done.out

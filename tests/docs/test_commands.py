@@ -83,7 +83,8 @@ def shortened(words: list[str]) -> list[str]:
     added = SHORTER.get(name, [])
     if added and words[:1] in (["run"], ["reproduce"]) and not {"--target", "--cpus"} & set(words):
         added = [*added, "--target", "sim"]
-    if any(word.startswith(LINUX) for word in words) and "--load" not in words:
+    reaching = words[0] != "doctor" and any(word.startswith(LINUX) for word in words)
+    if reaching and "--load" not in words:
         added = [*added, "--load", "none"]
     return [*words, *added]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import grp
+import gzip
 import os
 import pwd
 import shutil
@@ -227,6 +228,23 @@ def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
     assert found["rt.throttling"][0] == "unknown"
     assert found["mp.default_affinity"][0] == "unknown"
     assert found["env.competitors"][0] == "unknown"
+
+
+def test_what_a_hostile_machine_says_is_no_defect(tmp_path: Path) -> None:
+    tree = usual() | task(50, "x") | {
+        "proc/interrupts": "  CPU0 CPU99999999999\n 24: 1 2 PCI eth0\n",
+        "proc/50/task/²/stat": "1 (x) S" + " 0" * 60,
+        "proc/timer_list": ".resolution: many nsecs\n",
+        "proc/uptime": "nan\n",
+        "proc/stat": "cpu3 x\n",
+        f"{CPU}/online": "0-999999999\n",
+        f"{CPU}/cpu3/cpuidle/state2/latency": "9" * 5000,
+    }  # fmt: skip
+    plant(tmp_path, tree)
+    (tmp_path / "proc/config.gz").write_bytes(gzip.compress(bytes(100 << 20)))
+    found = look(system(tmp_path))
+    assert found["env.interrupts"] == ("unknown", "/proc/interrupts cannot be read")
+    assert found["os.timers"][0] == "unknown"
 
 
 # ---- single checks ------------------------------------------------------------------------------
@@ -482,9 +500,8 @@ def test_every_line_has_a_name_a_group_and_advice() -> None:
     assert order == sorted(order)
 
 
-def test_the_list_as_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checks, "System", lambda: system(plant(tmp_path, usual())))
-    table = checks.table()
+def test_the_list_as_data(tmp_path: Path) -> None:
+    table = checks.table(system(plant(tmp_path, usual())))
     assert table.columns == ["id", "group", "title", "verdict", "value", "advice"]
     assert [row[0] for row in table.rows] == [check.id for check in checks.CHECKS]
     assert all(row[3] in VERDICTS for row in table.rows)

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from rtstone.errors import TargetError, UsageError
-from rtstone.system import journal, tune
+from rtstone.system import files, journal, tune
 from rtstone.system.facts import CPU, System
+from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, NAME, Journal
 from rtstone.system.settings import SETTINGS
 from rtstone.system.tune import Told
@@ -48,6 +49,10 @@ def tree(folder: Path) -> Path:
     return root
 
 
+def kernel_of(root: Path, **more: Any) -> System:
+    return system(root, files=Kernel(root, **more))
+
+
 def outcomes(told: list[Told]) -> dict[str, str]:
     return {one.path or one.setting: one.outcome for one in told}
 
@@ -56,11 +61,11 @@ def apply(
     root: Path, *names: str, kernel: Kernel | None = None, cpus: str | None = None
 ) -> dict[str, str]:
     chosen = tune.settings(names or None)
-    return outcomes(tune.apply(system(root, cpus=cpus), chosen, kernel or Kernel(root)))
+    return outcomes(tune.apply(system(root, cpus=cpus, files=kernel or Kernel(root)), chosen))
 
 
 def restore(root: Path, kernel: Kernel | None = None, force: bool = False) -> dict[str, str]:
-    return outcomes(tune.restore(system(root), force=force, files=kernel or Kernel(root)))
+    return outcomes(tune.restore(system(root, files=kernel or Kernel(root)), force=force))
 
 
 def text(root: Path, name: str) -> str:
@@ -157,7 +162,7 @@ def test_no_cpu_is_left(tree: Path) -> None:
 )  # fmt: skip
 def test_why_there_is_no_partition(tree: Path, plants: dict[str, str], reason: str) -> None:
     plant(tree, plants)
-    (told,) = tune.apply(system(tree), tune.settings(["cpuset"]), Kernel(tree))
+    (told,) = tune.apply(system(tree), tune.settings(["cpuset"]))
     assert told.outcome == "impossible"
     assert reason in told.reason
 
@@ -223,7 +228,7 @@ def in_child(work: Callable[[Killer], Any], at: int | None) -> int | None:
     if child == 0:
         try:
             kill = Killer(at)
-            put = journal._put
+            put = files._put
 
             def torn(handle: int, line: bytes) -> None:
                 kill()
@@ -233,7 +238,7 @@ def in_child(work: Callable[[Killer], Any], at: int | None) -> int | None:
                 put(handle, line)
                 kill()
 
-            journal._put = torn
+            files._put = torn
             work(kill)
             os.write(writing, str(kill.count).encode())
         finally:
@@ -246,11 +251,11 @@ def in_child(work: Callable[[Killer], Any], at: int | None) -> int | None:
 
 
 def applying(root: Path) -> Callable[[Killer], Any]:
-    return lambda kill: tune.apply(system(root), tune.settings(None), Kernel(root, point=kill))
+    return lambda kill: tune.apply(kernel_of(root, point=kill), USUAL)
 
 
 def restoring(root: Path) -> Callable[[Killer], Any]:
-    return lambda kill: tune.restore(system(root), files=Kernel(root, point=kill))
+    return lambda kill: tune.restore(kernel_of(root, point=kill))
 
 
 def points(work: Callable[[Killer], Any]) -> int:
@@ -269,7 +274,7 @@ def test_killed_at_every_step_of_apply(tree: Path, folder: Path) -> None:
         untouched += snapshot(tree) == before
         assert "failed" not in restore(tree).values()
         assert snapshot(tree) == before, f"killed at {at}"
-        assert not Journal(tree).steps
+        assert not Journal(Below(tree)).steps
     assert untouched < 10  # otherwise nothing was tested
 
 
@@ -346,7 +351,7 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
 ) -> None:
     """If the journal is written only after the change, some kill leaves a difference."""
     before = snapshot(tree)
-    put, waiting = journal._put, []
+    put, waiting = files._put, []
 
     def late(handle: int, line: bytes) -> None:
         waiting.append(line)
@@ -355,7 +360,7 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
                 put(handle, one)
             waiting.clear()
 
-    monkeypatch.setattr(journal, "_put", late)
+    monkeypatch.setattr(files, "_put", late)
     different = 0
     for at in range(8, 20):
         copy = shutil.copytree(tree, folder / f"late{at}")
@@ -371,7 +376,7 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
 def test_what_the_kernel_refuses_is_told_and_not_fatal(tree: Path) -> None:
     before = snapshot(tree)
     kernel = Kernel(tree, refused={IRQ: errno.EIO, GOVERNOR: errno.EPERM})
-    told = tune.apply(system(tree), tune.settings(None), kernel)
+    told = tune.apply(system(tree, files=kernel), USUAL)
     refused = {one.path: one.reason for one in told if one.outcome == "refused"}
     assert refused == {IRQ: "Input/output error", GOVERNOR: "Operation not permitted"}
     assert text(tree, STAT) == "10"
@@ -399,8 +404,8 @@ def test_killed_where_the_kernel_makes_something_else_of_it(tree: Path, at: int)
     before = snapshot(tree)
 
     def work(kill: Killer) -> None:
-        kernel = Kernel(tree, bent={STAT: "7\n"}, point=kill)
-        tune.apply(system(tree), tune.settings(["statistics"]), kernel)
+        bent = kernel_of(tree, bent={STAT: "7\n"}, point=kill)
+        tune.apply(bent, tune.settings(["statistics"]))
 
     in_child(work, at)
     restore(tree)
@@ -411,7 +416,7 @@ def test_a_partition_that_the_kernel_calls_invalid_is_taken_back(tree: Path) -> 
     says = "isolated invalid (Cpu list in cpuset.cpus not exclusive)"
     name = f"{PARTITION}/cpuset.cpus.partition"
     kernel = Kernel(tree, bent={name: f"{says}\n"})
-    told = tune.apply(system(tree), tune.settings(["cpuset"]), kernel)
+    told = tune.apply(system(tree, files=kernel), tune.settings(["cpuset"]))
     assert told[-1].outcome == "refused"
     assert says in told[-1].reason
     assert not (tree / PARTITION).exists()
@@ -431,7 +436,7 @@ def test_a_value_that_cannot_be_put_back_stays_in_the_journal(tree: Path) -> Non
     apply(tree)
     told = restore(tree, Kernel(tree, refused={IRQ: errno.EIO}))
     assert [path for path, outcome in told.items() if outcome != "restored"] == [IRQ]
-    assert Journal(tree).paths() == [IRQ]
+    assert Journal(Below(tree)).paths() == [IRQ]
     assert restore(tree) == {IRQ: "restored"}
     assert snapshot(tree) == before
 
@@ -478,7 +483,7 @@ def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
     plant(tree, {STAT: "60\n"})
     assert outcomes(tune.status(system(tree)).told)[STAT] == "lost"
     assert tune.state(system(tree))["tune.lost"] == "statistics"
-    told = {one.path: one for one in tune.restore(system(tree), files=Kernel(tree))}
+    told = {one.path: one for one in tune.restore(kernel_of(tree))}
     assert told[STAT].outcome == "left"
     assert "60" in told[STAT].reason
     assert "--force" in told[STAT].reason
@@ -523,7 +528,7 @@ def test_another_boot_has_put_the_values_back(tree: Path) -> None:
     plant(tree, {BOOT: "another\n", STAT: "10\n"})
     assert tune.state(system(tree)) == {"tune": "none"}
     assert tune.status(system(tree)).told == []
-    (told,) = tune.restore(system(tree), files=Kernel(tree))
+    (told,) = tune.restore(kernel_of(tree))
     assert told.outcome == "gone"
     assert "rebooted since" in told.reason
     assert text(tree, STAT) == "10"  # not ours any more
@@ -539,7 +544,7 @@ def test_apply_after_another_boot_takes_the_values_of_this_one(tree: Path) -> No
 
 
 def test_two_at_once(tree: Path) -> None:
-    with journal.locked(tree):
+    with journal.locked(Below(tree)):
         with pytest.raises(UsageError, match="another `rtstone tune` is running"):
             apply(tree)
         apply_before = (tree / FOLDER / NAME).exists()
@@ -573,11 +578,11 @@ def test_the_state_of_tuning(tree: Path) -> None:
 
 def test_the_agent_is_born_in_the_partition_and_the_host_leaves(tree: Path) -> None:
     kernel = Kernel(tree)
-    with tune.entered(system(tree), kernel) as inside:
+    with tune.entered(system(tree, files=kernel)) as inside:
         assert not inside
     assert kernel.writes == []
     apply(tree, "cpuset")
-    with tune.entered(system(tree), kernel) as inside:
+    with tune.entered(system(tree, files=kernel)) as inside:
         assert inside
         assert text(tree, f"{PARTITION}/cgroup.procs") == str(os.getpid())
     assert text(tree, f"{PARTITION}/cgroup.procs") == ""
@@ -589,7 +594,7 @@ def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
     closed = Kernel(tree, refused={f"{PARTITION}/cgroup.procs": errno.EACCES})
     with (
         pytest.raises(TargetError, match=r"cannot enter .*cgroup.procs: Permission denied; run as"),
-        tune.entered(system(tree), closed),
+        tune.entered(system(tree, files=closed)),
     ):
         pytest.fail("it is outside")
 
@@ -597,7 +602,7 @@ def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
 def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
     apply(tree, "cpuset")
     Kernel(tree).write(f"{PARTITION}/cgroup.procs", "4711")
-    (told,) = (one for one in tune.restore(system(tree), files=Kernel(tree)) if one.reason)
+    (told,) = (one for one in tune.restore(kernel_of(tree)) if one.reason)
     assert told.reason == "1 processes moved to its parent"
     assert "4711" in text(tree, "sys/fs/cgroup/cgroup.procs").split()
     assert not (tree / PARTITION).exists()
@@ -610,4 +615,4 @@ def test_a_partition_that_was_taken_apart_does_not_hold(tree: Path) -> None:
 
 
 def test_this_machine_is_read_below_its_root() -> None:
-    assert System().path(STAT) == Path("/") / STAT
+    assert System().files.where(STAT) == f"/{STAT}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rtstone.system.facts import CPU, System
+from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER
-from rtstone.system.tune import Files
 
 KERNEL = 0x00208040  # flags of a kernel thread
 BOOT = "proc/sys/kernel/random/boot_id"
@@ -134,7 +134,7 @@ def snapshot(root: Path) -> dict[str, bytes | None]:
     }
 
 
-class Kernel(Files):
+class Kernel(Below):
     """Files that behave like those of the kernel.
 
     ``refused`` contains errors by path, ``bent`` the value that a path takes whatever is written.

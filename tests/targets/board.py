@@ -1,7 +1,7 @@
 """A board to log in to: sshd on the loopback, in namespaces of its own.
 
-It has its own /run, /dev/shm, /tmp, /var/tmp, accounts and processes, so that nothing on this
-machine is touched, and whatever is left there can be seen.  Only root can make one.
+It has its own /run, /dev/shm, /tmp, /var/tmp, /var/lib, accounts and processes, so that nothing on
+this machine is touched, and whatever is left there can be seen.  Only root can make one.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ mount --bind "$1" /run/board
 for file in passwd shadow sudoers machine-id; do
     [ ! -e /etc/$file ] || mount --bind /run/board/$file /etc/$file
 done
+mount -t tmpfs -o mode=755 none /var/lib
 for place in /dev/shm /tmp /var/tmp; do mount -t tmpfs -o mode=1777,size=64m none $place; done
 exec "$2" -D -e -f /run/board/sshd_config
 """
@@ -148,9 +149,14 @@ class Board:
             self.inside("chmod", "1777", f"/{place}")
             self.inside("find", f"/{place}", "-mindepth", "1", "-delete")
 
+    @property
+    def root(self) -> Path:
+        """Its files, as seen from here."""
+        return Path(f"/proc/{self.init}/root")
+
     def plant(self, name: str) -> None:
         """Make a file as root."""
-        (Path(f"/proc/{self.init}/root") / name).touch()
+        (self.root / name).touch()
 
     def program(self, name: str, script: str) -> None:
         """Put a program before all others in the PATH of whoever logs in."""
@@ -183,8 +189,7 @@ class Board:
 
     def files(self) -> list[str]:
         """Return what lies where the agent is uploaded, and where it puts files."""
-        root = Path(f"/proc/{self.init}/root")
-        return sorted(str(path) for place in PLACES for path in (root / place).rglob("*"))
+        return sorted(str(path) for place in PLACES for path in (self.root / place).rglob("*"))
 
     def left(self) -> list[str]:
         """Return what is left there: files and processes."""

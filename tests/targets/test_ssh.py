@@ -163,7 +163,9 @@ def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
     assert detail["machine"] == identity((there.folder / "machine-id").read_bytes().strip())
     program = resources.static_agent(os.uname().machine)
     assert detail["agent_sha256"] == sha256(program.read_bytes()).hexdigest()
-    assert remote["conditions"]["tune"] is None  # was not looked at
+    both = {"drivers", "modules", "tune"}
+    assert both <= remote["conditions"].keys()
+    assert remote["conditions"]["drivers"] == local["conditions"]["drivers"]
 
 
 @NEEDED
