@@ -17,7 +17,7 @@ from rtstone.wire.reader import Noise, Reader, Record
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
-HASTY = BUILD / "tests" / "hasty-agent"  # measures the rates of loads over a quarter of a second
+HASTY = BUILD / "tests" / "hasty-agent"  # measures the rates of loads over a tenth of a second
 QUICK = "--clock=vdso"  # a clock that needs no calibration
 STUB = BUILD / "tests" / "stub-agent"
 # Its two clocks differ from each other and from ns, so that a wrong unit gives a wrong result.
