@@ -43,6 +43,12 @@ def _damaged(target: Target) -> TargetError:
     return TargetError(f"the agent's list of benches is damaged, on target '{target.name}'")
 
 
+def _no_agent(target: Target) -> TargetError:
+    return TargetError(
+        f"not an rtstone agent, {target.agent}: no record in its output; see RTSTONE_AGENT"
+    )
+
+
 def _check_interrupt(interrupt: Interrupt) -> None:
     if interrupt.requested:
         raise Interrupted("interrupted before the run began")
@@ -66,9 +72,7 @@ def _listed(target: Target, link: Link, interrupt: Interrupt) -> list[records.Bo
         events = reader.feed(line or b"")
         found += [event.body for event in events if isinstance(event, Record)]
     if not found and not reader.damaged:
-        raise TargetError(
-            f"not an rtstone agent, {target.agent}: no record in its output; see RTSTONE_AGENT"
-        )
+        raise _no_agent(target)
     if reader.damaged or any(defect.costs for defect in reader.defects):
         raise _damaged(target)
     return found
@@ -108,6 +112,8 @@ class _Asked:
                 raise _late(self._target)
             self._commands.keep()
         if not self._whole:
+            if not self._found:
+                raise _no_agent(self._target)
             raise TargetError(
                 f"no list of benches came, {self._target.agent}{self._link.last_words()}"
             )

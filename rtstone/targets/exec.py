@@ -1,7 +1,7 @@
 """A command whose standard input and output reach an agent, as of a container or a debugger.
 
-The command is started without a shell.  It stands for the agent: where that runs, and what ends it
-there, only the command knows.
+The command is started without a shell.  It stands for the agent: where that runs, of which port it
+is, and what ends it there, only the command knows.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import shlex
 
 from rtstone.errors import UsageError
 from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.lines import says_bye
 from rtstone.targets.process import Channel
-from rtstone.wire import commands
 
 ADVICE = "exec: takes a program with its arguments, as in exec:'docker exec -i box /agent'"
 
 
 class Exec(Target):
     """``exec:COMMAND``, split into words as a shell does."""
+
+    there = True
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
@@ -37,12 +39,20 @@ class Exec(Target):
                 "--keep-idle does not reach the agent; write it into the command, in target "
                 f"'{self.name}'"
             )
-        link = Channel(self._words, ADVICE)
-        if options.catalogue:
-            for line in commands.script((commands.LIST, commands.BYE)):
-                link.send(line)
-        return link
+        return _Command(self._words, ADVICE)
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the command; what it reaches cannot be looked at before it starts."""
         return {"command": shlex.join(self._words)}
+
+
+class _Command(Channel):
+    """A command that need not end with its agent's `bye`, as that may serve the next host."""
+
+    _over = False
+
+    def read(self, timeout: float) -> bytes | None:
+        """Return one line; b"" at the end of its output, and after `bye`."""
+        line = b"" if self._over else super().read(timeout)
+        self._over = self._over or says_bye(line)
+        return line

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rtstone.wire import records
+from rtstone.wire.reader import Reader, Record
+
 LINE = 16 << 20  # longest line in bytes; a longer one is split
 
 
@@ -35,3 +38,13 @@ class Lines:
         """Forget what is left."""
         self._bytes.clear()
         self._scanned = 0
+
+
+def says_bye(line: bytes | None) -> bool:
+    """Return whether a line is the agent's `bye`, the last record for its host."""
+    if line is None or b'"bye"' not in line:
+        return False
+    events = Reader().feed(line)
+    return any(
+        isinstance(event, Record) and isinstance(event.body, records.Bye) for event in events
+    )

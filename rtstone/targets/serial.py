@@ -22,7 +22,7 @@ from struct import pack
 
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.lines import Lines
+from rtstone.targets.lines import Lines, says_bye
 from rtstone.targets.words import Check, one_of, parse, text
 from rtstone.units import plain
 from rtstone.wire import commands, records
@@ -244,10 +244,7 @@ class _Line(Link):
         if not self._ready:
             return b"" if self._is_given_up() else None
         line = self._ready.pop(0)
-        self._over = b'"bye"' in line and any(
-            isinstance(event, Record) and isinstance(event.body, records.Bye)
-            for event in Reader().feed(line)
-        )
+        self._over = says_bye(line)
         if MARK not in line and line.strip():
             self._noise = line
         return line

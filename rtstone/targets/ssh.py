@@ -149,8 +149,8 @@ class Ssh(Target):
 
     @property
     def _connection(self) -> Connection:
-        """Return the connection, which the end of a run closes."""
-        if self._open is None or not self._open.close.alive:
+        """Return the connection, which the end of a run closes, and ssh if it is not used."""
+        if self._open is None or not (self._open.close.alive and self._open.alive()):
             self._open = Connection(self._address)
         return self._open
 

@@ -24,6 +24,7 @@ from rtstone.errors import Interrupted, TargetError, UsageError
 CONNECT_S = 15  # time limit for the other side to answer at all
 SCRIPT_S = 30.0  # time limit of a script, unless it says otherwise
 CLOSE_S = 5.0  # time limit for the connection to end
+IDLE_S = 30  # after which ssh ends a connection that nothing uses, as this process may be frozen
 WORDS = 300  # characters of ssh's own words in an error
 ROOM = 80  # bytes that a control socket's path may have: ssh appends 17, and sun_path has 108
 MARK = (
@@ -112,7 +113,8 @@ def address(text: str, where: str) -> Address:
 class Connection:
     """An open connection.  Raises TargetError if there is none to be had, Interrupted.
 
-    It is closed when it is no longer used, or the program ends, in whatever way.
+    It is closed when it is no longer used, or the program ends, in whatever way; ssh itself ends it
+    when nothing has used it for a while.
     """
 
     def __init__(self, address: Address) -> None:
@@ -140,7 +142,7 @@ class Connection:
     def _connect(self) -> None:
         """Start ssh, which goes to the background as soon as it is connected."""
         person = os.isatty(0) and os.isatty(2)  # whom ssh may ask
-        options = ["ConnectTimeout=" + str(CONNECT_S), "ControlPersist=no", "RemoteCommand=none"]
+        options = [f"ConnectTimeout={CONNECT_S}", f"ControlPersist={IDLE_S}", "RemoteCommand=none"]
         options += ["ClearAllForwardings=yes", "PermitLocalCommand=no", "LogLevel=ERROR"]
         options += [] if person else ["BatchMode=yes"]
         command = ["ssh", "-M", "-S", self._socket, "-f", "-N", "-T", "-a", "-x"]

@@ -91,9 +91,11 @@ FOOTPRINT = [
     "sys.footprint", "sync.irqthread samples=4 block=4000000", "sync.rwlock",
     "sem.try.free cache=cold",
 ]  # fmt: skip
+UNTIMED = ["sched.yield.pair policy=rr"]
 GAPS = ["hw.latency threshold=1000 window=5000000 width=3500000 time=20000000"]
 CASES = [
-    "null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME, *FOOTPRINT, *GAPS,
+    "null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME, *FOOTPRINT, *UNTIMED,
+    *GAPS,
 ]  # fmt: skip
 
 
@@ -356,5 +358,12 @@ def test_the_footprint_is_that_of_the_image(told: Told) -> None:
     assert counted[1]["served within H's block"] == 0
     assert counted[1]["delay by each interrupt"] > 0
     reasons = [r["reason"] for r in pick(found, "end")]
-    assert reasons[2] == "needs rwlock: FreeRTOS has no read-write locks"
+    assert reasons[2] == "needs rwlock: no read-write locks"
     assert reasons[3].startswith("needs cold_cache: ")
+
+
+def test_a_case_that_gives_up_before_its_first_sample_has_no_timed_section(told: Told) -> None:
+    """That of a case before it was told once."""
+    (end,) = pick(told(UNTIMED), "end")
+    assert end["status"] == "unsupported"
+    assert end["evidence"]["section_ns"] is None

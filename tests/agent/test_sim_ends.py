@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from pathlib import Path
 
+from tests.agent.processes import soon
 from tests.agent.speak import asked, pick, records
 from tests.agent.truth import SIM, C, answers, per
 
@@ -44,6 +46,33 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
     end = pick(found, "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     assert found[-1]["t"] == "bye"
+
+
+def test_a_case_goes_on_for_as_long_as_its_host_speaks() -> None:
+    """It reads nothing meanwhile, so what lies unread tells; the timer's signal is sent by hand."""
+    with subprocess.Popen(
+        [SIM.path, *C.words()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as agent:
+        assert agent.stdin
+        assert agent.stdout
+        words = asked("alive 60000", "case 1 null samples=0 time=1000000000000")
+        agent.stdin.write(words)
+        agent.stdin.flush()
+        next(line for line in agent.stdout if b'"t":"case"' in line)
+        for _ in range(2):
+            agent.stdin.write(asked("alive 60000"))
+            agent.stdin.flush()
+            agent.send_signal(signal.SIGALRM)
+            assert soon(lambda: not _pending(agent.pid))
+            assert agent.poll() is None
+        agent.send_signal(signal.SIGALRM)  # nothing more has come
+        assert agent.wait(timeout=60) == -signal.SIGALRM
+
+
+def _pending(pid: int) -> int:
+    """Return the signals that a process has not yet taken; 0 if it has ended."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(line.split()[1], 16) for line in status.splitlines() if "Pnd" in line)
 
 
 def test_a_sleep_beyond_all_patience_beside_a_load_is_no_hang() -> None:

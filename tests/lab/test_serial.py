@@ -46,16 +46,18 @@ def run(cli: Cli, target: str, out: Path) -> Run:
     return load(out)
 
 
-SAME = ("bench", "params", "load", "status", "reason", "unit", "n", "min", "ended", "flags")
+UNDER_LOAD = ("bench", "params", "load", "status", "reason", "unit", "n", "min", "ended", "flags")
 
 
-def same(result: Result) -> dict[str, Any]:
-    """Return what does not depend on when the command of the case arrived.
+def same(result: Result) -> Result | dict[str, Any]:
+    """Return what is the same by both targets: all, but under a load that runs.
 
-    With it shifts the tick's phase, and so how many samples the tick's interrupt falls into: means
-    and histograms differ a little, and the maximum where few samples meet it.
+    It has run for longer when the command of its case comes, and been interrupted at each look for
+    that: its tasks are at other places of their work, and its heap is another one.
     """
-    told = {name: getattr(result, name) for name in SAME if hasattr(result, name)}
+    if result.load == "none" or result.status != "ok":
+        return result
+    told = {name: getattr(result, name) for name in UNDER_LOAD}
     names = ("tasks", "prio", "sched", "cpus", "config", "locked")
     return told | {name: result.evidence.get(name) for name in names}
 
@@ -73,10 +75,15 @@ def test_a_serial_line_tells_what_the_emulators_own_target_does(
     directory.close()
     plan = structs.replace(plan, target=there.target)  # whose clock counts instructions
     here = replay(plan, *logs)
-    assert here.conditions == there.conditions
-    assert (here.clock, here.status, here.benches) == (there.clock, there.status, there.benches)
     for one, other in zip(here.results, there.results, strict=True):
         assert same(one) == same(other)
         if one.status == "ok":
             assert one.p50 == pytest.approx(other.p50, rel=0.05)
-            assert one.mean == pytest.approx(other.mean, rel=0.01)
+    identity: dict[str, Any] = {
+        "run_id": "",
+        "created": "",
+        "command": [],
+        "duration_s": None,
+        "results": [],
+    }
+    assert structs.replace(here, **identity) == structs.replace(there, **identity)

@@ -7,6 +7,7 @@ machine is touched, and whatever is left there can be seen.  Only root can make 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -52,7 +53,7 @@ set -e
 mount -t tmpfs none /run
 mkdir -m 755 /run/sshd /run/board
 mount --bind "$1" /run/board
-for file in passwd shadow sudoers; do
+for file in passwd shadow sudoers machine-id; do
     [ ! -e /etc/$file ] || mount --bind /run/board/$file /etc/$file
 done
 for place in /dev/shm /tmp /var/tmp; do mount -t tmpfs -o mode=1777,size=64m none $place; done
@@ -91,7 +92,7 @@ class Board:
         shutil.copy(folder / "key.pub", folder / "authorized_keys")
         (folder / "authorized_keys").chmod(0o644)
         (folder / "sshd_config").write_text(CONFIG.format(port=self.port))
-        for name, text in OWN.items():
+        for name, text in (OWN | {"machine-id": f"{secrets.token_hex(16)}\n"}).items():
             (folder / name).write_text(text)
         (folder / "sudoers").chmod(0o440)
         self.trust("host_key")
@@ -185,10 +186,14 @@ class Board:
         root = Path(f"/proc/{self.init}/root")
         return sorted(str(path) for place in PLACES for path in (root / place).rglob("*"))
 
+    def left(self) -> list[str]:
+        """Return what is left there: files and processes."""
+        return [*self.files(), *self.processes().values()]
+
     def clean(self, within: float = 5) -> None:
         """Wait until nothing is left there; fail if something is."""
         end = time.monotonic() + within
-        while (left := [*self.files(), *self.processes().values()]) and time.monotonic() < end:
+        while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
         assert not left, left
 

@@ -8,8 +8,11 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
+from rtstone.interrupt import Interrupt
+from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find, process
 from rtstone.targets.base import Options
+from tests.agent.speak import BUILD
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.machine
@@ -31,6 +34,16 @@ def test_a_run_yields_what_a_local_one_does(box: str, cli: Cli) -> None:
     assert seen[0] == seen[1]
     assert there["target"]["name"] == box
     assert there["target"]["detail"] == {"command": box.removeprefix("exec:")}
+
+
+def test_the_benches_are_those_of_the_agent_that_is_reached(cli: Cli) -> None:
+    """It may be of another port than that of this machine, and serve one host after the other."""
+    other = f"exec:{BUILD / 'tests' / 'template-agent'}"
+    here, there = (set(catalogue(find(name), Interrupt()).benches) for name in ("local", other))
+    assert "sys.getpid" in here - there
+    done = cli("run", "null", "sys.getpid", "-p", "samples=20", "--json", "--target", other)
+    assert [r["status"] for r in done.document["results"]] == ["ok", "unsupported"]
+    assert done.document["agent"]["port"] == "template"
 
 
 def test_no_shell_sees_the_command(tmp_path: Path, cli: Cli) -> None:

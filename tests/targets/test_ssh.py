@@ -19,8 +19,9 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.targets import find, process, ssh
+from rtstone.targets import find, process, ssh, ssh_connection
 from rtstone.targets.base import Link, Options
+from rtstone.targets.local import identity
 from rtstone.targets.ssh import Ssh
 from rtstone.targets.ssh_connection import Address, address
 from rtstone.wire.commands import framed
@@ -159,7 +160,7 @@ def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
     assert remote["target"]["name"] == "ssh:root@board"
     detail = raised["target"]["detail"]
     assert detail["address"] == "board+sudo=yes"
-    assert detail["machine"] == find("local").detail()["machine"]
+    assert detail["machine"] == identity((there.folder / "machine-id").read_bytes().strip())
     program = resources.static_agent(os.uname().machine)
     assert detail["agent_sha256"] == sha256(program.read_bytes()).hexdigest()
     assert remote["conditions"]["tune"] is None  # was not looked at
@@ -608,3 +609,45 @@ def test_a_run_is_resumed_on_the_same_machine_only(
         assert "the target has changed since the run began: the machine was " in done.says
     assert cli("run", "--resume", "last").status == 0
     assert measured(cli) == ["ok", "ok"]
+
+
+@NEEDED
+def test_a_connection_that_nothing_uses_ends_by_itself(
+    there: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keeper of a frozen client does not end it: its input has not ended."""
+    monkeypatch.setattr(ssh_connection, "IDLE_S", 1)
+    target = find("ssh:board")
+    assert isinstance(target, Ssh)
+    assert target.script("sleep 2; echo used") == b"used\n"
+    connection = target._connection
+    there.clean()
+    assert connection.close.alive
+    assert target.script("echo another") == b"another\n"
+
+
+# ---- several machines -----------------------------------------------------------------------
+
+
+def test_two_machines_and_a_model_are_measured_at_once(
+    there: Board, cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "second").mkdir()
+    with board(tmp_path / "second") as second:
+        config = tmp_path / "config"
+        own = f"Host second\n HostName 127.0.0.1\n User pi\n Port {second.port}\n"
+        own += (
+            f" IdentityFile {second.folder}/key\n UserKnownHostsFile {second.folder}/known_hosts\n"
+        )
+        config.write_text(own + config.read_text())
+        names = ["ssh:board", "ssh:second", "sim:rmos3-pc1"]
+        asked = [word for name in names for word in ("--target", name)]
+        done = cli("run", "null", "sem.post.nowait", "--time", "10ms", "--json", *asked)
+        second.clean()
+    assert done.status == 0, done.err
+    runs = done.document["runs"]
+    assert [run["target"]["name"] for run in runs] == names
+    assert all(result["status"] == "ok" for run in runs for result in run["results"])
+    boards = [run["target"]["detail"]["machine"] for run in runs[:2]]
+    assert len(set(boards)) == 2  # each has its own, though the hardware is the same
+    assert [len(run["results"]) for run in runs] == [2, 2, 2]

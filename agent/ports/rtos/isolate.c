@@ -8,6 +8,8 @@
 #include "rtos.h"
 #include "text.h"
 
+static rts_tick section; /* when it started; 0: it has not */
+
 /* Waits for the measuring task to end; returns false if it makes no progress any more. */
 static bool await(rts_job *job, rts_task *task)
 {
@@ -41,6 +43,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     job->evidence.prio = job->prio;
     job->evidence.sched = "fifo";
     job->evidence.locked = true; /* there is no virtual memory */
+    section = 0;
     rtos_case_starts();
     job->error = rts_task_create(&task, &attr);
     if (job->error)
@@ -54,8 +57,6 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     return -1;
 }
 
-static rts_tick section;
-
 void rts_port_section_start(rts_job *job)
 {
     (void)job;
@@ -65,7 +66,8 @@ void rts_port_section_start(rts_job *job)
 void rts_port_section_end(rts_job *job)
 {
     rts_tick length = rts_time() - section;
-    job->evidence.section_ns = (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
+    if (section)
+        job->evidence.section_ns = (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
 }
 
 /* ---- optional parts of a port ---------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -228,10 +229,28 @@ int rts_port_getchar(rts_tick until)
     return n == 1 ? byte : RTS_NO_MORE;
 }
 
-/* The host is gone: the signal ends the process, and nothing of it is left. */
+/* Simulated cases take any time of the outside world, and read nothing meanwhile. */
+static volatile unsigned lease_s;
+static volatile int unread;
+
+/* Without a new word of the host it is gone: the signal ends the process, nothing of it is left. */
+static void look_for_host(int number)
+{
+    int bytes;
+    if (!stop_asked && !ioctl(STDIN_FILENO, FIONREAD, &bytes) && bytes > unread) {
+        unread = bytes;
+        alarm(lease_s);
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 bool rts_port_lease(uint64_t ms)
 {
-    alarm(ms ? (unsigned)(ms / 1000) + 1 : 0);
+    unread = 0;
+    lease_s = ms ? (unsigned)(ms / 1000) + 1 : 0;
+    alarm(lease_s);
     return true;
 }
 
@@ -272,5 +291,7 @@ void sim_set_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_host, .sa_flags = SA_RESTART},
+              NULL);
     signal(SIGPIPE, SIG_IGN);
 }

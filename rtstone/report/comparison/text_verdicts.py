@@ -57,7 +57,9 @@ def change(effect: Effect, unit: str) -> str:
     if effect.ratio is None:
         return "" if effect.difference is None else _more(effect.difference, unit)
     if not _twofold(effect):
-        return _percent(effect.ratio)
+        differs = effect.verdict in ("better", "worse")  # in the lab, by a single instruction
+        text = _percent(effect.ratio)
+        return f"{100 * (effect.ratio - 1):+.1g}%" if differs and text[1:] == "0.0%" else text
     longer, shorter = _TIMES.get(unit, _OTHERS)
     way = longer if effect.ratio > 1 else shorter
     return f"{rounded(max(effect.ratio, 1 / effect.ratio))} times {way}"
