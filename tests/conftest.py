@@ -92,6 +92,7 @@ def _group(module: str) -> str:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # what was collected stays: it is not looked through again and again
+    gc.set_threshold(50_000, 20, 20)  # what tests make is little, and seldom goes round in circles
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,9 @@
 extern rts_clock rts_the_clock;
 
 /* Number of consecutive reads over which the overhead is measured (benchmarks 1.1). */
+#ifndef RTS_OVERHEAD_READS
 #define RTS_OVERHEAD_READS 1000000u
+#endif
 
 /* Chooses and calibrates the agent's clock; called once, before the first case. */
 int rts_clock_start(void);

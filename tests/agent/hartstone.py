@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -52,18 +51,15 @@ def utilisation(tasks: list[Periodic]) -> Fraction:
 def meets_all(tasks: list[Periodic]) -> bool:
     """Analyse response times exactly under rate-monotonic priorities (Joseph and Pandya 1986)."""
     for i, task in enumerate(tasks):
-        period = Fraction(10 * S, task.rate)
         rivals = [
             t for k, t in enumerate(tasks) if t.rate > task.rate or (t.rate == task.rate and k != i)
         ]
-        response, last = Fraction(task.work), Fraction(0)
-        while last != response <= period:
+        response, last = task.work, 0  # in whole ns, so that all of it is exact
+        while last != response and response * task.rate <= 10 * S:
             last = response
-            response = Fraction(task.work) + sum(
-                (math.ceil(last * t.rate / (10 * S)) * Fraction(t.work) for t in rivals),
-                Fraction(0),
-            )
-        if response > period:
+            # -(-a // b): a / b, rounded up
+            response = task.work + sum(-(-last * t.rate // (10 * S)) * t.work for t in rivals)
+        if response * task.rate > 10 * S:
             return False
     return True
 
@@ -80,12 +76,12 @@ class Told(NamedTuple):
 
 class _Job:
     def __init__(self, task: Periodic) -> None:
-        self.task, self.j, self.left = task, 0, task.work
+        self.task, self.j, self.left, self.due = task, 0, task.work, task.due(0)
         self.met = self.missed = self.skipped = self.late = self.longest = 0
 
     def complete(self, now: int, end: int) -> None:
-        due, deadline = self.task.due(self.j), self.task.due(self.j + 1)
-        self.longest = max(self.longest, now - due)
+        deadline = self.task.due(self.j + 1)
+        self.longest = max(self.longest, now - self.due)
         if deadline <= end:
             late = max(now - deadline, 0)
             self.met, self.missed = self.met + (not late), self.missed + (late > 0)
@@ -94,6 +90,7 @@ class _Job:
         while self.task.due(self.j) < now:
             self.skipped += self.task.due(self.j + 1) <= end
             self.j += 1
+        self.due = self.task.due(self.j)
 
 
 def play(tasks: list[Periodic], duration: int, switch: int = 0) -> list[Told]:
@@ -105,24 +102,24 @@ def play(tasks: list[Periodic], duration: int, switch: int = 0) -> list[Told]:
     jobs = sorted(map(_Job, tasks), key=lambda job: -job.task.rate)
     now, last = 0, None
     while True:
-        active = [job for job in jobs if job.task.due(job.j) < duration]
+        active = [job for job in jobs if job.due < duration]
         if not active:
             break
-        ready = [job for job in active if job.task.due(job.j) <= now]
+        ready = [job for job in active if job.due <= now]
         if not ready:
-            now, last = min(job.task.due(job.j) for job in active), None
+            now, last = min(job.due for job in active), None
             continue
         if ready[0] is not last:
             now, last = now + switch, ready[0]
             continue
         job = ready[0]
-        ahead = [other.task.due(other.j) for other in active[: active.index(job)]]
+        ahead = [other.due for other in active[: active.index(job)]]
         stop = min([now + job.left, *(due for due in ahead if due > now)])
         job.left -= stop - now
         now = stop
         if not job.left:
             job.complete(now, duration)
-            last = job if job.task.due(job.j) <= now else last
+            last = job if job.due <= now else last
     by_task = {id(job.task): job for job in jobs}
     return [
         Told(job.met, job.missed, job.skipped, job.late, job.longest)

@@ -17,13 +17,16 @@ from rtstone.wire.reader import Noise, Reader, Record
 
 BUILD = Path(__file__).parents[2] / "build" / "agent"
 AGENT = BUILD / "rtstone-agent"
-HASTY = BUILD / "tests" / "hasty-agent"  # measures the rates of loads over a quarter of a second
+HASTY = BUILD / "tests" / "hasty-agent"  # measures the rates of loads over a tenth of a second
 QUICK = "--clock=vdso"  # a clock that needs no calibration
 STUB = BUILD / "tests" / "stub-agent"
 # Its two clocks differ from each other and from ns, so that a wrong unit gives a wrong result.
 UNEQUAL_STUB = BUILD / "tests" / "stub-unequal"
 POSIX = BUILD / "tests" / "posix-agent"  # uses nothing beyond POSIX
+SIM = BUILD / "rtstone-agent-sim"
 UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
+LIVE_ON = (AGENT, SIM, UNEQUAL_SIM)  # their cases know nothing of each other
+MOST_LIVING = 8
 PATIENCE_S = 120
 
 Json = dict[str, Any]
@@ -188,36 +191,44 @@ class Agent(subprocess.Popen[bytes]):
         self.communicate(timeout=30)
 
 
-_living: dict[tuple[str, ...], Agent] = {}
+_living: dict[tuple[str | Path, ...], Agent] = {}  # by their command lines
 
 
-def _case_of_living(command: str, args: tuple[str, ...]) -> list[Json]:
-    """Ask an agent that lives on from test to test: each case has a process of its own anyway.
+def ask_living(command: str, *args: str, agent: Path = AGENT) -> list[Json]:
+    """Run a case on an agent that lives on from test to test, and return its records.
 
-    One that fails is not asked again.
+    Each case has a process of its own anyway, or a simulated system that has just started, and
+    most of what a short one takes is the agent's start.  An agent that fails is not asked again.
     """
-    agent = _living.pop(args, None) or Agent(AGENT, *args)
+    key: tuple[str | Path, ...] = (agent, *args)
+    asked = _living.pop(key, None) or Agent(*key)
     try:
-        found = agent.ask(f"case 1 {command}", "end")
+        found = asked.ask(f"case 1 {command}", "end")
     except BaseException:
-        agent.end_now()
+        asked.end_now()
         raise
-    _living[args] = agent
+    _living[key] = asked
+    if len(_living) > MOST_LIVING:
+        _end(_living.pop(next(iter(_living))))  # which has waited longest
     return found
 
 
 def end_living() -> None:
-    """End the agents that have lived on; they must have nothing more to say."""
+    """End the agents that have lived on."""
     while _living:
-        agent = _living.popitem()[1]
-        assert [r["t"] for r in agent.rest("bye")] == ["bye"]
-        assert agent.returncode == 0
+        _end(_living.popitem()[1])
+
+
+def _end(agent: Agent) -> None:
+    """End an agent, which must have nothing more to say."""
+    assert [r["t"] for r in agent.rest("bye")] == ["bye"]
+    assert agent.returncode == 0
 
 
 def case(command: str, *args: str, agent: Path = AGENT, **options: Any) -> tuple[list[Json], Json]:
-    """Run one case and return (results, end); without options, by an agent that lives on."""
-    if agent == AGENT and not options:
-        found = _case_of_living(command, args)
+    """Run one case and return (results, end); without options, by an agent that can live on."""
+    if agent in LIVE_ON and not options:
+        found = ask_living(command, *args, agent=agent)
     else:
         found = talk([f"case 1 {command}"], *args, agent=agent, **options)
     return pick(found, "result"), pick(found, "end")[0]

@@ -59,6 +59,8 @@ def test_every_bench_runs_or_says_why_not() -> None:
         "sched.bg50.half": " samples=1 work=10000000",
         "sync.irqthread": " samples=3 block=5000000",
         "mq.throughput": " samples=5 time=5000000000",  # a sample is 1000 messages
+        "dk.schedlat": " samples=10",
+        "det.response": " samples=10",
     }
 
     def parameters(name: str) -> str:
@@ -417,7 +419,7 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
     assert not lock.exists()
 
 
-MEANWHILE = "null samples=0 time=200000000"
+MEANWHILE = "dk.nanosleep request=10000000 samples=0 time=200000000"
 
 
 @contextlib.contextmanager
@@ -482,7 +484,8 @@ def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
     )  # fmt: skip
     assert holder.stdin
     assert holder.stdout
-    spins = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    spin = ["sh", "-c", "while :; do :; done"] if whose == "root's" else ["sleep", "60"]
+    spins = subprocess.Popen(spin)
     pids = {"own": holder.pid, "a dead process's": (1 << 22) - 1, "root's": spins.pid}
     lock = SHM / f"rtstone-{pids[whose]}.lock"
     try:

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.agent.speak import BUILD, Json, bucket, in_ns, pick, talk
+from tests.agent import speak
+from tests.agent.speak import BUILD, Json, ask_living, bucket, in_ns, pick, talk
 
 
 class Agent(NamedTuple):
     """A simulated agent; `plant` names its planted error (agent/tests/planted.h)."""
 
-    path: Path = BUILD / "rtstone-agent-sim"
+    path: Path = speak.SIM
     plant: str = ""
 
 
@@ -115,8 +116,19 @@ def per(what: str, ps: int, of: str = "amount") -> str:
     return f"cost.{what}.{of}=0:0,1:{ps}"
 
 
+def case_of(agent: Agent, command: str, *words: str) -> list[Json]:
+    """Return the records of one case on a system with this model.
+
+    Planted errors count on from case to case, so an agent with them runs no other.
+    """
+    if agent.path in speak.LIVE_ON:
+        return ask_living(command, *words, agent=agent.path)
+    env = os.environ | {"PLANT": agent.plant}
+    return talk([f"case 1 {command}"], *words, agent=agent.path, env=env)
+
+
 def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> list[Json]:
-    """Return the agent's answers to commands."""
+    """Return the answers to commands of an agent of its own."""
     words = C.words() + (model or [])
     env = os.environ | {"PLANT": agent.plant}
     return in_ns(talk(commands, *words, agent=agent.path, env=env))
@@ -124,7 +136,7 @@ def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> lis
 
 def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
     """Return the results of a case, which must be ok, by the names of their series."""
-    found = answers(agent, f"case 1 {command}", model=list(model))
+    found = in_ns(case_of(agent, command, *C.words(), *model))
     end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
     return {r["series"]: r for r in pick(found, "result")}
@@ -137,7 +149,7 @@ def result(agent: Agent, command: str, *model: str) -> Json:
 
 def raw(agent: Agent, command: str, *model: str) -> tuple[Json, list[int]]:
     """Return the result of a case, and all its samples in order."""
-    found = answers(agent, f"case 1 {command} raw=1", model=list(model))
+    found = in_ns(case_of(agent, f"{command} raw=1", *C.words(), *model))
     values = [v for r in pick(found, "raw") for v in r["v"]]
     return pick(found, "result")[0], values
 

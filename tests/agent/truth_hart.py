@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from functools import cache
 from itertools import count
@@ -11,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.agent.hartstone import Periodic, Told, meets_all, periodic_set, play, utilisation
-from tests.agent.speak import Json, figures, pick, talk
-from tests.agent.truth import Agent, truth
+from tests.agent.speak import Json, figures, pick
+from tests.agent.truth import Agent, case_of, truth
 
 S = 1_000_000_000
 RAW = 100_000  # KWIPS
@@ -32,8 +31,7 @@ def run(
     """Run an experiment on a system where only work and the named operations cost time."""
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * kwi}", *model]
     words += [f"cost.{name}.fixed={1000 * ns}" for name, ns in costs.items()]
-    env = os.environ | {"PLANT": agent.plant}
-    found = talk([f"case 1 {command}"], *words, agent=agent.path, env=env)
+    found = case_of(agent, command, *words)
     end = pick(found, "end")[0]
     assert end["status"] == "ok", end["reason"]
     result: Json = pick(found, "result")[0]
@@ -74,9 +72,7 @@ def raw_speed(agent: Agent) -> None:
 
 def run_raw(agent: Agent) -> float:
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
-    env = os.environ | {"PLANT": agent.plant}
-    found = talk(["case 1 hart.raw"], *words, agent=agent.path, env=env)
-    told = pick(found, "result")[0]
+    told = pick(case_of(agent, "hart.raw", *words), "result")[0]
     assert 10 <= told["sum"] / told["hz"] < 10.1  # seconds of work, in the unit of the samples
     return figures(told)["raw speed"]
 
@@ -245,8 +241,8 @@ def a_system_without_inheritance_has_all_but_the_monitor(agent: Agent) -> None:
     for bench in ("PH.1", "PN.2", "AH.3", "SH.1 form=server"):
         command = f"hart.{bench} duration={DURATION} stop=first"
         assert run(agent, command, model=lacks) == run(agent, command)
-    refused = talk(["case 1 hart.SH.1 form=monitor"], "cost.read.fixed=1000", *lacks,
-                   f"cost.kwi.amount=0:0,1:{1000 * S // RAW}", agent=agent.path)  # fmt: skip
+    refused = case_of(agent, "hart.SH.1 form=monitor", "cost.read.fixed=1000", *lacks,
+                         f"cost.kwi.amount=0:0,1:{1000 * S // RAW}")  # fmt: skip
     end = pick(refused, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"].startswith("cannot create a mutex")

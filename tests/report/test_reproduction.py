@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,7 +61,9 @@ def _run(**members: object) -> Run:
     return structs.replace(run, **members)
 
 
-MADE = {source: reproduce(source, [_run()]) for source in SOURCES}
+@cache  # not on import, which every worker does
+def made_of(source: str) -> Reproduced:
+    return reproduce(source, [_run()])
 
 
 # ---- parsing the three forms --------------------------------------------------------------------
@@ -189,7 +192,7 @@ def _text(record: Printed) -> str:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_record_stands_in_its_table_row_and_column(form: str, source: str) -> None:
-    made = MADE[source]
+    made = made_of(source)
     seen = FORMS[form](made)
     assert len(seen) == len(made.document.tables)
     found = 0
@@ -212,7 +215,7 @@ def test_every_record_stands_in_its_table_row_and_column(form: str, source: str)
 
 @pytest.mark.parametrize("form", FORMS)
 def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
-    seen = next(s for s in FORMS[form](MADE["gutsalov"]) if s.before.startswith("Table 3"))
+    seen = next(s for s in FORMS[form](made_of("gutsalov")) if s.before.startswith("Table 3"))
     column = [n for n, head in enumerate(seen.heads) if "local" in head]
     assert len(column) == 1
     assert "here" in seen.heads[column[0]]
@@ -225,7 +228,7 @@ def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
 def test_time_load_flags_and_remarks_are_told(form: str) -> None:
-    made = MADE["gutsalov"]
+    made = made_of("gutsalov")
     text = {
         "terminal": lambda: "\n".join(on_terminal(made, WIDE)),
         "markdown": lambda: markdown(made.document).replace("\\", ""),
@@ -280,7 +283,7 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
-    told = on_terminal(MADE[source], width)
+    told = on_terminal(made_of(source), width)
     assert [line for line in told if len(line) > width] == []
 
 
@@ -289,7 +292,7 @@ def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
     """Side by side or one below the other, but all of them, each as often."""
     numbers = {str(r.value) for r in published.find(source=source) if isinstance(r.value, float)}
     wide, narrow = (
-        re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(on_terminal(MADE[source], width)))
+        re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", "\n".join(on_terminal(made_of(source), width)))
         for width in (WIDE, 80)
     )
     for number in numbers:
@@ -299,7 +302,7 @@ def test_a_narrow_terminal_shows_the_same_numbers(source: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_page_needs_nothing_but_itself(source: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    size = render(MADE[source], path)
+    size = render(made_of(source), path)
     text = path.read_text()
     assert size < 1_500_000
     body = text.partition("<script")[0]
@@ -309,7 +312,7 @@ def test_a_page_needs_nothing_but_itself(source: str, tmp_path: Path) -> None:
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:
-    text = compose(MADE["gutsalov"])
+    text = compose(made_of("gutsalov"))
     figure = text.partition("Figure 6")[2].partition("Table 2")[0]
     bars = re.findall(r"width: ([\d.]+)%.*?bar-text\">([\d.]+)<", figure)
     assert len(bars) == 9

@@ -19,6 +19,7 @@
 #ifndef SIM_TIME_PER_NS
 #define SIM_TIME_PER_NS 1
 #endif
+#define RTS_OVERHEAD_READS 10000u /* nothing disturbs them: a million took most of a short case */
 #define RTS_TIME_HZ (SIM_TIME_PER_NS * UINT64_C(1000000000))
 #define RTS_STACK_DEFAULT 0
 #define RTS_SAMPLES_DEFAULT 1000
