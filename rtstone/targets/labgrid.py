@@ -12,7 +12,6 @@ import re
 import select
 import shutil
 import subprocess
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from typing import IO, Any, ClassVar, NamedTuple
 from rtstone import resources
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.process import ending, start
 from rtstone.targets.serial import BAUD, BITS, RATES, Line
 from rtstone.targets.ssh import OPTIONS as SSH_OPTIONS
 from rtstone.targets.ssh import Machine
@@ -34,7 +34,6 @@ LOOK_S = 30.0  # time limit for what is known of a place; a coordinator may be o
 CLOSE_S = 30.0  # time limit for a place to be released; it is released later, if at all possible
 WHY_S = 2.0  # time limit for the reason why a place was lost
 POLL_S = 0.25  # interval in which an interrupt is noticed
-WORDS = 300  # bytes of what labgrid printed, in an error
 
 OPTIONS: dict[str, Check] = {
     "driver": one_of("ssh", "console"),
@@ -208,23 +207,13 @@ class _Bridge:
     def __init__(self, task: str, wish: _Wish) -> None:
         python = _python()
         self.wish = wish
-        try:
-            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed by _end
-        except OSError as error:
-            raise TargetError(f"no temporary file can be made: {error.strerror}") from error
         self._told = b""
         asked = {name: getattr(wish, name) for name in ("place", "env", "state", "driver")}
         try:
-            self._process = subprocess.Popen(
-                [python, str(resources.path(*_SCRIPT)), task, json.dumps(asked)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words,
-                bufsize=0,
-                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
+            self._process, self._words = start(
+                [python, str(resources.path(*_SCRIPT)), task, json.dumps(asked)]
             )
         except OSError as error:
-            self._words.close()
             raise TargetError(f"cannot start {python}: {error.strerror}; {_ADVICE}") from error
         self.close = weakref.finalize(self, _end, self._process, self._words)
 
@@ -261,8 +250,7 @@ class _Bridge:
         if "error" in answer:
             return TargetError(str(answer["error"]))
         self._words.seek(0)
-        words = " ".join(self._words.read().decode(errors="replace").split())[-WORDS:]
-        said = f"; its output ends: {words}" if words else ""
+        said = ending(self._words.read())
         return TargetError(f"labgrid told nothing of place '{self.wish.place}'{said}")
 
 

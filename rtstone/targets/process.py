@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
@@ -19,7 +20,7 @@ from rtstone.targets.lines import Lines
 
 STOP_S = 5.0  # time limit for an agent to stop; it needs half of it to send what it has
 ORPHANS_S = 1.0  # time limit for the children of a killed agent to end
-LAST_WORDS = 300  # bytes of the agent's stderr in an error
+LAST_WORDS = 300  # characters of what a program printed, in an error
 
 
 # Held while a program is started, as others might inherit what this process has meanwhile become.
@@ -40,22 +41,8 @@ class Process(Link):
         self._kill_at: float | None = None
         self._closed = False
         try:
-            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+            self._process, self._words = start(command, files)
         except OSError as error:
-            raise TargetError(f"no temporary file can be made: {error.strerror}") from error
-        try:
-            with STARTING:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=self._words,
-                    bufsize=0,
-                    pass_fds=files,
-                    start_new_session=True,  # the terminal's Ctrl-C is for the host alone
-                )
-        except OSError as error:
-            self._words.close()
             raise not_started(command[0], error, advice) from error
 
     def send(self, line: str) -> None:
@@ -168,8 +155,7 @@ class Process(Link):
         """Return the end of its stderr."""
         self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
-        words = " ".join(self._words.read().decode(errors="replace").split())
-        return f"; its output ends: {words}" if words else ""
+        return ending(self._words.read())
 
 
 class Channel(Process):
@@ -182,6 +168,41 @@ class Channel(Process):
 
     def _ask_to_stop(self) -> None:
         """Do nothing: the session has sent `stop`, and the end of its input tells the agent too."""
+
+
+def start(
+    command: Sequence[str], files: Sequence[int] = ()
+) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Start a program between two pipes; return it, and the file that takes its stderr.
+
+    ``files``: file descriptors that it inherits.  Raises OSError if it cannot be started,
+    TargetError if there is no file to be had.
+    """
+    try:
+        words = tempfile.TemporaryFile()  # noqa: SIM115  the caller's to close
+    except OSError as error:
+        raise TargetError(f"no temporary file can be made: {error.strerror}") from error
+    try:
+        with STARTING:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                bufsize=0,
+                pass_fds=files,
+                start_new_session=True,  # the terminal's Ctrl-C is for the host alone
+            )
+    except OSError:
+        words.close()
+        raise
+    return process, words
+
+
+def ending(printed: bytes) -> str:
+    """Return the end of what a program printed, to append to an error; "" if it was nothing."""
+    words = " ".join(printed.decode(errors="replace").split())[-LAST_WORDS:]
+    return f"; its output ends: {words}" if words else ""
 
 
 def not_started(program: str, error: OSError, advice: str) -> TargetError:

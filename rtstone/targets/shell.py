@@ -13,14 +13,13 @@ import secrets
 import select
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 
 from rtstone.errors import TargetError
 from rtstone.system.files import NOT_OURS, Files
-from rtstone.targets.process import LAST_WORDS, STARTING
+from rtstone.targets.process import ending, start
 
 LARGEST = 256 << 20  # bytes of an answer
 SILENT_S = 30.0  # time limit for the next byte of an answer
@@ -89,16 +88,7 @@ class Shell:
         self._place = place
         self.mark = secrets.token_hex(16)
         self._end = re.compile(rf"\x00{self.mark} (\d+)\n\Z".encode())
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
-        with STARTING:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words,
-                bufsize=0,
-                start_new_session=True,  # the terminal's Ctrl-C is for this process alone
-            )
+        self._process, self._words = start(command)
         self.run(_FUNCTIONS.replace("{mark}", self.mark))  # whatever stands before its end is none
 
     def run(self, text: str) -> tuple[int, bytes]:
@@ -130,9 +120,8 @@ class Shell:
         if more := os.read(self._process.stdout.fileno(), 1 << 16):
             return more
         self._words.seek(0)
-        said = " ".join(self._words.read().decode(errors="replace").split())[-LAST_WORDS:]
+        said = ending(self._words.read())
         self.close()
-        said = f"; its output ends: {said}" if said else ""
         raise TargetError(f"the connection to {self._place} was lost{said}")
 
     def close(self) -> None:

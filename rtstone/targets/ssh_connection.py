@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtstone.errors import Interrupted, TargetError, UsageError
+from rtstone.targets.process import ending
 
 CONNECT_S = 15  # time limit for the other side to answer at all
 SCRIPT_S = 30.0  # time limit of a script, unless it says otherwise
@@ -150,8 +151,7 @@ class Connection:
                 f"{self.host} did not answer within {limit_s:.0f} s; check its connection and load"
             ) from error
         before, mark, out = done.stdout.partition(MARK)
-        said = " ".join((done.stderr or before).decode(errors="replace").split())[-WORDS:]
-        said = f"; its output ends: {said}" if said else ""
+        said = ending(done.stderr or before)
         if done.returncode == 255 and not self.alive():
             raise TargetError(f"{self.lost()}{said}")
         if not mark:
