@@ -5,30 +5,26 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.agent.processes import soon
 from tests.agent.speak import asked, pick, records
 from tests.agent.truth import SIM, C, answers, per
 
-CASES = asked("case 1 null samples=0 time=1000000000000")
+ENDLESS = "case 1 null samples=0 time=1000000000000"
 
 
-def test_a_model_in_which_nothing_costs_time_says_so() -> None:
-    done = subprocess.run(
-        [SIM.path], input=CASES, capture_output=True, timeout=60, check=False
-    )  # ideal: no costs
-    assert done.returncode == 1
-    assert b"time stands still" in done.stderr
-
-
-def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
+@contextmanager
+def endless(*before: str) -> Iterator[tuple[subprocess.Popen[bytes], list[bytes]]]:
+    """Yield an agent whose case has begun and does not end by itself, and what it has said."""
     with subprocess.Popen(
         [SIM.path, *C.words()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as agent:
         assert agent.stdin
         assert agent.stdout
-        agent.stdin.write(CASES)
+        agent.stdin.write(asked(*before, ENDLESS))
         agent.stdin.flush()
         lines = []
         for line in agent.stdout:
@@ -36,6 +32,20 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
             assert b'"t":"end"' not in line
             if b'"t":"case"' in line:
                 break
+        yield agent, lines
+
+
+def test_a_model_in_which_nothing_costs_time_says_so() -> None:
+    done = subprocess.run(
+        [SIM.path], input=asked(ENDLESS), capture_output=True, timeout=60, check=False
+    )  # ideal: no costs
+    assert done.returncode == 1
+    assert b"time stands still" in done.stderr
+
+
+def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
+    with endless() as (agent, lines):
+        assert agent.stdout
         time.sleep(0.1)
         agent.send_signal(signal.SIGTERM)
         found = records(b"".join([*lines, agent.stdout.read()]))
@@ -50,15 +60,8 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
 
 def test_a_case_goes_on_for_as_long_as_its_host_speaks() -> None:
     """It reads nothing meanwhile, so what lies unread tells; the timer's signal is sent by hand."""
-    with subprocess.Popen(
-        [SIM.path, *C.words()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as agent:
+    with endless("alive 60000") as (agent, _):
         assert agent.stdin
-        assert agent.stdout
-        words = asked("alive 60000", "case 1 null samples=0 time=1000000000000")
-        agent.stdin.write(words)
-        agent.stdin.flush()
-        next(line for line in agent.stdout if b'"t":"case"' in line)
         for _ in range(2):
             agent.stdin.write(asked("alive 60000"))
             agent.stdin.flush()

@@ -230,3 +230,18 @@ def board(folder: Path) -> Iterator[Board]:
         yield running
     finally:
         running.close()
+
+
+@contextmanager
+def logged_in(there: Board, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let `ssh` reach a board as it was at first; then nothing may be left on it or here."""
+    there.reset()
+    there.client(folder)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    sockets = folder / "run"
+    sockets.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(sockets))
+    yield
+    there.clean()
+    assert [name for name in sockets.iterdir() if "ssh" in name.name] == []
+    assert programs(str(folder)) == []

@@ -26,7 +26,7 @@ from rtstone.targets.ssh import Ssh
 from rtstone.targets.ssh_connection import Address, address
 from rtstone.wire.commands import framed
 from tests.conftest import Cli, Done
-from tests.targets.board import NEEDED, Board, board, programs
+from tests.targets.board import NEEDED, Board, board, logged_in
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 LONG = ("null", "dk.periodic", "--time", "20s")
@@ -41,16 +41,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
 @pytest.fixture
 def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
     """Return the board, and check that nothing is left on it or here."""
-    running.reset()
-    running.client(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sockets = tmp_path / "run"
-    sockets.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(sockets))
-    yield running
-    running.clean()
-    assert [name for name in sockets.iterdir() if "ssh" in name.name] == []
-    assert programs(str(tmp_path)) == []
+    with logged_in(running, tmp_path, monkeypatch):
+        yield running
 
 
 def wait(until: Callable[[], object]) -> None:

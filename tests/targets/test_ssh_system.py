@@ -6,7 +6,6 @@ queues are the kernel's, which has them for each IPC namespace.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -28,7 +27,7 @@ from rtstone.targets.base import Options
 from rtstone.wire.commands import framed
 from tests.conftest import Cli
 from tests.system.trees import BOOT, plant, usual
-from tests.targets.board import NEEDED, Board, board, programs
+from tests.targets.board import NEEDED, Board, board, logged_in
 from tests.targets.test_ssh import lines, wait
 
 pytestmark = NEEDED
@@ -57,16 +56,8 @@ def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     for place in (*OWN, "var/lib"):
         running.inside("find", f"/{place}", "-mindepth", "1", "-delete")
     plant(running.root, {name: text for name, text in usual().items() if name.startswith(OWN)})
-    running.reset()
-    running.client(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sockets = tmp_path / "run"
-    sockets.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(sockets))
-    yield running
-    running.clean()
-    assert [name for name in sockets.iterdir() if "ssh" in name.name] == []
-    assert programs(str(tmp_path)) == []
+    with logged_in(running, tmp_path, monkeypatch):
+        yield running
 
 
 def settings(there: Board) -> dict[str, bytes]:
