@@ -727,6 +727,8 @@ def test_killed_it_leaves_nothing(agent: LoadAgent, command: str) -> None:
 def test_told_to_stop_in_the_lead_it_ends() -> None:
     agent = LoadAgent()
     agent.send(f"load driver device={AGENT}")
+    agent.until("hello")
+    agent.echo()  # a child before that is no worker, but one that finds something out
     for _ in range(500):
         if family := descendants(agent.pid):
             break

@@ -150,7 +150,7 @@ def test_a_place_that_another_holds(shelf: Places, cli: Cli) -> None:
     shelf.client("-p", "pi4", "acquire", user="eve")
     try:
         before = len(shelf.events())
-        done = cli("run", "null", "--time", "1ms", "--target", "labgrid:pi4")
+        done = cli("run", "null", "-p", "samples=100", "--target", "labgrid:pi4")
         assert done.status == 4
         assert done.says == (
             "rtstone: place 'pi4' is held by here/eve; wait until it is released, or ask for: "
@@ -169,7 +169,7 @@ def test_a_place_that_is_held_already_is_used_as_it_is(
     shelf.client("-p", "pi4", "acquire")
     try:
         before = len(shelf.events())
-        done = cli("run", "null", "--time", "1ms", "--target", f"labgrid:pi4+env={env}")
+        done = cli("run", "null", "-p", "samples=100", "--target", f"labgrid:pi4+env={env}")
         assert done.status == 0, done.err
         assert len(shelf.events()) == before
         assert not (tmp_path / "booted").exists()
@@ -192,7 +192,7 @@ def test_a_place_that_was_held_for_us_is_kept(shelf: Places) -> None:
 
 def test_a_place_is_compared_with_itself(shelf: Places, cli: Cli) -> None:
     done = cli("compare", "--run", "labgrid:pi4", "labgrid:pi4", "null", "--pairs", "2",
-               "--time", "1ms")  # fmt: skip
+               "-p", "samples=100")  # fmt: skip
     assert done.status in {0, 1, 3}, done.err
     assert "run 4 of 4" in done.err
 
@@ -209,7 +209,7 @@ def test_its_strategy_brings_it_to_a_shell_once(
     shelf: Places, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LG_ENV", str(environment(tmp_path)))
-    done = cli("run", "null", "--time", "1ms", "--target", "labgrid:pi4")
+    done = cli("run", "null", "-p", "samples=100", "--target", "labgrid:pi4")
     assert done.status == 0, done.err
     assert (tmp_path / "booted").read_text() == "shell\n"
 
@@ -342,7 +342,7 @@ def test_no_labgrid_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cl
     monkeypatch.delenv(labgrid.PYTHON, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "python3").symlink_to(sys.executable)
-    done = cli("run", "null", "--time", "1ms", "--target", "labgrid:pi4")
+    done = cli("run", "null", "-p", "samples=100", "--target", "labgrid:pi4")
     assert done.status == 4
     assert done.says == (
         "rtstone: labgrid is not installed; install it (pipx install labgrid), or name the Python "

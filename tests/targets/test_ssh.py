@@ -63,7 +63,7 @@ def lines(link: Link) -> list[bytes]:
 
 def refused(cli: Cli, target: str = "ssh:board") -> str:
     """Return the only line of a run that could not begin."""
-    done = cli("run", "null", "--time", "1ms", "--target", target)
+    done = cli("run", "null", "-p", "samples=100", "--target", target)
     assert done.status == 4, done.err
     assert not done.out
     return done.says
@@ -233,7 +233,7 @@ def test_a_script_gets_and_gives_bytes(there: Board) -> None:
 @NEEDED
 def test_what_a_shell_prints_by_itself_does_no_harm(there: Board, cli: Cli) -> None:
     there.program("noisy", 'echo "Welcome! ready x 1"; exec /bin/sh "$@"')
-    done = cli("run", "null", "--time", "1ms", "--target", "ssh:noisy@board")
+    done = cli("run", "null", "-p", "samples=100", "--target", "ssh:noisy@board")
     assert done.status == 0, done.err
 
 
@@ -318,7 +318,7 @@ def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: 
     (there.folder / "known_hosts").write_text("")
     process, terminal = pty.fork()
     if not process:
-        os.execv(RTSTONE, [RTSTONE, "run", "null", "--time", "1ms", "--target", "ssh:board"])
+        os.execv(RTSTONE, [RTSTONE, "run", "null", "-p", "samples=100", "--target", "ssh:board"])
     told = b""
     with suppress(OSError):  # the terminal is closed at the end
         while more := os.read(terminal, 4096):
@@ -409,7 +409,7 @@ def test_a_machine_that_cannot_execute_the_agent(
     program[18:20] = b"\xf3\x7f"  # the machine, in the header: none
     (tmp_path / "agent").write_bytes(program)
     monkeypatch.setattr(resources, "static_agent", lambda machine: tmp_path / "agent")
-    done = cli("run", "null", "--time", "1ms", "--target", "ssh:board")
+    done = cli("run", "null", "-p", "samples=100", "--target", "ssh:board")
     assert done.status == 4
     assert "cannot be run on board: this machine cannot execute it" in done.says
 
@@ -425,7 +425,7 @@ def test_sudo_with_a_password(there: Board, cli: Cli) -> None:
 @NEEDED
 def test_a_damaged_upload(there: Board, cli: Cli) -> None:
     there.program("cat", '/bin/cat "$@" | tr a b')
-    done = cli("run", "null", "--time", "1ms", "--target", "ssh:board")
+    done = cli("run", "null", "-p", "samples=100", "--target", "ssh:board")
     assert done.status == 4
     assert "cannot be run on board: the upload was damaged" in done.says
 

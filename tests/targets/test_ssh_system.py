@@ -328,6 +328,6 @@ def test_the_agent_is_born_in_the_partition(there: Board) -> None:
 
 def test_who_may_not_enter_the_partition_is_told_so(there: Board, cli: Cli) -> None:
     tuned(there)
-    done = cli("run", "null", "--time", "1ms", "--target", "ssh:board")
+    done = cli("run", "null", "-p", "samples=100", "--target", "ssh:board")
     assert done.status == 4
     assert "the partition made by rtstone tune cannot be entered; log in as root" in done.says
