@@ -52,7 +52,7 @@ USERS = [
             "whether a difference is more than chance": r"differs from .* beyond doubt",
             "activations that were missed, counted in": r"missed \d",
             "a worst case, or why there is none": r"\d+ results? with a bound",
-            "what the load achieved": r"network [\d ]+ of [\d ]+ packets/s",
+            "what the load achieved": r"network\s[\d\s]+of\s[\d\s]+packets/s",
         },
         {},
     ),
